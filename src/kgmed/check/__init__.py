@@ -1,0 +1,1 @@
+"""Stage: the answer held against its evidence."""

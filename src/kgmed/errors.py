@@ -1,0 +1,57 @@
+"""What can go wrong, as a tree.
+
+KgmedError
+├── BadInput          the user's file, name or option cannot be used (exit code 2)
+│   ├── SourceError   a graph file is damaged: names the file, the line and the mend
+│   └── UnknownName   no graph, method, model or entity has that name
+├── StoreError        a stored graph is missing, damaged or of another version
+└── Unavailable       something needed is not there: an extra, a model file, a server
+    └── ModelFailed   a model was reached and its reply cannot be used
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rapidfuzz import process
+
+
+class KgmedError(Exception):
+    """The base of all errors that kgmed raises on purpose; the message is one line."""
+
+
+class BadInput(KgmedError):
+    """What the user gave cannot be used."""
+
+
+class SourceError(BadInput):
+    """A graph file is damaged."""
+
+    def __init__(self, path: Path | str, line: int, problem: str, mend: str) -> None:
+        """Name the file, the line (0 = the whole file), what is wrong there and how to mend it."""
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {problem}; {mend}")
+        self.path, self.line, self.problem, self.mend = Path(path), line, problem, mend
+
+
+class UnknownName(BadInput):
+    """No such name among those known."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        """Say which kind of thing was asked for, and offer the nearest known names."""
+        names = sorted(known)
+        near = [found for found, _, _ in process.extract(name, names, limit=3, score_cutoff=60)]
+        offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
+        super().__init__(f"no {what} is called {name!r}; {offer}{' ' + hint if hint else ''}")
+        self.name = name
+
+
+class StoreError(KgmedError):
+    """A stored graph is missing, damaged or of another version."""
+
+
+class Unavailable(KgmedError):
+    """Something needed is not there; the message says how to get it."""
+
+
+class ModelFailed(Unavailable):
+    """A model was reached, and its reply cannot be used."""

@@ -1,0 +1,1 @@
+"""What a run is worth: data sets, metrics, tables."""

@@ -1,0 +1,1 @@
+"""The graph: its protocol, its embedded store, its readers and its search."""

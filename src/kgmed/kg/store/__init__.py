@@ -1,0 +1,1 @@
+"""The embedded store: immutable memory-mapped files."""

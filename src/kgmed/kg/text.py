@@ -1,0 +1,86 @@
+"""Two keys for a name: what is the same name, and what is nearly the same.
+
+`normalise` undoes how a name is written (width, case, punctuation, spaces); `fold` also undoes inflection and word
+order in scripts with spaces. A graph is indexed by both.
+"""
+
+import re
+import unicodedata
+
+_NOT_WORD = re.compile(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
+_LOOSE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_POSSESSIVE = re.compile(r"['’`´]s?(?=\s|$|[^\w])")
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
+_HAS_CJK = re.compile(f"[{_CJK}]")
+_FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
+_SPELLING = (
+    ("aemia", "emia"),
+    ("colour", "color"),
+    ("diarrhoea", "diarrhea"),
+    ("foetal", "fetal"),
+    ("haem", "hem"),
+    ("leuk", "leuc"),
+    ("oedema", "edema"),
+    ("oesoph", "esoph"),
+    ("paed", "ped"),
+    ("tumour", "tumor"),
+)
+
+
+def has_cjk(text: str) -> bool:
+    """Whether the text holds a Chinese or Japanese character.
+
+    >>> has_cjk("肺炎 NOS"), has_cjk("pneumonia")
+    (True, False)
+    """
+    return _HAS_CJK.search(text) is not None
+
+
+def normalise(text: str) -> str:
+    """The text in one width, one case, without punctuation, with single spaces, none beside CJK characters.
+
+    >>> normalise("  Hirschsprung’s_Disease (HSCR) "), normalise("Ⅱ型 糖尿病。")
+    ('hirschsprung disease hscr', 'ii型糖尿病')
+    """
+    text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+    if not text.isascii() and unicodedata.combining(text[-1:] or " "):  # casefold may leave İ decomposed
+        text = unicodedata.normalize("NFKC", text)
+    text = _POSSESSIVE.sub(" ", text)
+    text = _LOOSE_DOT.sub(" ", _NOT_WORD.sub(" ", text))
+    return _CJK_SPACE.sub("", " ".join(text.split()))
+
+
+def singular(word: str) -> str:
+    """An English word without its plural ending, by rule.
+
+    >>> [singular(w) for w in ("seizures", "calves", "biopsies", "diabetes", "pelvis", "rashes", "cats")]
+    ['seizure', 'calf', 'biopsy', 'diabetes', 'pelvis', 'rash', 'cat']
+    """
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is", "betes")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y" if len(word) > 4 else word
+    if word.endswith(("alves", "elves", "olves")):
+        return word[:-3] + "f"
+    if word.endswith(("shes", "ches", "xes", "sses")):
+        return word[:-2]
+    return word[:-1]
+
+
+def fold(text: str) -> str:
+    """The normalised text with its words singular, in American spelling, sorted, without function words.
+
+    Where a text has no spaces (Chinese, Japanese) this is `normalise`.
+
+    >>> fold("Weakness of the muscles"), fold("muscle weakness")
+    ('muscle weakness', 'muscle weakness')
+    """
+    words = normalise(text).split()
+    if len(words) < 2 and not (words and words[0].isascii()):
+        return "".join(words)
+    kept = [singular(w) for w in words if w not in _FUNCTION_WORDS] or words
+    folded = " ".join(sorted(set(kept)))
+    for british, american in _SPELLING:
+        folded = folded.replace(british, american)
+    return folded

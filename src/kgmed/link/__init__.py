@@ -1,0 +1,1 @@
+"""Stage: the entity that a mention stands for."""

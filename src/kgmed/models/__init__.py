@@ -1,0 +1,1 @@
+"""Language models, encoders and pair scorers behind their protocols."""

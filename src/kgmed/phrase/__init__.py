@@ -1,0 +1,1 @@
+"""Stage: evidence as text with numbered markers."""

@@ -1,0 +1,1 @@
+"""Stage: evidence in order of use."""

@@ -1,0 +1,1 @@
+"""Stage: the answer from the context."""

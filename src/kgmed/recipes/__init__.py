@@ -1,0 +1,1 @@
+"""Each method as one expression over the stages."""

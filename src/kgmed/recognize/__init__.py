@@ -1,0 +1,1 @@
+"""Stage: the stretches of text that name entities."""

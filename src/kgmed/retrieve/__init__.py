@@ -1,0 +1,1 @@
+"""Stage: evidence around the linked entities."""
