@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,9 +94,9 @@ class Adjacency(NamedTuple):
         rows = np.unique(np.asarray(triples, np.int64).reshape(-1, 3)[:, [0, 2, 1]], axis=0)
         head, tail, relation = rows[:, 0], rows[:, 1], rows[:, 2]
         order = np.lexsort((relation, head, tail))
-        out = Csr(_indptr(head, nodes), tail.astype(np.int32), relation.astype(np.uint16))
+        out = Csr(indptr(head, nodes), tail.astype(np.int32), relation.astype(np.uint16))
         into = Csr(
-            _indptr(tail, nodes),
+            indptr(tail, nodes),
             head[order].astype(np.int32),
             relation[order].astype(np.uint16),
             order.astype(np.int32),
@@ -104,8 +104,8 @@ class Adjacency(NamedTuple):
         return cls(out, into)
 
 
-def _indptr(ends: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
-    """Where the edges of each node begin, from the sorted or unsorted node of each edge."""
+def indptr(ends: NDArray[Any], nodes: int) -> NDArray[np.int64]:
+    """Where the edges of each node begin (n + 1,), from the node of each edge."""
     return np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))]).astype(np.int64)
 
 

@@ -7,6 +7,7 @@ Rows may come in any order: an edge may name an entity whose `NodeRow` comes lat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
 from kgmed.types import Relation, Support
@@ -86,4 +87,5 @@ class Source:
     prefix: str = ""  # put before every key, as in cmekg:肺炎; "" = keys are CURIEs already
     relations: Mapping[str, Relation] = field(default_factory=dict)  # those not named here are inferred by name
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # relation -> kind of head, kind of tail
+    inputs: tuple[Path, ...] = ()  # the files it is read from; their hash tells whether a build is needed
     size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known

@@ -6,6 +6,7 @@ order in scripts with spaces. A graph is indexed by both.
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _NOT_WORD = re.compile(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
 _LOOSE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
@@ -13,7 +14,7 @@ _POSSESSIVE = re.compile(r"['’`´]s?(?=\s|$|[^\w])")
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 _HAS_CJK = re.compile(f"[{_CJK}]")
-_FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
+FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
 _SPELLING = (
     ("aemia", "emia"),
     ("colour", "color"),
@@ -43,6 +44,8 @@ def normalise(text: str) -> str:
     >>> normalise("  Hirschsprung’s_Disease (HSCR) "), normalise("Ⅱ型 糖尿病。")
     ('hirschsprung disease hscr', 'ii型糖尿病')
     """
+    if text.isalnum() and (plain := unicodedata.normalize("NFKC", text.casefold())).isalnum():
+        return plain  # most names of a Chinese graph, four times as fast
     text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
     if not text.isascii() and unicodedata.combining(text[-1:] or " "):  # casefold may leave İ decomposed
         text = unicodedata.normalize("NFKC", text)
@@ -68,6 +71,19 @@ def singular(word: str) -> str:
     return word[:-1]
 
 
+@lru_cache(maxsize=1 << 16)
+def fold_word(word: str) -> str:
+    """A normalised word in the singular and in American spelling, as `fold` has it.
+
+    >>> fold_word("tumours"), fold_word("oedema")
+    ('tumor', 'edema')
+    """
+    word = singular(word)
+    for british, american in _SPELLING:
+        word = word.replace(british, american)
+    return word
+
+
 def fold(text: str) -> str:
     """The normalised text with its words singular, in American spelling, sorted, without function words.
 
@@ -76,11 +92,13 @@ def fold(text: str) -> str:
     >>> fold("Weakness of the muscles"), fold("muscle weakness")
     ('muscle weakness', 'muscle weakness')
     """
-    words = normalise(text).split()
+    return fold_normalised(normalise(text))
+
+
+def fold_normalised(key: str) -> str:
+    """What `fold` gives, from the normalised text."""
+    words = key.split()
     if len(words) < 2 and not (words and words[0].isascii()):
         return "".join(words)
-    kept = [singular(w) for w in words if w not in _FUNCTION_WORDS] or words
-    folded = " ".join(sorted(set(kept)))
-    for british, american in _SPELLING:
-        folded = folded.replace(british, american)
-    return folded
+    kept = {fold_word(w) for w in words if w not in FUNCTION_WORDS} or {fold_word(w) for w in words}
+    return " ".join(sorted(kept))

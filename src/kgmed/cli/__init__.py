@@ -1,0 +1,31 @@
+"""The command line: every command calls one library function; only here is anything printed."""
+
+import sys
+
+import typer
+
+from kgmed.cli import graph
+from kgmed.errors import BadInput, KgmedError
+
+app = typer.Typer(
+    help="Answers medical questions from a knowledge graph and shows what each answer stands on.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(graph.app, name="graph", help="Build, list, search and check graphs.")
+
+
+def main() -> None:
+    """Run the command; a known error is one line on standard error and exit code 2 (bad input) or 1."""
+    try:
+        app()
+    except KgmedError as e:
+        sys.stderr.write(f"kgmed: {e}\n")
+        sys.exit(2 if isinstance(e, BadInput) else 1)
+    except KeyboardInterrupt:
+        sys.stderr.write("kgmed: stopped; what was finished is kept\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

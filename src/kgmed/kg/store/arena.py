@@ -1,0 +1,100 @@
+"""Many texts in one mapped file: text i stands at start[i], length[i] bytes of UTF-8."""
+
+import os
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Arena:
+    """Texts by number; what is read is decoded, the rest stays on disk."""
+
+    def __init__(self, blob: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int32]) -> None:
+        """The bytes (b,), and for each of n texts where it begins and how many bytes it has."""
+        self._blob, self._start, self._length = memoryview(blob.data), start, length
+
+    @classmethod
+    def open(cls, folder: Path, name: str) -> "Arena":
+        """The arena `name` of a folder, mapped."""
+        start, length = load(folder, f"{name}_start"), load(folder, f"{name}_length")
+        return cls(load(folder, f"{name}_bytes"), start, length)
+
+    def __len__(self) -> int:
+        """The number of texts."""
+        return len(self._start)
+
+    def __getitem__(self, i: int) -> str:
+        """Text i."""
+        begin = self._start.item(i)
+        return str(self._blob[begin : begin + self._length.item(i)], "utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        """All texts in order, read in blocks."""
+        for first in range(0, len(self), 1 << 16):
+            starts = self._start[first : first + (1 << 16)].tolist()
+            lengths = self._length[first : first + (1 << 16)].tolist()
+            for begin, size in zip(starts, lengths, strict=True):
+                yield str(self._blob[begin : begin + size], "utf-8")
+
+
+class ArenaWriter:
+    """Appends texts to a file of bytes; where each stands is kept, 12 bytes a text."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Begin the arena `name` in a folder."""
+        self._folder, self._name = folder, name
+        self._file: BinaryIO = (folder / f"{name}_bytes.npy").open("w+b")
+        self._file.write(_header(0))
+        self._end = 0
+        self.start, self.length = array("q"), array("i")
+
+    def add(self, text: str) -> int:
+        """Append a text; its number."""
+        data = text.encode()
+        self._file.write(data)
+        self.start.append(self._end)
+        self.length.append(len(data))
+        self._end += len(data)
+        return len(self.start) - 1
+
+    def peek(self, i: int) -> str:
+        """Text i, read back while the arena is being written."""
+        self._file.seek(128 + self.start[i])
+        data = self._file.read(self.length[i])
+        self._file.seek(0, os.SEEK_END)
+        return data.decode()
+
+    def close(self, order: NDArray[np.int64] | None = None) -> None:
+        """Finish the files; `order` lists the arrival numbers in the order in which texts are to be numbered."""
+        self._file.seek(0)
+        self._file.write(_header(self._end))
+        self._file.close()
+        start, length = np.frombuffer(self.start, np.int64), np.frombuffer(self.length, np.int32)
+        save(self._folder, f"{self._name}_start", start if order is None else start[order])
+        save(self._folder, f"{self._name}_length", length if order is None else length[order])
+
+    def abandon(self) -> None:
+        """Close the file of an unfinished arena."""
+        self._file.close()
+
+
+def _header(size: int) -> bytes:
+    """The 128 bytes before the data of a one-dimensional .npy file of bytes; the same length for every size."""
+    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}"
+    return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n"
+
+
+def load(folder: Path, name: str) -> NDArray[Any]:
+    """The array `name` of a folder, mapped read-only (an empty one cannot be mapped and is read)."""
+    path = folder / f"{name}.npy"
+    values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > 128 else None, allow_pickle=False)
+    return values.view(np.ndarray)
+
+
+def save(folder: Path, name: str, values: NDArray[Any]) -> None:
+    """Write the array `name` of a folder."""
+    np.save(folder / f"{name}.npy", values, allow_pickle=False)

@@ -1,0 +1,333 @@
+"""From a stream of rows to a stored graph, in one pass.
+
+Memory grows with the names of the entities, not with the edges: edges go to column files as they come and are sorted
+once at the end (16 bytes an edge while sorting). The graph is written beside the old one and takes its place by
+renaming one small file, so that a build that is killed leaves the old graph whole.
+"""
+
+import gc
+import json
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import SourceError
+from kgmed.kg.graph import indptr
+from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Source, TextRow
+from kgmed.kg.sources.roles import infer, kinds_of
+from kgmed.kg.store.arena import Arena, ArenaWriter, save
+from kgmed.kg.store.manifest import Manifest, seal
+from kgmed.kg.store.names import HashIndex, index_names, key_hash
+from kgmed.kg.store.publish import beside, publish
+from kgmed.types import Relation, Support
+
+Progress = Callable[[int], None]  # called with the number of rows read so far
+Ints = NDArray[Any]
+_EVERY = 1 << 16
+
+
+def build(source: Source, folder: Path, *, progress: Progress | None = None, inputs: str = "") -> Manifest:
+    """Read a source into the graph folder `folder` and make it the current version; what was there stays until then.
+
+    Raises what the source raises, usually `SourceError`; nothing is left behind then.
+    """
+    with beside(folder) as work, _no_collection():
+        builder = _Builder(source, work)
+        try:
+            builder.read(progress)
+            manifest = builder.finish(folder.name, inputs)
+        finally:
+            builder.close()
+        publish(folder, work, f"v-{manifest.content[:12]}")
+    return manifest
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Rows hold no cycles; looking for some among millions of them would take a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Columns:
+    """The edges as they come: one file a column, flushed in blocks."""
+
+    CODES = (("head", "i"), ("tail", "i"), ("relation", "H"), ("weight", "f"), ("support", "I"))
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: list[BinaryIO] = [(folder / f"{name}.column").open("wb") for name, _ in self.CODES]
+        self.buffers: list[Any] = [array(code) for _, code in self.CODES]
+
+    def flush(self) -> None:
+        """Move what is buffered to the files."""
+        for file, buffer in zip(self._files, self.buffers, strict=True):
+            file.write(buffer.tobytes())
+            del buffer[:]
+
+    def take(self) -> list[NDArray[Any]]:
+        """The columns as arrays; their files are removed."""
+        self.flush()
+        self.close()
+        return [self._take(name, code) for name, code in self.CODES]
+
+    def _take(self, name: str, code: str) -> NDArray[Any]:
+        path = self._folder / f"{name}.column"
+        values = np.fromfile(path, np.dtype(code))
+        path.unlink()
+        return values
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.close()
+
+
+class _Builder:
+    """What is known while the rows come in."""
+
+    def __init__(self, source: Source, folder: Path) -> None:
+        self.source, self.folder = source, folder
+        self.number: dict[str, int] = {}
+        self.names: dict[int, str] = {}  # only names that differ from their key
+        self.kind = array("B")
+        self.kinds: dict[str, int] = {"": 0}
+        self.relations: dict[str, int] = {}
+        self.declared: list[Relation] = []
+        self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
+        self.columns = _Columns(folder)
+        self.description, self.described = ArenaWriter(folder, "description"), array("i")
+        self.alias, self.alias_node, self.alias_scope = ArenaWriter(folder, "alias"), array("i"), array("B")
+        self.text, self.text_node, self.text_relation = ArenaWriter(folder, "text"), array("i"), array("H")
+        self.text_support = array("I")
+        self.support = ArenaWriter(folder, "support")
+        self.support.add("")
+        self.dropped: dict[str, tuple[int, list[int]]] = {}
+
+    def close(self) -> None:
+        """Close every file that is still open."""
+        self.columns.close()
+        for arena in (self.description, self.alias, self.text, self.support):
+            arena.abandon()
+
+    def read(self, progress: Progress | None) -> None:
+        """Take in all rows."""
+        take = {NodeRow: self._node, TextRow: self._text, DroppedRow: self._drop}
+        rows, count = self.source.rows(), 0
+        while block := list(islice(rows, _EVERY)):
+            self._edges([row for row in block if type(row) is EdgeRow])
+            for row in block:
+                if type(row) is not EdgeRow:
+                    take[type(row)](row)  # type: ignore[operator]
+            self.columns.flush()
+            count += len(block)
+            if progress:
+                progress(count)
+
+    def _edges(self, rows: list[EdgeRow]) -> None:
+        """Take in a block of edges; the path that every large graph runs through, so its names are local."""
+        number, relations, kind, ends = self.number, self.relations, self.kind, self.ends
+        heads, tails, kinds_of_edge, weights, supports = (column.append for column in self.columns.buffers)
+        for head_key, name, tail_key, weight, support in rows:
+            head, tail, relation = number.get(head_key), number.get(tail_key), relations.get(name)
+            if head is None:
+                head = self._entity(head_key)
+            if tail is None:
+                tail = number.get(tail_key)
+                tail = self._entity(tail_key) if tail is None else tail
+            if relation is None:
+                relation = self._relation(name)
+            head_kind, tail_kind = ends[relation]
+            if head_kind and not kind[head]:
+                kind[head] = head_kind
+            if tail_kind and not kind[tail]:
+                kind[tail] = tail_kind
+            heads(head)
+            tails(tail)
+            kinds_of_edge(relation)
+            weights(weight)
+            supports(self._support(support) if support else 0)
+
+    def _entity(self, key: str) -> int:
+        number = self.number.get(key)
+        if number is None:
+            number = self.number[key] = len(self.number)
+            self.kind.append(0)
+        return number
+
+    def _kind(self, name: str) -> int:
+        return self.kinds.setdefault(name, len(self.kinds))
+
+    def _relation(self, name: str) -> int:
+        number = self.relations.get(name)
+        if number is None:
+            number = self.relations[name] = len(self.relations)
+            relation = self.source.relations.get(name) or infer(name)
+            head, tail = self.source.kinds.get(name) or kinds_of(relation)
+            self.declared.append(relation)
+            self.ends.append((self._kind(head), self._kind(tail)))
+        return number
+
+    def _support(self, support: tuple[Support, ...]) -> int:
+        if not support:
+            return 0
+        rows = [[s.reference, dict(s.qualifiers)] for s in support]
+        return self.support.add(json.dumps(rows, ensure_ascii=False, separators=(",", ":")))
+
+    def _node(self, row: NodeRow) -> None:
+        node = self._entity(row.key)
+        if row.name and row.name != row.key:
+            self.names[node] = row.name
+        if row.kind:
+            self.kind[node] = self._kind(row.kind)
+        if row.description:
+            self.description.add(row.description)
+            self.described.append(node)
+        for alias in row.aliases:
+            self._alias(node, alias)
+
+    def _alias(self, node: int, alias: Alias) -> None:
+        self.alias.add(alias.text)
+        self.alias_node.append(node)
+        self.alias_scope.append(alias.scope)
+
+    def _text(self, row: TextRow) -> None:
+        self.text_node.append(self._entity(row.key))
+        self.text_relation.append(self._relation(row.relation))
+        self.text_support.append(self._support(row.support))
+        self.text.add(row.text)
+
+    def _drop(self, row: DroppedRow) -> None:
+        count, lines = self.dropped.get(row.reason, (0, []))
+        self.dropped[row.reason] = count + 1, lines if len(lines) >= 5 else [*lines, row.line]
+
+    def finish(self, name: str, inputs: str) -> Manifest:
+        """Write all files and the manifest."""
+        if not self.number:
+            path = self.source.inputs[0] if self.source.inputs else self.source.name
+            raise SourceError(path, 0, "holds no entity", "give a file with at least one triple")
+        edges, merged = self._write_edges()
+        self._write_names()
+        self._write_texts()
+        self.support.close()
+        save(self.folder, "kind", np.frombuffer(self.kind, np.uint8))
+        counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges}
+        counts |= {"texts": len(self.text_node), "aliases": len(self.alias_node), "merged": merged}
+        return seal(self._manifest(name, counts, inputs), self.folder)
+
+    def _manifest(self, name: str, counts: dict[str, int], inputs: str) -> Manifest:
+        s = self.source
+        return Manifest(
+            name=name, source=s.name, release=s.release, licence=s.licence, citation=s.citation, language=s.language,
+            prefix=s.prefix, inputs=inputs, counts=counts, relations=tuple(self.declared),
+            relation_counts=tuple(self.relation_counts.tolist()), kinds=tuple(self.kinds),
+            dropped={reason: {"count": n, "lines": lines} for reason, (n, lines) in self.dropped.items()},
+        )  # fmt: skip
+
+    def _write_names(self) -> None:
+        writer = ArenaWriter(self.folder, "name")
+        same = not self.names
+        hashes, numbers = array("Q"), array("i")
+        keys = ArenaWriter(self.folder, "key") if not same else None
+        for key, node in self.number.items():
+            writer.add(key if same else self.names.get(node, key))
+            hashes.append(key_hash(key))
+            numbers.append(node)
+            if keys:
+                keys.add(key)
+        writer.close()
+        if keys:
+            keys.close()
+        HashIndex.write(self.folder, "key", hashes, numbers)
+        order = np.argsort(np.frombuffer(self.alias_node, np.int32), kind="stable")
+        self._index_names(order)
+
+    def _index_names(self, order: NDArray[np.int64]) -> None:
+        self.alias.close(order)
+        save(self.folder, "alias_node", np.frombuffer(self.alias_node, np.int32)[order])
+        save(self.folder, "alias_scope", np.frombuffer(self.alias_scope, np.uint8)[order])
+        plain, plain_of, folded, folded_of = index_names(self._all_names())
+        HashIndex.write(self.folder, "normalised", plain, plain_of)
+        HashIndex.write(self.folder, "folded", folded, folded_of)
+
+    def _all_names(self) -> Iterator[str]:
+        for node, key in enumerate(self.number):
+            yield self.names.get(node, key)
+        yield from Arena.open(self.folder, "alias")
+
+    def _write_texts(self) -> None:
+        order = np.argsort(np.frombuffer(self.described, np.int32), kind="stable")
+        self.description.close(order)
+        save(self.folder, "described", np.frombuffer(self.described, np.int32)[order])
+        order = np.argsort(np.frombuffer(self.text_node, np.int32), kind="stable")
+        self.text.close(order)
+        save(self.folder, "text_node", np.frombuffer(self.text_node, np.int32)[order])
+        save(self.folder, "text_relation", np.frombuffer(self.text_relation, np.uint16)[order])
+        save(self.folder, "text_support", np.frombuffer(self.text_support, np.uint32)[order])
+
+    def _write_edges(self) -> tuple[int, int]:
+        head, tail, relation, weight, support = self.columns.take()
+        order = _edge_order(head, tail, relation, len(self.number))
+        head, tail, relation = head[order], tail[order], relation[order]
+        first = np.ones(len(head), bool)
+        first[1:] = (head[1:] != head[:-1]) | (tail[1:] != tail[:-1]) | (relation[1:] != relation[:-1])
+        starts = np.flatnonzero(first)
+        if len(weight):
+            weight = np.maximum.reduceat(weight[order], starts)
+        support = self._merge_support(support[order], starts, first)
+        merged = len(head) - len(starts)
+        _write_adjacency(self.folder, head[first], tail[first], relation[first], len(self.number))
+        self.relation_counts = np.bincount(relation[first], minlength=len(self.relations))
+        if len(weight) and not (weight == 1).all():
+            save(self.folder, "weight", weight)
+        if support.any():
+            save(self.folder, "edge_support", support)
+        return len(starts), merged
+
+    def _merge_support(self, support: Ints, starts: Ints, first: NDArray[np.bool_]) -> Ints:
+        """The support of each kept edge; that of merged edges is put together, each word once."""
+        kept = support[first]
+        sizes = np.diff(np.append(starts, len(support)))
+        for i in np.flatnonzero(sizes > 1):
+            numbers = support[starts[i] : starts[i] + sizes[i]]
+            if numbers.any():
+                kept[i] = self._joined([int(n) for n in numbers if n])
+        return kept
+
+    def _joined(self, numbers: list[int]) -> int:
+        if len(numbers) == 1:
+            return numbers[0]
+        rows = [json.dumps(row) for n in numbers for row in json.loads(self.support.peek(n))]
+        return self.support.add("[" + ",".join(dict.fromkeys(rows)) + "]")
+
+
+def _edge_order(head: Ints, tail: Ints, relation: Ints, nodes: int) -> NDArray[np.int64]:
+    """The order by (head, tail, relation), then of arrival; packed into one key where 64 bits are enough."""
+    bits = max(int(nodes - 1).bit_length(), 1)
+    if 2 * bits + 16 > 64:
+        return np.lexsort((relation, tail, head))
+    key = (head.astype(np.uint64) << np.uint64(bits + 16)) | (tail.astype(np.uint64) << np.uint64(16)) | relation
+    return np.argsort(key, kind="stable")
+
+
+def _write_adjacency(folder: Path, head: Ints, tail: Ints, relation: Ints, nodes: int) -> None:
+    """Both directions, from edges sorted by (head, tail, relation)."""
+    save(folder, "out_indptr", indptr(head, nodes))
+    save(folder, "out_neighbour", tail)
+    save(folder, "out_relation", relation)
+    order = np.argsort(tail, kind="stable")  # within a tail the order by (head, relation) stays
+    save(folder, "in_indptr", indptr(tail, nodes))
+    save(folder, "in_neighbour", head[order])
+    save(folder, "in_relation", relation[order])
+    save(folder, "in_edge", order.astype(np.int32))

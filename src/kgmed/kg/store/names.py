@@ -1,0 +1,63 @@
+"""The sorted index of names: from the hash of a normalised or folded name to the numbers of the names that have it."""
+
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from kgmed.kg.store.arena import load, save
+from kgmed.kg.text import fold_normalised, normalise
+
+
+def key_hash(key: str) -> int:
+    """The 64 bits that stand for a key."""
+    return xxhash.xxh3_64_intdigest(key.encode())
+
+
+class HashIndex:
+    """Sorted hashes and what each belongs to; equal hashes stand side by side in ascending order of number."""
+
+    def __init__(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+        """Hashes (k,) in ascending order and a number for each."""
+        self._hashes, self._numbers = hashes, numbers
+
+    @classmethod
+    def open(cls, folder: Path, name: str) -> "HashIndex":
+        """The index `name` of a folder, mapped."""
+        return cls(load(folder, f"{name}_hash"), load(folder, f"{name}_number"))
+
+    @staticmethod
+    def write(folder: Path, name: str, hashes: "array[int]", numbers: "array[int]") -> None:
+        """Sort and store."""
+        keys, values = np.frombuffer(hashes, np.uint64), np.frombuffer(numbers, np.int32)
+        order = np.lexsort((values, keys))
+        save(folder, f"{name}_hash", keys[order])
+        save(folder, f"{name}_number", values[order])
+
+    def find(self, key: str) -> list[int]:
+        """The numbers stored under a key, and seldom those of another key with the same hash."""
+        wanted = np.uint64(key_hash(key))
+        first = int(self._hashes.searchsorted(wanted))
+        last = first
+        while last < len(self._hashes) and self._hashes[last] == wanted:
+            last += 1
+        numbers: list[int] = self._numbers[first:last].tolist()
+        return numbers
+
+
+def index_names(names: Iterable[str]) -> "tuple[array[int], ...]":
+    """Hashes and numbers of the normalised names, then of the folded names that differ from them."""
+    plain, plain_of, folded, folded_of = array("Q"), array("i"), array("Q"), array("i")
+    digest = xxhash.xxh3_64_intdigest
+    for number, name in enumerate(names):
+        key = normalise(name)
+        plain.append(digest(key.encode()))
+        plain_of.append(number)
+        loose = fold_normalised(key)
+        if loose != key:
+            folded.append(digest(loose.encode()))
+            folded_of.append(number)
+    return plain, plain_of, folded, folded_of
