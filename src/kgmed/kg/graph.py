@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.types import Entity, Role, Triple
+from kgmed.types import Entity, Relation, Role, Triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,20 @@ class LocalGraph(KnowledgeGraph, Protocol):
     @property
     def folder(self) -> str:
         """Where its files are, and where what is computed from them (vectors, automata) may be kept."""
+        ...
+
+    @property
+    def relations(self) -> Sequence[Relation]:
+        """The relations by relation number."""
+        ...
+
+    @property
+    def weight(self) -> NDArray[np.float32] | None:
+        """The weight of each edge (m,); None = all 1."""
+        ...
+
+    def of_kind(self, kind: str, /) -> NDArray[np.int64]:
+        """The node numbers of a kind, ascending."""
         ...
 
     def number(self, entity_id: str, /) -> int:

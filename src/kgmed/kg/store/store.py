@@ -53,10 +53,10 @@ class Store:
         self._normalised, self._folded = HashIndex.open(version, "normalised"), HashIndex.open(version, "folded")
         self._kind, self._kinds = load(version, "kind"), manifest.kinds
         self._alias_node, self._alias_scope = load(version, "alias_node"), load(version, "alias_scope")
-        self._relations = manifest.relations
+        self.relations = manifest.relations
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
         self._source = f"{manifest.name} {manifest.release}".strip()
-        self.weight = load(version, "weight") if "weight.npy" in manifest.files else None
+        self.weight: NDArray[np.float32] | None = load(version, "weight") if "weight.npy" in manifest.files else None
         self._edge_support = load(version, "edge_support") if "edge_support.npy" in manifest.files else None
         self._entity = lru_cache(maxsize=1 << 16)(self._make_entity)
 
@@ -190,16 +190,12 @@ class Store:
 
     # edges
 
-    def relation(self, number: int) -> Relation:
-        """The relation of a relation number."""
-        return self._relations[number]
-
     def triple(self, edge: int, /) -> Triple:
         """The triple of an edge number."""
         return self.triples(np.array([edge]))[0]
 
     def _triple(self, edge: int, head: int, tail: int) -> Triple:
-        relation = self._relations[self.adjacency.out.relation.item(edge)]
+        relation = self.relations[self.adjacency.out.relation.item(edge)]
         weight = 1.0 if self.weight is None else round(self.weight.item(edge), 6)
         support = () if self._edge_support is None else self._support(self._edge_support.item(edge))
         return Triple(self._entity(head), relation, self._entity(tail), weight, self._source, support)
@@ -220,7 +216,7 @@ class Store:
         first, last = into.indptr[node], into.indptr[node + 1]
         edges = np.concatenate([np.arange(begin, end), into.edge[first:last]])  # type: ignore[index]
         if roles:
-            wanted = [relation.role in roles for relation in self._relations]
+            wanted = [relation.role in roles for relation in self.relations]
             edges = edges[np.array(wanted)[out.relation[edges]]]
         if self.weight is None or len(edges) < 2:
             return edges[:limit]
@@ -247,7 +243,7 @@ class Store:
         first, last = nodes.searchsorted(np.array([node, node + 1], np.int32))
         return [
             Triple(
-                self._entity(node), self._relations[relations.item(i)], Entity("", texts[i], "text"),
+                self._entity(node), self.relations[relations.item(i)], Entity("", texts[i], "text"),
                 source=self._source, support=self._support(supports.item(i)),
             )
             for i in range(first, last)
