@@ -120,6 +120,10 @@ class Named(NamedTuple):
 class LocalGraph(KnowledgeGraph, Protocol):
     """A graph whose edges are at hand: it can also be searched by path and listed by name."""
 
+    def __hash__(self) -> int:
+        """By identity: what is computed once a graph is kept under it."""
+        ...
+
     @property
     def adjacency(self) -> Adjacency:
         """The edges on node numbers 0..n-1."""

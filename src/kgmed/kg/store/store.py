@@ -17,7 +17,7 @@ from kgmed.kg.store.manifest import FULL_CHECK, Manifest, read_manifest, verify
 from kgmed.kg.store.names import HashIndex
 from kgmed.kg.store.publish import current
 from kgmed.kg.text import fold, normalise
-from kgmed.types import Entity, Relation, Role, Support, Triple
+from kgmed.types import Entity, Role, Support, Triple
 
 _HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
 _SCOPE_COST = 0.005  # per step of `Scope` away from the preferred name

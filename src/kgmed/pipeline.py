@@ -1,0 +1,83 @@
+"""The natural pass from a question to an answer: the fields are the stages, `__call__` is the line through them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TypeVar
+
+from kgmed.errors import BadInput, Unavailable
+from kgmed.stages import Checker, Expander, Linker, Phraser, Ranker, Reader, Recognizer, Retriever
+from kgmed.types import Answer, Context, Evidence, Query, Question, Run, Stage
+
+T = TypeVar("T")
+
+
+def as_asked(query: Query, context: Context, answer: Answer) -> Answer:
+    """Checker: the answer as it is."""
+    return answer
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A method: retrievers add up, rankers run in turn. An ablation is `dataclasses.replace` of a field."""
+
+    recognize: Recognizer
+    link: Linker
+    retrieve: Sequence[Retriever]
+    rank: Sequence[Ranker]
+    phrase: Phraser
+    read: Reader
+    expand: Expander = Query
+    check: Checker = as_asked
+    otherwise: Reader | None = None  # reads where `read` cannot; the run says so
+    name: str = ""
+    graph: str = ""
+
+    def __call__(self, question: Question | str) -> Run:
+        """The run of one question; raises `BadInput` for an empty one and what the stages raise."""
+        asked = Question(question) if isinstance(question, str) else question
+        if not asked.text.strip():
+            raise BadInput("the question is empty; ask for example: kgmed ask 'What are the signs of rickets?'")
+        clock = _Clock()
+        query = clock("expand", lambda: self.expand(asked))
+        mentions = clock("recognize", lambda: self.recognize(query))
+        links = clock("link", lambda: self.link(mentions))
+        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, links)])
+        evidence = clock("rank", lambda: self._ranked(query, found))
+        context = clock("phrase", lambda: self.phrase(query, evidence))
+        failures: list[str] = []
+        answer = clock("read", lambda: self._read(query, context, failures))
+        answer = clock("check", lambda: self.check(query, context, answer))
+        linked = {link.mention for link in links}
+        missed = tuple(m for m in mentions if m not in linked)
+        return Run(
+            query, tuple(mentions), tuple(links), missed, tuple(evidence), context, answer, tuple(clock.stages),
+            self.name, self.graph, tuple(failures),
+        )  # fmt: skip
+
+    def _ranked(self, query: Query, evidence: list[Evidence]) -> list[Evidence]:
+        for rank in self.rank:
+            evidence = rank(query, evidence)
+        return evidence
+
+    def _read(self, query: Query, context: Context, failures: list[str]) -> Answer:
+        try:
+            return self.read(query, context)
+        except Unavailable as e:
+            if self.otherwise is None:
+                raise
+            failures.append(str(e))
+            return self.otherwise(query, context)
+
+
+class _Clock:
+    """The seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+
+    def __call__(self, name: str, stage: Callable[[], T]) -> T:
+        begin = perf_counter()
+        result = stage()
+        self.stages.append(Stage(name, perf_counter() - begin))
+        return result
