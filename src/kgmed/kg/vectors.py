@@ -1,0 +1,146 @@
+"""The vectors of a graph's names, computed in blocks and kept beside it: (n, d) float16, one row a distinct name.
+
+A killed run goes on after its last finished block: each block is written to a file of its own and renamed into place,
+and the blocks become one memory-mapped matrix when all are there. Kept by encoder name and graph content, so that a
+rebuilt graph or another encoder never meets old vectors.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import StoreError
+from kgmed.kg.beside import where
+from kgmed.kg.fuzzy import Fuzzy, Near
+from kgmed.kg.graph import LocalGraph
+from kgmed.stages import Encoder
+
+_BLOCK = 1024  # names; about half a second of work
+_SCAN = 65_536  # rows compared at a time
+
+Progress = Callable[[int, int], None]
+
+
+def compute(graph: LocalGraph, encoder: Encoder, progress: Progress = lambda done, of: None) -> "Vectors":
+    """The finished vectors of all names of a graph; `progress(done, of)` is called after every block."""
+    names = Fuzzy(graph)
+    total = len(names)
+    folder = _folder(graph, encoder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "all.npy").exists():
+        for start in range(0, total, _BLOCK):
+            block = folder / f"{start:09d}.npy"
+            if not block.exists():
+                rows = encoder([names.name(i) for i in range(start, min(start + _BLOCK, total))])
+                _save(block, rows.astype(np.float16))
+            progress(min(start + _BLOCK, total), total)
+        _join(folder, total, encoder.dimensions)
+    found = stored(graph, encoder)
+    if found is None:
+        raise StoreError(f"the vectors in {folder} cannot be read; remove that folder and compute them again")
+    return found
+
+
+def stored(graph: LocalGraph, encoder: Encoder) -> "Vectors | None":
+    """The finished vectors of a graph by this encoder; None where they were never computed or cannot be read."""
+    if not graph.folder:
+        return None
+    try:
+        matrix = np.load(_folder(graph, encoder) / "all.npy", mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):
+        return None
+    names = Fuzzy(graph)
+    whole = matrix.shape == (len(names), encoder.dimensions) and matrix.dtype == np.float16
+    return Vectors(names, encoder, matrix) if whole else None
+
+
+class Vectors:
+    """All names of a graph as vectors, searched exactly."""
+
+    def __init__(self, names: Fuzzy, encoder: Encoder, matrix: NDArray[np.float16]) -> None:
+        """The names and their rows (n, d)."""
+        self.names, self.encoder, self.matrix = names, encoder, matrix
+
+    def __len__(self) -> int:
+        """The number of names n."""
+        return len(self.matrix)
+
+    def search(self, texts: list[str], *, limit: int = 10) -> list[list[Near]]:
+        """For each text the `limit` names of highest cosine, best first, ties by row."""
+        if not texts:
+            return []
+        queries = self.encoder(texts)
+        best = [(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(texts)
+        for start in range(0, len(self.matrix), _SCAN):
+            scores = queries @ self.matrix[start : start + _SCAN].astype(np.float32).T
+            best = [_best(old, start, row, limit) for old, row in zip(best, scores, strict=True)]
+        return [[Near(self.names.name(int(r)), float(s), int(r)) for r, s in zip(*b, strict=True)] for b in best]
+
+
+Best = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+def _best(old: Best, start: int, scores: NDArray[np.float32], limit: int) -> Best:
+    """The best rows of those so far and of a block of scores that begins at row `start`."""
+    top = (
+        np.argpartition(-scores, min(limit, len(scores) - 1))[:limit] if len(scores) > limit else np.arange(len(scores))
+    )
+    rows = np.concatenate([old[0], top + start])
+    values = np.concatenate([old[1], scores[top]])
+    order = np.lexsort((rows, -values))[:limit]
+    return rows[order], values[order]
+
+
+def shortlisted(names: Fuzzy, encoder: Encoder, text: str, *, limit: int = 10, among: int = 128) -> list[Near]:
+    """The names of highest cosine among those that share most n-grams with the text: needs no index of vectors."""
+    rows = names.shortlist(text, limit=among)
+    if not len(rows):
+        return []
+    vectors = encoder([text, *(names.name(int(r)) for r in rows)])
+    scores = vectors[1:] @ vectors[0]
+    order = np.lexsort((rows, -scores))[:limit]
+    return [Near(names.name(int(rows[i])), float(scores[i]), int(rows[i])) for i in order]
+
+
+def _folder(graph: LocalGraph, encoder: Encoder) -> Path:
+    """Where the vectors of a graph by an encoder are kept."""
+    safe = re.sub(r"[^\w.-]+", "_", encoder.name)
+    return where(graph.folder, f"vectors/{safe}", f"vectors 1 {graph.label} {encoder.name}")
+
+
+def _save(path: Path, rows: NDArray[np.float16]) -> None:
+    """Write an array beside its place and rename it there."""
+    handle, beside = tempfile.mkstemp(prefix=".new-", suffix=".npy", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            np.save(out, rows, allow_pickle=False)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _join(folder: Path, rows: int, dimensions: int) -> None:
+    """Make one file of all blocks, row by row, and remove them."""
+    beside = folder / ".all.npy"
+    whole = np.lib.format.open_memmap(beside, mode="w+", dtype=np.float16, shape=(rows, dimensions))
+    done = 0
+    for block in _blocks(folder):
+        part = np.load(block, allow_pickle=False)
+        whole[done : done + len(part)] = part
+        done += len(part)
+    whole.flush()
+    del whole
+    beside.replace(folder / "all.npy")
+    for block in list(_blocks(folder)):
+        block.unlink()
+
+
+def _blocks(folder: Path) -> Iterator[Path]:
+    """The finished blocks in order."""
+    return iter(sorted(folder.glob("[0-9]*.npy")))
