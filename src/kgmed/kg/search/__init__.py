@@ -1,0 +1,1 @@
+"""Searches over the edges of a graph: pure functions on `Adjacency`, with integer node and edge numbers."""

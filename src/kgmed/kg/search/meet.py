@@ -1,0 +1,179 @@
+"""Joins half chains in the middle: counts every chain of every pair, and keeps the most specific of each."""
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.kg.graph import Adjacency
+from kgmed.kg.search.halves import Halves, Word
+from kgmed.kg.search.scan import Ints, Nodes, blocks, crossing, direction, kth_least, rounded, spread
+
+
+class Rows(NamedTuple):
+    """Chains as columns. A chain of fewer than k steps is filled up with -1 (False in `forward`)."""
+
+    pair: Nodes  # (r,) number of the pair
+    weight: NDArray[np.float64]  # (r,) product of the degrees of the inner nodes
+    nodes: Nodes  # (r, k + 1)
+    edges: Nodes  # (r, k)
+    forward: NDArray[np.bool_]  # (r, k)
+
+    def at(self, places: Ints) -> "Rows":
+        """Some of the rows."""
+        return Rows._make(column[places] for column in self)
+
+
+def stack(parts: list[Rows], steps: int) -> Rows:
+    """All rows, one part after the other."""
+    none = np.empty(0, np.int32)
+    empty = Rows(
+        none,
+        np.empty(0),
+        none.reshape(0, steps + 1),
+        none.reshape(0, steps),
+        np.empty((0, steps), bool),
+    )
+    return Rows._make(np.concatenate(columns) for columns in zip(empty, *parts, strict=True))
+
+
+class Middles(NamedTuple):
+    """Where a left and a right half chain can meet: in one node, or over one edge."""
+
+    left: Ints  # (e,) place among the left half chains' ends
+    right: Ints  # (e,) place among the right ones'
+    edge: Nodes | None  # (e,) number of the edge between them; None = they meet in one node
+    weight: NDArray[np.float64]  # (e,) product of the degrees of the ends
+
+
+def over_node(adjacency: Adjacency, left: Halves, right: Halves) -> Middles:
+    """The nodes in which both sides end."""
+    _, at_left, at_right = np.intersect1d(left.ends, right.ends, assume_unique=True, return_indices=True)
+    return Middles(at_left, at_right, None, left.end_degrees(adjacency)[at_left])
+
+
+def over_edge(adjacency: Adjacency, left: Halves, right: Halves, *, forward: bool) -> Middles:
+    """The edges from an end of the left side to an end of the right side, self loops left out."""
+    there, back = direction(adjacency, forward=forward)
+    at_left, at_right, edge = crossing(there, back, left.ends, right.ends)
+    proper = np.flatnonzero(left.ends[at_left] != right.ends[at_right])
+    at_left, at_right, edge = at_left[proper], at_right[proper], edge[proper]
+    return Middles(
+        at_left, at_right, edge, left.end_degrees(adjacency)[at_left] * right.end_degrees(adjacency)[at_right]
+    )
+
+
+def cheapest(
+    middles: Middles, left: Halves, right: Halves, *, most: int, joined: int
+) -> tuple[Middles, tuple[str, ...]]:
+    """The most specific middles within both budgets, and the names of the budgets that left some out."""
+    sizes = left.many[middles.left] * right.many[middles.right]
+    cut = ("middles",) * (len(sizes) > most) + ("joined",) * (int(sizes.sum()) > joined)
+    if not cut:
+        return middles, ()
+    edge = np.zeros(len(sizes)) if middles.edge is None else middles.edge
+    order = np.lexsort((edge, right.ends[middles.right], left.ends[middles.left], middles.weight))[:most]
+    kept = order[np.cumsum(sizes[order]) <= joined]
+    edges = None if middles.edge is None else middles.edge[kept]
+    return Middles(middles.left[kept], middles.right[kept], edges, middles.weight[kept]), cut
+
+
+@dataclass(slots=True)
+class Shortlist:
+    """Counts the chains of each pair and keeps the rows that can still be among its first; grows as words are joined.
+
+    A row is judged first by its weight rounded to single precision: rounding keeps the order, so nothing that belongs
+    to the first `keep` is lost, and what ties is decided by the exact order in the end.
+    """
+
+    keep: int
+    steps: int
+    pair_of: Nodes  # (a * a,) number of the pair of two anchor places, from 1; 0 = none
+    total: Ints  # (pairs + 1,)
+    limit: Ints = field(init=False)  # (pairs + 1,) the largest rounded weight that can still matter
+    rows: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start with no row and no limit."""
+        self.limit = np.full(len(self.total), np.iinfo(np.int32).max if self.keep else 0, np.int64)
+        self.limit[0] = -1
+        self.rows = stack([], self.steps)
+
+    def join(self, word: Word, left: Halves, right: Halves, middles: Middles, *, ordered: bool) -> None:
+        """Count all chains of a word that pass the middles; of a word that is its own mirror, each pair once."""
+        anchors = round(len(self.pair_of) ** 0.5)
+        table = self.pair_of if ordered else np.triu(self.pair_of.reshape(anchors, anchors), 1).ravel()
+        sizes = left.many[middles.left] * right.many[middles.right]
+        for block in blocks(np.arange(len(sizes)), sizes):
+            some = Middles._make(None if column is None else column[block] for column in middles)
+            self._join_block(word, left, right, some, table)
+
+    def _join_block(self, word: Word, left: Halves, right: Halves, middles: Middles, table: Nodes) -> None:
+        """One block of `join`: expand to the left halves, then to the right ones."""
+        anchors = round(len(table) ** 0.5)
+        many = left.many[middles.left]
+        at = np.repeat(np.arange(len(many)), many)
+        first = spread(left.starts[middles.left], many)
+        many = right.many[middles.right][at]
+        row = np.repeat(np.arange(len(at)), many)
+        second = spread(right.starts[middles.right][at], many)
+        pair = table[(left.anchor[first] * anchors)[row] + right.anchor[second]]
+        for a, b in _could_coincide(len(left.edges), over_edge=middles.edge is not None):
+            pair *= left.nodes[a][first][row] != right.nodes[b][second]
+        self.total += np.bincount(pair, minlength=len(self.total))
+        weight = self._weight(left, right, middles, (at, first, row, second))
+        kept = np.flatnonzero(rounded(weight) <= self.limit[pair])
+        chosen = (first[row[kept]], at[row[kept]], second[kept])
+        self._keep(_rows(self.steps, word, left, right, middles, chosen)._replace(pair=pair[kept], weight=weight[kept]))
+
+    def _weight(
+        self, left: Halves, right: Halves, middles: Middles, expansion: tuple[Ints, Ints, Ints, Ints]
+    ) -> NDArray[np.float64]:
+        """The product of the inner nodes' degrees of each joined row."""
+        at, first, row, second = expansion
+        weight = middles.weight[at]
+        if left.before is not None:
+            weight *= left.before[first]
+        weight = weight[row]
+        if right.before is not None:
+            weight *= right.before[second]
+        return weight
+
+    def _keep(self, new: Rows) -> None:
+        """Add rows, tighten the limits, drop what fell out."""
+        rows = stack([self.rows, new], self.steps)
+        key = rounded(rows.weight)
+        self.limit = np.minimum(self.limit, kth_least(rows.pair, key, self.keep, len(self.total)))
+        self.rows = rows.at(np.flatnonzero(key <= self.limit[rows.pair]))
+
+
+def _could_coincide(steps: int, *, over_edge: bool) -> list[tuple[int, int]]:
+    """The columns of a left and a right half chain whose nodes must be told apart; the rest differ already."""
+    columns = range(steps + over_edge)
+    known = {(0, 0), (steps, steps)}
+    return [c for c in product(columns, columns) if c not in known]
+
+
+def _rows(
+    steps: int, word: Word, left: Halves, right: Halves, middles: Middles, chosen: tuple[Ints, Ints, Ints]
+) -> Rows:
+    """The chosen chains written out, each from its lower anchor to its higher one."""
+    first, middle, second = chosen
+    many, length = len(first), len(word)
+    nodes = np.full((many, steps + 1), -1, np.int32)
+    edges = np.full((many, steps), -1, np.int32)
+    forward = np.zeros((many, steps), bool)
+    there = [column[first] for column in left.nodes]
+    back = [column[second] for column in right.nodes[::-1]]
+    between = [] if middles.edge is None else [middles.edge[middle]]
+    path = [*there, *(back if between else back[1:])]
+    links = [*(c[first] for c in left.edges), *between, *(c[second] for c in right.edges[::-1])]
+    turned = path[0] > path[-1]
+    for i in range(length + 1):
+        nodes[:, i] = np.where(turned, path[length - i], path[i])
+    for i in range(length):
+        edges[:, i] = np.where(turned, links[length - 1 - i], links[i])
+        forward[:, i] = np.where(turned, not word[length - 1 - i], word[i])
+    return Rows(np.empty(many, np.int32), np.empty(many), nodes, edges, forward)

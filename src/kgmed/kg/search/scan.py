@@ -1,0 +1,165 @@
+"""The array moves that every search is made of: spread ranges, follow edges, find the edges between two sets.
+
+All work on whole arrays; nothing here loops over edges in Python.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.kg.graph import Adjacency, Csr
+
+Ints = NDArray[np.int64]
+Nodes = NDArray[np.int32]
+
+BLOCK = 1 << 18  # elements worked on at once, so that the arrays between two steps stay in the cache
+_KEY_BITS = 36
+HUB = 4096  # edges; a shorter row is scanned sooner than a bisection of it is set up
+
+
+def spread(starts: Ints, lengths: Ints) -> Ints:
+    """The positions start, start + 1, ... of each range, one range after the other.
+
+    >>> spread(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
+    [5, 6, 9, 10, 11]
+    """
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    positions: Ints = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return positions
+
+
+def numbers(csr: Csr, positions: Ints) -> Nodes:
+    """The edge numbers at positions of one direction."""
+    return positions.astype(np.int32) if csr.edge is None else csr.edge[positions]
+
+
+def degrees(adjacency: Adjacency, nodes: Nodes) -> Ints:
+    """The number of edges at each node, in and out, parallel ones counted apart."""
+    after = nodes + 1
+    out, into = adjacency.out.indptr, adjacency.into.indptr
+    total: Ints = out[after] - out[nodes] + into[after] - into[nodes]
+    return total
+
+
+def direction(adjacency: Adjacency, *, forward: bool) -> tuple[Csr, Csr]:
+    """The rows that a step follows, and those that lead back."""
+    return (adjacency.out, adjacency.into) if forward else (adjacency.into, adjacency.out)
+
+
+def follow(csr: Csr, nodes: Nodes) -> tuple[Ints, Ints]:
+    """For every edge that leaves `nodes`: the place of its node in `nodes`, and its position in `csr`.
+
+    >>> a = Adjacency.of(3, np.array([[0, 0, 1], [0, 0, 2], [2, 0, 1]]))
+    >>> [x.tolist() for x in follow(a.out, np.array([2, 0], np.int32))]
+    [[0, 1, 1], [2, 0, 1]]
+    """
+    starts = csr.indptr[nodes]
+    lengths = csr.indptr[nodes + 1] - starts
+    return np.repeat(np.arange(len(nodes)), lengths), spread(starts, lengths)
+
+
+class Crossing(NamedTuple):
+    """The edges from one set of nodes into another."""
+
+    left: Ints  # (e,) place of the start in the left set
+    right: Ints  # (e,) place of the end in the right set
+    edge: Nodes  # (e,) edge number
+
+
+def crossing(there: Csr, back: Csr, left: Nodes, right: Nodes) -> Crossing:
+    """The edges by `there` from `left` into `right` (each without repetition), in no promised order.
+
+    Scans the side with fewer edges; `back` are the rows of the other direction. A node with far more edges than the
+    other side has nodes is not scanned but asked for each of them by bisection, so that hubs stay cheap.
+
+    >>> a = Adjacency.of(3, np.array([[0, 0, 1], [0, 1, 1], [0, 0, 2]]))
+    >>> [x.tolist() for x in crossing(a.out, a.into, np.array([0], np.int32), np.array([1], np.int32))]
+    [[0, 0], [0, 0], [0, 1]]
+    """
+    if _effort(there, left, len(right)) <= _effort(back, right, len(left)):
+        return Crossing(*_scan(there, left, right))
+    end, start, edge = _scan(back, right, left)
+    return Crossing(start, end, edge)
+
+
+def _effort(csr: Csr, nodes: Nodes, targets: int) -> int:
+    """About how many edges a scan from `nodes` looks at."""
+    degree = csr.indptr[nodes + 1] - csr.indptr[nodes]
+    return int(np.where(degree > HUB, np.minimum(degree, _bisection(degree, targets)), degree).sum())
+
+
+def _bisection(degree: Ints, targets: int) -> Ints:
+    """The steps in which so many targets are found among so many edges, first and last edge of each."""
+    return np.asarray(2 * targets * np.frexp(degree + 1.0)[1], np.int64)
+
+
+def _scan(csr: Csr, nodes: Nodes, targets: Nodes) -> tuple[Ints, Ints, Nodes]:
+    """Place of the start in `nodes`, place of the end in `targets`, edge number."""
+    place = np.zeros(len(csr.indptr) - 1, np.int32)  # 0 = no target; calloc, so only the pages touched cost
+    place[targets] = np.arange(1, len(targets) + 1)
+    degree = csr.indptr[nodes + 1] - csr.indptr[nodes]
+    heavy = (degree > HUB) & (degree > _bisection(degree, len(targets)))
+    light = np.flatnonzero(~heavy)
+    parts = [_walk(csr, nodes, block, place) for block in blocks(light, degree[light])]
+    parts += [_bisect(csr, nodes, int(i), targets) for i in np.flatnonzero(heavy)]
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+    if len(parts) == 1:
+        return parts[0]
+    return (
+        np.concatenate([p[0] for p in parts]),
+        np.concatenate([p[1] for p in parts]),
+        np.concatenate([p[2] for p in parts]),
+    )
+
+
+def blocks(items: Ints, sizes: Ints) -> list[Ints]:
+    """The items in stretches whose sizes add up to less than `BLOCK` and one item more.
+
+    >>> [b.tolist() for b in blocks(np.arange(4), np.array([BLOCK - 1, 1, BLOCK, 1]))]
+    [[0, 1], [2], [3]]
+    """
+    if not len(items):
+        return []
+    which = (np.cumsum(sizes) - 1) // BLOCK
+    return np.split(items, np.flatnonzero(np.diff(which)) + 1)
+
+
+def _walk(csr: Csr, nodes: Nodes, chosen: Ints, place: Nodes) -> tuple[Ints, Ints, Nodes]:
+    """All edges of the chosen nodes, kept where they end in a target."""
+    owner, position = follow(csr, nodes[chosen])
+    found = place[csr.neighbour[position]]
+    hit = np.flatnonzero(found)
+    return chosen[owner[hit]], found[hit].astype(np.int64) - 1, numbers(csr, position[hit])
+
+
+def _bisect(csr: Csr, nodes: Nodes, at: int, targets: Nodes) -> tuple[Ints, Ints, Nodes]:
+    """The edges of one hub into the targets."""
+    begin, end = int(csr.indptr[nodes[at]]), int(csr.indptr[nodes[at] + 1])
+    row = csr.neighbour[begin:end]
+    low = np.searchsorted(row, targets, "left")
+    many = np.searchsorted(row, targets, "right") - low
+    position = spread(low + begin, many)
+    return np.full(len(position), at), np.repeat(np.arange(len(targets)), many), numbers(csr, position)
+
+
+def kth_least(group: Ints | Nodes, key: Ints | Nodes, k: int, groups: int) -> Ints:
+    """The k-th least key of each group (groups,), keys below 2**36; the largest there can be where there are fewer.
+
+    >>> kth_least(np.array([0, 1, 0, 0]), np.array([7, 5, 3, 9]), 2, 2).tolist() == [7, 2**36 - 1]
+    True
+    """
+    packed = group.astype(np.int64) << _KEY_BITS | key
+    packed.sort()
+    many = np.bincount(group, minlength=groups)
+    limit = np.full(groups, (1 << _KEY_BITS) - 1)
+    full = np.flatnonzero(many >= max(k, 1))
+    limit[full] = packed[np.cumsum(many)[full] - many[full] + max(k, 1) - 1] & ((1 << _KEY_BITS) - 1)
+    return limit
+
+
+def rounded(weights: NDArray[np.float64]) -> Nodes:
+    """Positive weights as integers below 2**31 in the same order, near ones as equal (single precision)."""
+    return weights.astype(np.float32).view(np.int32)
