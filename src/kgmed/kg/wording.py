@@ -45,22 +45,21 @@ _OPPOSITES = (
     ("hard", "soft"),
     ("fast", "slow"),
 )
-_OPPOSITES_CJK = (
-    "高低",
-    "左右",
-    "上下",
-    "急慢",
-    "增减",
-    "多少",
-    "升降",
-    "前后",
-    "内外",
-    "男女",
-    "阴阳",
-    "硬软",
-    "长短",
-    "大小",
-)
+_OPPOSITES_CJK = [
+    "高/低",
+    "左/右",
+    "上/下",
+    "急/慢",
+    "增/减",
+    "多/少",
+    "升/降",
+    "前/后",
+    "内/外",
+    "男/女",
+    "硬/软",
+    "长/短",
+    "大/小",
+]
 
 
 class Wording:
@@ -78,7 +77,7 @@ class Wording:
             return []
         index = self._index()
         hashed = np.uint64(_hash(key))
-        first, last = (int(np.searchsorted(index["hash"], hashed, side)) for side in ("left", "right"))  # type: ignore[call-overload]
+        first, last = (int(np.searchsorted(index["hash"], hashed, side)) for side in ("left", "right"))
         entities = [self.graph.at(int(n)) for n in index["node"][first:last]]
         return [Match(e, e.name, "wording", SCORE) for e in dict.fromkeys(entities)]
 
@@ -151,7 +150,7 @@ def contradicts(a: str, b: str) -> bool:
         return True
     if has_cjk(a) and has_cjk(b):
         only = set(a) ^ set(b)
-        return any(x in only and y in only for x, y in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
+        return any(only.issuperset(pair.split("/")) for pair in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
     left, right = canonical_words(a), canonical_words(b)
     one, other = left - right, right - left
     return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in _OPPOSITES)

@@ -1,7 +1,8 @@
 """Links by how a name is written: exact, alias, normalised, folded, other wording, and small slips of spelling."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.graph import LocalGraph, Match
@@ -36,17 +37,19 @@ class Reworded:
     """The entities that have a name of the same words up to wording (`kg/wording.py`)."""
 
     graph: LocalGraph
-    _wording: list[Wording] = field(default_factory=list, repr=False, compare=False)
 
     def topk(self, mention: Mention, k: int) -> list[Match]:
         """The best k."""
-        if not self._wording:
-            self._wording.append(Wording(self.graph))
-        return self._wording[0].search(mention.name)[:k]
+        return self._wording.search(mention.name)[:k]
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
         return links([self], mentions)
+
+    @cached_property
+    def _wording(self) -> Wording:
+        """The index of the graph's names by their words."""
+        return Wording(self.graph)
 
 
 @dataclass(frozen=True)

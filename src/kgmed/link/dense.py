@@ -1,7 +1,8 @@
 """Links to the entity whose name lies nearest by embedding, above a threshold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from kgmed.kg.fuzzy import Fuzzy, Near
 from kgmed.kg.graph import LocalGraph, Match
@@ -28,7 +29,6 @@ class Dense:
     at_least: float = 0.7
     guarded: bool = False
     shared: float = 0.0  # the least share of the mention's words that a name of its script must hold
-    _index: list[Vectors | None] = field(default_factory=list, repr=False, compare=False)
 
     def topk(self, mention: Mention, k: int) -> list[Match]:
         """The best k above the threshold."""
@@ -43,12 +43,14 @@ class Dense:
 
     def _near(self, name: str, limit: int) -> list[Near]:
         """The nearest names, whatever their cosine."""
-        if not self._index:
-            self._index.append(stored(self.graph, self.encoder))
-        index = self._index[0]
-        if index is not None:
-            return index.search([name], limit=limit)[0]
+        if self._index is not None:
+            return self._index.search([name], limit=limit)[0]
         return shortlisted(self.names, self.encoder, name, limit=limit)
+
+    @cached_property
+    def _index(self) -> Vectors | None:
+        """The vectors of all names, where they are computed."""
+        return stored(self.graph, self.encoder)
 
     def _fits(self, mention: str, name: str) -> bool:
         """Whether a name may mean the same as the mention."""
