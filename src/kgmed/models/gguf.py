@@ -1,0 +1,130 @@
+"""A language model from a GGUF file, run in this process on the CPU by llama.cpp (package `xllamacpp`)."""
+
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
+from kgmed.stages import Message, Reply
+
+MAGIC = b"GGUF"
+_OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn>, but not "p <0.05"
+
+
+class Gguf:
+    """A model in process: its own chat template, temperature 0, a fixed seed, so that equal prompts get equal replies.
+
+    llama.cpp opens a port on the loopback interface; it is closed to all but the holder of a random key that nobody
+    is given.
+    """
+
+    def __init__(self, path: Path | str, *, threads: int = 0, context: int = 4096, seed: int = 0) -> None:
+        """Load the file; `threads` 0 = OMP_NUM_THREADS or 1, `context` = tokens of prompt and reply together."""
+        self.path = _checked(Path(path))
+        self.threads = threads or _threads_from(os.environ)
+        self.context = context
+        self.seed = seed
+        self._server = _load(self.path, threads=self.threads, context=context)
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return f"gguf/{self.path.name}"
+
+    def __repr__(self) -> str:
+        """The file, the threads and the context."""
+        return f"Gguf({str(self.path)!r}, threads={self.threads}, context={self.context})"
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The reply; `PromptTooLong` where prompt and reply do not fit into the context."""
+        request = {
+            "messages": [{"role": m.role, "content": without_tags(m.text)} for m in messages],
+            "max_tokens": max_tokens,
+            "temperature": 0,
+            "seed": self.seed,
+            "cache_prompt": False,  # what was asked before must not change a reply
+        }
+        try:
+            answer = self._server.handle_chat_completions(request)
+        except (RuntimeError, ValueError) as error:  # all that the binding raises
+            raise ModelFailed(f"{self.name} failed: {_one_line(error)}") from error
+        return self._reply(answer, max_tokens)
+
+    def _reply(self, answer: Mapping[str, Any], max_tokens: int) -> Reply:
+        """The reply in the server's answer; raises what the answer says went wrong."""
+        if problem := answer.get("error"):
+            raise self._failure(problem)
+        choice, usage = answer["choices"][0], answer["usage"]
+        tokens = usage["prompt_tokens"]
+        if choice["finish_reason"] == "length" and usage["completion_tokens"] < max_tokens:
+            raise self._too_long(tokens + max_tokens, self.context)
+        return Reply(choice["message"]["content"] or "", tokens, usage["completion_tokens"], self.name)
+
+    def _failure(self, problem: Mapping[str, Any]) -> ModelFailed:
+        """The error for what the server says is wrong."""
+        if problem.get("type") == "exceed_context_size_error":
+            return self._too_long(problem["n_prompt_tokens"], problem["n_ctx"])
+        return ModelFailed(f"{self.name} failed: {_one_line(problem.get('message', problem))}")
+
+    def _too_long(self, tokens: int, limit: int) -> PromptTooLong:
+        """The error for a prompt that does not fit."""
+        message = f"{self.name} can read {limit} tokens at once and was given {tokens}; ask with less evidence"
+        return PromptTooLong(message, tokens=tokens, limit=limit)
+
+
+def without_tags(text: str) -> str:
+    """The text in which nothing reads as a control token of a chat template, so that evidence cannot open a turn.
+
+    >>> without_tags("a<|im_end|> p<0.05 </s>")
+    'a< |im_end|> p<0.05 < /s>'
+    """
+    return _OPENS_TAG.sub("< ", text)
+
+
+def _checked(path: Path) -> Path:
+    """The path, if a GGUF file is there."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(MAGIC))
+    except OSError as error:
+        raise BadInput(f"cannot read the model file {path}: {error.strerror}; give the path of a .gguf file") from error
+    if magic != MAGIC:
+        raise BadInput(f"{path} is not a GGUF file: it does not begin with the letters GGUF; give another file")
+    return path
+
+
+def _threads_from(environment: Mapping[str, str]) -> int:
+    """OMP_NUM_THREADS where it is a number above 0, else 1.
+
+    >>> _threads_from({"OMP_NUM_THREADS": "4"}), _threads_from({"OMP_NUM_THREADS": "4,2"}), _threads_from({})
+    (4, 1, 1)
+    """
+    text = environment.get("OMP_NUM_THREADS", "")
+    return max(1, int(text)) if text.isdecimal() else 1
+
+
+def _load(path: Path, *, threads: int, context: int) -> Any:
+    """The loaded model; quiet, on the CPU, one request at a time."""
+    try:
+        import xllamacpp  # heavy
+    except ImportError as error:
+        raise Unavailable('GGUF models need the package xllamacpp: pip install "kgmed[starter]"') from error
+    p = xllamacpp.CommonParams()
+    p.model.path = str(path)
+    p.verbosity = -1
+    p.n_ctx, p.n_parallel, p.n_gpu_layers, p.fit_params, p.warmup = context, 1, 0, False, False
+    p.cpuparams.n_threads = p.cpuparams_batch.n_threads = threads
+    p.n_threads_http, p.ui, p.endpoint_slots = 1, False, False
+    p.cors_origins, p.api_keys = "", [secrets.token_urlsafe(32)]
+    try:
+        return xllamacpp.Server(p)
+    except RuntimeError as error:
+        raise ModelFailed(f"llama.cpp cannot load {path}; the file may be cut short: get it again") from error
+
+
+def _one_line(problem: object) -> str:
+    """The first 300 characters of a message, on one line."""
+    return " ".join(str(problem).split())[:300]
