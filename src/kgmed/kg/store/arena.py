@@ -2,7 +2,7 @@
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,6 +39,41 @@ class Arena:
             lengths = self._length[first : first + (1 << 16)].tolist()
             for begin, size in zip(starts, lengths, strict=True):
                 yield str(self._blob[begin : begin + size], "utf-8")
+
+    def inserted(self, places: NDArray[np.int64], texts: Sequence[str]) -> "Arena":
+        """A copy with more texts, as `numpy.insert` has it: each stands before the text that now has its place."""
+        return _Extended(self._blob, self._start, self._length, b"").inserted(places, texts)
+
+
+class _Extended(Arena):
+    """An arena with a second, short blob in memory; what starts at or after the end of the first stands there."""
+
+    def __init__(self, blob: memoryview, start: NDArray[np.int64], length: NDArray[np.int32], tail: bytes) -> None:
+        self._blob, self._start, self._length, self._tail = blob, start, length, tail
+
+    def __getitem__(self, i: int) -> str:
+        return self._at(self._start.item(i), self._length.item(i))
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._at, self._start.tolist(), self._length.tolist())
+
+    def _at(self, begin: int, size: int) -> str:
+        if begin < len(self._blob) or not size:
+            return str(self._blob[begin : begin + size], "utf-8")
+        begin -= len(self._blob)
+        return self._tail[begin : begin + size].decode()
+
+    def inserted(self, places: NDArray[np.int64], texts: Sequence[str]) -> "Arena":
+        """A copy with more texts."""
+        data = [text.encode() for text in texts]
+        length = np.array([len(d) for d in data], np.int32)
+        start = np.cumsum(length) - length + len(self._blob) + len(self._tail)
+        return _Extended(
+            self._blob,
+            np.insert(self._start, places, start),
+            np.insert(self._length, places, length),
+            self._tail + b"".join(data),
+        )
 
 
 class ArenaWriter:

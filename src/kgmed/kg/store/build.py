@@ -8,20 +8,20 @@ renaming one small file, so that a build that is killed leaves the old graph who
 import gc
 import json
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import SourceError
-from kgmed.kg.graph import indptr
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Source, TextRow
 from kgmed.kg.sources.roles import infer, kinds_of
 from kgmed.kg.store.arena import Arena, ArenaWriter, save
+from kgmed.kg.store.columns import Columns, edge_order, write_adjacency
 from kgmed.kg.store.manifest import Manifest, seal
 from kgmed.kg.store.names import HashIndex, index_names, key_hash
 from kgmed.kg.store.publish import beside, publish
@@ -30,6 +30,7 @@ from kgmed.types import Relation, Support
 Progress = Callable[[int], None]  # called with the number of rows read so far
 Ints = NDArray[Any]
 _EVERY = 1 << 16
+_MOST = 65_535  # what two bytes can number
 
 
 def build(source: Source, folder: Path, *, progress: Progress | None = None, inputs: str = "") -> Manifest:
@@ -42,9 +43,11 @@ def build(source: Source, folder: Path, *, progress: Progress | None = None, inp
         try:
             builder.read(progress)
             manifest = builder.finish(folder.name, inputs)
+        except UnicodeEncodeError as e:
+            raise builder.fault(f"holds half a character (a lone surrogate) in {e.object!r}", "mend that name") from e
         finally:
             builder.close()
-        publish(folder, work, f"v-{manifest.content[:12]}")
+        publish(folder, work, manifest.content)
     return manifest
 
 
@@ -60,40 +63,6 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _Columns:
-    """The edges as they come: one file a column, flushed in blocks."""
-
-    CODES = (("head", "i"), ("tail", "i"), ("relation", "H"), ("weight", "f"), ("support", "I"))
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._files: list[BinaryIO] = [(folder / f"{name}.column").open("wb") for name, _ in self.CODES]
-        self.buffers: list[Any] = [array(code) for _, code in self.CODES]
-
-    def flush(self) -> None:
-        """Move what is buffered to the files."""
-        for file, buffer in zip(self._files, self.buffers, strict=True):
-            file.write(buffer.tobytes())
-            del buffer[:]
-
-    def take(self) -> list[NDArray[Any]]:
-        """The columns as arrays; their files are removed."""
-        self.flush()
-        self.close()
-        return [self._take(name, code) for name, code in self.CODES]
-
-    def _take(self, name: str, code: str) -> NDArray[Any]:
-        path = self._folder / f"{name}.column"
-        values = np.fromfile(path, np.dtype(code))
-        path.unlink()
-        return values
-
-    def close(self) -> None:
-        """Close the files."""
-        for file in self._files:
-            file.close()
-
-
 class _Builder:
     """What is known while the rows come in."""
 
@@ -101,12 +70,12 @@ class _Builder:
         self.source, self.folder = source, folder
         self.number: dict[str, int] = {}
         self.names: dict[int, str] = {}  # only names that differ from their key
-        self.kind = array("B")
+        self.kind = array("H")
         self.kinds: dict[str, int] = {"": 0}
         self.relations: dict[str, int] = {}
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
-        self.columns = _Columns(folder)
+        self.columns = Columns(folder)
         self.description, self.described = ArenaWriter(folder, "description"), array("i")
         self.alias, self.alias_node, self.alias_scope = ArenaWriter(folder, "alias"), array("i"), array("B")
         self.text, self.text_node, self.text_relation = ArenaWriter(folder, "text"), array("i"), array("H")
@@ -120,6 +89,10 @@ class _Builder:
         self.columns.close()
         for arena in (self.description, self.alias, self.text, self.support):
             arena.abandon()
+
+    def fault(self, problem: str, mend: str) -> SourceError:
+        """An error about the source as a whole."""
+        return SourceError(self.source.inputs[0] if self.source.inputs else self.source.name, 0, problem, mend)
 
     def read(self, progress: Progress | None) -> None:
         """Take in all rows."""
@@ -167,12 +140,17 @@ class _Builder:
         return number
 
     def _kind(self, name: str) -> int:
-        return self.kinds.setdefault(name, len(self.kinds))
+        number = self.kinds.setdefault(name, len(self.kinds))
+        if number > _MOST:
+            raise self.fault(f"has more than {_MOST:,} kinds of entity", "check which column holds the kind")
+        return number
 
     def _relation(self, name: str) -> int:
         number = self.relations.get(name)
         if number is None:
             number = self.relations[name] = len(self.relations)
+            if number > _MOST:
+                raise self.fault(f"has more than {_MOST:,} relations", "check that the relation is the second column")
             relation = self.source.relations.get(name) or infer(name)
             head, tail = self.source.kinds.get(name) or kinds_of(relation)
             self.declared.append(relation)
@@ -182,13 +160,15 @@ class _Builder:
     def _support(self, support: tuple[Support, ...]) -> int:
         if not support:
             return 0
-        rows = [[s.reference, dict(s.qualifiers)] for s in support]
-        return self.support.add(json.dumps(rows, ensure_ascii=False, separators=(",", ":")))
+        return self.support.add(pack_support(support))
 
     def _node(self, row: NodeRow) -> None:
         node = self._entity(row.key)
-        if row.name and row.name != row.key:
-            self.names[node] = row.name
+        if row.name:
+            if row.name != row.key:
+                self.names[node] = row.name
+            else:
+                self.names.pop(node, None)
         if row.kind:
             self.kind[node] = self._kind(row.kind)
         if row.description:
@@ -215,15 +195,14 @@ class _Builder:
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
         if not self.number:
-            path = self.source.inputs[0] if self.source.inputs else self.source.name
-            raise SourceError(path, 0, "holds no entity", "give a file with at least one triple")
+            raise self.fault("holds no entity", "give a file with at least one triple")
         edges, merged = self._write_edges()
         self._write_names()
         self._write_texts()
         self.support.close()
-        save(self.folder, "kind", np.frombuffer(self.kind, np.uint8))
+        save(self.folder, "kind", np.frombuffer(self.kind, np.uint16))
         counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges}
-        counts |= {"texts": len(self.text_node), "aliases": len(self.alias_node), "merged": merged}
+        counts |= {"texts": len(self.text_node), "aliases": len(self.alias_node), "merged": merged, "loops": self.loops}
         return seal(self._manifest(name, counts, inputs), self.folder)
 
     def _manifest(self, name: str, counts: dict[str, int], inputs: str) -> Manifest:
@@ -278,17 +257,20 @@ class _Builder:
 
     def _write_edges(self) -> tuple[int, int]:
         head, tail, relation, weight, support = self.columns.take()
-        order = _edge_order(head, tail, relation, len(self.number))
+        order = edge_order(head, tail, relation, len(self.number))
         head, tail, relation = head[order], tail[order], relation[order]
         first = np.ones(len(head), bool)
         first[1:] = (head[1:] != head[:-1]) | (tail[1:] != tail[:-1]) | (relation[1:] != relation[:-1])
         starts = np.flatnonzero(first)
         if len(weight):
+            if not ((weight >= 0) & (weight <= 1)).all():
+                raise self.fault("holds a weight that is not between 0 and 1", "scale the weights to 0..1")
             weight = np.maximum.reduceat(weight[order], starts)
         support = self._merge_support(support[order], starts, first)
         merged = len(head) - len(starts)
-        _write_adjacency(self.folder, head[first], tail[first], relation[first], len(self.number))
+        write_adjacency(self.folder, head[first], tail[first], relation[first], len(self.number))
         self.relation_counts = np.bincount(relation[first], minlength=len(self.relations))
+        self.loops = int((head[first] == tail[first]).sum())
         if len(weight) and not (weight == 1).all():
             save(self.folder, "weight", weight)
         if support.any():
@@ -299,35 +281,21 @@ class _Builder:
         """The support of each kept edge; that of merged edges is put together, each word once."""
         kept = support[first]
         sizes = np.diff(np.append(starts, len(support)))
-        for i in np.flatnonzero(sizes > 1):
+        if not support.any() or (sizes == 1).all():
+            return kept
+        many = np.add.reduceat(support > 0, starts, dtype=np.int64)
+        kept = np.maximum.reduceat(support, starts)
+        for i in np.flatnonzero(many > 1):
             numbers = support[starts[i] : starts[i] + sizes[i]]
-            if numbers.any():
-                kept[i] = self._joined([int(n) for n in numbers if n])
+            kept[i] = self._joined([int(n) for n in numbers if n])
         return kept
 
     def _joined(self, numbers: list[int]) -> int:
-        if len(numbers) == 1:
-            return numbers[0]
-        rows = [json.dumps(row) for n in numbers for row in json.loads(self.support.peek(n))]
+        rows = [json.dumps(row, ensure_ascii=False) for n in numbers for row in json.loads(self.support.peek(n))]
         return self.support.add("[" + ",".join(dict.fromkeys(rows)) + "]")
 
 
-def _edge_order(head: Ints, tail: Ints, relation: Ints, nodes: int) -> NDArray[np.int64]:
-    """The order by (head, tail, relation), then of arrival; packed into one key where 64 bits are enough."""
-    bits = max(int(nodes - 1).bit_length(), 1)
-    if 2 * bits + 16 > 64:
-        return np.lexsort((relation, tail, head))
-    key = (head.astype(np.uint64) << np.uint64(bits + 16)) | (tail.astype(np.uint64) << np.uint64(16)) | relation
-    return np.argsort(key, kind="stable")
-
-
-def _write_adjacency(folder: Path, head: Ints, tail: Ints, relation: Ints, nodes: int) -> None:
-    """Both directions, from edges sorted by (head, tail, relation)."""
-    save(folder, "out_indptr", indptr(head, nodes))
-    save(folder, "out_neighbour", tail)
-    save(folder, "out_relation", relation)
-    order = np.argsort(tail, kind="stable")  # within a tail the order by (head, relation) stays
-    save(folder, "in_indptr", indptr(tail, nodes))
-    save(folder, "in_neighbour", head[order])
-    save(folder, "in_relation", relation[order])
-    save(folder, "in_edge", order.astype(np.int32))
+def pack_support(support: Iterable[Support]) -> str:
+    """The text that a support is stored as, each word once."""
+    rows = [[s.reference, s.qualifiers] for s in dict.fromkeys(support)]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))

@@ -1,8 +1,9 @@
 """What a stored graph says of itself, and the check that its files are the ones it was written with."""
 
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,7 @@ from kgmed.errors import StoreError
 from kgmed.types import Relation, Role
 
 FORMAT = 1
-FULL_CHECK = (
-    256 << 20
-)  # bytes; a graph up to this size is hashed at every opening (about 10 GB/s), larger ones by verify
+FULL_CHECK = 256 << 20  # bytes; a graph up to this size is hashed at each opening (10 GB/s), larger ones by `verify`
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ class Manifest:
     kinds: tuple[str, ...] = ()
     dropped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # reason -> {count, lines}
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # name -> bytes, hash
-    content: str = ""
+    content: str = ""  # hash over the hashes of the files
     format: int = FORMAT
+    check: str = ""  # hash of all fields above
 
     @property
     def bytes(self) -> int:
@@ -60,11 +60,25 @@ def seal(manifest: Manifest, folder: Path) -> Manifest:
     """The manifest with the sizes and hashes of the folder's files, written as its `manifest.json`."""
     files = {p.name: (p.stat().st_size, hash_file(p)) for p in sorted(folder.glob("*.npy"))}
     content = xxhash.xxh3_128("".join(f"{n}{h}" for n, (_, h) in files.items()).encode()).hexdigest()
-    values = {f: getattr(manifest, f) for f in manifest.__dataclass_fields__}
-    sealed = Manifest(**{**values, "files": files, "content": content})
-    text = json.dumps(asdict(sealed), ensure_ascii=False, indent=1)
-    (folder / "manifest.json").write_text(text, encoding="utf-8")
+    sealed = replace(manifest, files=files, content=content, check="")
+    sealed = replace(sealed, check=_check(asdict(sealed)))
+    with (folder / "manifest.json").open("w", encoding="utf-8") as f:
+        json.dump(asdict(sealed), f, ensure_ascii=False, indent=1)
+    for name in [*files, "manifest.json"]:
+        _to_disk(folder / name)
     return sealed
+
+
+def _check(data: Mapping[str, Any]) -> str:
+    """The hash of a manifest's fields but for the hash itself."""
+    text = json.dumps({k: v for k, v in data.items() if k != "check"}, sort_keys=True)
+    return xxhash.xxh3_128_hexdigest(text.encode())
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file is on the disk, so that a power cut cannot leave CURRENT pointing at what is not there."""
+    with path.open("rb+") as f:
+        os.fsync(f.fileno())
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -74,13 +88,15 @@ def read_manifest(folder: Path) -> Manifest:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["format"] != FORMAT:
             raise StoreError(f"{path}: format {data['format']}, this kgmed reads {FORMAT}; build the graph again")
+        if data["check"] != _check(data):
+            raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
         data["relations"] = tuple(Relation(r["name"], Role(r["role"]), r["reverse"]) for r in data["relations"])
         data["relation_counts"], data["kinds"] = tuple(data["relation_counts"]), tuple(data["kinds"])
         data["files"] = {name: (size, digest) for name, (size, digest) in data["files"].items()}
         return Manifest(**data)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise StoreError(f"{folder}: no graph is stored here; build one with: kgmed graph build") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise StoreError(f"{path}: not a manifest of kgmed ({type(e).__name__}); build the graph again") from None
 
 

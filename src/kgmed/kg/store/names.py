@@ -14,15 +14,15 @@ from kgmed.kg.text import fold_normalised, normalise
 
 def key_hash(key: str) -> int:
     """The 64 bits that stand for a key."""
-    return xxhash.xxh3_64_intdigest(key.encode())
+    return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"))
 
 
 class HashIndex:
-    """Sorted hashes and what each belongs to; equal hashes stand side by side in ascending order of number."""
+    """Sorted hashes and what each belongs to; equal hashes stand side by side."""
 
     def __init__(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
         """Hashes (k,) in ascending order and a number for each."""
-        self._hashes, self._numbers = hashes, numbers
+        self.hashes, self.numbers = hashes, numbers
 
     @classmethod
     def open(cls, folder: Path, name: str) -> "HashIndex":
@@ -37,14 +37,20 @@ class HashIndex:
         save(folder, f"{name}_hash", keys[order])
         save(folder, f"{name}_number", values[order])
 
+    def inserted(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> "HashIndex":
+        """A copy with more entries."""
+        order = np.argsort(hashes, kind="stable")
+        places = self.hashes.searchsorted(hashes[order], side="right")
+        return HashIndex(np.insert(self.hashes, places, hashes[order]), np.insert(self.numbers, places, numbers[order]))
+
     def find(self, key: str) -> list[int]:
         """The numbers stored under a key, and seldom those of another key with the same hash."""
         wanted = np.uint64(key_hash(key))
-        first = int(self._hashes.searchsorted(wanted))
+        first = int(self.hashes.searchsorted(wanted))
         last = first
-        while last < len(self._hashes) and self._hashes[last] == wanted:
+        while last < len(self.hashes) and self.hashes[last] == wanted:
             last += 1
-        numbers: list[int] = self._numbers[first:last].tolist()
+        numbers: list[int] = self.numbers[first:last].tolist()
         return numbers
 
 

@@ -1,58 +1,89 @@
-"""Putting a finished version of a graph in the place of the old one, whole or not at all."""
+"""Putting a finished version of a graph in the place of the old one, whole or not at all.
+
+A graph's folder holds one folder a version, and the file CURRENT that names the one to open. A build writes a version
+of its own beside the current one; it takes effect when CURRENT is renamed into place.
+"""
 
 import os
+import re
+import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
+
+from kgmed.errors import StoreError
+from kgmed.kg.store.lock import LOCK, hold, is_held, locked
+
+_VERSION = re.compile(r"v-[0-9a-f]{12}(-\d+)?")
 
 
 @contextmanager
 def beside(folder: Path) -> Iterator[Path]:
-    """A fresh folder for the work, removed on any way out on which it has not been renamed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob(".building-*"):
-        if not _alive(stale.name.rpartition("-")[2]):
-            shutil.rmtree(stale, ignore_errors=True)
-    work = folder / f".building-{os.getpid()}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    """A fresh folder for the work, removed on any way out on which it has not been published.
+
+    What builds that were killed have left behind is removed first; those that still run are let be.
+    """
+    with locked(folder):
+        for stale in folder.glob(".building-*"):
+            if not is_held(stale / LOCK):
+                shutil.rmtree(stale, ignore_errors=True)
+        work = folder / f".building-{os.getpid()}-{secrets.token_hex(4)}"
+        work.mkdir()
+        running = hold(work / LOCK)
     try:
         yield work
     finally:
+        running.close()
         shutil.rmtree(work, ignore_errors=True)
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        with locked(folder):  # removes the folder when nothing is in it
+            pass
 
 
-def _alive(pid: str) -> bool:
-    """Whether a process of that number runs."""
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, ValueError):
-        return False
-    except PermissionError:
-        return True
-    return True
+def publish(folder: Path, work: Path, content: str) -> Path:
+    """The folder of the finished version after it was renamed into place and CURRENT points at it; others are removed.
 
-
-def publish(folder: Path, work: Path, version: str) -> None:
-    """Rename the finished version into place, point CURRENT at it, then remove older versions."""
-    target = folder / version
-    if not target.exists():
+    What was derived from a version of the same content (vectors, automata) is taken over.
+    """
+    name = f"v-{content[:12]}"
+    with locked(folder):
+        (work / LOCK).unlink()
+        target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
         work.rename(target)
-    pointer = folder / f".CURRENT-{os.getpid()}"
+        old = [v for v in folder.glob("v-*") if v != target]
+        for version in old:
+            if version.name.startswith(name):
+                with suppress(OSError):
+                    (version / "derived").rename(target / "derived")
+        _point(folder, target.name)
+        for version in old:
+            shutil.rmtree(version, ignore_errors=True)
+    return target
+
+
+def _point(folder: Path, version: str) -> None:
+    """Make CURRENT name a version."""
+    pointer = folder / ".CURRENT"
     with pointer.open("w", encoding="utf-8") as f:
         f.write(version)
         f.flush()
         os.fsync(f.fileno())
     pointer.replace(folder / "CURRENT")
-    for old in folder.glob("v-*"):
-        if old.name != version:
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def current(folder: Path) -> Path:
-    """The folder of the current version of a graph: what CURRENT names, or the folder itself where it is a version."""
+    """The folder of the current version: what CURRENT names, or the folder itself where it is a version.
+
+    Raises `StoreError` where CURRENT names none.
+    """
     pointer = folder / "CURRENT"
-    return folder / pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else folder
+    try:
+        name = pointer.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return folder
+    except (OSError, ValueError):
+        name = ""
+    if not _VERSION.fullmatch(name):
+        raise StoreError(f"{pointer}: names no version; build the graph again")
+    return folder / name

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, UnknownName
-from kgmed.kg.graph import Adjacency, Csr, Match, Named
+from kgmed.kg.graph import Match, Named
 from kgmed.kg.rows import Scope
-from kgmed.kg.store.arena import Arena, load
 from kgmed.kg.store.manifest import FULL_CHECK, Manifest, read_manifest, verify
-from kgmed.kg.store.names import HashIndex
 from kgmed.kg.store.publish import current
+from kgmed.kg.store.tables import Tables
 from kgmed.kg.text import fold, normalise
 from kgmed.types import Entity, Role, Support, Triple
 
 _HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
 _SCOPE_COST = 0.005  # per step of `Scope` away from the preferred name
+EDITS = "edits"  # the source of triples that were added to a graph after it was built
 
 
 def open_store(folder: Path, *, contents: bool | None = None) -> "Store":
@@ -29,36 +29,43 @@ def open_store(folder: Path, *, contents: bool | None = None) -> "Store":
     Every file's size is checked, and its content too up to `FULL_CHECK` bytes in all (or as `contents` says).
     Raises `StoreError`.
     """
-    try:
+    while True:
         version = current(folder)
-        manifest = read_manifest(version)
-        verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
-        return Store(version, manifest)
-    except (StoreError, OSError):
-        if current(folder) == version:
-            raise
-        return open_store(folder, contents=contents)  # a rebuild took its place while it was being opened
+        try:
+            return _open_version(version, contents)
+        except StoreError:
+            if current(folder) == version:  # otherwise a rebuild took its place while it was being opened
+                raise
+
+
+def _open_version(version: Path, contents: bool | None) -> "Store":  # noqa: FBT001
+    manifest = read_manifest(version)
+    verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
+    try:
+        return Store(manifest, Tables.open(version, manifest), version)
+    except (OSError, ValueError) as e:
+        raise StoreError(f"{version}: cannot be opened ({e}); build the graph again") from e
 
 
 class Store:
-    """A stored graph; implements `LocalGraph`. Entities are numbered 0..n-1, edges in the outgoing order 0..m-1."""
+    """A stored graph; implements `LocalGraph`. Entities are numbered 0..n-1, edges in the outgoing order 0..m-1.
 
-    def __init__(self, version: Path, manifest: Manifest) -> None:
-        """Map the files of a version folder whose manifest has been checked."""
-        self.manifest, self._folder = manifest, version
-        self.adjacency = _adjacency(version)
-        self._name, self._alias = Arena.open(version, "name"), Arena.open(version, "alias")
-        self._key = Arena.open(version, "key") if "key_start.npy" in manifest.files else self._name
-        self._keys = HashIndex.open(version, "key")
-        self._normalised, self._folded = HashIndex.open(version, "normalised"), HashIndex.open(version, "folded")
-        self._kind, self._kinds = load(version, "kind"), manifest.kinds
-        self._alias_node, self._alias_scope = load(version, "alias_node"), load(version, "alias_scope")
-        self.relations = manifest.relations
+    Every file is mapped from the start, so that an open graph is not harmed when a rebuild takes its place.
+    """
+
+    def __init__(
+        self, manifest: Manifest, tables: Tables, folder: Path, *, edited: frozenset[int] = frozenset(), edits: str = ""
+    ) -> None:
+        """The graph of those tables; `edited` are the edges that `edits`, a part of the label, have added."""
+        self.manifest, self.tables, self.edited, self.edits = manifest, tables, edited, edits
+        self.adjacency, self.weight, self.relations = tables.adjacency, tables.weight, manifest.relations
+        self._folder, self._kinds = folder, manifest.kinds
+        self._key, self._name, self._kind = tables.key, tables.name, tables.kind
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
         self._source = f"{manifest.name} {manifest.release}".strip()
-        self.weight: NDArray[np.float32] | None = load(version, "weight") if "weight.npy" in manifest.files else None
-        self._edge_support = load(version, "edge_support") if "edge_support.npy" in manifest.files else None
+        self._has_loops = bool(manifest.counts.get("loops"))
         self._entity = lru_cache(maxsize=1 << 16)(self._make_entity)
+        self._of_roles = lru_cache(maxsize=64)(self._make_of_roles)
 
     def __len__(self) -> int:
         """The number of entities."""
@@ -76,8 +83,8 @@ class Store:
 
     @property
     def label(self) -> str:
-        """Name, release and content hash."""
-        return f"{self._source} #{self.manifest.content[:12]}"
+        """Name, release and content hash, then the number of edits and their hash where there are some."""
+        return f"{self._source} #{self.manifest.content[:12]}{self.edits}"
 
     @property
     def language(self) -> str:
@@ -95,10 +102,14 @@ class Store:
 
     # entities
 
+    def key(self, entity_id: str) -> str:
+        """An id without the graph's prefix."""
+        return entity_id.removeprefix(self._colon)
+
     def number(self, entity_id: str, /) -> int:
         """The node number of an id; raises `UnknownName`."""
         key = entity_id.removeprefix(self._colon)
-        for node in self._keys.find(key):
+        for node in self.tables.keys.find(key):
             if self._key[node] == key:
                 return node
         raise UnknownName(f"entity of {self.name}", entity_id, (), f"search with: kgmed graph find {self.name} NAME")
@@ -114,22 +125,15 @@ class Store:
         """The entity of that id with its description; raises `UnknownName`."""
         node = self.number(entity_id)
         found = self._entity(node)
-        return Entity(found.id, found.name, found.kind, self._description(node))
+        return Entity(found.id, found.name, found.kind, self.description(node))
 
-    def _description(self, node: int) -> str:
-        described, texts = self._descriptions
-        i = int(described.searchsorted(np.int32(node)))
-        return texts[i] if i < len(described) and described[i] == node else ""
+    def description(self, node: int) -> str:
+        """The description of a node; "" if it has none."""
+        described = self.tables.described
+        i = int(described.searchsorted(np.int32(node), side="right")) - 1
+        return self.tables.description[i] if i >= 0 and described[i] == node else ""
 
-    @cached_property
-    def _descriptions(self) -> tuple[NDArray[Any], Arena]:
-        return load(self._folder, "described"), Arena.open(self._folder, "description")
-
-    def kind(self, node: int) -> str:
-        """The kind of a node."""
-        return self._kinds[int(self._kind[node])]
-
-    def of_kind(self, kind: str) -> NDArray[np.int64]:
+    def of_kind(self, kind: str, /) -> NDArray[np.int64]:
         """The node numbers of a kind, ascending."""
         return np.flatnonzero(self._kind == self._kinds.index(kind)) if kind in self._kinds else np.empty(0, np.int64)
 
@@ -142,39 +146,43 @@ class Store:
 
     def aliases(self, node: int) -> list[tuple[str, Scope]]:
         """The other names of a node with their scope."""
-        first, last = self._alias_node.searchsorted(np.array([node, node + 1], np.int32))
-        return [(self._alias[i], Scope(self._alias_scope.item(i))) for i in range(first, last)]
+        first, last = self.tables.alias_node.searchsorted(np.array([node, node + 1], np.int32)).tolist()
+        alias, scope = self.tables.alias, self.tables.alias_scope
+        return [(alias[i], Scope(scope.item(i))) for i in range(first, last)]
 
     def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
         """Every name and alias, by node number; `scopes` narrows them."""
         if not scopes or Scope.PREFERRED in scopes:
             for node, text in enumerate(self._name):
                 yield Named(text, node, Scope.PREFERRED)
-        wanted = set(scopes or Scope)
-        rows = zip(self._alias, self._alias_node.tolist(), self._alias_scope.tolist(), strict=True)
+        wanted, t = set(scopes or Scope), self.tables
+        rows = zip(t.alias, t.alias_node.tolist(), t.alias_scope.tolist(), strict=True)
         yield from (Named(text, node, scope) for text, node, scope in rows if scope in wanted)
 
     def lookup(self, name: str, /) -> list[Match]:
         """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then number."""
         key = normalise(name)
-        found = self._matches(name, self._normalised.find(key), key, folded=False)
+        found = self._matches(name, self.tables.normalised.find(key), key, folded=False)
         if not found:
             loose = fold(name)
-            numbers = self._folded.find(loose) + self._normalised.find(loose)
+            numbers = self.tables.folded.find(loose) + self.tables.normalised.find(loose)
             found = self._matches(name, numbers, loose, folded=True)
-        best: dict[int, tuple[Match, int]] = {}
+        best: dict[int, Match] = {}
         for match, node in found:
-            if node not in best or match.score > best[node][0].score:
-                best[node] = match, node
-        ordered = sorted(best.values(), key=lambda m: (-m[0].score, -self.degree(m[1]), m[1]))
-        return [match for match, _ in ordered]
+            if node not in best or match.score > best[node].score:
+                best[node] = match
+        ordered = sorted(best, key=lambda node: (-best[node].score, -self.degree(node), node))
+        return [best[node] for node in ordered]
 
     def _matches(self, name: str, numbers: list[int], key: str, *, folded: bool) -> list[tuple[Match, int]]:
-        """The names of those numbers whose key is really `key`; another name may share the hash."""
+        """The names of those numbers whose key is really `key`; another name may share the hash.
+
+        Where nothing is left of a name, as of "?", only the very same name counts.
+        """
         rows = []
         for number in numbers:
             text, node, scope = self._named(number)
-            if (fold if folded else normalise)(text) == key:
+            if (fold if folded else normalise)(text) == key if key else text == name:
                 how = "folded" if folded else "exact" if text == name else "normalised"
                 score = _HOW_SCORE[how] - _SCOPE_COST * scope
                 how = "alias" if scope and not folded else how
@@ -182,13 +190,23 @@ class Store:
         return rows
 
     def _named(self, number: int) -> Named:
-        n = len(self._name)
-        if number < n:
+        i = number - len(self._name)
+        if i < 0:
             return Named(self._name[number], number, Scope.PREFERRED)
-        i = number - n
-        return Named(self._alias[i], self._alias_node.item(i), self._alias_scope.item(i))
+        return Named(self.tables.alias[i], self.tables.alias_node.item(i), self.tables.alias_scope.item(i))
 
     # edges
+
+    def edge(self, head_id: str, relation: str, tail_id: str) -> int:
+        """The number of the edge with those ends and that name of relation; -1 if there is none."""
+        try:
+            head, tail = self.number(head_id), self.number(tail_id)
+        except UnknownName:
+            return -1
+        out = self.adjacency.out
+        begin, end = out.indptr[head : head + 2].tolist()
+        first, last = (begin + out.neighbour[begin:end].searchsorted(np.array([tail, tail + 1], np.int32))).tolist()
+        return next((i for i in range(first, last) if self.relations[out.relation.item(i)].name == relation), -1)
 
     def triple(self, edge: int, /) -> Triple:
         """The triple of an edge number."""
@@ -197,34 +215,42 @@ class Store:
     def _triple(self, edge: int, head: int, tail: int) -> Triple:
         relation = self.relations[self.adjacency.out.relation.item(edge)]
         weight = 1.0 if self.weight is None else round(self.weight.item(edge), 6)
-        support = () if self._edge_support is None else self._support(self._edge_support.item(edge))
-        return Triple(self._entity(head), relation, self._entity(tail), weight, self._source, support)
+        supports = self.tables.edge_support
+        support = () if supports is None else self.support(supports.item(edge))
+        source = EDITS if edge in self.edited else self._source
+        return Triple(self._entity(head), relation, self._entity(tail), weight, source, support)
 
-    def _support(self, number: int) -> tuple[Support, ...]:
+    def support(self, number: int) -> tuple[Support, ...]:
+        """The support of a support number."""
         if not number:
             return ()
-        return tuple(Support(ref, tuple(said.items())) for ref, said in json.loads(self._supports[number]))
-
-    @cached_property
-    def _supports(self) -> Arena:
-        return Arena.open(self._folder, "support")
+        rows = json.loads(self.tables.support[number])
+        return tuple(Support(reference, tuple((k, v) for k, v in said)) for reference, said in rows)
 
     def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> NDArray[np.int64]:
-        """At most `limit` edge numbers at a node, heaviest first, then outgoing before incoming, then by number."""
+        """At most `limit` edge numbers at a node, heaviest first, then outgoing before incoming, then by number.
+
+        An edge from the node to itself is there once.
+        """
         out, into = self.adjacency
         begin, end = out.indptr[node], out.indptr[node + 1]
         first, last = into.indptr[node], into.indptr[node + 1]
-        edges = np.concatenate([np.arange(begin, end), into.edge[first:last]])  # type: ignore[index]
+        incoming: NDArray[np.int32] = into.edge[first:last]  # type: ignore[index]
+        if self._has_loops:
+            incoming = incoming[into.neighbour[first:last] != node]
+        edges = np.concatenate([np.arange(begin, end), incoming])
         if roles:
-            wanted = [relation.role in roles for relation in self.relations]
-            edges = edges[np.array(wanted)[out.relation[edges]]]
-        if self.weight is None or len(edges) < 2:
-            return edges[:limit]
+            edges = edges[self._of_roles(tuple(roles))[out.relation[edges]]]
+        if self.weight is None or len(edges) < 2 or limit < 1:
+            return edges[: max(limit, 0)]
         weights = self.weight[edges]
         if len(edges) > 4 * limit:
             cut = np.partition(weights, len(edges) - limit)[len(edges) - limit]
             edges, weights = edges[weights >= cut], weights[weights >= cut]
         return edges[np.argsort(-weights, kind="stable")[:limit]]
+
+    def _make_of_roles(self, roles: tuple[Role, ...]) -> NDArray[np.bool_]:
+        return np.array([relation.role in roles for relation in self.relations], bool)
 
     def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
         """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
@@ -238,25 +264,13 @@ class Store:
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
-        nodes, relations, supports, texts = self._texts
-        node = self.number(entity_id)
-        first, last = nodes.searchsorted(np.array([node, node + 1], np.int32))
-        return [
-            Triple(
-                self._entity(node), self.relations[relations.item(i)], Entity("", texts[i], "text"),
-                source=self._source, support=self._support(supports.item(i)),
-            )
-            for i in range(first, last)
-        ]  # fmt: skip
+        node, t = self.number(entity_id), self.tables
+        first, last = t.text_node.searchsorted(np.array([node, node + 1], np.int32)).tolist()
+        return [self.text(i) for i in range(first, last)]
 
-    @cached_property
-    def _texts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Arena]:
-        columns = [load(self._folder, f"text_{name}") for name in ("node", "relation", "support")]
-        return columns[0], columns[1], columns[2], Arena.open(self._folder, "text")
-
-
-def _adjacency(folder: Path) -> Adjacency:
-    """Both directions of a version's edges, mapped."""
-    out = Csr(load(folder, "out_indptr"), load(folder, "out_neighbour"), load(folder, "out_relation"))
-    into = Csr(*(load(folder, f"in_{name}") for name in ("indptr", "neighbour", "relation", "edge")))
-    return Adjacency(out, into)
+    def text(self, number: int) -> Triple:
+        """The text of a text number, with the entity that it is about."""
+        t = self.tables
+        head, relation = self._entity(t.text_node.item(number)), self.relations[t.text_relation.item(number)]
+        tail, support = Entity("", t.text[number], "text"), self.support(t.text_support.item(number))
+        return Triple(head, relation, tail, source=self._source, support=support)
