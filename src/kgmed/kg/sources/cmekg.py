@@ -47,8 +47,8 @@ def read(path: Path | None = None, *, name: str = "cmekg", release: str = "") ->
         rows=lambda: _rows(load(file)),
         release=release,
         licence="MIT (PyCMeKG)",
-        citation="Byambasuren O et al. Preliminary study on the construction of Chinese medical knowledge graph. Journal "
-        "of Chinese Information Processing 2019;33(10):1-9; packaged by Yang Y as PyCMeKG",
+        citation="Byambasuren O et al. Preliminary study on the construction of Chinese medical knowledge graph. "
+        "Journal of Chinese Information Processing 2019;33(10):1-9; packaged by Yang Y as PyCMeKG",
         language="zh",
         prefix=name,
         relations=RELATIONS,
@@ -125,7 +125,7 @@ def _is_graph(graph: object) -> bool:
     """Whether the value is dict[str, dict[str, list[str]]]."""
     if type(graph) is not dict or not all(type(s) is str and type(r) is dict for s, r in graph.items()):
         return False
-    for subject, relations in graph.items():
+    for relations in graph.values():
         if not all(type(r) is str and type(values) is list for r, values in relations.items()):
             return False
         if not all(type(v) is str for values in relations.values() for v in values):
