@@ -31,6 +31,7 @@ _OPCODES = re.compile(rb"(?:[(]?[dl]?p\d{1,7}\n|[asu]*+(?:V[^\n\0]*+\n|g\d{1,7}\
 _ETC = re.compile(r"(?<=[^中高同不相平均对一二三])等$")
 _EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
 _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things
+_KINDS = ("disease", "drug", "test", "treatment")
 _NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
 _BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
 _HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
@@ -199,13 +200,13 @@ def _other_names(name: str) -> tuple[Alias, ...]:
 
 
 def kind_of(relations: Mapping[str, Sequence[str]]) -> str:
-    """The kind of a subject: that to which most of its relations belong; the first of equals, "" if none does.
+    """The kind of a subject: that to which most of its relations belong; of equals the first in `_KINDS`, "" if none.
 
     >>> kind_of({"相关疾病": [], "所属分类": [], "就诊科室": []}), kind_of({"英文名": []})
     ('test', '')
     """
     votes = Counter(KIND_OF_SUBJECT[r] for r in relations if r in KIND_OF_SUBJECT)
-    return votes.most_common(1)[0][0] if votes else ""
+    return max(_KINDS, key=votes.__getitem__) if votes else ""
 
 
 def tidy(text: str) -> str:
