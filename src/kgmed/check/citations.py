@@ -7,18 +7,19 @@ The rule, for each sentence:
 2. It stands on the cited evidence if at least `threshold` of these terms occur in that evidence (its text and the
    names of its entities and relations). Without a citation the single piece of evidence with the largest share is
    cited for it, if that share reaches the threshold.
-3. Whatever the share, it does not stand if it holds a number that is in neither the evidence nor the question, names
-   a medical entity that is in neither (as told by `names`), or denies what the evidence says, or says what the
-   evidence denies (a contraindication, an exclusion, "not").
+3. Whatever the share, it does not stand if it holds a number that is in neither the evidence nor the question, or names
+   a medical entity that is in neither (as told by `names`), or says that something treats or causes where the evidence
+   says neither, or denies what the evidence says, or says what the evidence denies (a contraindication, "not").
 
 Words in common are a necessary sign, not proof: a sentence that mixes up who treats whom can pass. Evidence in another
-language shares no terms with a sentence, which is then unsupported.
+language shares no terms with a sentence, which then does not stand.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kgmed.check.claims import unborne
 from kgmed.check.terms import denies, numbers, sentences, terms
 from kgmed.errors import ModelFailed
 from kgmed.models.marks import marks, without_marks
@@ -75,6 +76,8 @@ class Citations:
             return f"the number {strange[0]} is not in the evidence"
         if strange := sorted({*self.names(bare)} - {*self.names(text)} - {*self.names(asked)}):
             return f"{strange[0]} is not in the evidence"
+        if claim := unborne(bare, evidence):
+            return f"says {claim}, which the evidence does not"
         if denies(bare) != any(e.is_safety or denies(e.text) for e in evidence):
             return "denies what the evidence says" if denies(bare) else "says what the evidence denies"
         return ""

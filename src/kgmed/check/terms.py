@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+from kgmed.check.claims import without_claims
 from kgmed.kg.text import has_cjk, normalise, singular
 from kgmed.models.marks import marks, without_marks
 
@@ -10,6 +11,7 @@ _SENTENCE = re.compile(r"[^.!?。！？；\n]+(?:[.!?](?!\s|$)[^.!?。！？；\
 _BULLET = re.compile(r"^\s*(?:\d{1,2}[.)、]|[-*•])\s+", re.MULTILINE)
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|approx|Dr|Mr|Mrs|Prof|cf|etc|spp?|No|Fig)\.$")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+_ENDING = re.compile(r"(?<=\w{4})(?:ations?|ances?|ments?|ing|ed|ly)$")
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _DENIES = re.compile(
     r"\b(?:not|never|no|without|neither|nor|avoid\w*|cannot|exclud\w+|contraindicat\w+|unless|except)\b|n['’]t\b"
@@ -22,11 +24,13 @@ _EMPTY_WORDS = frozenset(
         """a about also am an and answer any are as at be been being but by can could did do does each evidence for from
         given had has have he her his how if in into is it its known like may might more most of on one or other our
         patient people person possible question shall she should so some such than that the their them then there
-        these they this those to very was we were what when where which who why will with would you your""",
+        these they this those to very was we were what when where which who why will with would you your
+        affect answer associated called characterized common commonly condition disease disorder help include including
+        make must often take taken type use used usual usually""",
     )
 )
 _EMPTY_CHARACTERS = re.compile(
-    r"可以|可能|以及|或者|因为|所以|如果|这个|这种|这些|他们|患者|病人|证据|应该|什么|怎么|如何|根据|通过|进行|使用|用于|[的了是在和与或及有被把对于为而也都就等您你我他她它吗呢吧请]"
+    r"可以用?|可能|可用|能用|选用|服用|采用|以及|或者|因为|所以|如果|这个|这种|这些|他们|患者|病人|证据|应该|什么|怎么|如何|根据|通过|进行|使用|用于|[的了是在和与或及有被把对于为而也都就等您你我他她它吗呢吧请]"
 )
 
 
@@ -50,13 +54,15 @@ def sentences(text: str) -> list[str]:
 
 
 def terms(text: str) -> frozenset[str]:
-    """The content words of a text, singular, and the pairs of characters of its Chinese parts.
+    """The content words of a text, without endings, and the pairs of characters of its Chinese parts.
+
+    Words that say what is claimed of them (treats, causes, not) are no terms; see `claims` and `denies`.
 
     >>> sorted(terms("The patients may have Seizures of 38.5 °C")), sorted(terms("可以用奥美拉唑"))
-    (['38.5', 'c', 'seizure'], ['奥美', '拉唑', '用奥', '美拉'])
+    (['38.5', 'c', 'seizure'], ['奥美', '拉唑', '美拉'])
     """
-    plain = normalise(text)
-    words = {singular(w) for w in _CJK_RUN.sub(" ", plain).split() if w not in _EMPTY_WORDS}
+    plain = normalise(without_claims(_DENIES.sub(" ", text)))
+    words = {_ENDING.sub("", singular(w)) for w in _CJK_RUN.sub(" ", plain).split() if w not in _EMPTY_WORDS}
     runs = _CJK_RUN.findall(_EMPTY_CHARACTERS.sub(" ", plain))
     pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}
     return frozenset((words - _EMPTY_WORDS) | pairs)

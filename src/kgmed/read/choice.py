@@ -10,11 +10,11 @@ _JOIN = r"[\s,、和及与/&]|and"
 _LETTERS = rf"[(\[\"']?\s*([A-Z](?:(?:{_JOIN})*[A-Z])*)(?![A-Za-z])"
 _END = r"\s*(?=[.,;:)\]\"'。、]|because|since|因为|$)"
 _STATED = re.compile(
-    rf"(?:answers?|options?|choices?|答案|选项|正确的?是|应?选择?)\s*(?:(?:is|are|应?为|应?是)\s*)?:?\s*\**{_LETTERS}{_END}",
+    rf"(?:answers?|options?|choices?|答案|选项|正确的?是|应?选择?)\s*(?:(?:is|are|应?为|应?是)\s*)?:?\s*{_LETTERS}{_END}",
     re.IGNORECASE | re.MULTILINE,
 )
-_BARE = re.compile(rf"\**{_LETTERS}\s*[.)\]\"'。]*\**")
-_HEADED = re.compile(r"\**[(\[]?([A-Z])[.)\]:、。]+\**\s*(.+)")
+_BARE = re.compile(rf"{_LETTERS}\s*[.)\]\"'。]*")
+_HEADED = re.compile(r"[(\[]?([A-Z])[.)\]:、。]+\s*(.+)")
 
 
 def chosen(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def chosen(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     >>> chosen("答案：Ａ、Ｃ。", abc), chosen("B. gout, since the toe is red", abc), chosen("A. gout", abc)
     (('A', 'C'), ('B',), ())
     """
-    text = unicodedata.normalize("NFKC", reply).strip()
+    text = unicodedata.normalize("NFKC", reply).replace("*", "").strip()
     found = _stated(text) or _bare(text) or _written_out(text, options)
     letters = [letter.upper() for letter, _ in options]
     known = found is not None and found <= set(letters)

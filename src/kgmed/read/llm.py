@@ -80,7 +80,7 @@ class LLMReader:
             *([f"the model read the first {shown} of {there} pieces of evidence"] if shown < there else []),
             *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
             *(f"cites evidence {n} that it was not shown" for n in numbers if shown < n <= there),
-            *(["cites no evidence"] if not real and not abstained else []),
+            *(["the model cited no evidence"] if not real and not abstained else []),
             *([f"cut off after {self.max_tokens} tokens"] if _cut_off(reply, self.max_tokens) else []),
         ]
         return Answer(
