@@ -83,7 +83,7 @@ def server() -> Iterator[Server]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         state.url = f"http://127.0.0.1:{http.server_port}/v1"
-        thread = threading.Thread(target=http.serve_forever, daemon=True)
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield state
         http.shutdown()

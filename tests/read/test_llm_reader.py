@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.fakes import Scripted
+from kgmed.prompts import prompt
 from kgmed.read.llm import LLMReader, fence_for, first, language_of
 from kgmed.types import Answer, Context, Evidence, Query, Question
 
@@ -26,7 +27,7 @@ def test_the_numbers_that_the_model_cites_become_citations() -> None:
     assert answer.citations == (1, 2)
     assert answer.limits == ""
     assert not answer.abstained
-    assert answer.reader == "llm scripted"
+    assert answer.reader == f"llm scripted, prompt ask/reader.en {prompt('ask/reader').hash}"
 
 
 def test_a_citation_that_points_nowhere_is_reported_and_not_kept() -> None:

@@ -118,6 +118,7 @@ def _load(path: Path, *, threads: int, context: int) -> Any:
     p.n_ctx, p.n_parallel, p.n_gpu_layers, p.fit_params, p.warmup = context, 1, 0, False, False
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = threads
     p.n_threads_http, p.ui, p.endpoint_slots = 1, False, False
+    p.cache_ram_mib, p.n_ctx_checkpoints = 0, 0  # nothing is kept of what was asked
     p.cors_origins, p.api_keys = "", [secrets.token_urlsafe(32)]
     try:
         return xllamacpp.Server(p)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -43,19 +43,15 @@ class LLMReader:
         """The model's answer; what is doubtful about its citations stands in `limits`."""
         language = language_of(query.question)
         if not context.cited:
-            return Answer(NO_EVIDENCE[language], abstained=True, reader=self._label)
+            return Answer(NO_EVIDENCE[language], abstained=True, reader=f"llm {self.llm.name}")
         asked = prompt(self.name, language=language, folder=self.prompts)
         fence = fence_for(f"{context.text}\n{_whole(query.question)}")
         shown, reply = self._ask(asked, query.question, context, fence)
         said = _THINKING.sub("\n", reply.text).strip()
         if problem := fault(said, language=language, instructions=_instructions(asked), fence=fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
-        return self._answer(query.question, reply, shown, len(context.cited))
-
-    @property
-    def _label(self) -> str:
-        """Which reader this is."""
-        return f"llm {self.llm.name}"
+        answer = self._answer(query.question, reply, shown, len(context.cited))
+        return replace(answer, reader=f"llm {self.llm.name}, prompt {asked} {asked.hash}")
 
     def _ask(self, asked: Prompt, question: Question, context: Context, fence: str) -> tuple[int, Reply]:
         """How many pieces of evidence the model saw, and its reply; drops the last ones until the rest fits."""
@@ -90,7 +86,6 @@ class LLMReader:
             abstained=abstained,
             limits="; ".join(limits),
             reasoning=_reasoning(reply.text),
-            reader=self._label,
         )
 
 
