@@ -5,20 +5,20 @@ import pytest
 from kgmed.kg.search.chains import Budget
 from kgmed.retrieve.chains import Chains
 from kgmed.types import Evidence, Link, Mention, Query, Question
-from small_graph import SmallGraph
+from memory_graph import MemoryGraph
 
 QUERY = Query(Question("?"))
 ROWS = {"path": "A>X>B", "co_ancestor": "A>X<B", "co_occurrence": "A<X>B", "back": "A<X<B"}
 
 
-def graph_of(line: str) -> SmallGraph:
+def graph_of(line: str) -> MemoryGraph:
     """A graph of one line such as A>X<B, its relations r, s, ..."""
     names, arrows = line[::2], line[1::2]
     steps = zip(names, "rstu", arrows, names[1:], strict=False)
-    return SmallGraph([(a, r, b) if arrow == ">" else (b, r, a) for a, r, arrow, b in steps])
+    return MemoryGraph([(a, r, b) if arrow == ">" else (b, r, a) for a, r, arrow, b in steps])
 
 
-def linked(graph: SmallGraph, *names: str, negated: str = "") -> list[Link]:
+def linked(graph: MemoryGraph, *names: str, negated: str = "") -> list[Link]:
     return [Link(Mention(n, n, -1, -1, n in negated), graph.entity(n.lower()), 1.0, "exact") for n in names]
 
 
@@ -52,25 +52,25 @@ def test_a_chain_is_read_from_the_entity_that_was_linked_first() -> None:
 
 
 def test_pairs_come_in_the_order_of_the_links() -> None:
-    graph = SmallGraph([(a, "r", b) for a, b in ("AB", "BC", "AC")])
+    graph = MemoryGraph([(a, "r", b) for a, b in ("AB", "BC", "AC")])
     found = Chains(graph, hops=1)(QUERY, linked(graph, "C", "A", "B"))
     assert [ends(e) for e in found] == [["C", "A"], ["C", "B"], ["A", "B"]]
 
 
 def test_parallel_relations_are_separate_evidence_and_direct_ones_score_one() -> None:
-    graph = SmallGraph([("A", "r", "B"), ("A", "s", "B")])
+    graph = MemoryGraph([("A", "r", "B"), ("A", "s", "B")])
     found = Chains(graph)(QUERY, linked(graph, "A", "B"))
     assert [(e.text, e.score) for e in found] == [("A -[r]-> B", 1.0), ("A -[s]-> B", 1.0)]
 
 
 def test_a_chain_through_a_common_node_scores_less() -> None:
-    graph = SmallGraph([("A", "r", "X"), ("B", "r", "X"), ("A", "r", "Y"), ("B", "r", "Y"), ("C", "r", "Y")])
+    graph = MemoryGraph([("A", "r", "X"), ("B", "r", "X"), ("A", "r", "Y"), ("B", "r", "Y"), ("C", "r", "Y")])
     found = Chains(graph)(QUERY, linked(graph, "A", "B"))
     assert [(e.triples[0].tail.name, e.score) for e in found] == [("X", 1 / 2), ("Y", 1 / 3)]
 
 
 def test_a_cut_search_says_so_in_its_notes_and_a_whole_one_has_none() -> None:
-    graph = SmallGraph([(a, "r", f"x{i}") for a, i in product("AB", range(9))])
+    graph = MemoryGraph([(a, "r", f"x{i}") for a, i in product("AB", range(9))])
     links = linked(graph, "A", "B")
     assert Chains(graph)(QUERY, links).notes == ()
     [note] = Chains(graph, budget=Budget(middles=3))(QUERY, links).notes

@@ -1,9 +1,9 @@
 from kgmed.retrieve.neighbours import Neighbours
 from kgmed.types import Link, Mention, Query, Question, Role
-from small_graph import SmallGraph
+from memory_graph import MemoryGraph
 
 QUERY = Query(Question("?"))
-GRAPH = SmallGraph(
+GRAPH = MemoryGraph(
     [("Flu", "symptom", "Fever"), ("Flu", "drug", "Oseltamivir"), ("Cold", "symptom", "Fever")],
     roles={"symptom": Role.FINDING, "drug": Role.TREATS},
     weights={("Flu", "symptom", "Fever"): 0.9, ("Flu", "drug", "Oseltamivir"): 0.95},

@@ -3,13 +3,13 @@ import pytest
 from kgmed.errors import BadInput
 from kgmed.retrieve.paths import Paths
 from kgmed.types import Link, Mention, Query, Question
-from small_graph import SmallGraph
+from memory_graph import MemoryGraph
 
 QUERY = Query(Question("?"))
-LINE = SmallGraph([("A", "r", "B"), ("C", "s", "B"), ("C", "t", "D")], isolated=["Z"])
+LINE = MemoryGraph([("A", "r", "B"), ("C", "s", "B"), ("C", "t", "D")], isolated=["Z"])
 
 
-def linked(graph: SmallGraph, *names: str) -> list[Link]:
+def linked(graph: MemoryGraph, *names: str) -> list[Link]:
     return [Link(Mention(n, n, -1, -1), graph.entity(n.lower()), 1.0, "exact") for n in names]
 
 
@@ -26,14 +26,14 @@ def test_legs_are_joined_even_where_the_walk_turns_back() -> None:
 
 
 def test_entities_that_do_not_hang_together_give_a_path_each_segment() -> None:
-    graph = SmallGraph([("A", "r", "B"), ("C", "s", "D")])
+    graph = MemoryGraph([("A", "r", "B"), ("C", "s", "D")])
     found = Paths(graph)(QUERY, linked(graph, "A", "B", "C", "D"))
     assert [e.text for e in found] == ["A -[r]-> B", "C -[s]-> D"]
     assert Paths(graph)(QUERY, linked(graph, "A", "C")) == []
 
 
 def test_other_shortest_paths_follow_the_joined_one_up_to_the_number_kept() -> None:
-    graph = SmallGraph([("A", "r", x) for x in "UVWX"] + [(x, "s", "B") for x in "UVWX"] + [("B", "t", "C")])
+    graph = MemoryGraph([("A", "r", x) for x in "UVWX"] + [(x, "s", "B") for x in "UVWX"] + [("B", "t", "C")])
     found = Paths(graph, keep=3)(QUERY, linked(graph, "A", "B", "C"))
     assert [e.text for e in found] == [
         "A -[r]-> U -[s]-> B -[t]-> C",

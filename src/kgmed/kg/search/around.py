@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
 from kgmed.kg.graph import Adjacency, Csr
-from kgmed.kg.search.scan import Ints, Nodes, crossing, degrees, follow
+from kgmed.kg.search.scan import Ints, Nodes, crossing, degrees, distinct, follow, kth_least
 
 Direction = Literal["out", "in", "both"]
 
@@ -84,7 +84,7 @@ def neighbourhood(
     seen[level] = True
     for _ in range(hops):
         reached = _lightest(adjacency, level, per_node)
-        level = np.unique(reached[~seen[reached]])
+        level = distinct(reached[~seen[reached]])
         seen[level] = True
         levels.append(level)
     sizes = [len(x) for x in levels]
@@ -98,14 +98,17 @@ def _lightest(adjacency: Adjacency, nodes: Nodes, per_node: int | None) -> Nodes
     reached = np.concatenate([csr.neighbour[position] for csr, _, position in rows])
     if per_node is None:
         return reached
-    pairs = np.unique(owner << 32 | reached)
-    owner, reached = pairs >> 32, (pairs & 0xFFFFFFFF).astype(np.int32)
     other = np.flatnonzero(reached != nodes[owner])
-    owner, reached = owner[other], reached[other]
-    order = np.lexsort((reached, degrees(adjacency, reached), owner))
+    pairs = distinct(owner[other] << 32 | reached[other])
+    owner, reached = pairs >> 32, (pairs & 0xFFFFFFFF).astype(np.int32)
+    degree = degrees(adjacency, reached)
+    near = np.flatnonzero(degree <= kth_least(owner, degree, per_node, len(nodes))[owner])
+    owner, reached, degree = owner[near], reached[near], degree[near]
+    order = np.lexsort((reached, degree, owner))
     many = np.bincount(owner, minlength=len(nodes))
     rank = np.arange(len(owner)) - np.repeat(np.cumsum(many) - many, many)
-    return reached[order[rank < per_node]]
+    chosen: Nodes = reached[order[rank < per_node]]
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def subgraph(
     room = size - len(level)
     while room > 0 and len(level):
         reached = _lightest(adjacency, level, per_node)
-        level = np.unique(reached[~seen[reached]])
+        level = distinct(reached[~seen[reached]])
         level = level[np.lexsort((level, degrees(adjacency, level)))[:room]]
         seen[level] = True
         kept.append(level)

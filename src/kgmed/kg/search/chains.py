@@ -46,7 +46,7 @@ class Chains:
     pairs: Nodes  # (p, 2) the anchors of each pair, the lower node number first, in ascending order
     total: Ints  # (p,) how many chains there are; a lower bound where a budget cut the search
     shown: Ints  # (p,) how many of them are among the rows
-    pair: Nodes  # (r,) which pair a row belongs to
+    pair: Ints  # (r,) which pair a row belongs to
     nodes: Nodes  # (r, k + 1) from the lower anchor to the higher
     edges: Nodes  # (r, k) edge numbers
     forward: NDArray[np.bool_]  # (r, k) whether the step goes along its edge
@@ -99,16 +99,16 @@ def chains(
         raise BadInput(f"a pair cannot keep {per_pair} chains; 0 counts them only")
     nodes = np.unique(np.asarray(anchors, np.int32))
     pairs = np.array(list(combinations(range(len(nodes)), 2)), np.int32).reshape(-1, 2)
-    shortlist = Shortlist(per_pair, hops, _pair_numbers(len(nodes), pairs), np.zeros(len(pairs) + 1, np.int64))
+    shortlist = Shortlist(per_pair, hops, nodes, _pair_numbers(len(nodes), pairs), np.zeros(len(pairs) + 1, np.int64))
     cut = _search(adjacency, nodes, hops, budget or Budget(), shortlist)
     return _ordered(adjacency, nodes[pairs], shortlist, cut)
 
 
-def _pair_numbers(anchors: int, pairs: Nodes) -> Nodes:
-    """For two places of anchors a and b, at a * anchors + b: the number of their pair from 1, 0 for a = b."""
-    table = np.zeros((anchors, anchors), np.int32)
+def _pair_numbers(anchors: int, pairs: Nodes) -> Ints:
+    """For two places of anchors: the number of their pair from 1, 0 on the diagonal (anchors, anchors)."""
+    table = np.zeros((anchors, anchors), np.int64)
     table[pairs[:, 0], pairs[:, 1]] = table[pairs[:, 1], pairs[:, 0]] = np.arange(1, len(pairs) + 1)
-    return table.ravel()
+    return table
 
 
 def _search(adjacency: Adjacency, anchors: Nodes, hops: int, budget: Budget, shortlist: Shortlist) -> tuple[str, ...]:

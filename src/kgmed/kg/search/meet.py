@@ -1,7 +1,6 @@
 """Joins half chains in the middle: counts every chain of every pair, and keeps the most specific of each."""
 
 from dataclasses import dataclass, field
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from kgmed.kg.search.scan import Ints, Nodes, blocks, crossing, direction, kth_l
 class Rows(NamedTuple):
     """Chains as columns. A chain of fewer than k steps is filled up with -1 (False in `forward`)."""
 
-    pair: Nodes  # (r,) number of the pair
+    pair: Ints  # (r,) number of the pair
     weight: NDArray[np.float64]  # (r,) product of the degrees of the inner nodes
     nodes: Nodes  # (r, k + 1)
     edges: Nodes  # (r, k)
@@ -30,7 +29,7 @@ def stack(parts: list[Rows], steps: int) -> Rows:
     """All rows, one part after the other."""
     none = np.empty(0, np.int32)
     empty = Rows(
-        none,
+        none.astype(np.int64),
         np.empty(0),
         none.reshape(0, steps + 1),
         none.reshape(0, steps),
@@ -46,6 +45,10 @@ class Middles(NamedTuple):
     right: Ints  # (e,) place among the right ones'
     edge: Nodes | None  # (e,) number of the edge between them; None = they meet in one node
     weight: NDArray[np.float64]  # (e,) product of the degrees of the ends
+
+    def at(self, places: Ints) -> "Middles":
+        """Some of the middles."""
+        return Middles._make(None if column is None else column[places] for column in self)
 
 
 def over_node(adjacency: Adjacency, left: Halves, right: Halves) -> Middles:
@@ -76,8 +79,7 @@ def cheapest(
     edge = np.zeros(len(sizes)) if middles.edge is None else middles.edge
     order = np.lexsort((edge, right.ends[middles.right], left.ends[middles.left], middles.weight))[:most]
     kept = order[np.cumsum(sizes[order]) <= joined]
-    edges = None if middles.edge is None else middles.edge[kept]
-    return Middles(middles.left[kept], middles.right[kept], edges, middles.weight[kept]), cut
+    return middles.at(kept), cut
 
 
 @dataclass(slots=True)
@@ -90,7 +92,8 @@ class Shortlist:
 
     keep: int
     steps: int
-    pair_of: Nodes  # (a * a,) number of the pair of two anchor places, from 1; 0 = none
+    anchors: Nodes  # (a,) ascending
+    pair_of: Ints  # (a, a) number of the pair of two anchor places, from 1; 0 = none
     total: Ints  # (pairs + 1,)
     limit: Ints = field(init=False)  # (pairs + 1,) the largest rounded weight that can still matter
     rows: Rows = field(init=False)
@@ -103,43 +106,50 @@ class Shortlist:
 
     def join(self, word: Word, left: Halves, right: Halves, middles: Middles, *, ordered: bool) -> None:
         """Count all chains of a word that pass the middles; of a word that is its own mirror, each pair once."""
-        anchors = round(len(self.pair_of) ** 0.5)
-        table = self.pair_of if ordered else np.triu(self.pair_of.reshape(anchors, anchors), 1).ravel()
+        table = self.pair_of if ordered else np.triu(self.pair_of, 1)
+        table = np.append(table.ravel(), np.zeros(len(table), np.int64))  # the last row is no anchor's
+        if middles.edge is not None:  # those over an anchor last, so that the others need no look at each chain
+            over_anchor = np.isin(left.ends, self.anchors)[middles.left]
+            middles = middles.at(np.concatenate([np.flatnonzero(~over_anchor), np.flatnonzero(over_anchor)]))
         sizes = left.many[middles.left] * right.many[middles.right]
         for block in blocks(np.arange(len(sizes)), sizes):
-            some = Middles._make(None if column is None else column[block] for column in middles)
-            self._join_block(word, left, right, some, table)
+            self._join_block(word, left, right, middles.at(block), table)
 
-    def _join_block(self, word: Word, left: Halves, right: Halves, middles: Middles, table: Nodes) -> None:
+    def _join_block(self, word: Word, left: Halves, right: Halves, middles: Middles, table: Ints) -> None:
         """One block of `join`: expand to the left halves, then to the right ones."""
-        anchors = round(len(table) ** 0.5)
+        anchors = len(self.pair_of)
         many = left.many[middles.left]
         at = np.repeat(np.arange(len(many)), many)
         first = spread(left.starts[middles.left], many)
+        base = left.anchor[first].astype(np.int64) * anchors
+        base[_through_right_end(left, right, middles, at, first)] = anchors * anchors
         many = right.many[middles.right][at]
         row = np.repeat(np.arange(len(at)), many)
         second = spread(right.starts[middles.right][at], many)
-        pair = table[(left.anchor[first] * anchors)[row] + right.anchor[second]]
-        for a, b in _could_coincide(len(left.edges), over_edge=middles.edge is not None):
+        pair = table[base[row] + right.anchor[second]]
+        for a, b in self._to_compare(left, right, middles):
             pair *= left.nodes[a][first][row] != right.nodes[b][second]
         self.total += np.bincount(pair, minlength=len(self.total))
-        weight = self._weight(left, right, middles, (at, first, row, second))
-        kept = np.flatnonzero(rounded(weight) <= self.limit[pair])
-        chosen = (first[row[kept]], at[row[kept]], second[kept])
-        self._keep(_rows(self.steps, word, left, right, middles, chosen)._replace(pair=pair[kept], weight=weight[kept]))
+        weight = middles.weight[at] if left.before is None else middles.weight[at] * left.before[first]
+        key = rounded(weight)[row] if right.before is None else rounded(weight[row] * right.before[second])
+        kept = np.flatnonzero(key <= self.limit[pair])
+        row, second = row[kept], second[kept]
+        weight = weight[row] if right.before is None else weight[row] * right.before[second]
+        rows = _rows(self.steps, word, left, right, middles, (first[row], at[row], second))
+        self._keep(rows._replace(pair=pair[kept], weight=weight))
 
-    def _weight(
-        self, left: Halves, right: Halves, middles: Middles, expansion: tuple[Ints, Ints, Ints, Ints]
-    ) -> NDArray[np.float64]:
-        """The product of the inner nodes' degrees of each joined row."""
-        at, first, row, second = expansion
-        weight = middles.weight[at]
-        if left.before is not None:
-            weight *= left.before[first]
-        weight = weight[row]
-        if right.before is not None:
-            weight *= right.before[second]
-        return weight
+    def _to_compare(self, left: Halves, right: Halves, middles: Middles) -> list[tuple[int, int]]:
+        """The columns of a left and a right half chain whose nodes must be told apart chain by chain.
+
+        Anchors differ by the pair, ends by how they meet, and inner nodes from the right end by `_through_right_end` or
+        because both sides end there. A left end that is no anchor needs no comparison with the right anchor.
+        """
+        last = len(left.edges)
+        pairs = [(a, b) for a in range(last + 1) for b in range(last) if (a, b) != (0, 0)]
+        if middles.edge is None:
+            return [(a, b) for a, b in pairs if a < last]
+        over_anchor = left.ends[middles.left[-1]] in self.anchors
+        return pairs if over_anchor else [c for c in pairs if c != (last, 0)]
 
     def _keep(self, new: Rows) -> None:
         """Add rows, tighten the limits, drop what fell out."""
@@ -149,11 +159,15 @@ class Shortlist:
         self.rows = rows.at(np.flatnonzero(key <= self.limit[rows.pair]))
 
 
-def _could_coincide(steps: int, *, over_edge: bool) -> list[tuple[int, int]]:
-    """The columns of a left and a right half chain whose nodes must be told apart; the rest differ already."""
-    columns = range(steps + over_edge)
-    known = {(0, 0), (steps, steps)}
-    return [c for c in product(columns, columns) if c not in known]
+def _through_right_end(left: Halves, right: Halves, middles: Middles, at: Ints, first: Ints) -> NDArray[np.bool_]:
+    """Which left half chains pass the node in which the right one ends (known to differ from their last node)."""
+    if middles.edge is None or not left.edges:
+        return np.zeros(len(at), bool)
+    end = right.ends[middles.right][at]
+    passed: NDArray[np.bool_] = left.nodes[0][first] == end
+    for column in left.nodes[1:-1]:
+        passed |= column[first] == end
+    return passed
 
 
 def _rows(
@@ -176,4 +190,4 @@ def _rows(
     for i in range(length):
         edges[:, i] = np.where(turned, links[length - 1 - i], links[i])
         forward[:, i] = np.where(turned, not word[length - 1 - i], word[i])
-    return Rows(np.empty(many, np.int32), np.empty(many), nodes, edges, forward)
+    return Rows(np.empty(many, np.int64), np.empty(many), nodes, edges, forward)

@@ -3,7 +3,7 @@
 All work on whole arrays; nothing here loops over edges in Python.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from kgmed.kg.graph import Adjacency, Csr
 Ints = NDArray[np.int64]
 Nodes = NDArray[np.int32]
 
-BLOCK = 1 << 18  # elements worked on at once, so that the arrays between two steps stay in the cache
+BLOCK = 1 << 15  # elements worked on at once, so that the arrays between two steps stay in the cache
 _KEY_BITS = 36
 HUB = 4096  # edges; a shorter row is scanned sooner than a bisection of it is set up
 
@@ -69,7 +69,7 @@ class Crossing(NamedTuple):
 
 
 def crossing(there: Csr, back: Csr, left: Nodes, right: Nodes) -> Crossing:
-    """The edges by `there` from `left` into `right` (each without repetition), in no promised order.
+    """The edges by `there` from `left` into `right` (both ascending, without repetition), in no promised order.
 
     Scans the side with fewer edges; `back` are the rows of the other direction. A node with far more edges than the
     other side has nodes is not scanned but asked for each of them by bisection, so that hubs stay cheap.
@@ -87,7 +87,12 @@ def crossing(there: Csr, back: Csr, left: Nodes, right: Nodes) -> Crossing:
 def _effort(csr: Csr, nodes: Nodes, targets: int) -> int:
     """About how many edges a scan from `nodes` looks at."""
     degree = csr.indptr[nodes + 1] - csr.indptr[nodes]
-    return int(np.where(degree > HUB, np.minimum(degree, _bisection(degree, targets)), degree).sum())
+    total = int(degree.sum())
+    return (
+        total
+        if total <= HUB
+        else int(np.where(degree > HUB, np.minimum(degree, _bisection(degree, targets)), degree).sum())
+    )
 
 
 def _bisection(degree: Ints, targets: int) -> Ints:
@@ -97,12 +102,16 @@ def _bisection(degree: Ints, targets: int) -> Ints:
 
 def _scan(csr: Csr, nodes: Nodes, targets: Nodes) -> tuple[Ints, Ints, Nodes]:
     """Place of the start in `nodes`, place of the end in `targets`, edge number."""
-    place = np.zeros(len(csr.indptr) - 1, np.int32)  # 0 = no target; calloc, so only the pages touched cost
-    place[targets] = np.arange(1, len(targets) + 1)
     degree = csr.indptr[nodes + 1] - csr.indptr[nodes]
+    total, place = int(degree.sum()), None
+    if 16 * total > len(csr.indptr):  # else a table of all nodes costs more than looking the few up
+        place = np.zeros(len(csr.indptr) - 1, np.int32)  # 0 = no target
+        place[targets] = np.arange(1, len(targets) + 1)
+    if total <= HUB:
+        return _walk(csr, nodes, np.arange(len(nodes)), targets, place)
     heavy = (degree > HUB) & (degree > _bisection(degree, len(targets)))
     light = np.flatnonzero(~heavy)
-    parts = [_walk(csr, nodes, block, place) for block in blocks(light, degree[light])]
+    parts = [_walk(csr, nodes, block, targets, place) for block in blocks(light, degree[light])]
     parts += [_bisect(csr, nodes, int(i), targets) for i in np.flatnonzero(heavy)]
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
@@ -123,14 +132,22 @@ def blocks(items: Ints, sizes: Ints) -> list[Ints]:
     """
     if not len(items):
         return []
-    which = (np.cumsum(sizes) - 1) // BLOCK
+    ends = np.cumsum(sizes)
+    if ends[-1] <= BLOCK:
+        return [items]
+    which = (ends - 1) // BLOCK
     return np.split(items, np.flatnonzero(np.diff(which)) + 1)
 
 
-def _walk(csr: Csr, nodes: Nodes, chosen: Ints, place: Nodes) -> tuple[Ints, Ints, Nodes]:
-    """All edges of the chosen nodes, kept where they end in a target."""
+def _walk(csr: Csr, nodes: Nodes, chosen: Ints, targets: Nodes, place: Nodes | None) -> tuple[Ints, Ints, Nodes]:
+    """All edges of the chosen nodes, kept where they end in a target; `place` is each node's place in it from 1."""
     owner, position = follow(csr, nodes[chosen])
-    found = place[csr.neighbour[position]]
+    end = csr.neighbour[position]
+    if place is None:
+        at = np.minimum(np.searchsorted(targets, end), len(targets) - 1)
+        hit = np.flatnonzero(targets[at] == end) if len(targets) else np.empty(0, np.int64)
+        return chosen[owner[hit]], at[hit], numbers(csr, position[hit])
+    found = place[end]
     hit = np.flatnonzero(found)
     return chosen[owner[hit]], found[hit].astype(np.int64) - 1, numbers(csr, position[hit])
 
@@ -143,6 +160,16 @@ def _bisect(csr: Csr, nodes: Nodes, at: int, targets: Nodes) -> tuple[Ints, Ints
     many = np.searchsorted(row, targets, "right") - low
     position = spread(low + begin, many)
     return np.full(len(position), at), np.repeat(np.arange(len(targets)), many), numbers(csr, position)
+
+
+def distinct(values: Nodes | Ints) -> NDArray[Any]:
+    """The values, each once, ascending; the vectorised sort is faster than `numpy.unique`, which hashes.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def kth_least(group: Ints | Nodes, key: Ints | Nodes, k: int, groups: int) -> Ints:

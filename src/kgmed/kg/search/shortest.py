@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
 from kgmed.kg.graph import Adjacency, Csr
-from kgmed.kg.search.scan import Ints, Nodes, crossing, degrees, kth_least, rounded, spread
+from kgmed.kg.search.scan import Ints, Nodes, crossing, degrees, distinct, kth_least, rounded, spread
 
 Direction = Literal["out", "both"]
 
@@ -122,7 +122,7 @@ def _next(rows: list[Csr], nodes: Nodes, seen: NDArray[np.bool_]) -> Nodes:
         starts = csr.indptr[nodes]
         reached = csr.neighbour[spread(starts, csr.indptr[nodes + 1] - starts)]
         parts.append(reached[~seen[reached]])
-    new = np.unique(np.concatenate(parts))
+    new: Nodes = distinct(np.concatenate(parts))
     seen[new] = True
     return new
 
@@ -224,6 +224,8 @@ def _longer(level: Nodes, layer: _Layer, tails: _Tails) -> _Tails:
 
 def _first(adjacency: Adjacency, tails: _Tails, limit: int, places: int) -> _Tails:
     """The first `limit` tails of each node, in order; those that cannot be among them are left out before the sort."""
+    if len(tails.at) == 1:
+        return tails
     key = tails.missed << 31 | rounded(tails.weight)
     tails = tails.take(np.flatnonzero(key <= kth_least(tails.at, key, limit, places)[tails.at]))
     relation = adjacency.out.relation[tails.edges]

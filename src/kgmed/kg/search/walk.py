@@ -4,8 +4,8 @@ RLKGF, Eq. 2: w <- c A w + (1 - c) e, A the column-normalised adjacency and e wh
 probability of a restart (its Table 7 calls c = 0.7 that by mistake). For 0 <= c < 1 the fixed point does not depend on
 the first w: the Gaussian kernel with which the paper starts cannot change a converged score.
 
-Parallel edges and edges in both directions add up; a self loop counts once; from a node without edges the walk
-restarts.
+Parallel edges and edges in both directions add up; a self loop counts once. A node without edges is reached only by a
+restart, and the walk restarts from there: that is the fixed point without it, scaled to sum 1.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,12 @@ DENSE = 5000  # nodes; a dense solve beyond this takes over 200 MB and many seco
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The column-normalised adjacency A of n nodes by rows; `chance[k]` is A[row, source[k]]."""
+    """The column-normalised adjacency A of n nodes by rows; `chance[k]` is A[row[k], source[k]]."""
 
     nodes: int
-    source: Ints  # (k,) columns, row by row
+    row: Ints  # (k,) ascending
+    source: Ints  # (k,) columns
     chance: Floats  # (k,)
-    rows: Ints  # (r,) the rows that are not empty, ascending
-    starts: Ints  # (r,) where each of them begins
-    dangling: Ints  # the columns without an entry
 
     @classmethod
     def of(cls, adjacency: Adjacency, weight: NDArray[np.floating[Any]] | None = None) -> "Transition":
@@ -50,17 +48,7 @@ class Transition:
         cell, value = cell[value > 0], value[value > 0]
         row, source = np.divmod(cell, max(n, 1))
         column = np.bincount(source, weights=value, minlength=n)
-        rows, starts = np.unique(row, return_index=True)
-        return cls(n, source, value / column[source], rows, starts, np.flatnonzero(column == 0))
-
-    def __call__(self, w: Floats) -> Floats:
-        """A w for each row of w (b, n)."""
-        out = np.zeros_like(w)
-        if len(self.rows):
-            flow = w.take(self.source, axis=1)
-            flow *= self.chance
-            out[:, self.rows] = np.add.reduceat(flow, self.starts, axis=1)
-        return out
+        return cls(n, row, source, value / column[source])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +57,7 @@ class Walk:
 
     scores: Floats  # (b, n), each row sums to 1
     iterations: int
-    residual: float  # largest absolute row sum of the last change
+    residual: float  # largest absolute sum of c A w + (1 - c) e - w before the last step
     converged: bool  # whether the scores are within the tolerance of the fixed point
 
 
@@ -95,8 +83,10 @@ def walk(
 ) -> Walk:
     """The walks of each restart row (b, n) by iteration, from `start` (default: the restart rows).
 
-    Stops when no row can be further than `tolerance` from the fixed point (sum of absolute differences): a change of r
-    leaves at most r c / (1 - c).
+    Stops when no row can be further than `tolerance` from the fixed point (sum of absolute differences): a step that
+    changes w by r ends at most r c / (1 - c) from it, and scaling to sum 1 makes of that at most 2 / (1 - c) times as
+    much. A is similar to a symmetric matrix, so the steps are accelerated after Chebyshev (Golub and Varga 1961): for
+    c = 0.7 each leaves 0.41 instead of 0.7 of the error.
 
     >>> pair = Transition.of(Adjacency.of(2, np.array([[0, 0, 1]])))
     >>> walk(pair, seeds(2, [0])).scores.round(4).tolist()  # 1 / (1 + c) and c / (1 + c)
@@ -104,19 +94,25 @@ def walk(
     """
     restart = _checked(transition, restart, c)
     w = restart.copy() if start is None else _checked(transition, start, c)
+    many, n = w.shape
+    cell = (np.arange(many)[:, None] * n + transition.row).ravel()
+    chance, back = c * transition.chance, (1 - c) * restart
+    older, omega = w, 1.0
     residual, iteration, converged = 0.0, 0, not restart.size
     while not converged and iteration < most:
-        lost = w[:, transition.dangling].sum(axis=1, keepdims=True)
-        new = transition(w)
-        new *= c
-        new += (c * lost + (1 - c)) * restart
+        flow = w.take(transition.source, axis=1) * chance
+        new = np.bincount(cell, flow.ravel(), many * n).reshape(many, n) + back
         residual = float(np.abs(new - w).sum(axis=1).max())
-        w, iteration, converged = new, iteration + 1, residual * c <= tolerance * (1 - c)
-    return Walk(w, iteration, residual, converged)
+        iteration, converged = iteration + 1, 2 * c * residual <= tolerance * (1 - c) ** 2
+        if not converged:
+            new, older = older + omega * (new - older), w
+            omega = 1 / (1 - c * c * omega / (2 if iteration == 1 else 4))
+        w = new
+    return Walk(w / w.sum(axis=1, keepdims=True), iteration, residual, converged)
 
 
 def closed_form(transition: Transition, restart: Floats, *, c: float = 0.7) -> Floats:
-    """The same fixed points (b, n), solved: (1 - c) (I - c A)^-1 e, scaled to sum 1 where nodes without edges restart.
+    """The same fixed points (b, n), solved: (1 - c) (I - c A)^-1 e, scaled to sum 1.
 
     Dense, so for at most `DENSE` nodes: the time grows with the cube of n, the memory with its square.
 
@@ -129,8 +125,7 @@ def closed_form(transition: Transition, restart: Floats, *, c: float = 0.7) -> F
     if n > DENSE:
         raise BadInput(f"the closed form is for at most {DENSE} nodes, not {n}; use walk, or cut a subgraph first")
     matrix = np.eye(n)
-    lengths = np.diff(np.append(transition.starts, len(transition.source)))
-    matrix[np.repeat(transition.rows, lengths), transition.source] -= c * transition.chance
+    matrix[transition.row, transition.source] -= c * transition.chance
     w = np.linalg.solve(matrix, restart.T).T
     return np.asarray(w / w.sum(axis=1, keepdims=True), np.float64)
 

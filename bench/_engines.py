@@ -1,0 +1,262 @@
+"""The engines that the graph benchmark compares; each function runs alone in its own process."""
+
+import os
+import pickle
+import sys
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _generate import hykge_size
+from _measure import Measured, Queries, each, machine, now, peak, queries, seconds, triples
+
+from kgmed.kg.graph import Adjacency
+from kgmed.kg.rows import Scope, Source
+from kgmed.kg.search.around import Subgraph, subgraph
+from kgmed.kg.search.chains import Chains, chains
+from kgmed.kg.search.halves import mirror, start, step, words
+from kgmed.kg.search.scan import direction
+from kgmed.kg.search.shortest import shortest
+from kgmed.kg.search.walk import Transition, seeds, walk
+from kgmed.kg.sources import cmekg
+from kgmed.kg.store import Store, build, open_store
+
+US, MS = 1e-6, 1e-3
+
+
+def source_of(graph: str, *, quick: bool) -> Source:
+    """The graph to build; quick = a tenth of the generated one."""
+    if graph == "cmekg":
+        return cmekg.read()
+    return hykge_size(entities=129_000, triples=357_000) if quick else hykge_size()
+
+
+def built(graph: str, folder: Path, *, quick: bool) -> Measured:
+    """Build the graph's files: seconds, peak memory, bytes on disk."""
+    took = seconds(lambda: build(source_of(graph, quick=quick), folder))
+    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+    return {"seconds": took, "peak": peak(), "disk": size}
+
+
+def rows_only(graph: str, *, quick: bool) -> Measured:
+    """What only reading (or generating) the rows takes."""
+    return {"seconds": seconds(lambda: sum(1 for _ in source_of(graph, quick=quick).rows())), "peak": peak()}
+
+
+def ours(folder: Path, *, quick: bool) -> Measured:
+    """Everything that is asked of kgmed."""
+    opening = float(np.median([seconds(lambda: open_store(folder)) for _ in range(7)]))
+    store = open_store(folder)
+    adjacency = store.adjacency
+    asked = queries(adjacency, quick=quick)
+    names = [store.at(node).name for node in asked.named]
+    ids = [store.at(node).id for node in asked.around]
+    local = subgraph(adjacency, [asked.seed])
+    result = {
+        "counts": [adjacency.nodes, adjacency.edges, len(local.nodes), local.adjacency.edges],
+        "open": opening / MS,
+        "lookup": each(store.lookup, names, US),
+        "one-hop": each(lambda node: store.incident(node, limit=64), asked.around, US),
+        "one-hop triples": each(lambda i: store.neighbours(i, limit=64), ids, US),
+        "chains": _chains(adjacency, asked),
+        "shortest": each(lambda pair: shortest(adjacency, *pair), asked.pairs, MS),
+        "distances": [shortest(adjacency, a, b).distance for a, b in asked.pairs],
+        "subgraph": each(lambda _: subgraph(adjacency, [asked.seed]), range(9), MS),
+        **_walks(local, asked.seed),
+        "peak": peak(),
+    }
+    return {**result, "floor": _floors(store, asked, result)}
+
+
+def _chains(adjacency: Adjacency, asked: Queries) -> Measured:
+    chains(adjacency, asked.sets[0])
+    found: list[Chains] = []
+    times = [min(seconds(lambda s=s: found.append(chains(adjacency, s))) for _ in range(3)) for s in asked.sets]  # type: ignore[misc]
+    totals = [int(c.total.sum()) for c in found[::3]]
+    return {"median": float(np.median(times)) / MS, "max": max(times) / MS, "each": times, "found": totals}
+
+
+def _walks(local: Subgraph, seed: int) -> Measured:
+    at = int(local.local([seed])[0])
+    transition = Transition.of(local.adjacency)
+    one, eight = seeds(len(local.nodes), [at]), seeds(len(local.nodes), np.arange(8, dtype=np.int32))
+    found = walk(transition, one)
+    return {
+        "walk": each(lambda _: walk(transition, one), range(9), MS),
+        "walk of 8": each(lambda _: walk(transition, eight), range(9), MS),
+        "transition": each(lambda _: Transition.of(local.adjacency), range(9), MS),
+        "iterations": found.iterations,
+        "scores": [at, *np.argsort(-found.scores[0])[:3].tolist(), float(found.scores[0].max())],
+    }
+
+
+def _floors(store: Store, asked: Queries, result: Measured) -> Measured:
+    """The least time each figure could take on this machine, now: what must be read, at the speed it can be read."""
+    adjacency = store.adjacency
+    limit = machine(adjacency.out.neighbour.nbytes + adjacency.out.indptr.nbytes)
+    small = machine(adjacency.nodes)
+    per_set = []
+    for anchors, total in zip(asked.sets, result["chains"]["found"], strict=True):
+        scanned = _scanned(adjacency, anchors)
+        per_set.append(scanned * (4 / limit["read"] + small["gather"]) + total * 5e-9)
+    entries = 2 * result["counts"][3]
+    return {
+        "machine": limit,
+        "lookup": 4 * limit["dependent"] / US,  # hash, number, place, bytes
+        "one-hop": 6 * limit["dependent"] / US,  # two rows: pointers, neighbours, relations
+        "chains": float(np.median(per_set)) / MS,
+        "walk": result["iterations"] * entries * (16 / limit["read"] + 1e-9) / MS,
+    }
+
+
+def _scanned(adjacency: Adjacency, anchors: list[int]) -> int:
+    """The middle edges that three-step chains between the anchors make one look at, from the cheaper side."""
+    begin = start(np.unique(np.asarray(anchors, np.int32)))
+    side = {f: step(adjacency, begin, forward=f, budget=1)[0].ends for f in (True, False)}
+    total = 0
+    for word in (w for w in words(3) if w >= mirror(w)):
+        there, back = direction(adjacency, forward=word[1])
+        left, right = side[word[0]], side[not word[2]]
+        looks = [int((c.indptr[e + 1] - c.indptr[e]).sum()) for c, e in ((there, left), (back, right))]
+        total += min(looks)
+    return total
+
+
+def shared(folder: Path, *, quick: bool) -> Measured:
+    """Open and ask; then say so, and stay until the input ends, so that memory can be looked at from outside."""
+    store = open_store(folder)
+    asked = queries(store.adjacency, quick=quick)
+    for node in asked.around:
+        store.incident(node)
+        store.lookup(store.at(node).name)
+    chains(store.adjacency, asked.sets[0])
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+    return {}
+
+
+def _names(store: Store) -> list[str]:
+    return [named.text for named in store.names(scopes=(Scope.PREFERRED,))]
+
+
+def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
+    """The same of networkx: a MultiDiGraph whose nodes are the names."""
+    import networkx as nx
+
+    store = open_store(folder)
+    names, asked = _names(store), queries(store.adjacency, quick=quick)
+    head, tail, relation = (column.tolist() for column in triples(store))
+    begin = now()
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from((names[h], names[t], r) for h, t, r in zip(head, tail, relation, strict=True))
+    result: Measured = {"seconds": now() - begin, "peak": peak()}
+    graph, disk, opening = _reopened(graph)
+    result |= {"disk": disk, "open": opening / MS, **_nx_directed(graph, names, asked, budget)}
+    del graph
+    undirected = nx.Graph()
+    undirected.add_edges_from(zip(head, tail, strict=True))
+    result["shortest"] = each(lambda p: _nx_shortest(undirected, *p), asked.pairs, MS)
+    local = subgraph(store.adjacency, [asked.seed])
+    cut, at = nx.MultiGraph(), int(local.local([asked.seed])[0])
+    cut.add_nodes_from(range(len(local.nodes)))
+    cut.add_edges_from(_local_edges(local))
+    result["walk"] = each(lambda _: nx.pagerank(cut, 0.7, {at: 1.0}, tol=1e-13, max_iter=500), range(3), MS)
+    return result
+
+
+def _nx_directed(graph: Any, names: list[str], asked: Queries, budget: float) -> Measured:
+    import networkx as nx
+
+    def around(name: str) -> list[Any]:
+        edges = list(islice(graph.out_edges(name, keys=True), 64))
+        return edges + list(islice(graph.in_edges(name, keys=True), 64 - len(edges)))
+
+    def paths(anchors: list[str]) -> int:
+        return sum(1 for a in anchors for _ in nx.all_simple_paths(graph, a, set(anchors) - {a}, cutoff=3))
+
+    return {
+        "lookup": each(graph.has_node, [names[n] for n in asked.named], US),
+        "one-hop": each(around, [names[n] for n in asked.around], US),
+        "chains": _boxed(paths, [[names[n] for n in anchors] for anchors in asked.sets], budget),
+    }
+
+
+def _nx_shortest(graph: Any, a: int, b: int) -> Any:
+    import networkx as nx
+
+    try:
+        return nx.bidirectional_shortest_path(graph, a, b)
+    except (nx.NetworkXNoPath, nx.NodeNotFound):
+        return None
+
+
+def _local_edges(local: Subgraph) -> list[tuple[int, int]]:
+    heads = np.repeat(np.arange(local.adjacency.nodes), np.diff(local.adjacency.out.indptr))
+    return list(zip(heads.tolist(), local.adjacency.out.neighbour.tolist(), strict=True))
+
+
+def _reopened(graph: Any) -> tuple[Any, int, float]:
+    """The graph written with pickle and read again, the bytes, and the seconds of reading."""
+    with tempfile.TemporaryFile() as file:
+        pickle.dump(graph, file, protocol=pickle.HIGHEST_PROTOCOL)
+        del graph
+        size = file.tell()
+        file.seek(0)
+        begin = now()
+        again = pickle.load(file)
+        return again, size, now() - begin
+
+
+def _boxed(paths: Any, sets: list[list[Any]], budget: float) -> Measured:
+    """Whole anchor sets, one after the other, until the time is up; at least one."""
+    times: list[float] = []
+    found = []
+    while len(times) < len(sets) and (not times or sum(times) < budget):
+        begin = now()
+        found.append(paths(sets[len(times)]))
+        times.append(now() - begin)
+    return {"median": float(np.median(times)) / MS, "each": times, "found": found}
+
+
+def in_igraph(folder: Path, *, quick: bool, budget: float) -> Measured:
+    """The same of igraph, with names and relations as attributes."""
+    import igraph
+
+    store = open_store(folder)
+    names, asked = _names(store), queries(store.adjacency, quick=quick)
+    head, tail, relation = triples(store)
+    begin = now()
+    graph = igraph.Graph(n=len(names), edges=np.column_stack([head, tail]), directed=True)
+    graph.vs["name"], graph.es["relation"] = names, relation.tolist()
+    result: Measured = {"seconds": now() - begin, "peak": peak()}
+    graph, disk, opening = _reopened(graph)
+    graph.vs.find(name=names[0])  # builds its index of names
+    sets = asked.sets
+
+    def paths(anchors: list[int]) -> int:
+        return sum(
+            len(graph.get_all_simple_paths(a, to=[b for b in anchors if b != a], cutoff=3, mode="out")) for a in anchors
+        )
+
+    local = subgraph(store.adjacency, [asked.seed])
+    cut = igraph.Graph(n=len(local.nodes), edges=_local_edges(local))
+    at = int(local.local([asked.seed])[0])
+    pagerank = cut.personalized_pagerank
+    scores = np.array(pagerank(reset_vertices=at, damping=0.7, directed=False))
+    return result | {
+        "disk": disk,
+        "open": opening / MS,
+        "lookup": each(lambda name: graph.vs.find(name=name), [names[n] for n in asked.named], US),
+        "one-hop": each(lambda node: graph.incident(node, mode="all")[:64], asked.around, US),
+        "chains": _boxed(paths, sets, budget),
+        "shortest": each(lambda p: graph.get_shortest_path(*p, mode="all"), asked.pairs, MS),
+        "walk": each(lambda _: pagerank(reset_vertices=at, damping=0.7, directed=False), range(9), MS),
+        "scores": [at, *np.argsort(-scores)[:3].tolist(), float(scores.max())],
+    }
+
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
