@@ -11,8 +11,9 @@ The rule, for each sentence:
    a medical entity that is in neither (as told by `names`), or says that something treats or causes where the evidence
    says neither, or denies what the evidence says, or says what the evidence denies (a contraindication, "not").
 
-Words in common are a necessary sign, not proof: a sentence that mixes up who treats whom can pass. Evidence in another
-language shares no terms with a sentence, which then does not stand.
+Words in common are a necessary sign, not proof: a sentence that mixes up who treats whom can pass, and so can one that
+picks the wrong disease of two in the evidence. Evidence in another language shares no terms with a sentence, which then
+does not stand.
 """
 
 import re
