@@ -48,6 +48,13 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
     (Role.AVOID, False, r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃"),
     (Role.DIFFERENTIAL, False, r"different(?:ial| from)|distinguish|鉴别|区别"),
 )
+_SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？\n]?")
+_ASKING = re.compile(
+    r"[?？]\s*$|^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe"
+    r"|explain|show)\b|什么|哪|怎|吗|如何|为何|是否|多少|几",
+    re.IGNORECASE,
+)
+_SHORT = 40  # characters; a text this short is a query even where it asks nothing: "symptoms of gout"
 _COMPILED = tuple((role, subject, re.compile(pattern, re.IGNORECASE)) for role, subject, pattern in _RULES)
 
 
@@ -60,7 +67,8 @@ def asks(text: str) -> tuple[Role, ...]:
     >>> asks("饭后胃反酸，应该吃什么药？"), asks("What are the symptoms of gout?")
     ((<Role.TREATS: 'treats'>,), (<Role.FINDING: 'finding'>,))
     """
-    return tuple(dict.fromkeys(role for role, subject, pattern in _COMPILED if not subject and pattern.search(text)))
+    said = _asking(text)
+    return tuple(dict.fromkeys(role for role, subject, pattern in _COMPILED if not subject and pattern.search(said)))
 
 
 @lru_cache(maxsize=1024)
@@ -70,4 +78,16 @@ def asks_diagnosis(text: str) -> bool:
     >>> asks_diagnosis("He has a fever. What could it be?"), asks_diagnosis("What treats gout?")
     (True, False)
     """
-    return any(subject and pattern.search(text) for _, subject, pattern in _COMPILED)
+    said = _asking(text)
+    return any(subject and pattern.search(said) for _, subject, pattern in _COMPILED)
+
+
+def _asking(text: str) -> str:
+    """The sentences that ask; what a patient tells on the way ("difficult to eat") asks for nothing.
+
+    >>> _asking("It is difficult to eat. What tests do I need?").strip()
+    'What tests do I need?'
+    """
+    sentences = [s for s in _SENTENCE.findall(text) if s.strip()]
+    asking = [s for s in sentences if _ASKING.search(s.strip())]
+    return "".join(asking) if asking or len(text) > _SHORT else text

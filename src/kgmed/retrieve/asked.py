@@ -18,6 +18,7 @@ from kgmed.asks import asks
 from kgmed.kg.by_role import ByRole, Hops
 from kgmed.kg.graph import LocalGraph
 from kgmed.retrieve.diagnosis import Diagnosis
+from kgmed.retrieve.overview import Overview
 from kgmed.types import Entity, Evidence, Link, Query, Role, Triple
 
 _SPREAD = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # roles asked of a patient, not of an entity only
@@ -31,16 +32,30 @@ class Asked:
     keep: int = 10
     via: float = 0.5
     diseases: int = 10
+    listed: int = 12
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The answers and the texts the graph holds for those roles, in the order of the roles asked for."""
         named = {self.graph.number(link.entity.id): 1.0 for link in links if not link.mention.negated}
         found: list[Evidence] = []
         for role in asks(query.text):
-            implied = self._implied(query, links) if role in _SPREAD else {}
             found += self._texts(named, role)
-            found += self._candidates({**{n: b for n, (b, _) in implied.items()}, **named}, role, implied)
+            found += self._few(named, role) or self._many(query, links, named, role)
         return found
+
+    def _few(self, named: Iterable[int], role: Role) -> list[Evidence]:
+        """A list short enough for one piece of evidence needs no ranking."""
+        pieces = Overview(self.graph, listed=self.listed + 1, roles=(role,))
+        found = [piece for node in named for piece in pieces.of(self.graph.at(node)) if piece.triples[0].tail.id]
+        return found if all(len(piece.triples) <= self.listed for piece in found) else []
+
+    def _many(self, query: Query, links: Sequence[Link], named: dict[int, float], role: Role) -> list[Evidence]:
+        """The best of many; nothing where no candidate is tied to an entity that the question names."""
+        steps, nodes = ByRole(self.graph, role), list(named)
+        if not (len(steps.subjects(nodes).node) or len(steps.objects(nodes).node)):
+            return []
+        implied = self._implied(query, links) if role in _SPREAD else {}
+        return self._candidates({**{n: b for n, (b, _) in implied.items()}, **named}, role, implied)
 
     def _implied(self, query: Query, links: Sequence[Link]) -> dict[int, tuple[float, Evidence]]:
         """The diseases that explain the findings, with a belief (softmax of their scores) and why."""

@@ -9,7 +9,7 @@ from kgmed.types import Entity, Evidence, Link, Query, Role, Triple
 
 @dataclass(frozen=True)
 class Overview:
-    """What the graph says of each linked entity, grouped by relation. Evidence: kind "neighbours"."""
+    """What the graph says of each linked entity, grouped by the role of its relation. Evidence: kind "neighbours"."""
 
     graph: KnowledgeGraph
     listed: int = 12  # names in one piece of evidence
@@ -27,12 +27,23 @@ class Overview:
         triples = self.graph.neighbours(entity.id, limit=self.limit, roles=self.roles)
         texts = [t for t in self.graph.attributes(entity.id) if not self.roles or t.relation.role in self.roles]
         for t in (*triples, *texts):
-            groups.setdefault((t.relation.name, t.head == entity), []).append(t)
-        return [self._piece(entity, rows, score) for rows in groups.values()]
+            what = t.relation.name if t.relation.role in (Role.OTHER, Role.SAME_AS) else t.relation.role.value
+            groups.setdefault((what, t.subject == entity), []).append(t)
+        return [self._piece(entity, _one_way(entity, rows), score) for rows in groups.values()]
 
     def _piece(self, entity: Entity, rows: list[Triple], score: float) -> Evidence:
         shown, more = rows[: self.listed], max(len(rows) - self.listed, 0)
         outgoing = rows[0].head == entity
-        names = ", ".join((t.tail if outgoing else t.head).name for t in shown) + (f", … ({more} more)" if more else "")
+        names = ", ".join(_other(t, entity).name for t in shown) + (f", … ({more} more)" if more else "")
         arrow = f"— {rows[0].relation} →" if outgoing else f"← {rows[0].relation} —"
         return Evidence(f"{entity.name} {arrow} {names}", "neighbours", tuple(shown), (entity,), score)
+
+
+def _other(triple: Triple, entity: Entity) -> Entity:
+    """The end of a triple that is not the entity."""
+    return triple.tail if triple.head == entity else triple.head
+
+
+def _one_way(entity: Entity, rows: list[Triple]) -> list[Triple]:
+    """One triple for each neighbour: a graph that writes a fact both ways says it once."""
+    return list({_other(t, entity): t for t in reversed(rows)}.values())[::-1]

@@ -1,0 +1,146 @@
+"""`kgmed ask`: a question in, an answer with its numbered evidence out."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from kgmed.cli.bar import building
+from kgmed.errors import BadInput
+from kgmed.types import Evidence, Run, to_json
+
+LINKS = {
+    "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
+    "OMIM": "https://www.omim.org/entry/{}",
+    "ORPHA": "https://www.orpha.net/en/disease/detail/{}",
+    "DOI": "https://doi.org/{}",
+}
+Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
+    graph: Annotated[
+        str, typer.Option("--graph", "-g", help="A graph's name or folder; auto = the one that knows.")
+    ] = "auto",
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="facts, llm, or auto = llm where --llm is given.")
+    ] = "auto",
+    option: Option = None,
+    llm: Annotated[str, typer.Option(help="smollm2, gguf/PATH, a .gguf file, or openai/NAME.")] = "",
+    base_url: Annotated[
+        str, typer.Option(help="The server behind openai/NAME; its key comes from KGMED_API_KEY.")
+    ] = "",
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")
+    ] = False,
+) -> None:
+    """Answer a question from a graph and show what the answer stands on."""
+    from kgmed import load
+
+    text = _question(question, file)
+    choices = dict(_choice(o) for o in option or [])
+    with building() as progress:
+        asker = load(graph, method=method, llm=llm, base_url=base_url, progress=progress)
+        run = asker.ask(text, options=choices)
+    if as_json:
+        sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False, indent=1) + "\n")
+    else:
+        show(run, explain=explain)
+
+
+def _question(text: str, file: Path | None) -> str:
+    """The question from the argument, standard input or a file; raises `BadInput`."""
+    if file is None:
+        return sys.stdin.read() if text == "-" else text
+    if text:
+        raise BadInput("give the question as an argument or by --file, not both")
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as e:
+        raise BadInput(f"{file}: cannot be read ({e.strerror}); give a text file") from None
+    except UnicodeDecodeError as e:
+        raise BadInput(f"{file}: is not UTF-8 text at byte {e.start}; save it as UTF-8") from None
+
+
+def _choice(text: str) -> tuple[str, str]:
+    """The letter and the text of an option."""
+    letter, equals, meaning = text.partition("=")
+    if not (equals and letter.strip() and meaning.strip()):
+        raise BadInput(f"the option {text!r} is not of the form A=TEXT")
+    return letter.strip(), meaning.strip()
+
+
+def show(run: Run, *, explain: bool = False) -> None:
+    """Print a run for a person: answer, evidence, what was understood, seconds."""
+    out = Console(highlight=False, soft_wrap=True)
+    out.print(escape(run.answer.text), style="bold" if run.answer.abstained else None)
+    if run.context.cited:
+        out.print("\n[bold]Evidence[/bold]")
+    for i, evidence in enumerate(run.context.cited, start=1):
+        _show_evidence(out.print, i, evidence, explain=explain)
+    out.print()
+    _show_words(out.print, run, explain=explain)
+    for failure in run.failures:
+        out.print(f"[yellow]Failed on the way:[/yellow] {escape(failure)}")
+    for verdict in run.answer.verdicts if explain else ():
+        mark = "stands" if verdict.supported else "left out"
+        out.print(f"[dim]{mark}: {escape(verdict.sentence)} ({escape(verdict.reason)})[/dim]")
+    out.print(f"[dim]{escape(run.answer.limits)}[/dim]")
+    stages = "  ".join(f"{s.name} {s.seconds:.3f}" for s in run.stages)
+    out.print(
+        f"[dim]Graph {escape(run.graph)}; method {run.method}, read by {run.answer.reader}. Seconds: {stages}[/dim]"
+    )
+
+
+def _show_evidence(out: Callable[[str], None], number: int, evidence: Evidence, *, explain: bool) -> None:
+    """One piece of evidence and, below it, each of its triples with source and references."""
+    score = f" [dim]({evidence.kind}, {evidence.score:g})[/dim]" if explain else ""
+    out(f"[bold]\\[{number}][/bold] {escape(evidence.text)}{score}")
+    for t in evidence.triples if explain else evidence.triples[:4]:
+        fact = f"{t.head.name} — {t.relation} → {t.tail.name}"
+        said = "; ".join(dict.fromkeys(f"{k} {v}" for s in t.support for k, v in s.qualifiers if k == "frequency"))
+        where = ", ".join([t.source, *(_linked(r) for r in t.references[:5])])
+        ids = " ".join(i for i in (t.head.id, t.tail.id) if i)
+        out(f"    [dim]{escape(fact)}{f' ({escape(said)})' if said else ''} · {escape(ids)} · {where}[/dim]")
+    more = len(evidence.triples) - 4
+    if more > 0 and not explain:
+        out(f"    [dim]and {more} more triples; --explain shows them[/dim]")
+
+
+def _linked(reference: str) -> str:
+    """A reference with its address, where it has one: PMID:1 -> PMID:1 as a link to PubMed."""
+    kind, _, number = reference.partition(":")
+    if kind not in LINKS or not number:
+        return escape(reference)
+    return f"[link={LINKS[kind].format(number)}]{escape(reference)}[/link]"
+
+
+def _show_words(out: Callable[[str], None], run: Run, *, explain: bool) -> None:
+    """What of the question was found in the graph, and what was not."""
+    found = [_link_text(run, i, explain=explain) for i in range(len(run.links))]
+    if found:
+        out(f"[green]Found:[/green] {_joined(found, explain=explain)}")
+    if run.missed:
+        names = dict.fromkeys(m.surface for m in run.missed)
+        out(f"[yellow]Not found in the graph:[/yellow] {escape(', '.join(names))}")
+
+
+def _joined(rows: Iterable[str], *, explain: bool) -> str:
+    return "\n       ".join(rows) if explain else "; ".join(rows)
+
+
+def _link_text(run: Run, i: int, *, explain: bool) -> str:
+    link = run.links[i]
+    text = f"{'not ' if link.mention.negated else ''}{link.mention.surface} = {link.entity.name} ({link.entity.id})"
+    if explain:
+        ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
+        text += f", {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}"
+    return escape(text)

@@ -1,0 +1,64 @@
+"""What a method is made of: a graph, the stages that understand its names, an encoder and a language model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kgmed.errors import Unavailable
+from kgmed.kg.fuzzy import Fuzzy
+from kgmed.kg.graph import LocalGraph
+from kgmed.link.by_name import Misspelled, Reworded, Spelled
+from kgmed.link.cascade import Candidates, Cascade
+from kgmed.link.dense import Dense
+from kgmed.models.ngram import NgramEncoder
+from kgmed.models.use import UseEncoder
+from kgmed.recognize.lexicon import Lexicon
+from kgmed.recognize.phrases import WithPhrases
+from kgmed.recognize.scattered import Scattered
+from kgmed.stages import LLM, Encoder
+from kgmed.types import Link, Mention, Query, Question
+
+
+def default_encoder() -> Encoder:
+    """The embedded encoder where the starter extra is installed, else character n-grams."""
+    try:
+        return UseEncoder()
+    except Unavailable:
+        return NgramEncoder()
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The parts that methods share, each made when first used."""
+
+    graph: LocalGraph
+    llm: LLM | None = None
+    encoder: Encoder = field(default_factory=default_encoder)
+
+    @cached_property
+    def lexicon(self) -> Scattered:
+        """Finds the graph's own names in a text."""
+        return Scattered(self.graph, Lexicon(self.graph).find)
+
+    @cached_property
+    def recognize(self) -> WithPhrases:
+        """The names of the graph, and the phrases between them that may mean one of its entities."""
+        return WithPhrases(self.lexicon)
+
+    @cached_property
+    def link(self) -> Cascade:
+        """From the surest to the boldest: by spelling, by wording, by small slips, by meaning."""
+        names = Fuzzy(self.graph)
+        stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
+        if not isinstance(self.encoder, NgramEncoder):
+            stages.append(Dense(self.graph, self.encoder, names, at_least=0.7, guarded=True, shared=0.5))
+        return Cascade(tuple(stages))
+
+    def linked(self, text: str) -> Sequence[Link]:
+        """The entities that a text names outright."""
+        return self.link(self.lexicon(text))
+
+    def understood(self, question: Question) -> tuple[list[Mention], list[Link]]:
+        """What is recognised in a question, and what of it is linked."""
+        mentions = self.recognize(Query(question))
+        return mentions, self.link(mentions)

@@ -1,0 +1,165 @@
+"""Names whose words stand apart in a clause: "I fractured my hand", "pain in the left side of my chest".
+
+A name is found where all of its content words, by stem and wording (`kg/wording.py`), stand in one clause within
+`window` words, in any order. Words that many names end in (disease, disorder, ...) may be missing where two others
+are there. English only; a name of one content word is left to the lexicon.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import xxhash
+
+from kgmed.kg.beside import Arrays, kept
+from kgmed.kg.graph import LocalGraph
+from kgmed.kg.rows import Scope
+from kgmed.kg.text import FUNCTION_WORDS, has_cjk
+from kgmed.kg.tokens import Token, tokens
+from kgmed.kg.wording import canonical_words
+from kgmed.recognize.negation import negated
+from kgmed.types import Mention
+
+_VERSION = "scattered 1"
+_SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
+_ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecifi", "injuri"})
+_MOST = 6  # content words of a name
+_BREAKS = frozenset(".!?;:,\n")
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """The mentions of a finder of names, and the names whose words are scattered over a clause."""
+
+    graph: LocalGraph
+    find: Callable[[str], list[Mention]]
+    window: int = 7  # words from the first to the last
+
+    def __call__(self, text: str) -> list[Mention]:
+        """All mentions in order; a scattered name takes the place of shorter ones that it holds."""
+        whole = self.find(text)
+        if has_cjk(text):
+            return whole
+        inside = {i for m in whole for i in range(m.start, m.end)}
+        new = [s for clause in _clauses(text) for s in self._best(clause, inside)]
+        taken = [{i for w in words for i in range(w.start, w.end)} for words, _ in new]
+        kept_whole = [m for m in whole if not any(set(range(m.start, m.end)) <= t for t in taken)]
+        places = [(words[0].start, words[-1].end) for words, _ in new]
+        denied = negated(text, [*places, *((m.start, m.end) for m in kept_whole)])
+        found = [
+            Mention(text[a:b], self.graph.at(node).name, a, b, no)
+            for (a, b), (_, node), no in zip(places, new, denied, strict=False)
+        ]
+        return sorted([*kept_whole, *found], key=lambda m: (m.start, m.end))
+
+    def _best(self, clause: list[Token], inside: set[int]) -> list[tuple[list[Token], int]]:
+        """The names of a clause that share no word, those of most words first, then of the shortest stretch."""
+        found = sorted(self._names(clause), key=lambda f: (-len(f[0]), f[0][-1].end - f[0][0].start, f[1]))
+        used: set[int] = set()
+        chosen = []
+        for words, node in found:
+            starts = {w.start for w in words}
+            if used.isdisjoint(starts) and not starts <= inside:
+                used |= starts
+                chosen.append((words, node))
+        return chosen
+
+    def _names(self, clause: list[Token]) -> Iterator[tuple[list[Token], int]]:
+        """Every name whose words are in the clause, near enough, with those words."""
+        at: dict[int, list[int]] = {}
+        for i, word in enumerate(clause):
+            for stem in _stems(word.text):
+                at.setdefault(_hash(stem), []).append(i)
+        index = self._index
+        for key in at:
+            first, last = np.searchsorted(index["rare"], [key, key + 1] if key < 2**64 - 1 else [key, key])
+            for name in index["name"][first:last].tolist():
+                words = index["words"][index["start"][name] : index["start"][name + 1]].tolist()
+                if all(w in at for w in words):
+                    places = _nearest([at[w] for w in words])
+                    if places[-1] - places[0] < self.window:
+                        yield [clause[i] for i in places], int(index["node"][name])
+
+    @cached_property
+    def _index(self) -> Arrays:
+        """Names by their rarest word: `rare` (sorted hashes), `name`; `start` and `words` of each name, its `node`."""
+        key = f"{_VERSION} {self.graph.label}"
+        parts = ("rare", "name", "start", "words", "node")
+        return kept(self.graph.folder, "scattered", key, parts, lambda: _build(self.graph))
+
+
+def _build(graph: LocalGraph) -> Arrays:
+    """The index of all names of two to six content words."""
+    names: dict[tuple[int, ...], int] = {}
+    for name in graph.names(scopes=_SCOPES):
+        words = _content(name.text) if name.text.isascii() else frozenset()
+        if 2 <= len(words) <= _MOST:
+            names.setdefault(tuple(sorted(map(_hash, words))), name.node)
+    counts: dict[int, int] = {}
+    for words in names:
+        for w in words:
+            counts[w] = counts.get(w, 0) + 1
+    rare = np.array([min(words, key=lambda w: (counts[w], w)) for words in names], np.uint64)
+    order = np.argsort(rare, kind="stable")
+    return {
+        "rare": rare[order],
+        "name": order.astype(np.int32),
+        "start": np.cumsum([0, *map(len, names)]),
+        "words": np.array([w for words in names for w in words], np.uint64),
+        "node": np.array(list(names.values()), np.int32),
+    }
+
+
+def _content(name: str) -> frozenset[str]:
+    """The stems of a name's content words, without a general ending where two others are left.
+
+    >>> sorted(_content("Fracture of the hand")), sorted(_content("Eye alignment disorder"))
+    (['fractur', 'hand'], ['align', 'eye'])
+    """
+    stems = frozenset(_stem(w) for w in canonical_words(name))
+    short = stems - _ENDINGS
+    return short if len(short) > 1 else stems
+
+
+@lru_cache(maxsize=1 << 16)
+def _stems(word: str) -> tuple[str, ...]:
+    """The stems that a word of the text may stand for."""
+    return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    """The stem of an English word (Porter 2)."""
+    import snowballstemmer
+
+    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stem
+
+
+def _hash(stem: str) -> int:
+    return xxhash.xxh3_64_intdigest(stem.encode())
+
+
+def _nearest(places: list[list[int]]) -> list[int]:
+    """One place of each word so that the stretch is short: the best around each place of the rarest.
+
+    >>> _nearest([[0, 9], [8], [7, 20]])
+    [7, 8, 9]
+    """
+    rarest = min(places, key=len)
+    stretches = [sorted({min(p, key=lambda i: abs(i - at)) for p in places}) for at in rarest]
+    return min(stretches, key=lambda s: s[-1] - s[0])
+
+
+def _clauses(text: str) -> Iterator[list[Token]]:
+    """The words of each clause: between punctuation marks, and at "but"."""
+    clause: list[Token] = []
+    for word in tokens(text):
+        gap = text[clause[-1].end : word.start] if clause else ""
+        if any(c in _BREAKS for c in gap) or word.text == "but":
+            yield clause
+            clause = []
+        clause.append(word)
+    if clause:
+        yield clause

@@ -1,0 +1,34 @@
+"""The names of methods that a person may type, and where each is; another package adds its own by an entry point.
+
+A new method is one function `(kit) -> Pipeline` and one row here, or one row in the entry points `kgmed.methods` of
+the package that brings it.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from kgmed.errors import UnknownName
+from kgmed.kit import Kit
+from kgmed.pipeline import Pipeline
+
+METHODS = {
+    "facts": "kgmed.recipes.answer:facts",
+    "llm": "kgmed.recipes.answer:grounded",
+}
+GROUP = "kgmed.methods"
+
+
+def methods() -> dict[str, str]:
+    """The place (module:function) of every method by its name, plug-ins included; a plug-in cannot take a name over."""
+    return {point.name: point.value for point in entry_points(group=GROUP)} | METHODS
+
+
+def method(name: str) -> Callable[[Kit], Pipeline]:
+    """The function that makes the pipeline of a method; raises `UnknownName`."""
+    known = methods()
+    if name not in known:
+        raise UnknownName("method", name, known)
+    module, _, function = known[name].partition(":")
+    found: Callable[[Kit], Pipeline] = getattr(import_module(module), function)
+    return found
