@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 from kgmed.errors import BadInput, SourceError
 from kgmed.kg.rows import DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
 from kgmed.kg.sources.disease_fields import KINDS, LISTS, RELATIONS, SECTIONS, SKIPPED, TEXTS
-from kgmed.kg.sources.lines import check_file, empty, lines, open_bytes, parse_json, reading
+from kgmed.kg.sources.lines import check_file, empty, lines, name_of, open_bytes, parse_json, reading
 
 _LARGEST = 1 << 28  # bytes of one JSON document or archive member
 _MEMBERS = 10_000
@@ -39,7 +39,7 @@ def read(path: Path | None, *, name: str = "", release: str = "") -> Source:
     if path is None:
         raise BadInput("a graph of the format disease_json needs a file, a folder or a tar archive; name one")
     files = _files(path)
-    name = name or path.name.split(".")[0]
+    name = name or name_of(path)
     return Source(
         name=name,
         rows=lambda: _rows(files),

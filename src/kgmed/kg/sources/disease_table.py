@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kgmed.errors import SourceError
 from kgmed.kg.rows import DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
-from kgmed.kg.sources.lines import empty, need_file
+from kgmed.kg.sources.lines import empty, name_of, need_file
 from kgmed.kg.sources.records import column, records, separator
 from kgmed.kg.sources.triples import MISSING, bracketed
 from kgmed.types import Relation, Role
@@ -46,7 +46,7 @@ _MEND = "write a flat list of quoted names, as in ['Cough', 'Fever']"
 def read(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of a wide disease table; raises `SourceError`, for a damaged row when its turn comes."""
     file = need_file(path, "disease_table")
-    name = name or file.name.split(".")[0]
+    name = name or name_of(file)
     return Source(
         name=name,
         rows=lambda: _rows(file),

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
 
 from kgmed.errors import SourceError, Unavailable
@@ -172,6 +173,7 @@ def _disease_rows(path: Path, known: Mapping[str, Term]) -> Iterator[Row]:
     names: dict[str, dict[str, None]] = {}
     findings: dict[tuple[str, str, str], _Finding] = {}
     shared: dict[tuple[str, ...], tuple[Support, ...]] = {}
+    frequencies: dict[str, tuple[int, int] | float | None] = {}
     for number, cells in _table(path, _ANNOTATIONS):
         disease, title, qualifier, identifier, reference, evidence, onset, frequency, sex, modifier, aspect = cells
         term = known.get(identifier) or known.get(primary.get(identifier, ""))
@@ -187,7 +189,9 @@ def _disease_rows(path: Path, known: Mapping[str, Term]) -> Iterator[Row]:
         relation = "excludes" if qualifier == "NOT" else _ASPECTS[aspect]
         if (finding := findings.get(key := (disease, relation, term.id))) is None:
             finding = findings[key] = _Finding(UNSTATED if aspect == "P" else 1.0)
-        finding.add(support, _frequency(path, number, frequency))
+        if frequency not in frequencies:
+            frequencies[frequency] = _frequency(path, number, frequency)
+        finding.add(support, frequencies[frequency])
     yield from (disease_node(disease, tuple(titles)) for disease, titles in names.items())
     yield from _edges(findings)
 
@@ -267,7 +271,7 @@ def _gene_rows(path: Path) -> Iterator[Row]:
             yield EdgeRow(disease, "associated_gene", key)
 
 
-def _table(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+def _table(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The wanted columns of each row of a tab-separated table with a header and # comments."""
     rows = ((number, line.split("\t")) for number, line in lines(path) if line and not line.startswith("#"))
     number, head = next(rows, (0, []))
@@ -276,9 +280,9 @@ def _table(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, list[str]
     missing = [name for name in wanted if name not in head]
     if missing:
         raise SourceError(path, number, f"has no column {', '.join(missing)}", _DOWNLOAD)
-    places = [head.index(name) for name in wanted]
+    pick = itemgetter(*(head.index(name) for name in wanted))
     for number, cells in rows:
         if len(cells) != len(head):
             problem = f"has {len(cells)} columns, not the {len(head)} of the header"
             raise SourceError(path, number, problem, _DOWNLOAD)
-        yield number, [cells[place].strip() for place in places]
+        yield number, pick(cells)

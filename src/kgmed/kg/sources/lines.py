@@ -34,6 +34,15 @@ def need_file(path: Path | None, what: str) -> Path:
     return path
 
 
+def name_of(path: Path) -> str:
+    """What a graph is called that is read from a file and was given no name.
+
+    >>> name_of(Path("graphs/emckg.train.txt")), name_of(Path(".tsv"))
+    ('emckg', 'tsv')
+    """
+    return path.name.lstrip(".").split(".")[0] or "graph"
+
+
 @contextmanager
 def reading(path: Path, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
     """A block in which what the file system or the compression says becomes a `SourceError`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgmed.errors import SourceError
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.kg.sources.lines import lines, need_file
+from kgmed.kg.sources.lines import lines, name_of, need_file
 from kgmed.types import Relation, Role
 
 IS_A = Relation("is_a", Role.IS_A)
@@ -60,7 +60,7 @@ def read(path: Path | None, *, name: str = "", release: str = "") -> Source:
     file = need_file(path, "obo")
     about = header(file)
     return Source(
-        name=name or about.get("ontology", "").removesuffix(".obo") or file.name.split(".")[0],
+        name=name or about.get("ontology", "").removesuffix(".obo") or name_of(file),
         rows=lambda: _rows(file, about.get("default-namespace", "")),
         release=release or about.get("data-version", "").rpartition("/")[2],
         language="en",

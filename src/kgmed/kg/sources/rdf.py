@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.kg.sources.lines import need_file, open_bytes, reading
+from kgmed.kg.sources.lines import name_of, need_file, open_bytes, reading
 from kgmed.types import Relation, Role
 
 _RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
@@ -76,7 +76,7 @@ def read(path: Path | None, *, name: str = "", release: str = "", language: str 
     file = need_file(path, "rdf")
     _library()
     return Source(
-        name=name or file.name.split(".")[0],
+        name=name or name_of(file),
         rows=lambda: _rows(file, language),
         release=release,
         language=language,
@@ -104,7 +104,9 @@ def _rows(path: Path, language: str) -> Iterator[Row]:
             for triple in library.parse(file, format_):
                 yield from reader.row(triple)
         except SyntaxError as error:
-            raise SourceError(path, error.lineno or 0, f"is no RDF: {error.msg}", "mend that line") from error
+            raise SourceError(
+                path, error.lineno or 0, f"is no RDF: {' '.join(error.msg.split())}", "mend that line"
+            ) from error
     if not reader.count:
         raise SourceError(path, 0, "holds no triple", "give a file with at least one")
     yield from reader.unnamed()

@@ -54,7 +54,9 @@ _NEGATED = {Role.FINDING: Role.EXCLUDES, Role.FOOD: Role.AVOID, Role.EXCLUDES: R
 # In this order; the first that matches decides. `<` = against the canonical direction of the role.
 _RULES: tuple[tuple[str, str], ...] = (
     ("other", r"drugs of\b|生产药品|produce"),
-    ("same_as", r"same as|synonym|equivalent|exact match|also known|alias|通用名|商品名|同义|别名|别称|又称|俗称"),
+    ("other", r"^(?!drug|disease)(\w+) \1$|^(?!disease)\w+ protein$"),
+    ("same_as", r"same as|synonym|equivalent|exact match|also known|alias|trade ?name|brand"),
+    ("same_as", r"通用名|商品名|同义|别名|别称|又称|俗称"),
     ("contraindicated <", r"has contraindicated|contraindicated (?:drug|medication)|contraindicated by"),
     ("contraindicated", r"contra ?indicat|禁忌|禁用|忌用|忌服|禁服"),
     ("interacts", r"interact|drug drug|相互作用|配伍"),
@@ -70,14 +72,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("complication <", r"complication of|manifests? as complication|是.*并发症"),
     ("complication", r"complicat|ac?company|sequela|并发|合并症|后遗症"),
     ("avoid", r"(?:not?|avoid)\s?(?:to )?(?:eat|food)|avoid|忌口|忌食|不宜|忌吃|不可以吃|不能吃|避免"),
-    ("food", r"\beat\b|food|diet|recipe|nutrition|宜吃|可以吃|推荐吃|食物|饮食|食谱|食疗"),
+    ("food", r"\beat\b|food|diet|recipe|nutrition|宜吃|宜食|可以吃|推荐吃|食物|饮食|食谱|食疗"),
     ("care", r"department|special(?:i?ty|ist)|clinic to|科室|专科"),
     ("prevention <", r"\bprevents?\b.*(?:disease)?$(?<!prevention)"),
     ("prevention", r"prevent|prophyla|预防"),
     ("risk <", r"risk factor (?:of|for)|increases risk|predispos(?:es|ing)"),
     ("risk", r"\brisk|susceptib|高危|风险|危险因素|易感|诱因|诱发"),
     ("excludes", r"exclud|phenotype negative|phenotype absent|排除"),
-    ("tests", r"(?:can )?(?:check|test|detect|diagnos|screen|measur)\w*(?: for| the)? disease|diagnos(?:es|tic of)|"
+    ("tests", r"(?:can )?(?:check|test|detect|diagnos|screen|measur)\w*(?: for| the)? disease|diagnos(?:e\b|es|tic of)|"
      r"tests? for|检查出|可检|诊断疾病"),
     ("tests <", r"\b(?:check|test)s?\b|diagnos|examination|laborator|imaging|screening|检查|检验|化验|筛查|检测|必检"),
     ("treats", r"cure disease|\btreats?\b|\bcures?\b|indicat(?:ion|ed)|off label|therap(?:y|eutic) for|(?:drug|"
@@ -91,7 +93,7 @@ _RULES: tuple[tuple[str, str], ...] = (
      r"phenotype disease|症状对应疾病|可能疾病|可能患"),
     ("finding", r"symptom|\bsigns?\b|finding|manifest|phenotype|presents? with|症状|体征|表现|症候|征象"),
     ("cause <", r"\bcauses?\b(?!d| of)\s?\w+|^causes$|cause of|causative agent of|leads? to|induces|导致|引起|致病$"),
-    ("cause", r"\bcaused?\b|causative|etiology|aetiology|due to|病因|原因|起因"),
+    ("cause", r"\bcaused?\b|causative|etiology|aetiology|due to|induced by|病因|原因|起因"),
     ("is_a <", r"inverse is ?a|has child|\bchild(?:ren)?\b|narrower|has sub|superclass of|parent of|下位|子类|包括"),
     ("is_a", r"\bis ?a\b|sub ?class|broader|parent|belongs? to|category|type of|\btype$|上位|父类|属于|分类|类别"),
     ("associated", r"related|associat|disease disease|co ?occur|comorbid|相关疾病|相关|伴随|关联"),

@@ -17,7 +17,7 @@ from typing import Any
 
 from kgmed.errors import SourceError
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.kg.sources.lines import empty, lines, need_file, parse_json
+from kgmed.kg.sources.lines import empty, lines, name_of, need_file, parse_json
 from kgmed.kg.sources.records import column, records, separator
 from kgmed.kg.sources.roles import RoleTable, infer, kinds_of, roles_from_toml
 from kgmed.types import Support
@@ -39,7 +39,7 @@ def read(
     `underscores` keeps them in names. Raises `SourceError`, for a damaged row when its turn comes.
     """
     file = need_file(path, "triples")
-    name = name or file.name.split(".")[0]
+    name = name or name_of(file)
     table = roles_from_toml(roles) if roles else RoleTable({}, {})
     return Source(
         name=name,
