@@ -2,12 +2,14 @@
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+_SMALL = 1 << 16  # bytes
 
 
 class Arena:
@@ -117,6 +119,17 @@ class ArenaWriter:
         self._file.close()
 
 
+def write_arena(folder: Path, name: str, texts: Iterable[str]) -> None:
+    """Write all texts of the arena `name`."""
+    writer = ArenaWriter(folder, name)
+    try:
+        for text in texts:
+            writer.add(text)
+        writer.close()
+    finally:
+        writer.abandon()
+
+
 def _header(size: int) -> bytes:
     """The 128 bytes before the data of a one-dimensional .npy file of bytes; the same length for every size."""
     text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}"
@@ -124,9 +137,9 @@ def _header(size: int) -> bytes:
 
 
 def load(folder: Path, name: str) -> NDArray[Any]:
-    """The array `name` of a folder, mapped read-only (an empty one cannot be mapped and is read)."""
+    """The array `name` of a folder, mapped read-only; a small one is read, as a map holds a file open."""
     path = folder / f"{name}.npy"
-    values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > 128 else None, allow_pickle=False)
+    values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > _SMALL else None, allow_pickle=False)
     return values.view(np.ndarray)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kgmed.errors import SourceError
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Source, TextRow
 from kgmed.kg.sources.roles import infer, kinds_of
-from kgmed.kg.store.arena import Arena, ArenaWriter, save
+from kgmed.kg.store.arena import Arena, ArenaWriter, save, write_arena
 from kgmed.kg.store.columns import Columns, edge_order, write_adjacency
 from kgmed.kg.store.manifest import Manifest, seal
 from kgmed.kg.store.names import HashIndex, index_names, key_hash
@@ -30,7 +30,7 @@ from kgmed.types import Relation, Support
 Progress = Callable[[int], None]  # called with the number of rows read so far
 Ints = NDArray[Any]
 _EVERY = 1 << 16
-_MOST = 65_535  # what two bytes can number
+MOST = 65_535  # what two bytes can number
 
 
 def build(source: Source, folder: Path, *, progress: Progress | None = None, inputs: str = "") -> Manifest:
@@ -141,16 +141,16 @@ class _Builder:
 
     def _kind(self, name: str) -> int:
         number = self.kinds.setdefault(name, len(self.kinds))
-        if number > _MOST:
-            raise self.fault(f"has more than {_MOST:,} kinds of entity", "check which column holds the kind")
+        if number > MOST:
+            raise self.fault(f"has more than {MOST:,} kinds of entity", "check which column holds the kind")
         return number
 
     def _relation(self, name: str) -> int:
         number = self.relations.get(name)
         if number is None:
             number = self.relations[name] = len(self.relations)
-            if number > _MOST:
-                raise self.fault(f"has more than {_MOST:,} relations", "check that the relation is the second column")
+            if number > MOST:
+                raise self.fault(f"has more than {MOST:,} relations", "check that the relation is the second column")
             relation = self.source.relations.get(name) or infer(name)
             head, tail = self.source.kinds.get(name) or kinds_of(relation)
             self.declared.append(relation)
@@ -215,19 +215,13 @@ class _Builder:
         )  # fmt: skip
 
     def _write_names(self) -> None:
-        writer = ArenaWriter(self.folder, "name")
-        same = not self.names
         hashes, numbers = array("Q"), array("i")
-        keys = ArenaWriter(self.folder, "key") if not same else None
         for key, node in self.number.items():
-            writer.add(key if same else self.names.get(node, key))
             hashes.append(key_hash(key))
             numbers.append(node)
-            if keys:
-                keys.add(key)
-        writer.close()
-        if keys:
-            keys.close()
+        write_arena(self.folder, "name", (self.names.get(node, key) for key, node in self.number.items()))
+        if self.names:
+            write_arena(self.folder, "key", self.number)
         HashIndex.write(self.folder, "key", hashes, numbers)
         order = np.argsort(np.frombuffer(self.alias_node, np.int32), kind="stable")
         self._index_names(order)

@@ -1,7 +1,6 @@
 """What a stored graph says of itself, and the check that its files are the ones it was written with."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -64,8 +63,6 @@ def seal(manifest: Manifest, folder: Path) -> Manifest:
     sealed = replace(sealed, check=_check(asdict(sealed)))
     with (folder / "manifest.json").open("w", encoding="utf-8") as f:
         json.dump(asdict(sealed), f, ensure_ascii=False, indent=1)
-    for name in [*files, "manifest.json"]:
-        _to_disk(folder / name)
     return sealed
 
 
@@ -73,12 +70,6 @@ def _check(data: Mapping[str, Any]) -> str:
     """The hash of a manifest's fields but for the hash itself."""
     text = json.dumps({k: v for k, v in data.items() if k != "check"}, sort_keys=True)
     return xxhash.xxh3_128_hexdigest(text.encode())
-
-
-def _to_disk(path: Path) -> None:
-    """Wait until a file is on the disk, so that a power cut cannot leave CURRENT pointing at what is not there."""
-    with path.open("rb+") as f:
-        os.fsync(f.fileno())
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -1,7 +1,7 @@
 """The embedded graph: immutable files, mapped, shared by every process that opens them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from kgmed.kg.store.manifest import FULL_CHECK, Manifest, read_manifest, verify
 from kgmed.kg.store.publish import current
 from kgmed.kg.store.tables import Tables
 from kgmed.kg.text import fold, normalise
-from kgmed.types import Entity, Role, Support, Triple
+from kgmed.types import Entity, Relation, Role, Support, Triple
 
 _HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
 _SCOPE_COST = 0.005  # per step of `Scope` away from the preferred name
@@ -64,8 +64,8 @@ class Store:
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
         self._source = f"{manifest.name} {manifest.release}".strip()
         self._has_loops = bool(manifest.counts.get("loops"))
-        self._entity = lru_cache(maxsize=1 << 16)(self._make_entity)
-        self._of_roles = lru_cache(maxsize=64)(self._make_of_roles)
+        self._entity = _entities(tables, manifest.kinds, self._colon)
+        self._of_roles = _masks(manifest.relations)
 
     def __len__(self) -> int:
         """The number of entities."""
@@ -117,9 +117,6 @@ class Store:
     def at(self, node: int, /) -> Entity:
         """The entity of a node number, without its description (see `entity`)."""
         return self._entity(node)
-
-    def _make_entity(self, node: int) -> Entity:
-        return Entity(self._colon + self._key[node], self._name[node], self._kinds[self._kind.item(node)])
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`."""
@@ -249,9 +246,6 @@ class Store:
             edges, weights = edges[weights >= cut], weights[weights >= cut]
         return edges[np.argsort(-weights, kind="stable")[:limit]]
 
-    def _make_of_roles(self, roles: tuple[Role, ...]) -> NDArray[np.bool_]:
-        return np.array([relation.role in roles for relation in self.relations], bool)
-
     def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
         """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
         return self.triples(self.incident(self.number(entity_id), limit=limit, roles=roles))
@@ -274,3 +268,23 @@ class Store:
         head, relation = self._entity(t.text_node.item(number)), self.relations[t.text_relation.item(number)]
         tail, support = Entity("", t.text[number], "text"), self.support(t.text_support.item(number))
         return Triple(head, relation, tail, source=self._source, support=support)
+
+
+def _entities(t: Tables, kinds: Sequence[str], prefix: str) -> Callable[[int], Entity]:
+    """From a node number to its entity, the last ones kept; knows no store, so that one that is let go of is freed."""
+
+    @lru_cache(maxsize=1 << 16)
+    def entity(node: int) -> Entity:
+        return Entity(prefix + t.key[node], t.name[node], kinds[t.kind.item(node)])
+
+    return entity
+
+
+def _masks(relations: Sequence[Relation]) -> Callable[[tuple[Role, ...]], NDArray[np.bool_]]:
+    """From roles to which relations have one of them (r,), the last ones kept."""
+
+    @lru_cache(maxsize=64)
+    def mask(roles: tuple[Role, ...]) -> NDArray[np.bool_]:
+        return np.array([relation.role in roles for relation in relations], bool)
+
+    return mask
