@@ -2,23 +2,24 @@
 
 Postings of 2-grams (names with Chinese or Japanese characters) or 3-grams (others), padded at both ends, as .npy
 arrays. The rarest grams of the query are read first; names are shortlisted by Jaccard similarity of their grams and
-ranked by normalised Levenshtein similarity.
+ranked by edit similarity: 1 - edits / length, two swapped letters being one edit (optimal string alignment).
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import OSA
 
 from kgmed.kg.beside import Arrays, kept
 from kgmed.kg.graph import LocalGraph
 from kgmed.kg.rows import Scope
-from kgmed.kg.text import has_cjk, normalise
+from kgmed.kg.text import fold_word, has_cjk, normalise
 
-_VERSION = "fuzzy 1"
+_VERSION = "fuzzy 2"
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 _SHORTLIST = 64  # names ranked by edit distance
 _READ = 400_000  # postings read a query at most, those of the rarest grams first
@@ -58,10 +59,16 @@ class Fuzzy:
         rows = self.shortlist(name, limit=max(_SHORTLIST, limit))
         keys = {int(r): normalise(self.name(int(r))) for r in rows}
         scored = process.extract(
-            key, keys, scorer=Levenshtein.normalized_similarity, processor=None, limit=None, score_cutoff=at_least
+            key, keys, scorer=OSA.normalized_similarity, processor=None, limit=None, score_cutoff=at_least
         )
         near = [Near(self.name(row), float(score), row) for _, score, row in scored]
         return sorted(near, key=lambda n: (-n.score, n.name))[:limit]
+
+    def knows(self, word: str) -> bool:
+        """Whether a folded word stands in some name."""
+        words, value = self._arrays()["word"], _word(word)
+        place = int(np.searchsorted(words, np.uint64(value)))
+        return place < len(words) and int(words[place]) == value
 
     def shortlist(self, name: str, *, limit: int) -> NDArray[np.int64]:
         """The numbers of at most `limit` names that share most n-grams with `name`, best first."""
@@ -76,9 +83,9 @@ class Fuzzy:
         return rows[order].astype(np.int64)
 
     def _arrays(self) -> Arrays:
-        """`text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings."""
+        """`text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings; `word`: the words."""
         if self._made is None:
-            names = ("text", "ends", "size", "gram", "start", "row")
+            names = ("text", "ends", "size", "gram", "start", "row", "word")
             key = f"{_VERSION} {self.graph.label}"
             self._made = kept(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
         return self._made
@@ -101,6 +108,7 @@ def _build(graph: LocalGraph) -> Arrays:
         key = normalise(named.text)
         if key and len(key) <= _LONGEST:
             distinct.setdefault(key, named.text)
+    words = {fold_word(w) for key in distinct for w in key.split()}
     encoded = [text.encode("utf-8") for text in distinct.values()]
     grams, of = _grams(list(distinct))
     gram, number = np.unique(grams, return_inverse=True)
@@ -114,7 +122,13 @@ def _build(graph: LocalGraph) -> Arrays:
         "gram": gram,
         "start": start.astype(np.int64),
         "row": row,
+        "word": np.unique(np.array([_word(w) for w in words], np.uint64)),
     }
+
+
+def _word(word: str) -> int:
+    """64 bits of a word."""
+    return xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass"))
 
 
 def _grams(keys: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

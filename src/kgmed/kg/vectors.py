@@ -21,7 +21,8 @@ from kgmed.kg.graph import LocalGraph
 from kgmed.stages import Encoder
 
 _BLOCK = 1024  # names; about half a second of work
-_SCAN = 65_536  # rows compared at a time
+_SCAN = 16_384  # rows compared at a time
+_QUERIES = 256  # texts compared at a time
 
 Progress = Callable[[int, int], None]
 
@@ -72,8 +73,11 @@ class Vectors:
 
     def search(self, texts: list[str], *, limit: int = 10) -> list[list[Near]]:
         """For each text the `limit` names of highest cosine, best first, ties by row."""
-        if not texts:
-            return []
+        parts = [texts[i : i + _QUERIES] for i in range(0, len(texts), _QUERIES)]
+        return [near for part in parts for near in self._search(part, limit)]
+
+    def _search(self, texts: list[str], limit: int) -> list[list[Near]]:
+        """The nearest names of a few texts at once."""
         queries = self.encoder(texts)
         best = [(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(texts)
         for start in range(0, len(self.matrix), _SCAN):

@@ -45,21 +45,21 @@ _OPPOSITES = (
     ("hard", "soft"),
     ("fast", "slow"),
 )
-_OPPOSITES_CJK = [
-    "高/低",
-    "左/右",
-    "上/下",
-    "急/慢",
-    "增/减",
-    "多/少",
-    "升/降",
-    "前/后",
-    "内/外",
-    "男/女",
-    "硬/软",
-    "长/短",
-    "大/小",
-]
+_OPPOSITES_CJK = (
+    "高低",
+    "左右",
+    "上下",
+    "急慢",
+    "增减",
+    "多少",
+    "升降",
+    "前后",
+    "内外",
+    "男女",
+    "硬软",
+    "长短",
+    "大小",
+)
 
 
 class Wording:
@@ -150,7 +150,7 @@ def contradicts(a: str, b: str) -> bool:
         return True
     if has_cjk(a) and has_cjk(b):
         only = set(a) ^ set(b)
-        return any(only.issuperset(pair.split("/")) for pair in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
+        return any(only.issuperset(pair) for pair in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
     left, right = canonical_words(a), canonical_words(b)
     one, other = left - right, right - left
     return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in _OPPOSITES)

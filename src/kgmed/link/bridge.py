@@ -9,8 +9,7 @@ from functools import cached_property
 
 from kgmed.kg.graph import LocalGraph, Match
 from kgmed.kg.rows import Scope
-from kgmed.link.by_name import distinct
-from kgmed.link.cascade import Candidates, links
+from kgmed.link.cascade import Candidates, distinct, links
 from kgmed.types import Link, Mention
 
 
@@ -21,12 +20,16 @@ class Bridge:
     dictionary: LocalGraph
     onward: Candidates
 
-    def topk(self, mention: Mention, k: int) -> list[Match]:
-        """The best k; the score is that of the second step, the way is "bridge"."""
+    def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
+        """The best k of each; the score is that of the second step, the way is "bridge"."""
+        return [self._across(m, k) for m in mentions]
+
+    def _across(self, mention: Mention, k: int) -> list[Match]:
+        """The best k of one."""
         matches = self.dictionary.lookup(mention.name)[:k]
         names = [n for m in matches for n in self._translations.get(self.dictionary.number(m.entity.id), ())]
-        found = [f for n in dict.fromkeys(names) for f in self.onward.topk(replace(mention, name=n), k)]
-        ranked = sorted(found, key=lambda f: -f.score)
+        steps = self.onward.topk([replace(mention, name=n) for n in dict.fromkeys(names)], k)
+        ranked = sorted((f for found in steps for f in found), key=lambda f: -f.score)
         return [Match(f.entity, f.name, "bridge", f.score) for f in distinct(ranked)[:k]]
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:

@@ -11,10 +11,10 @@ _TIES = 5  # other entities named in a link at most
 
 
 class Candidates(Protocol):
-    """A way to find the entities that a mention may stand for."""
+    """A way to find the entities that mentions may stand for."""
 
-    def topk(self, mention: Mention, k: int) -> list[Match]:
-        """At most k entities, best first; each entity once."""
+    def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
+        """For each mention at most k entities, best first; each entity once."""
         ...
 
 
@@ -29,30 +29,34 @@ class Cascade:
         """At most one link a mention, in their order; a mention without one was not found."""
         return links(self.stages, mentions, self.kinds)
 
-    def topk(self, mention: Mention, k: int) -> list[Match]:
+    def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best k of all stages, those of surer stages first; each entity once."""
-        found: dict[str, Match] = {}
+        found: list[list[Match]] = [[] for _ in mentions]
         for stage in self.stages:
-            for match in _of_kinds(stage.topk(mention, k), self.kinds):
-                found.setdefault(match.entity.id, match)
-            if len(found) >= k:
-                break
-        return list(found.values())[:k]
+            short = [i for i, matches in enumerate(found) if len(matches) < k]
+            more = stage.topk([mentions[i] for i in short], k)
+            for i, matches in zip(short, more, strict=True):
+                found[i] = distinct([*found[i], *_of_kinds(matches, self.kinds)])[:k]
+        return found
 
 
 def links(stages: Sequence[Candidates], mentions: Sequence[Mention], kinds: tuple[str, ...] = ()) -> list[Link]:
     """The first stage's best match for each mention, with those of the same score as ties."""
-    found = ((m, _first(stages, m, kinds)) for m in mentions)
-    return [_link(m, matches) for m, matches in found if matches]
-
-
-def _first(stages: Sequence[Candidates], mention: Mention, kinds: tuple[str, ...]) -> list[Match]:
-    """What the first stage that finds anything finds."""
+    found: list[list[Match]] = [[] for _ in mentions]
     for stage in stages:
-        matches = _of_kinds(stage.topk(mention, 4 * _TIES if kinds else _TIES + 1), kinds)
-        if matches:
-            return matches
-    return []
+        left = [i for i, matches in enumerate(found) if not matches]
+        more = stage.topk([mentions[i] for i in left], 4 * _TIES if kinds else _TIES + 1) if left else []
+        for i, matches in zip(left, more, strict=True):
+            found[i] = _of_kinds(matches, kinds)
+    return [_link(m, matches) for m, matches in zip(mentions, found, strict=True) if matches]
+
+
+def distinct(matches: Sequence[Match]) -> list[Match]:
+    """The matches with each entity once, where it stands first."""
+    seen: dict[str, Match] = {}
+    for match in matches:
+        seen.setdefault(match.entity.id, match)
+    return list(seen.values())
 
 
 def _of_kinds(matches: list[Match], kinds: tuple[str, ...]) -> list[Match]:

@@ -6,10 +6,10 @@ from functools import cached_property
 
 from kgmed.kg.fuzzy import Fuzzy, Near
 from kgmed.kg.graph import LocalGraph, Match
+from kgmed.kg.text import has_cjk
 from kgmed.kg.vectors import Vectors, shortlisted, stored
 from kgmed.kg.wording import canonical_words, contradicts
-from kgmed.link.by_name import distinct
-from kgmed.link.cascade import links
+from kgmed.link.cascade import distinct, links
 from kgmed.stages import Encoder
 from kgmed.types import Link, Mention
 
@@ -18,7 +18,8 @@ from kgmed.types import Link, Mention
 class Dense:
     """The nearest name by cosine, at least `at_least` (0.7: delta of HyKGE, A.2.3).
 
-    With `guarded`, a name that contradicts the mention (high and low, left and right, type 1 and 2) is passed over.
+    A name that contradicts the mention (high and low, left and right, type 1 and 2) is passed over; so is one of
+    the same script that holds too few of its words, because vectors put "enlarged calves" near "enlarged kidney".
     Where the graph's vectors are computed all names are compared; else those that share most n-grams with the
     mention, so that the first answer waits for no index.
     """
@@ -27,25 +28,30 @@ class Dense:
     encoder: Encoder
     names: Fuzzy
     at_least: float = 0.7
-    guarded: bool = False
-    shared: float = 0.0  # the least share of the mention's words that a name of its script must hold
+    at_least_cjk: float = 0.7
+    shared: float = 0.5  # the least overlap of words
+    shared_cjk: float = 0.5  # the least overlap of characters
 
-    def topk(self, mention: Mention, k: int) -> list[Match]:
-        """The best k above the threshold."""
-        near = [n for n in self._near(mention.name, 4 * k) if n.score >= self.at_least]
-        fit = [n for n in near if self._fits(mention.name, n.name)]
-        found = [Match(m.entity, n.name, "dense", n.score) for n in fit for m in self.graph.lookup(n.name)[:1]]
-        return distinct(found)[:k]
+    def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
+        """The best k of each above the threshold."""
+        names = [m.name for m in mentions]
+        return [self._entities(name, near)[:k] for name, near in zip(names, self._near(names, 4 * k), strict=True)]
+
+    def _entities(self, mention: str, near: Sequence[Near]) -> list[Match]:
+        """The entities of the near names that may mean the same as the mention."""
+        at_least = self.at_least_cjk if has_cjk(mention) else self.at_least
+        fit = [n for n in near if n.score >= at_least and self._fits(mention, n.name)]
+        return distinct([Match(m.entity, n.name, "dense", n.score) for n in fit for m in self.graph.lookup(n.name)[:1]])
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
         return links([self], mentions)
 
-    def _near(self, name: str, limit: int) -> list[Near]:
-        """The nearest names, whatever their cosine."""
+    def _near(self, names: list[str], limit: int) -> list[list[Near]]:
+        """The nearest names of each, whatever their cosine."""
         if self._index is not None:
-            return self._index.search([name], limit=limit)[0]
-        return shortlisted(self.names, self.encoder, name, limit=limit)
+            return self._index.search(names, limit=limit)
+        return [shortlisted(self.names, self.encoder, name, limit=limit) for name in names]
 
     @cached_property
     def _index(self) -> Vectors | None:
@@ -54,20 +60,17 @@ class Dense:
 
     def _fits(self, mention: str, name: str) -> bool:
         """Whether a name may mean the same as the mention."""
-        if not self.guarded:
-            return True
-        return not contradicts(mention, name) and overlap(mention, name) >= self.shared
+        least = self.shared_cjk if has_cjk(mention) else self.shared
+        return overlap(mention, name) >= least and (least <= 0 or not contradicts(mention, name))
 
 
 def overlap(a: str, b: str) -> float:
-    """The share of a's words (characters of a Chinese name) that b has, wording apart; 1 where scripts differ.
+    """The share of the words (characters of Chinese names) of both that both have, wording apart; 1 across scripts.
 
     >>> overlap("enlarged calves", "Calf hypertrophy"), overlap("high fever", "Fever"), overlap("发热", "Fever")
     (1.0, 0.5, 1.0)
     """
-    if a.isascii() != b.isascii():
+    if has_cjk(a) != has_cjk(b):
         return 1.0
-    if not a.isascii():
-        return len(set(a) & set(b)) / len(set(a)) if a else 0.0
-    words = canonical_words(a)
-    return len(words & canonical_words(b)) / len(words) if words else 0.0
+    one, other = (set(a), set(b)) if has_cjk(a) else (canonical_words(a), canonical_words(b))
+    return len(one & other) / len(one | other) if one and other else 0.0

@@ -31,6 +31,7 @@ _VERSION = "lexicon 1"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
+QUALIFIERS = frozenset({"clinical modifier", "course", "frequency", "root"})  # kinds of HPO that are no findings
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 _HARD = frozenset(".!?;:\n\t|。！？；：")  # no name goes on beyond these
 _PAUSES = frozenset(",，、()（）[]【】/")  # no name in free word order goes on beyond these, nor any in Chinese
@@ -49,9 +50,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The recogniser over a graph's names and aliases (not its cross-references): longest first, never overlapping."""
+    """The recogniser over a graph's names and aliases (not its cross-references): longest first, never overlapping.
+
+    Names that only entities of the kinds `without` have are not looked for.
+    """
 
     graph: LocalGraph
+    without: frozenset[str] = QUALIFIERS
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The names in the expanded query, in order; one that is denied there is marked negated."""
@@ -68,8 +73,9 @@ class Lexicon:
     @cached_property
     def _index(self) -> Arrays:
         """The sorted hashes of all names, kept beside the graph."""
-        key = f"{_VERSION} {self.graph.label}"
-        return kept(self.graph.folder, "lexicon", key, ("exact", "shout", "bag", "longest"), lambda: _index(self.graph))
+        key = f"{_VERSION} {self.graph.label} {sorted(self.without)}"
+        arrays = ("exact", "shout", "bag", "longest")
+        return kept(self.graph.folder, "lexicon", key, arrays, lambda: _index(self.graph, self.without))
 
     def _spans(self, text: str, words: list[Token]) -> Iterator[Span]:
         """Every run of words that is a name."""
@@ -86,13 +92,16 @@ class Lexicon:
         yield from _bags(words, pauses, self._index["bag"])
 
 
-def _index(graph: LocalGraph) -> Arrays:
+def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
     """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names that must be upper case), `longest`."""
     exact: set[int] = set()
     shout: set[int] = set()
     bag: set[int] = set()
     longest = 1
+    left_out = {int(node) for kind in without for node in graph.of_kind(kind)}
     for name in graph.names(scopes=_SCOPES):
+        if name.node in left_out:
+            continue
         words = tokens(name.text)
         if not words or len(words) > _LONGEST:
             continue
@@ -126,8 +135,9 @@ def _hash(word: str) -> int:
 
 def _inner(text: str, words: list[Token]) -> list[int]:
     """The hash of each word as one inside a name: a comma before it counts, as in "Muscle weakness, progressive"."""
-    commas = ["," in text[a.end : b.start] and not (a.is_cjk or b.is_cjk) for a, b in pairwise(words)]
-    return [_hash(f",{w.text}" if c else w.text) for w, c in zip(words, [False, *commas], strict=True)]
+    commas = [False] * bool(words)
+    commas += ["," in text[a.end : b.start] and not (a.is_cjk or b.is_cjk) for a, b in pairwise(words)]
+    return [_hash(f",{w.text}" if c else w.text) for w, c in zip(words, commas, strict=True)]
 
 
 def _sequence(hashes: list[int]) -> int:

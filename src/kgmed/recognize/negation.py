@@ -17,9 +17,9 @@ _PSEUDO = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    r"\b(?:no|without|w/o|den(?:y|ies|ied|ying)|neither|nor|never (?:had|has|have)|negative for|free of|absence of"
+    r"(?:\b|(?=n['’]t ))(?:no|without|w/o|den(?:y|ies|ied|ying)|neither|nor|never (?:had|has|have)|negative for|free of|absence of"
     r"|(?:lack|lacks|lacking)(?: of)?|ruled? out|no (?:evidence|signs?|history|complaints?) of"
-    r"|(?:not|n't) (?:have|had|having|experienc\w+|show\w*|report\w*|complain\w*|suffer\w*|develop\w*|demonstrat\w+"
+    r"|(?:not|n['’]t) (?:have|had|having|experienc\w+|show\w*|report\w*|complain\w*|suffer\w*|develop\w*|demonstrat\w+"
     r"|associated with|accompanied by|present with|any)(?: any| of| from)?)\b"
     r"|(?:从|并|也|均|都|暂|尚)?(?:没有|没|无|未见|未出现|未发现|未闻及|未触及|未及|未|否认|不伴有?|排除|并非)",
     re.IGNORECASE,

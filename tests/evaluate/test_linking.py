@@ -1,0 +1,64 @@
+"""How linkers are measured."""
+
+from pathlib import Path
+
+import pytest
+
+from kgmed.evaluate.linking import Case, Recall, cross_lingual, hold_out, misspelled, recall
+from kgmed.kg.rows import Alias, NodeRow, Scope, Source
+from kgmed.link.by_name import Spelled
+from small_graph import HPO, small
+
+MANY = tuple(NodeRow(f"X:{i}", f"name {i}", aliases=(Alias(f"other {i}"), Alias(f"Name-{i}"))) for i in range(60))
+SOURCE = Source("many", lambda: iter(MANY))
+
+
+def test_recall_counts_first_five_and_linked(tmp_path: Path) -> None:
+    cases = [Case("Fever", frozenset({"HP:5"})), Case("Cough", frozenset({"HP:5"})), Case("tungsten", frozenset())]
+    r = recall(Spelled(small(tmp_path)), cases)
+    assert (r.n, r.first, r.five, r.linked, r.precision) == (3, 1 / 3, 1 / 3, 2 / 3, 1 / 2)
+
+
+def test_no_cases_are_no_error(tmp_path: Path) -> None:
+    r = recall(Spelled(small(tmp_path)), [])
+    assert (r.n, r.first, r.error, r.precision) == (0, 0, 0, 1)
+
+
+def test_the_standard_error_is_binomial() -> None:
+    assert Recall(100, 0.5, 0.5, 1).error == pytest.approx(0.05)
+
+
+def test_held_out_names_are_not_in_the_source_any_more() -> None:
+    split = hold_out(SOURCE, scopes=(Scope.EXACT,), every=2)
+    left = {a.text for row in split.source.rows() if isinstance(row, NodeRow) for a in row.aliases}
+    cases = [*split.train, *split.test]
+    assert len(cases) > 10
+    assert all(c.text not in left for c in cases)
+    assert all(len(c.right) == 1 for c in cases)
+
+
+def test_train_and_test_share_no_entity_and_are_the_same_every_time() -> None:
+    a, b = (hold_out(SOURCE, scopes=(Scope.EXACT,), every=2) for _ in range(2))
+    assert (a.train, a.test) == (b.train, b.test)
+    assert not {c.right for c in a.train} & {c.right for c in a.test}
+    assert a.train
+    assert a.test
+    assert hold_out(SOURCE, scopes=(Scope.EXACT,), every=2, seed=1).test != a.test
+
+
+def test_a_name_that_another_name_of_the_entity_spells_is_not_held_out() -> None:
+    split = hold_out(SOURCE, scopes=(Scope.EXACT,), every=1)
+    assert all(c.text.startswith("other") for c in (*split.train, *split.test))
+    assert not hold_out(SOURCE, scopes=(Scope.BRAND,), every=1).test
+
+
+def test_slips_differ_from_the_name_and_keep_its_entity(tmp_path: Path) -> None:
+    train, test = misspelled(small(tmp_path, HPO), 3, shortest=8)
+    assert len(train) == len(test) == 3
+    assert all(recall(Spelled(small(tmp_path, HPO)), [c]).first == 0 for c in train)
+
+
+def test_cross_lingual_cases_are_those_whose_concept_the_graph_names(tmp_path: Path) -> None:
+    file = tmp_path / "zh.txt"
+    file.write_text("C0151576||肌酸激酶升高\nC0000000||西兰木属\nbroken\n", encoding="utf-8")
+    assert cross_lingual(file, small(tmp_path)) == [Case("肌酸激酶升高", frozenset({"HP:4"}))]

