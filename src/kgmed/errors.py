@@ -41,8 +41,8 @@ class UnknownName(BadInput):
         """Say which kind of thing was asked for, and offer the nearest known names."""
         names = sorted(known)
         near = [found for found, _, _ in process.extract(name, names, limit=3, score_cutoff=60)]
-        offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
-        super().__init__(f"no {what} is called {name!r}; {offer}{' ' + hint if hint else ''}")
+        offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}" if names else ""
+        super().__init__("; ".join(part for part in (f"no {what} is called {name!r}", offer, hint) if part))
         self.name = name
 
 
