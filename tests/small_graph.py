@@ -1,40 +1,106 @@
-"""A small graph in files for the tests of finding and linking."""
+"""A small `LocalGraph` in memory, made of rows (head, relation, tail), for tests."""
 
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
-from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.kg.store import Store, build, open_store
+import numpy as np
+from numpy.typing import NDArray
 
-HPO: tuple[Row, ...] = (
-    NodeRow("HP:1", "Muscle weakness", "phenotype", aliases=(Alias("Muscular weakness", Scope.LAYPERSON),)),
-    NodeRow("HP:2", "Progressive muscle weakness", "phenotype", aliases=(Alias("Muscle weakness, progressive"),)),
-    NodeRow("HP:3", "Calf muscle hypertrophy", "phenotype", aliases=(Alias("Calf hypertrophy"),)),
-    NodeRow("HP:4", "Elevated circulating creatine kinase concentration", "phenotype",
-            aliases=(Alias("Increased creatine kinase"), Alias("UMLS:C0151576", Scope.XREF))),
-    NodeRow("HP:5", "Fever", "phenotype"),
-    NodeRow("HP:6", "Hypokalemia", "phenotype"),
-    NodeRow("HP:7", "Severe", "clinical modifier"),
-    NodeRow("HP:8", "Cough", "phenotype"),
-    NodeRow("HP:9", "Pulmonary edema", "phenotype"),
-    NodeRow("NCBIGene:1", "SET", "gene"),
-    NodeRow("HP:10", "Fevers", "phenotype"),
-    EdgeRow("HP:2", "is_a", "HP:1"),
-)  # fmt: skip
-CMEKG: tuple[Row, ...] = (
-    *(
-        NodeRow(n, n, "symptom")
-        for n in ("反酸", "发热", "头痛", "咳嗽", "恶心", "呕吐", "无尿", "无力", "伴头痛", "无发热")
-    ),
-    NodeRow("恶心或呕吐", "恶心或呕吐", "symptom"),
-    NodeRow("痛", "痛", "symptom"),
-    NodeRow("严重", "严重", "symptom"),
-    NodeRow("痛经", "痛经", "disease"),
-    NodeRow("胃食管反流病", "胃食管反流病", "disease", aliases=(Alias("gastroesophageal reflux", Scope.TRANSLATION),)),
-    NodeRow("Ⅱ型糖尿病", "Ⅱ型糖尿病", "disease", aliases=(Alias("fever", Scope.TRANSLATION),)),
-)
+from kgmed.errors import UnknownName
+from kgmed.kg.graph import Adjacency, Match, Named
+from kgmed.kg.rows import Scope
+from kgmed.types import Entity, Relation, Role, Triple
 
 
-def small(folder: Path, rows: tuple[Row, ...] = HPO, name: str = "small", language: str = "en") -> Store:
-    """A store of those rows."""
-    build(Source(name, lambda: iter(rows), language=language), folder / name)
-    return open_store(folder / name)
+class SmallGraph:
+    """A graph whose ids are its names in lower case; nodes are numbered by name."""
+
+    name = "small"
+    label = "small 1 (0)"
+    language = "en"
+    folder = ""
+
+    def __init__(
+        self,
+        rows: Sequence[tuple[str, str, str]],
+        *,
+        roles: Mapping[str, Role] | None = None,
+        weights: Mapping[tuple[str, str, str], float] | None = None,
+        texts: Sequence[tuple[str, str, str]] = (),
+        isolated: Sequence[str] = (),
+    ) -> None:
+        names = sorted({x for head, _, tail in rows for x in (head, tail)} | set(isolated) | {t[0] for t in texts})
+        self._names = names
+        self._number = {name.lower(): i for i, name in enumerate(names)}
+        self._entities = [Entity(name.lower(), name) for name in names]
+        roles = roles or {}
+        self._relation_names = sorted({relation for _, relation, _ in rows})
+        self._relations = [Relation(name, roles.get(name, Role.OTHER)) for name in self._relation_names]
+        numbered = [
+            (self._number[h.lower()], self._relation_names.index(r), self._number[t.lower()]) for h, r, t in rows
+        ]
+        self._adjacency = Adjacency.of(len(names), np.array(numbered, np.int64).reshape(-1, 3))
+        self._weights = weights or {}
+        self._texts = texts
+
+    @property
+    def adjacency(self) -> Adjacency:
+        return self._adjacency
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return tuple(self._relations)
+
+    @property
+    def weight(self) -> NDArray[np.float32]:
+        return np.array([self.triple(i).weight for i in range(self._adjacency.edges)], np.float32)
+
+    def of_kind(self, kind: str, /) -> NDArray[np.int64]:
+        return np.array([i for i, e in enumerate(self._entities) if e.kind == kind], np.int64)
+
+    def entity(self, entity_id: str, /) -> Entity:
+        return self.at(self.number(entity_id))
+
+    def lookup(self, name: str, /) -> list[Match]:
+        return [Match(e, e.name, "exact") for e in self._entities if e.name == name]
+
+    def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
+        node = self._entities[self.number(entity_id)]
+        found = [self.triple(i) for i in range(self._adjacency.edges)]
+        found = [t for t in found if node in (t.head, t.tail) and (not roles or t.relation.role in roles)]
+        return sorted(found, key=lambda t: -t.weight)[:limit]
+
+    def attributes(self, entity_id: str, /) -> list[Triple]:
+        return [
+            Triple(self.entity(h.lower()), Relation(r), Entity("", text))
+            for h, r, text in self._texts
+            if h.lower() == entity_id
+        ]
+
+    def number(self, entity_id: str, /) -> int:
+        if entity_id not in self._number:
+            raise UnknownName("entity", entity_id, self._number)
+        return self._number[entity_id]
+
+    def at(self, node: int, /) -> Entity:
+        return self._entities[node]
+
+    def triple(self, edge: int, /) -> Triple:
+        out = self._adjacency.out
+        head = int(np.searchsorted(out.indptr, edge, "right")) - 1
+        triple = (
+            self._names[head],
+            self._relation_names[int(out.relation[edge])],
+            self._names[int(out.neighbour[edge])],
+        )
+        return Triple(
+            self._entities[head],
+            self._relations[int(out.relation[edge])],
+            self._entities[int(out.neighbour[edge])],
+            weight=self._weights.get(triple, 1.0),
+            source="small 1",
+        )
+
+    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
+        for i, name in enumerate(self._names):
+            if not scopes or Scope.PREFERRED in scopes:
+                yield Named(name, i, Scope.PREFERRED)

@@ -7,7 +7,7 @@ import pytest
 from kgmed.evaluate.linking import Case, Recall, cross_lingual, hold_out, misspelled, recall
 from kgmed.kg.rows import Alias, NodeRow, Scope, Source
 from kgmed.link.by_name import Spelled
-from small_graph import HPO, small
+from named_graph import HPO, small
 
 MANY = tuple(NodeRow(f"X:{i}", f"name {i}", aliases=(Alias(f"other {i}"), Alias(f"Name-{i}"))) for i in range(60))
 SOURCE = Source("many", lambda: iter(MANY))

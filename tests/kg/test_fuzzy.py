@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgmed.kg.fuzzy import Fuzzy, _grams
 from kgmed.kg.rows import NodeRow
-from small_graph import CMEKG, small
+from named_graph import CMEKG, small
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.rows import NodeRow
 from kgmed.kg.store import Store
 from kgmed.models.ngram import NgramEncoder
-from small_graph import small
+from named_graph import small
 
 
 class Counting:

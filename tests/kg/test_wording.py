@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.kg.wording import Wording, canonical, contradicts
-from small_graph import small
+from named_graph import small
 
 
 @pytest.mark.parametrize(

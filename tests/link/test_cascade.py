@@ -16,7 +16,7 @@ from kgmed.link.cascade import Cascade
 from kgmed.link.dense import Dense, overlap
 from kgmed.models.ngram import NgramEncoder
 from kgmed.types import Entity, Mention
-from small_graph import CMEKG, small
+from named_graph import CMEKG, small
 
 
 def mention(text: str) -> Mention:

@@ -17,7 +17,8 @@ _PSEUDO = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    r"(?:\b|(?=n['’]t ))(?:no|without|w/o|den(?:y|ies|ied|ying)|neither|nor|never (?:had|has|have)|negative for|free of|absence of"
+    r"(?:\b|(?=n['’]t ))(?:no|without|w/o|den(?:y|ies|ied|ying)|neither|nor|never (?:had|has|have)|negative for"
+    r"|free of|absence of"
     r"|(?:lack|lacks|lacking)(?: of)?|ruled? out|no (?:evidence|signs?|history|complaints?) of"
     r"|(?:not|n['’]t) (?:have|had|having|experienc\w+|show\w*|report\w*|complain\w*|suffer\w*|develop\w*|demonstrat\w+"
     r"|associated with|accompanied by|present with|any)(?: any| of| from)?)\b"
