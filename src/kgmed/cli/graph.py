@@ -1,5 +1,241 @@
-"""`kgmed graph`: build, list, info, find, show, neighbours, paths, doctor, export."""
+"""`kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from kgmed.cli import show as screen
+from kgmed.kg import library
+from kgmed.kg.store import Manifest
+from kgmed.types import Role, Triple
+
 app = typer.Typer(no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="A graph's name (hpo, cmekg, or your own) or its folder.", metavar="NAME")]
+EntityText = Annotated[str, typer.Argument(help="An id or a name.", metavar="ENTITY")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Limit = Annotated[int, typer.Option(help="How many to show.", min=1)]
+
+
+@app.command()
+def build(
+    name: Annotated[str, typer.Argument(help="What the graph is to be called.")],
+    path: Annotated[Path | None, typer.Argument(help="Its file or folder; hpo and cmekg need none.")] = None,
+    format: Annotated[str, typer.Option(help="hpo, cmekg, triples, obo, rdf, ...; found out if not given.")] = "",
+    relations: Annotated[Path | None, typer.Option(help="A TOML table of what the relations mean.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build a graph from its files, unless it stands there already."""
+    with screen.progress(f"building {name}", "rows") as progress:
+        built = library.build_graph(name, path, format=format, force=force, progress=progress, relations=relations)
+    if as_json:
+        screen.data({"fresh": built.fresh} | _summary(built.manifest))
+        return
+    said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
+    screen.lines([f"{name} {said} {_counts(built.manifest)}"])
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List the graphs that have been built."""
+    found, damaged = library.survey()
+    if as_json:
+        screen.data([_summary(m) for m in found])
+    elif found:
+        screen.table(
+            ("name", "release", "entities", "triples", "MB"),
+            ((m.name, m.release, m.counts["entities"], m.counts["triples"], f"{m.bytes / 1e6:.1f}") for m in found),
+        )
+    elif not damaged:
+        screen.warn(["no graph has been built yet; begin with: kgmed graph build hpo"])
+    screen.warn(str(e) for e in damaged)
+
+
+@app.command()
+def info(name: Name, as_json: Json = False) -> None:
+    """Tell where a graph comes from and what is in it."""
+    store = library.load(name)
+    m = store.manifest
+    if as_json:
+        screen.data({"label": store.label, "folder": store.folder} | _summary(m))
+        return
+    told = {
+        "graph": store.label, "source": f"{m.source} {m.release}".strip(), "licence": m.licence, "citation": m.citation,
+        "language": m.language, "holds": _counts(m), "kinds": ", ".join(k for k in m.kinds if k),
+        "on disk": f"{m.bytes / 1e6:.1f} MB in {store.folder}",
+    }  # fmt: skip
+    screen.table(("what", "value"), ((k, v) for k, v in told.items() if v))
+
+
+@app.command()
+def find(
+    name: Name, query: Annotated[str, typer.Argument(help="A name.")], limit: Limit = 10, as_json: Json = False
+) -> None:
+    """Find entities by name: as written, then nearly so."""
+    store = library.load(name)
+    matches = library.find(store, query, limit=limit)
+    if as_json:
+        screen.data(matches)
+    elif matches:
+        rows = ((m.entity.id, m.entity.name, m.entity.kind, m.name, m.how, f"{m.score:.2f}") for m in matches)
+        screen.table(("id", "name", "kind", "found by", "how", "score"), rows)
+    else:
+        screen.warn([f"{store.name} has no name like {query!r}"])
+
+
+@app.command()
+def show(name: Name, entity: EntityText, limit: Limit = 20, as_json: Json = False) -> None:
+    """Show all about an entity: description, other names, texts, neighbours."""
+    store = library.load(name)
+    about = library.about(store, entity, limit=limit)
+    if as_json:
+        screen.data(about)
+        return
+    e = about.entity
+    screen.lines([f"{e.name} ({e.id}{', ' + e.kind if e.kind else ''})"])
+    screen.lines(text for text in (e.description,) if text)
+    screen.lines(f"also: {text} ({scope})" for text, scope in about.aliases)
+    screen.lines(f"{t.relation}: {t.tail.name}" for t in about.attributes)
+    _triples(about.neighbours)
+    if about.degree > len(about.neighbours):
+        screen.warn([f"{about.degree - len(about.neighbours):,} more triples; show more with --limit"])
+
+
+@app.command()
+def neighbours(
+    name: Name,
+    entity: EntityText,
+    role: Annotated[list[Role] | None, typer.Option(help="Only these roles; may be repeated.")] = None,
+    limit: Limit = 64,
+    as_json: Json = False,
+) -> None:
+    """List the triples around an entity, heaviest first."""
+    store = library.load(name)
+    found = store.neighbours(library.resolve(store, entity).id, limit=limit, roles=role or ())
+    screen.data(found) if as_json else _triples(found)
+
+
+@app.command()
+def paths(
+    name: Name,
+    entities: Annotated[list[str], typer.Argument(help="Two or more, by id or name.", metavar="A B ...")],
+    hops: Annotated[int, typer.Option(help="Longest path; 0 = 5 between two, 3 between more.", min=0, max=5)] = 0,
+    limit: Limit = 20,
+    as_json: Json = False,
+) -> None:
+    """Show the shortest paths between two entities, or the chains between several."""
+    from kgmed.kg.between import between
+
+    store = library.load(name)
+    found = between(store, [library.resolve(store, text) for text in entities], hops=hops, limit=limit)
+    if as_json:
+        screen.data(found)
+        return
+    screen.lines(str(path) for path in found.paths)
+    screen.warn([f"{len(found.paths):,} of {found.total:,} paths"] if found.total else ["no path"])
+    screen.warn(f"the search was cut by its budget of {what}; there may be more" for what in found.cut)
+
+
+@app.command()
+def add(
+    name: Name,
+    head: EntityText,
+    relation: Annotated[str, typer.Argument()],
+    tail: EntityText,
+    reference: Annotated[str, typer.Option(help="Where it is said, such as PMID:29067653.")] = "",
+    note: Annotated[str, typer.Option(help="A remark.")] = "",
+    weight: Annotated[float, typer.Option(help="0..1.")] = 1.0,
+    new: Annotated[bool, typer.Option("--new", help="An end that is not in the graph becomes an entity.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Add a triple to a graph without building it again."""
+    triple = head, relation, tail
+    edit = library.add(name, triple, reference=reference, note=note, weight=weight, new=new)
+    screen.data(edit) if as_json else screen.lines([f"added {' | '.join(edit.triple)}"])
+
+
+@app.command()
+def withdraw(
+    name: Name,
+    head: EntityText,
+    relation: Annotated[str, typer.Argument()],
+    tail: EntityText,
+    note: Annotated[str, typer.Option(help="A remark.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Withdraw a triple from a graph without building it again."""
+    edit = library.withdraw(name, (head, relation, tail), note=note)
+    screen.data(edit) if as_json else screen.lines([f"withdrew {' | '.join(edit.triple)}"])
+
+
+@app.command()
+def edits(name: Name, as_json: Json = False) -> None:
+    """List what was added to a graph and withdrawn from it."""
+    journal = library.edits(name)
+    if as_json:
+        screen.data(journal)
+        return
+    rows = ((e.what, *e.triple, e.reference, e.note) for e in journal.edits)
+    screen.table(("edit", "head", "relation", "tail", "reference", "note"), rows)
+    screen.warn(journal.notes)
+
+
+@app.command()
+def doctor(name: Name, as_json: Json = False) -> None:
+    """Look for damage and for traits that lead to poor answers; exit code 1 only when it is damaged."""
+    from kgmed.kg.doctor import examine
+
+    report = examine(library.load(name), notes=library.edits(name).notes)
+    if as_json:
+        screen.data(report)
+    else:
+        from kgmed.cli.doctor import print_report
+
+        print_report(report)
+    raise typer.Exit(1 if report.damage else 0)
+
+
+@app.command()
+def export(
+    name: Name,
+    to: Annotated[Path, typer.Option(help="A .tsv, .csv, .jsonl, .nt or .graphml file.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a graph, edits included, to a file."""
+    from kgmed.kg.export import export as write
+
+    store = library.load(name)
+    with screen.progress(f"writing {to.name}", "triples") as progress:
+        count = write(store, to, overwrite=force, progress=progress)
+    told: dict[str, Any] = {"file": str(to), "triples": count}
+    screen.data(told) if as_json else screen.lines([f"{count:,} triples written to {to}"])
+
+
+def _triples(found: Sequence[Triple]) -> None:
+    """Print triples by relation, in the order of each relation's first."""
+    order = list(dict.fromkeys(t.relation.name for t in found))
+    rows = sorted(found, key=lambda t: order.index(t.relation.name))
+    screen.table(
+        ("head", "relation", "tail", "weight", "references", "source"),
+        ((t.head.name, t.relation, t.tail.name, f"{t.weight:g}", " ".join(t.references), t.source) for t in rows),
+    )
+
+
+def _counts(manifest: Manifest) -> str:
+    """The main counts of a graph on one line."""
+    names = "entities", "triples", "relations", "aliases", "texts"
+    return ", ".join(f"{manifest.counts.get(n, 0):,} {n}" for n in names)
+
+
+def _summary(m: Manifest) -> dict[str, Any]:
+    """What a manifest says but for its files."""
+    names = "name", "source", "release", "licence", "citation", "language", "content", "counts", "dropped"
+    relations = zip(m.relations, m.relation_counts, strict=True)
+    return {n: getattr(m, n) for n in names} | {
+        "bytes": m.bytes,
+        "relations": [{"name": r.name, "role": r.role, "reverse": r.reverse, "triples": n} for r, n in relations],
+    }

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import StoreError
+from kgmed.kg.rows import Scope
 from kgmed.kg.store import Store
 
 _SHOWN = 5  # examples of each finding
@@ -122,8 +123,10 @@ def _isolated(store: Store) -> Finding:
 
 
 def _ambiguous(store: Store) -> Finding:
-    """Normalised names that several entities have; the most shared first."""
-    hashes, numbers = store.tables.normalised.hashes, store.tables.normalised.numbers
+    """Normalised names that several entities have, cross-references aside; the most shared first."""
+    is_name = np.append(np.ones(len(store), bool), store.tables.alias_scope != Scope.XREF)
+    kept = is_name[store.tables.normalised.numbers]
+    hashes, numbers = store.tables.normalised.hashes[kept], store.tables.normalised.numbers[kept]
     owner = np.append(np.arange(len(store)), store.tables.alias_node)[numbers]
     order = np.lexsort((owner, hashes))
     hashes, owner, numbers = hashes[order], owner[order], numbers[order]

@@ -14,15 +14,17 @@ import xxhash
 from kgmed.errors import BadInput, SourceError, StoreError, UnknownName
 from kgmed.folders import graphs_folder
 from kgmed.kg import sources
+from kgmed.kg.graph import Match
 from kgmed.kg.rows import Source
 from kgmed.kg.store import Manifest, Store, build, open_store
 from kgmed.kg.store.journal import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
 from kgmed.kg.store.manifest import FORMAT, hash_file, read_manifest
 from kgmed.kg.store.publish import current
-from kgmed.types import Entity
+from kgmed.types import Entity, Triple
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
 READERS = 1  # goes up when a reader makes another graph of the same file, so that graphs are built again
+_SIMILAR = 0.6  # of a name found by `find`
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -220,3 +222,38 @@ def _written(folder: Path, store: Store, edit: Edit) -> Edit:
     except OSError as e:
         raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
     return edit
+
+
+def find(graph: Store, query: str, *, limit: int = 10) -> list[Match]:
+    """The entities of that name, best first; where there is none, those with the most similar names."""
+    matches = graph.lookup(query)
+    if matches:
+        return matches[:limit]
+    from kgmed.kg.fuzzy import Fuzzy
+
+    best: dict[str, Match] = {}
+    for near in Fuzzy(graph).search(query, limit=limit, at_least=_SIMILAR):
+        for match in graph.lookup(near.name):
+            if match.name == near.name:
+                best.setdefault(match.entity.id, Match(match.entity, near.name, "fuzzy", near.score))
+    return list(best.values())[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """All that a graph says of an entity."""
+
+    entity: Entity
+    aliases: tuple[tuple[str, str], ...]  # text, scope
+    attributes: tuple[Triple, ...]
+    neighbours: tuple[Triple, ...]
+    degree: int  # triples in all, of which `neighbours` are some
+
+
+def about(graph: Store, text: str, *, limit: int = 20) -> About:
+    """All about the entity of that id or name, with at most `limit` triples; raises as `resolve` does."""
+    entity = graph.entity(resolve(graph, text).id)
+    node = graph.number(entity.id)
+    aliases = tuple((alias, scope.name.lower()) for alias, scope in graph.aliases(node))
+    around = tuple(graph.neighbours(entity.id, limit=limit))
+    return About(entity, aliases, tuple(graph.attributes(entity.id)), around, graph.degree(node))
