@@ -51,7 +51,9 @@ def stages(store: Store, *, whole: bool) -> dict[str, Linking]:
         "reworded": Reworded(store),
         "fuzzy, any score": Misspelled(store, names, at_least=0, at_least_cjk=0),
         "fuzzy": Misspelled(store, names),
-        "dense, any score": Dense(store, encoder, names, at_least=-1, at_least_cjk=-1, shared=0, shared_cjk=0),
+        "dense, any score": Dense(store, encoder, names, at_least=-1, agreement=0, agreement_cjk=0),
+        "dense, cosine >= .7": Dense(store, encoder, names, agreement=0, agreement_cjk=0),
+        "dense, any agreement": Dense(store, encoder, names, at_least=-1, agreement=1e-9, agreement_cjk=1e-9),
         "dense": Dense(store, encoder, names),
     }
 
@@ -93,7 +95,7 @@ def tune(title: str, store: Store, cases: Sequence[Case], nil: Sequence[Case], *
         f"\n{title}: {len(left)} of {len(cases)} train names are left over by the surer stages; {len(nil)} nil phrases"
     )
     slips = misspelled(store, 300, shortest=4 if store.language == "zh" else 8)[0]
-    for name, asked in (("fuzzy, any score", slips), ("fuzzy, any score", left), ("dense, any score", left)):
+    for name, asked in (("fuzzy, any score", slips), ("fuzzy, any score", left), ("dense, any agreement", left)):
         print(f"  {name} on {len(asked)} {'misspelled' if asked is slips else 'left over'} names")
         scored = [(m, c.right) for c, ms in zip(asked, first(found[name], asked), strict=True) for m in ms]
         wrong = [m.score for ms in first(found[name], nil) for m in ms]

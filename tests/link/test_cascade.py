@@ -13,7 +13,7 @@ from kgmed.kg.vectors import compute
 from kgmed.link.bridge import Bridge
 from kgmed.link.by_name import Misspelled, Reworded, Spelled
 from kgmed.link.cascade import Cascade
-from kgmed.link.dense import Dense, overlap
+from kgmed.link.dense import Dense, agreements, differing
 from kgmed.models.ngram import NgramEncoder
 from kgmed.types import Entity, Mention
 from named_graph import CMEKG, small
@@ -25,7 +25,7 @@ def mention(text: str) -> Mention:
 
 def whole(graph: Store, kinds: tuple[str, ...] = ()) -> Cascade:
     names = Fuzzy(graph)
-    dense = Dense(graph, NgramEncoder(), names, at_least=0.5)
+    dense = Dense(graph, NgramEncoder(), names, at_least=0.5, agreement=0.6)
     return Cascade((Spelled(graph), Reworded(graph), Misspelled(graph, names), dense), kinds)
 
 
@@ -107,15 +107,40 @@ def test_a_later_stage_is_asked_only_for_what_is_left() -> None:
 
 def test_the_dense_stage_uses_the_whole_index_where_there_is_one(tmp_path: Path) -> None:
     graph = small(tmp_path)
-    before = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3).topk([mention("muscular weakness now")], 2)
+    before = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3, agreement=0.4).topk(
+        [mention("muscular weakness now")], 2
+    )
     compute(graph, NgramEncoder())
-    after = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3).topk([mention("muscular weakness now")], 2)
+    after = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3, agreement=0.4).topk(
+        [mention("muscular weakness now")], 2
+    )
     assert [m.entity.id for m in after[0]][:1] == [m.entity.id for m in before[0]][:1] == ["HP:1"]
 
 
-@pytest.mark.parametrize(("a", "b", "share"), [("red eye", "eye pain", 1 / 3), ("肺炎", "肺病", 1 / 3), ("x", "肺", 1)])
-def test_overlap_is_of_words_or_characters(a: str, b: str, share: float) -> None:
-    assert overlap(a, b) == pytest.approx(share)
+@pytest.mark.parametrize(
+    ("a", "b", "rest"),
+    [
+        ("red eye", "eye pain", ("red", "pain")),
+        ("肺炎", "肺病", ("炎", "病")),
+        ("x", "肺", None),
+        ("Calf hypertrophy", "enlarged calves", ("", "")),
+        ("hypertension", "hypotension", ("hypertension", "hypotension")),
+    ],
+)
+def test_the_words_that_differ_are_compared_by_themselves(a: str, b: str, rest: tuple[str, str] | None) -> None:
+    assert differing(a, b) == rest
+
+
+def test_agreement_is_full_without_a_difference_and_low_between_others() -> None:
+    same, more, other, script = agreements("red eye", ["eye, red", "eye", "blue eye", "眼"], NgramEncoder())
+    assert (same, more, script) == (1.0, 0.7, 0.6)
+    assert other < 0.5
+
+
+def test_without_agreement_the_cosine_alone_counts(graph: Store) -> None:
+    plain = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3, agreement=0)
+    assert plain([mention("hyperkalemia")])[0].entity.name == "Hypokalemia"
+    assert not Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3)([mention("hyperkalemia")])
 
 
 def test_a_bilingual_graph_bridges_languages(tmp_path: Path) -> None:
