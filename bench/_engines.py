@@ -145,6 +145,7 @@ def _names(store: Store) -> list[str]:
 def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
     """The same of networkx: a MultiDiGraph whose nodes are the names."""
     import networkx as nx
+    from networkx.algorithms.link_analysis import pagerank_alg
 
     store = open_store(folder)
     names, asked = _names(store), queries(store.adjacency, quick=quick)
@@ -164,7 +165,8 @@ def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
     cut, at = nx.MultiGraph(), int(local.local([asked.seed])[0])
     cut.add_nodes_from(range(len(local.nodes)))
     cut.add_edges_from(_local_edges(local))
-    result["walk"] = each(lambda _: nx.pagerank(cut, 0.7, {at: 1.0}, tol=1e-13, max_iter=500), range(3), MS)
+    pagerank = pagerank_alg._pagerank_python  # what `pagerank` calls needs scipy
+    result["walk"] = each(lambda _: pagerank(cut, 0.7, {at: 1.0}, tol=1e-13, max_iter=500), range(3), MS)
     return result
 
 
@@ -239,7 +241,7 @@ def in_igraph(folder: Path, *, quick: bool, budget: float) -> Measured:
 
     def paths(anchors: list[int]) -> int:
         return sum(
-            len(graph.get_all_simple_paths(a, to=[b for b in anchors if b != a], cutoff=3, mode="out")) for a in anchors
+            len(graph.get_all_simple_paths(a, to=[b for b in anchors if b != a], maxlen=3, mode="out")) for a in anchors
         )
 
     local = subgraph(store.adjacency, [asked.seed])

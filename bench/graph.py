@@ -84,7 +84,12 @@ def _measure(options: argparse.Namespace, folder: Path) -> Measured:
     figures: Measured = {"graph": options.graph, "quick": options.quick, "clock": options.clock, "load": [_load()]}
     for task in ("build", "rows", "ours", *(() if options.no_peers else ("igraph", "networkx"))):
         print(f"... {task}", file=sys.stderr, flush=True)
-        figures[task] = child(task, *extra, **common)
+        try:
+            figures[task] = child(task, *extra, **common)
+        except subprocess.CalledProcessError:
+            if task not in ("igraph", "networkx"):
+                raise
+            print(f"... {task} FAILED, see above; it is missing from the table", file=sys.stderr)
     print("... shared memory", file=sys.stderr, flush=True)
     figures["load"].append(_load())
     figures["shared"] = {n: _share(n, folder, extra) for n in (1, 4)}
@@ -163,7 +168,7 @@ def _same_sets(ours: list[float], peer: Measured) -> float | None:
     if not peer:
         return None
     times = peer["chains"]["each"]
-    return sum(times) / sum(ours[: len(times)]) * float(np.median(ours)) * 1e3
+    return float(sum(times) / sum(ours[: len(times)]) * np.median(ours) * 1e3)
 
 
 def _print(figures: Measured) -> None:

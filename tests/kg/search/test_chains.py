@@ -34,7 +34,7 @@ def same(a: Chains, b: Chains) -> bool:
     return all(np.array_equal(getattr(a, c), getattr(b, c)) for c in columns) and a.cut == b.cut
 
 
-@given(graphs(), st.data(), st.integers(1, 5), st.integers(0, 6))
+@given(graphs(), st.data(), st.integers(1, 5), st.sampled_from([0, 1, 2, 5, 1000]))
 def test_counts_and_rows_equal_those_of_brute_force(
     adjacency: Adjacency, data: st.DataObject, hops: int, per_pair: int
 ) -> None:
@@ -97,6 +97,22 @@ def test_chains_through_common_nodes_come_after_those_through_rare_ones() -> Non
     hub = [(1, 0, n) for n in range(4, 30)]
     adjacency = Adjacency.of(30, np.array([(0, 0, 1), (3, 0, 1), (0, 0, 2), (3, 0, 2), *hub]))
     assert chains(adjacency, [0, 3], per_pair=2).nodes[:, 1].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5])
+def test_the_weight_of_a_chain_is_the_product_of_the_degrees_between_its_anchors(steps: int) -> None:
+    line = [(i, 0, i + 1) for i in range(steps)]
+    leaves = [(i, 1, 10 * i + j) for i in range(1, steps) for j in range(i)]  # node i has degree 2 + i
+    found = chains(Adjacency.of(60, np.array(line + leaves)), [0, steps], hops=steps)
+    assert found.weight.tolist() == [math.prod(2 + i for i in range(1, steps))]
+
+
+@pytest.mark.parametrize(("budget", "cut"), [(6, False), (5, True)])
+def test_half_chains_grow_within_the_budget_to_the_last_edge(budget: int, cut: bool) -> None:
+    """On the line 0 - 1 - 2 - 3 - 4 the second step forward looks at the six edges that leave node 1."""
+    line = Adjacency.of(10, np.array([(0, 0, 1), (1, 0, 2), (2, 0, 3), (3, 0, 4), *((1, 0, n) for n in range(5, 10))]))
+    found = chains(line, [0, 4], hops=4, budget=Budget(halves=budget))
+    assert (found.truncated, found.total.tolist()) == (cut, [int(not cut)])
 
 
 def hub_graph(leaves: int) -> Adjacency:

@@ -125,7 +125,7 @@ def _scan(csr: Csr, nodes: Nodes, targets: Nodes) -> tuple[Ints, Ints, Nodes]:
 
 
 def blocks(items: Ints, sizes: Ints) -> list[Ints]:
-    """The items in stretches whose sizes add up to less than `BLOCK` and one item more.
+    """The items in stretches; the sizes of a stretch, its first item left out, add up to at most `BLOCK`.
 
     >>> [b.tolist() for b in blocks(np.arange(4), np.array([BLOCK - 1, 1, BLOCK, 1]))]
     [[0, 1], [2], [3]]
