@@ -48,6 +48,10 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
     (Role.AVOID, False, r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃"),
     (Role.DIFFERENTIAL, False, r"different(?:ial| from)|distinguish|鉴别|区别"),
 )
+# Asked of an entity, these mean what it has, never what has it: the symptoms of gout, not what gout is a symptom of.
+OF_THE_SUBJECT = frozenset(
+    {Role.FINDING, Role.ADVERSE, Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.ONSET, Role.INHERITANCE, Role.LOCATION}
+)
 _SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？\n]?")
 _ASKING = re.compile(
     r"[?？]\s*$|^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe"

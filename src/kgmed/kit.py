@@ -51,7 +51,7 @@ class Kit:
         names = Fuzzy(self.graph)
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
-            stages.append(Dense(self.graph, self.encoder, names, at_least=0.7, guarded=True, shared=0.5))
+            stages.append(Dense(self.graph, self.encoder, names, at_least=0.7))
         return Cascade(tuple(stages))
 
     def linked(self, text: str) -> Sequence[Link]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kgmed.asks import asks
+from kgmed.asks import OF_THE_SUBJECT, asks
 from kgmed.read.words import Words, words_for
 from kgmed.types import Answer, Candidate, Context, Evidence, Query, Role
 
@@ -28,6 +28,7 @@ def facts(query: Query, context: Context) -> Answer:
         *(_block(heading, group) for heading, group in _by_role(candidates, query, words)),
         _block(words["neighbours"], rest),
         _block(words["warning"], [row for row in rows if row[1].kind == "warning"]),
+        _nothing_on(query, said, words),
     ]
     return Answer(
         "\n\n".join("\n".join(lines) for lines in blocks if lines),
@@ -38,6 +39,19 @@ def facts(query: Query, context: Context) -> Answer:
         limits=words["limits"],
         reader="facts",
     )
+
+
+def _nothing_on(query: Query, rows: Sequence[Numbered], words: Words) -> list[str]:
+    """A line for what the question asks for and no evidence speaks of."""
+    if query.question.options or any(e.kind == "candidate" for _, e in rows):
+        return []
+    lacking = [words[role] for role in asks(query.text) if not any(_speaks_of(e, role) for _, e in rows)]
+    return [f"{words['unknown']}: {', '.join(lacking)}"] if lacking else []
+
+
+def _speaks_of(e: Evidence, role: Role) -> bool:
+    """Whether a piece of evidence holds a triple of a role, the right way round where that matters."""
+    return any(t.relation.role is role and (role not in OF_THE_SUBJECT or t.subject in e.about) for t in e.triples)
 
 
 def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> Iterable[tuple[str, list[Numbered]]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgmed.asks import asks, asks_diagnosis
 from kgmed.kg.graph import LocalGraph
-from kgmed.retrieve.asked import Asked
+from kgmed.retrieve.asked import PATIENT, Asked
 from kgmed.retrieve.consult import CARE, Consult
 from kgmed.retrieve.options import Links, Options
 from kgmed.retrieve.overview import Overview
@@ -30,6 +30,7 @@ class Fitting:
             return Options(self.graph, self.link)(query, links)
         asked = asks(query.text)
         found = Asked(self.graph)(query, links) if asked else []
-        if asks_diagnosis(query.text) or not found:
+        of_a_patient = not asked or any(role in PATIENT for role in asked)
+        if asks_diagnosis(query.text) or (not found and of_a_patient):
             found = [*Consult(self.graph, care=tuple(r for r in CARE if r in asked) or CARE)(query, links), *found]
         return found or Overview(self.graph)(query, links)

@@ -72,10 +72,12 @@ class Scattered:
             for stem in _stems(word.text):
                 at.setdefault(_hash(stem), []).append(i)
         index = self._index
-        for key in at:
-            first, last = np.searchsorted(index["rare"], [key, key + 1] if key < 2**64 - 1 else [key, key])
-            for name in index["name"][first:last].tolist():
-                words = index["words"][index["start"][name] : index["start"][name + 1]].tolist()
+        rare, names, starts, all_words = index["rare"], index["name"], index["start"], index["words"]
+        keys = np.array(list(at), np.uint64)
+        firsts, lasts = rare.searchsorted(keys, "left").tolist(), rare.searchsorted(keys, "right").tolist()
+        for first, last in zip(firsts, lasts, strict=True):
+            for name in names[first:last].tolist():
+                words = all_words[starts[name] : starts[name + 1]].tolist()
                 if all(w in at for w in words):
                     places = _nearest([at[w] for w in words])
                     if places[-1] - places[0] < self.window:

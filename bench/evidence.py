@@ -1,0 +1,54 @@
+"""Recall of a doctor's answer entities in the evidence retrieved from the question alone (GenMedGPT-5k, EMCKG).
+
+    KGMED_DATA=DIR python bench/evidence.py [--part dev|test|all] [--most N]
+
+The first 1,000 rows are `dev`, where settings were chosen; the figures to quote are those of `test`.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from kgmed.evaluate.evidence import compare
+from kgmed.evaluate.genmedgpt import consultations
+from kgmed.kg import sources
+from kgmed.kg.store import build, open_store
+from kgmed.kg.vectors import compute
+from kgmed.kit import Kit
+
+DEV = 1000
+
+
+def main() -> None:
+    """Build EMCKG in a temporary folder and print the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--part", choices=("dev", "test", "all"), default="test")
+    options.add_argument("--most", type=int, default=0, help="rows at most; 0 = all")
+    chosen = options.parse_args()
+    data = os.environ.get("KGMED_DATA")
+    if not data:
+        sys.exit("set KGMED_DATA to the folder that holds genmedgpt5k/")
+    folder = Path(data) / "genmedgpt5k"
+    rows = list(consultations(folder / "NER_chatgpt_first4000.json"))
+    part = {"dev": rows[:DEV], "test": rows[DEV:], "all": rows}[chosen.part]
+    part = part[: chosen.most or None]
+    with tempfile.TemporaryDirectory() as place:
+        build(sources.read("triples", folder / "emckg_train.txt", name="emckg"), Path(place) / "emckg")
+        kit = Kit(open_store(Path(place) / "emckg"))
+        compute(kit.graph, kit.encoder)
+        scores, empty = compare(kit, part)
+    first = next(iter(scores.values()))
+    print(f"part {chosen.part}: {len(part)} rows, {empty} without gold; encoder {kit.encoder.name}")
+    print(f"{first.questions} questions, {first.wanted} gold entities; nothing linked in {first.unlinked} of them")
+    print(f"{'method':20} " + " ".join(f"{'@' + str(k):>15}" for k in first.ks))
+    for name, score in scores.items():
+        print(f"{name:20} " + " ".join(f"{score.at(k):.3f} (±{score.error(k):.3f})".rjust(15) for k in score.ks))
+    one = scores["one-hop, unranked"]
+    ratios = " ".join(f"{first.at(k) / max(one.at(k), 1e-9):.2f}x".rjust(15) for k in first.ks)
+    print(f"{'ratio to one-hop':20} {ratios}")
+
+
+if __name__ == "__main__":
+    main()
