@@ -34,8 +34,7 @@ def _rows(entities: int, triples: int, relations: int, seed: int) -> Iterator[Ro
     for first in range(0, triples, 1 << 16):
         part = slice(first, first + (1 << 16))
         columns = (head[part].tolist(), relation[part].tolist(), tail[part].tolist())
-        for h, r, t in zip(*columns, strict=True):
-            yield EdgeRow(name[h], kind[r], name[t])
+        yield from (EdgeRow(name[h], kind[r], name[t]) for h, r, t in zip(*columns, strict=True))
 
 
 def edges(
@@ -43,8 +42,9 @@ def edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Head, relation and tail of exactly so many distinct triples, in random order."""
     many = triples + triples // 20
-    head = random.permutation(entities)[_zipf(entities, many, HEAD_EXPONENT, random)]
-    tail = random.permutation(entities)[_zipf(entities, many, TAIL_EXPONENT, random)]
+    place = random.permutation(entities)  # what is named often stands on both sides often
+    head = place[_zipf(entities, many, HEAD_EXPONENT, random)]
+    tail = place[_zipf(entities, many, TAIL_EXPONENT, random)]
     tail[:entities] = random.permutation(entities)
     relation = np.minimum(random.zipf(1.3, many) - 1, relations - 1)
     packed = (head * entities + tail) * relations + relation

@@ -95,8 +95,8 @@ def _search(
     levels = ([np.array([source], np.int32)], [np.array([target], np.int32)])
     seen = [np.zeros(adjacency.nodes, bool), np.zeros(adjacency.nodes, bool)]
     seen[0][source] = seen[1][target] = True
+    effort = [_effort(rows[side], levels[side][0]) for side in (0, 1)]
     for _ in range(hops):
-        effort = [sum(_edges(csr, levels[side][-1]) for csr in rows[side]) for side in (0, 1)]
         side = int(effort[1] < effort[0])
         if not effort[side]:
             return None
@@ -107,12 +107,14 @@ def _search(
             levels[side].append(met)
             return levels
         levels[side].append(nodes)
+        effort[side] = _effort(rows[side], nodes)
     return None
 
 
-def _edges(csr: Csr, nodes: Nodes) -> int:
-    """The number of edges at some nodes in one direction."""
-    return int((csr.indptr[nodes + 1] - csr.indptr[nodes]).sum())
+def _effort(rows: list[Csr], nodes: Nodes) -> int:
+    """The number of edges at some nodes."""
+    after = nodes + 1
+    return sum(int((csr.indptr[after] - csr.indptr[nodes]).sum()) for csr in rows)
 
 
 def _next(rows: list[Csr], nodes: Nodes, seen: NDArray[np.bool_]) -> Nodes:
@@ -198,10 +200,7 @@ def _best(adjacency: Adjacency, levels: list[Nodes], layers: list[_Layer], limit
     for i in range(len(layers) - 1, -1, -1):
         tails = _longer(levels[i], layers[i], tails)
         if i:
-            tails = tails._replace(
-                missed=tails.missed + ~np.isin(tails.nodes[:, 0], via),
-                weight=tails.weight * degrees(adjacency, tails.nodes[:, 0]),
-            )
+            tails = _past(adjacency, tails, via)
         tails = _first(adjacency, tails, limit, len(levels[i]))
     return tails
 
@@ -222,15 +221,25 @@ def _longer(level: Nodes, layer: _Layer, tails: _Tails) -> _Tails:
     )
 
 
+def _past(adjacency: Adjacency, tails: _Tails, via: Nodes) -> _Tails:
+    """The tails with their first node counted as an inner node."""
+    node = tails.nodes[:, 0]
+    missed = tails.missed + ~np.isin(node, via) if len(via) else tails.missed
+    return tails._replace(missed=missed, weight=tails.weight * degrees(adjacency, node))
+
+
 def _first(adjacency: Adjacency, tails: _Tails, limit: int, places: int) -> _Tails:
     """The first `limit` tails of each node, in order; those that cannot be among them are left out before the sort."""
     if len(tails.at) == 1:
         return tails
-    key = tails.missed << 31 | rounded(tails.weight)
-    tails = tails.take(np.flatnonzero(key <= kth_least(tails.at, key, limit, places)[tails.at]))
-    relation = adjacency.out.relation[tails.edges]
-    columns = (tails.at, tails.missed, tails.weight, *tails.nodes.T, *relation.T, *tails.forward.T)
-    tails = tails.take(np.lexsort(columns[::-1]))
-    many = np.bincount(tails.at, minlength=places)
-    rank = np.arange(len(tails.at)) - np.repeat(np.cumsum(many) - many, many)
-    return tails.take(np.flatnonzero(rank < limit))
+    near = np.arange(len(tails.at))
+    if len(near) > 8 * limit:
+        key = tails.missed << 31 | rounded(tails.weight)
+        near = np.flatnonzero(key <= kth_least(tails.at, key, limit, places)[tails.at])
+    at, edges = tails.at[near], tails.edges[near]
+    relation, nodes, forward = adjacency.out.relation[edges], tails.nodes[near], tails.forward[near]
+    columns = (at, tails.missed[near], tails.weight[near], *nodes.T, *relation.T, *forward.T)
+    order = np.lexsort(columns[::-1])
+    many = np.bincount(at, minlength=places)
+    rank = np.arange(len(at)) - np.repeat(np.cumsum(many) - many, many)
+    return tails.take(near[order[rank < limit]])
