@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kgmed.answering import AUTO, Asker
 from kgmed.errors import Unavailable
 from kgmed.folders import data_folder
-from kgmed.kg import library
+from kgmed.kg import library, sources
 from kgmed.kg.graph import LocalGraph
 from kgmed.models.choose import llm_from
 from kgmed.registry import method as method_named
@@ -27,12 +27,21 @@ def asker(graph: str, *, method: str, llm: str, base_url: str, progress: Progres
 
 def _languages() -> dict[str, str]:
     """The graphs that can be asked, packaged ones first, with the language of their names."""
-    packaged = {name: language for name, language in library.PACKAGED.items() if library.available(name)}
-    return packaged | {m.name: m.language for m in library.graphs()}
+    built = {m.name: m.language for m in library.graphs()}
+    packaged = {name: built.get(name) or _language(name) for name in library.PACKAGED}
+    return {name: language for name, language in packaged.items() if language is not None} | built
+
+
+def _language(name: str) -> str | None:
+    """The language of a packaged graph that is not built yet; None where its package is not installed."""
+    try:
+        return sources.read(library.PACKAGED[name], None, name=name).language
+    except Unavailable:
+        return None
 
 
 def _open(name: str, progress: Progress | None) -> LocalGraph:
     """A graph by name or folder; a packaged one is built when it is not there yet."""
-    if name in library.PACKAGED and not library.is_built(name):
+    if name in library.PACKAGED and not any(m.name == name for m in library.graphs()):
         library.build_graph(name, progress=progress)
     return library.load(name)

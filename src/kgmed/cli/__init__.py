@@ -4,7 +4,8 @@ import sys
 
 import typer
 
-from kgmed.cli import graph
+from kgmed.cli import graph, models
+from kgmed.cli.ask import ask
 from kgmed.errors import BadInput, KgmedError
 
 app = typer.Typer(
@@ -13,7 +14,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(ask)
 app.add_typer(graph.app, name="graph", help="Build, list, search and check graphs.")
+app.add_typer(models.app, name="models", help="List and fetch language models.")
 
 
 def main() -> None:
