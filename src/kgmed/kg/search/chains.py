@@ -138,7 +138,7 @@ def _grown(adjacency: Adjacency, known: dict[Word, Halves], word: Word, budget: 
 
 def _ordered(adjacency: Adjacency, pairs: Nodes, shortlist: Shortlist, cut: tuple[str, ...]) -> Chains:
     """The rows in their total order, the first of each pair kept."""
-    rows = shortlist.rows
+    rows = shortlist.settle()
     rows = rows.at(_order(adjacency, rows))
     found = np.bincount(rows.pair, minlength=len(pairs) + 1)
     rank = np.arange(len(rows.pair)) - np.repeat(np.cumsum(found) - found, found)

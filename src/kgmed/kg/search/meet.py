@@ -61,8 +61,9 @@ def over_edge(adjacency: Adjacency, left: Halves, right: Halves, *, forward: boo
     """The edges from an end of the left side to an end of the right side, self loops left out."""
     there, back = direction(adjacency, forward=forward)
     at_left, at_right, edge = crossing(there, back, left.ends, right.ends)
-    proper = np.flatnonzero(left.ends[at_left] != right.ends[at_right])
-    at_left, at_right, edge = at_left[proper], at_right[proper], edge[proper]
+    loop = left.ends[at_left] == right.ends[at_right]
+    if loop.any():
+        at_left, at_right, edge = at_left[~loop], at_right[~loop], edge[~loop]
     return Middles(
         at_left, at_right, edge, left.end_degrees(adjacency)[at_left] * right.end_degrees(adjacency)[at_right]
     )
@@ -96,13 +97,14 @@ class Shortlist:
     pair_of: Ints  # (a, a) number of the pair of two anchor places, from 1; 0 = none
     total: Ints  # (pairs + 1,)
     limit: Ints = field(init=False)  # (pairs + 1,) the largest rounded weight that can still matter
-    rows: Rows = field(init=False)
+    parts: list[Rows] = field(init=False)  # those settled, then those waiting to be
+    waiting: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         """Start with no row and no limit."""
         self.limit = np.full(len(self.total), np.iinfo(np.int32).max if self.keep else 0, np.int64)
         self.limit[0] = -1
-        self.rows = stack([], self.steps)
+        self.parts = [stack([], self.steps)]
 
     def join(self, word: Word, left: Halves, right: Halves, middles: Middles, *, ordered: bool) -> None:
         """Count all chains of a word that pass the middles; of a word that is its own mirror, each pair once."""
@@ -110,7 +112,8 @@ class Shortlist:
         table = np.append(table.ravel(), np.zeros(len(table), np.int64))  # the last row is no anchor's
         if middles.edge is not None:  # those over an anchor last, so that the others need no look at each chain
             over_anchor = np.isin(left.ends, self.anchors)[middles.left]
-            middles = middles.at(np.concatenate([np.flatnonzero(~over_anchor), np.flatnonzero(over_anchor)]))
+            if over_anchor.any():
+                middles = middles.at(np.concatenate([np.flatnonzero(~over_anchor), np.flatnonzero(over_anchor)]))
         sizes = left.many[middles.left] * right.many[middles.right]
         for block in blocks(np.arange(len(sizes)), sizes):
             self._join_block(word, left, right, middles.at(block), table)
@@ -133,6 +136,8 @@ class Shortlist:
         weight = middles.weight[at] if left.before is None else middles.weight[at] * left.before[first]
         key = rounded(weight)[row] if right.before is None else rounded(weight[row] * right.before[second])
         kept = np.flatnonzero(key <= self.limit[pair])
+        if not len(kept):
+            return
         row, second = row[kept], second[kept]
         weight = weight[row] if right.before is None else weight[row] * right.before[second]
         rows = _rows(self.steps, word, left, right, middles, (first[row], at[row], second))
@@ -152,11 +157,20 @@ class Shortlist:
         return pairs if over_anchor else [c for c in pairs if c != (last, 0)]
 
     def _keep(self, new: Rows) -> None:
-        """Add rows, tighten the limits, drop what fell out."""
-        rows = stack([self.rows, new], self.steps)
+        """Add rows; tighten the limits once enough have come together."""
+        self.parts.append(new)
+        self.waiting += len(new.pair)
+        if self.waiting > 1000 + len(self.parts[0].pair) // 2:
+            self.settle()
+
+    def settle(self) -> Rows:
+        """Tighten the limits, drop what fell out, and return the rows that stay."""
+        rows = stack(self.parts, self.steps)
         key = rounded(rows.weight)
         self.limit = np.minimum(self.limit, kth_least(rows.pair, key, self.keep, len(self.total)))
-        self.rows = rows.at(np.flatnonzero(key <= self.limit[rows.pair]))
+        rows = rows.at(np.flatnonzero(key <= self.limit[rows.pair]))
+        self.parts, self.waiting = [rows], 0
+        return rows
 
 
 def _through_right_end(left: Halves, right: Halves, middles: Middles, at: Ints, first: Ints) -> NDArray[np.bool_]:
