@@ -256,4 +256,5 @@ def about(graph: Store, text: str, *, limit: int = 20) -> About:
     node = graph.number(entity.id)
     aliases = tuple((alias, scope.name.lower()) for alias, scope in graph.aliases(node))
     around = tuple(graph.neighbours(entity.id, limit=limit))
-    return About(entity, aliases, tuple(graph.attributes(entity.id)), around, graph.degree(node))
+    every = len(graph.incident(node, limit=1 << 31))
+    return About(entity, aliases, tuple(graph.attributes(entity.id)), around, every)

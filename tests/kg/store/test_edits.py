@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kg.store.oracle import Oracle, edges, flat, nodes, rows, source, triples
 
+from kg.store.oracle import Oracle, edges, flat, nodes, rows, source, triples
 from kgmed.errors import BadInput, UnknownName
 from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope
 from kgmed.kg.search.shortest import shortest

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kg.store.oracle import ODD, Oracle, flat, keys, rows, source, texts, triples
 
+from kg.store.oracle import ODD, Oracle, flat, keys, rows, source, texts, triples
 from kgmed.errors import SourceError, UnknownName
 from kgmed.kg.graph import Csr
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, TextRow

@@ -40,8 +40,8 @@ def open_store(folder: Path, *, contents: bool | None = None) -> "Store":
 
 def _open_version(version: Path, contents: bool | None) -> "Store":  # noqa: FBT001
     manifest = read_manifest(version)
-    verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
     try:
+        verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
         return Store(manifest, Tables.open(version, manifest), version)
     except (OSError, ValueError) as e:
         raise StoreError(f"{version}: cannot be opened ({e}); build the graph again") from e
