@@ -10,17 +10,19 @@ Every value becomes one thing: an edge, another name of its subject, a text abou
 import pickle
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.kg.sources.cmekg_table import ALIASES, CODES, ENDS, KIND_OF_SUBJECT, RELATIONS, UNLESS
 from kgmed.kg.sources.lines import check_file, empty, open_bytes, reading
+
+T = TypeVar("T")
 
 Graph = dict[str, dict[str, list[str]]]
 
@@ -137,19 +139,20 @@ def _is_graph(graph: object) -> bool:
 def _rows(graph: Graph) -> Iterator[Row]:
     """One node a subject with its other names, then one row a value."""
     seen: set[str] = set()
+    names, said = _Memo(tidy), _Memo(_says_nothing)
     count = 0
     for subject, relations in graph.items():
-        key, kind = tidy(subject), kind_of(relations)
+        key, kind = names[subject], kind_of(relations)
         aliases: list[Alias] = []
         rows: list[Row] = []
         for relation, values in relations.items():
-            texts = [tidy(value) for value in values]
+            texts = [names[value] for value in values]
             dropped = [i for i, text in enumerate(texts) if not (key and text)]
             yield from (DroppedRow("empty name", count + i + 1) for i in dropped)
             count += len(texts)
             kept = [text for text in texts if key and text] if dropped else texts
             if (scope := _scope(relation)) is None:
-                rows.extend(_statements(key, UNLESS.get((relation, kind), relation), kept))
+                rows += _statements(key, UNLESS.get((relation, kind), relation), kept, said)
             else:
                 aliases.extend(_alias(relation, text, scope) for text in kept)
         if key:
@@ -159,14 +162,28 @@ def _rows(graph: Graph) -> Iterator[Row]:
         yield from _tail_names(rows, seen)
 
 
-def _statements(key: str, relation: str, texts: Sequence[str]) -> Iterator[Row]:
+class _Memo(dict[str, T]):
+    """The values of a function of names; most names of the graph are met several times."""
+
+    def __init__(self, function: Callable[[str], T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, name: str) -> T:
+        value = self[name] = self._function(name)
+        return value
+
+
+def _statements(key: str, relation: str, texts: Sequence[str], nothing: Mapping[str, bool]) -> list[Row]:
     """The edge or the text that each value is."""
     if relation not in ENDS:
-        return (TextRow(key, relation, text) for text in texts)
-    return (
-        TextRow(key, relation, text) if text in _NOTHING or _NUMERAL.match(text) else EdgeRow(key, relation, text)
-        for text in texts
-    )
+        return [TextRow(key, relation, text) for text in texts]
+    return [TextRow(key, relation, text) if nothing[text] else EdgeRow(key, relation, text) for text in texts]
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a value names no entity: "not known", a number."""
+    return text in _NOTHING or _NUMERAL.match(text) is not None
 
 
 def _scope(relation: str) -> Scope | None:

@@ -63,16 +63,28 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+class _Numbers(dict[str, int]):
+    """Numbers by name, in the order in which names are met; `meet` may do more for a new one, and gives its number."""
+
+    def __init__(self, meet: Callable[[str], int] | None = None) -> None:
+        super().__init__()
+        self._meet = meet
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = self._meet(name) if self._meet else len(self)
+        return number
+
+
 class _Builder:
     """What is known while the rows come in."""
 
     def __init__(self, source: Source, folder: Path) -> None:
         self.source, self.folder = source, folder
-        self.number: dict[str, int] = {}
+        self.number = _Numbers()
         self.names: dict[int, str] = {}  # only names that differ from their key
         self.kind = array("H")
         self.kinds: dict[str, int] = {"": 0}
-        self.relations: dict[str, int] = {}
+        self.relations = _Numbers(self._relation)
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
         self.columns = Columns(folder)
@@ -103,39 +115,34 @@ class _Builder:
             for row in block:
                 if type(row) is not EdgeRow:
                     take[type(row)](row)  # type: ignore[operator]
-            self.columns.flush()
             count += len(block)
             if progress:
                 progress(count)
 
     def _edges(self, rows: list[EdgeRow]) -> None:
-        """Take in a block of edges; the path that every large graph runs through, so its names are local."""
-        number, relations, kind, ends = self.number, self.relations, self.kind, self.ends
-        heads, tails, kinds_of_edge, weights, supports = (column.append for column in self.columns.buffers)
-        for head_key, name, tail_key, weight, support in rows:
-            head, tail, relation = number.get(head_key), number.get(tail_key), relations.get(name)
-            if head is None:
-                head = self._entity(head_key)
-            if tail is None:
-                tail = number.get(tail_key)
-                tail = self._entity(tail_key) if tail is None else tail
-            if relation is None:
-                relation = self._relation(name)
-            head_kind, tail_kind = ends[relation]
-            if head_kind and not kind[head]:
-                kind[head] = head_kind
-            if tail_kind and not kind[tail]:
-                kind[tail] = tail_kind
-            heads(head)
-            tails(tail)
-            kinds_of_edge(relation)
-            weights(weight)
-            supports(self._support(support) if support else 0)
+        """Take in a block of edges, column by column: every large graph runs through here."""
+        if not rows:
+            return
+        columns = list(zip(*rows, strict=True))
+        heads = array("i", map(self.number.__getitem__, columns[0]))
+        relations = array("H", map(self.relations.__getitem__, columns[1]))
+        tails = array("i", map(self.number.__getitem__, columns[2]))
+        supports = (self._support(support) if support else 0 for support in columns[4])
+        self.columns.extend(heads, tails, relations, columns[3], supports)
+        self.kind.extend([0] * (len(self.number) - len(self.kind)))
+        self._imply_kinds(np.frombuffer(heads, np.int32), np.frombuffer(tails, np.int32), relations)
+
+    def _imply_kinds(self, heads: Ints, tails: Ints, relations: "array[int]") -> None:
+        """Give nodes without a kind that of the first relation that implies one, as head before as tail."""
+        implied = np.array(self.ends, np.uint16)[np.frombuffer(relations, np.uint16)]
+        kind = np.frombuffer(self.kind, np.uint16)
+        for nodes, kinds in ((heads, implied[:, 0]), (tails, implied[:, 1])):
+            at = np.flatnonzero((kinds > 0) & (kind[nodes] == 0))[::-1]  # of equals the last to be written stays
+            kind[nodes[at]] = kinds[at]
 
     def _entity(self, key: str) -> int:
-        number = self.number.get(key)
-        if number is None:
-            number = self.number[key] = len(self.number)
+        number = self.number[key]
+        if number == len(self.kind):
             self.kind.append(0)
         return number
 
@@ -146,15 +153,14 @@ class _Builder:
         return number
 
     def _relation(self, name: str) -> int:
-        number = self.relations.get(name)
-        if number is None:
-            number = self.relations[name] = len(self.relations)
-            if number > MOST:
-                raise self.fault(f"has more than {MOST:,} relations", "check that the relation is the second column")
-            relation = self.source.relations.get(name) or infer(name)
-            head, tail = self.source.kinds.get(name) or kinds_of(relation)
-            self.declared.append(relation)
-            self.ends.append((self._kind(head), self._kind(tail)))
+        """The number of a relation that is met for the first time."""
+        number = len(self.relations)
+        if number > MOST:
+            raise self.fault(f"has more than {MOST:,} relations", "check that the relation is the second column")
+        relation = self.source.relations.get(name) or infer(name)
+        head, tail = self.source.kinds.get(name) or kinds_of(relation)
+        self.declared.append(relation)
+        self.ends.append((self._kind(head), self._kind(tail)))
         return number
 
     def _support(self, support: tuple[Support, ...]) -> int:
@@ -184,7 +190,7 @@ class _Builder:
 
     def _text(self, row: TextRow) -> None:
         self.text_node.append(self._entity(row.key))
-        self.text_relation.append(self._relation(row.relation))
+        self.text_relation.append(self.relations[row.relation])
         self.text_support.append(self._support(row.support))
         self.text.add(row.text)
 

@@ -1,6 +1,7 @@
 """The edges of a graph on their way in: spilled to one file a column, sorted once, written in both directions."""
 
 from array import array
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,7 +15,7 @@ Ints = NDArray[Any]
 
 
 class Columns:
-    """The edges as they come: one file a column, flushed in blocks."""
+    """The edges as they come: one file a column, written in blocks."""
 
     CODES = (("head", "i"), ("tail", "i"), ("relation", "H"), ("weight", "f"), ("support", "I"))
 
@@ -22,17 +23,14 @@ class Columns:
         """Begin the files in a folder."""
         self._folder = folder
         self._files: list[BinaryIO] = [(folder / f"{name}.column").open("wb") for name, _ in self.CODES]
-        self.buffers: list[Any] = [array(code) for _, code in self.CODES]
 
-    def flush(self) -> None:
-        """Move what is buffered to the files."""
-        for file, buffer in zip(self._files, self.buffers, strict=True):
-            file.write(buffer.tobytes())
-            del buffer[:]
+    def extend(self, *columns: Iterable[float]) -> None:
+        """Write a block of edges, given column by column in the order of `CODES`."""
+        for file, (_, code), values in zip(self._files, self.CODES, columns, strict=True):
+            file.write(values.tobytes() if isinstance(values, array) else array(code, values).tobytes())
 
     def take(self) -> list[NDArray[Any]]:
         """The columns as arrays; their files are removed."""
-        self.flush()
         self.close()
         return [self._take(name, code) for name, code in self.CODES]
 
