@@ -1,6 +1,6 @@
 """Recall of the linker's stages, alone and together, on held-out names and on XL-BEL. Prints one table.
 
-    KGMED_DATA=... python bench/linking.py [--tune] [--cases N] [--folder DIR]
+    KGMED_DATA=... python bench/linking.py [--tune] [--only WORD] [--cases N] [--folder DIR]
 
 --tune shows the train split instead: precision and recall of the fuzzy and the dense stage by threshold, on what the
 surer stages leave over, and how often phrases of general questions (Mintaka) would be linked. Nothing is chosen on
@@ -127,11 +127,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--cases", type=int, default=1500)
+    parser.add_argument("--only", default="", help="the sets whose name holds this word")
     parser.add_argument("--folder", type=Path, default=None)
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp())
     data = Path(os.environ.get("KGMED_DATA", ""))
     for name, split in splits(options.cases).items():
+        if options.only not in name:
+            continue
         store = graph(split, folder, name.replace(" ", "-").lower())
         if options.tune:
             nil = general(data)[::2] if os.environ.get("KGMED_DATA") else []
@@ -148,7 +151,7 @@ def main() -> None:
         if os.environ.get("KGMED_DATA"):
             nil = general(data)[1::2][: options.cases]
             table(f"{name}: phrases of general questions (linked = wrong)", {"together": together(found)}, nil)
-    if not options.tune and os.environ.get("KGMED_DATA"):
+    if not options.tune and options.only in "XL-BEL" and os.environ.get("KGMED_DATA"):
         xlbel(data, folder)
 
 

@@ -48,6 +48,11 @@ def test_a_wide_letter_keeps_its_own_place() -> None:
     assert [(t.text, t.start, t.end) for t in tokens("。ＡＢ 1")] == [("ab", 1, 3), ("1", 4, 5)]
 
 
+@given(st.text(st.characters(max_codepoint=127), max_size=30))
+def test_plain_text_is_normalised_as_it_is_among_other_characters(text: str) -> None:
+    assert normalise(f"é {text}") == f"é {normalise(text)}".rstrip()
+
+
 @given(TEXTS)
 def test_normalising_twice_changes_nothing_more(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)

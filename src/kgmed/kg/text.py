@@ -11,6 +11,7 @@ from functools import lru_cache
 _NOT_WORD = re.compile(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
 _LOOSE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _POSSESSIVE = re.compile(r"['’`´]s?(?=\s|$|[^\w])")
+_ASCII_SPACES = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "+%<>=.")}
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 _HAS_CJK = re.compile(f"[{_CJK}]")
@@ -46,12 +47,24 @@ def normalise(text: str) -> str:
     """
     if text.isalnum() and (plain := unicodedata.normalize("NFKC", text.casefold())).isalnum():
         return plain  # most names of a Chinese graph, four times as fast
+    if text.isascii():
+        return _normalise_ascii(text.lower())
     text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
     if not text.isascii() and unicodedata.combining(text[-1:] or " "):  # casefold may leave İ decomposed
         text = unicodedata.normalize("NFKC", text)
     text = _POSSESSIVE.sub(" ", text)
     text = _LOOSE_DOT.sub(" ", _NOT_WORD.sub(" ", text))
     return _CJK_SPACE.sub("", " ".join(text.split()))
+
+
+def _normalise_ascii(text: str) -> str:
+    """`normalise` of ASCII in small letters, many times as fast because most patterns cannot match."""
+    if "'" in text or "`" in text:
+        text = _POSSESSIVE.sub(" ", text.replace("_", " "))
+    text = text.translate(_ASCII_SPACES)
+    if "." in text:
+        text = _LOOSE_DOT.sub(" ", text)
+    return " ".join(text.split())
 
 
 def singular(word: str) -> str:

@@ -12,6 +12,7 @@ from kgmed.kg.text import normalise
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PIECE = re.compile(rf"[{_CJK}]|(?:[^\W_{_CJK}]|[+%<>=≥≤]|(?<=\d)\.(?=\d))+")
+_ASCII_PIECE = re.compile(r"(?:[a-zA-Z0-9+%<>=]|(?<=\d)\.(?=\d))+")
 _POSSESSIVE = re.compile(r"['’`]s?(?=\s|$|[^\w])", re.IGNORECASE)
 
 
@@ -38,9 +39,13 @@ def tokens(text: str) -> list[Token]:
     >>> [text for text, _, _ in tokens("胃　ＡＢＣ")], tokens("胃　ＡＢＣ")[1][1:]
     (['胃', 'abc'], (2, 5))
     """
+    if text and min(text) >= "\u4e00" and max(text) <= "\u9fff":  # all Chinese, as most names of a Chinese graph
+        return [Token(char, i, i + 1) for i, char in enumerate(text)]
     shadow = text if text.isascii() else "".join(map(_shadow, text))
     if "'" in shadow or "`" in shadow:
         shadow = _POSSESSIVE.sub(lambda m: " " * len(m.group()), shadow)
+    if text.isascii():
+        return [Token(m.group().lower(), m.start(), m.end()) for m in _ASCII_PIECE.finditer(shadow)]
     return [t for m in _PIECE.finditer(shadow) for t in _pieces(text, m.start(), m.end())]
 
 
