@@ -75,7 +75,17 @@ def _chains(adjacency: Adjacency, asked: Queries) -> Measured:
     found: list[Chains] = []
     times = [min(seconds(lambda s=s: found.append(chains(adjacency, s))) for _ in range(3)) for s in asked.sets]  # type: ignore[misc]
     totals = [int(c.total.sum()) for c in found[::3]]
-    return {"median": float(np.median(times)) / MS, "max": max(times) / MS, "each": times, "found": totals}
+    directed = [
+        _directed(chains(adjacency, anchors, per_pair=total)) for anchors, total in zip(asked.sets, totals, strict=True)
+    ]
+    times_of = {"median": float(np.median(times)) / MS, "max": max(times) / MS, "each": times}
+    return {**times_of, "found": totals, "directed": directed}
+
+
+def _directed(found: Chains) -> int:
+    """How many of the chains never change direction: the shape that the peers search for."""
+    last = found.forward[np.arange(len(found)), found.length - 1]
+    return int((found.forward[:, 0] == last).sum())
 
 
 def _walks(local: Subgraph, seed: int) -> Measured:

@@ -5,7 +5,8 @@
     python bench/graph.py --graph hykge --quick    # a tenth of it, fewer questions
 
 Every engine runs alone in a process of its own. Times are medians unless a column says otherwise; "x" columns are the
-peer's figure divided by ours. networkx and igraph search one of HyKGE's three chain shapes (the directed path), kgmed
+peer's figure divided by ours. networkx and igraph search one of HyKGE's three chain shapes (the directed path; igraph
+does not tell parallel edges apart), kgmed
 all three; peers run whole anchor sets until --peer-seconds are over, and are compared with ours on the same sets.
 """
 
@@ -187,7 +188,8 @@ def _print(figures: Measured) -> None:
     print(f"{floor['dependent'] * 1e9:.0f} ns dependent. Cut: {cut_nodes:,} nodes, {cut_edges:,} edges; {walk} steps.")
     print(f"{figures['load'][0]} at the start, {figures['load'][1]} at the end; clock: {figures['clock']}")
     print(f"reading or generating the rows alone: {figures['rows']['seconds']:.1f} s of the build")
-    print(f"chains found (3 shapes): {figures['ours']['chains']['found']}")
+    found = figures["ours"]["chains"]
+    print(f"kgmed found (3 shapes): {found['found']}, of which directed paths: {found['directed']}")
     for name in ("networkx", "igraph"):
         if name in figures:
             chains = figures[name]["chains"]
