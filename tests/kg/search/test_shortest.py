@@ -72,6 +72,17 @@ def test_a_grid_has_as_many_shortest_paths_as_there_are_ways_through_it() -> Non
     assert (found.distance, found.total, len(found)) == (6, 20, 20)
 
 
-def test_a_limit_without_sense_is_refused() -> None:
+def test_the_longest_search_through_hubs_still_finds_the_path_of_lowest_degrees() -> None:
+    side = [(i, 0, i + 1) for i in range(30)]
+    other = [(0, 0, 40), *((i, 0, i + 1) for i in range(40, 68)), (68, 0, 30)]
+    leaves = [(i, 1, 100 + j) for i in range(1, 30) for j in range(300)]
+    found = shortest(Adjacency.of(400, np.array(side + other + leaves)), 0, 30, hops=30, direction="out", via=[5])
+    assert (found.distance, found.total, found.nodes[0, 1]) == (30, 2, 1)
+    found = shortest(Adjacency.of(400, np.array(side + other + leaves)), 0, 30, hops=30, direction="out", limit=2)
+    assert found.nodes[:, 1].tolist() == [40, 1]
+
+
+@pytest.mark.parametrize(("hops", "limit"), [(5, 0), (-1, 1), (31, 1)])
+def test_limits_without_sense_are_refused(hops: int, limit: int) -> None:
     with pytest.raises(BadInput, match="limit >= 1"):
-        shortest(Adjacency.of(2, np.array([(0, 0, 1)])), 0, 1, limit=0)
+        shortest(Adjacency.of(2, np.array([(0, 0, 1)])), 0, 1, hops=hops, limit=limit)

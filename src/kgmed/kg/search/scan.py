@@ -189,4 +189,5 @@ def kth_least(group: Ints | Nodes, key: Ints | Nodes, k: int, groups: int) -> In
 
 def rounded(weights: NDArray[np.float64]) -> Nodes:
     """Positive weights as integers below 2**31 in the same order, near ones as equal (single precision)."""
-    return weights.astype(np.float32).view(np.int32)
+    with np.errstate(over="ignore"):  # what is too large is infinite, and still the largest
+        return weights.astype(np.float32).view(np.int32)

@@ -15,6 +15,7 @@ from kgmed.kg.graph import Adjacency, Csr
 from kgmed.kg.search.scan import Ints, Nodes, crossing, degrees, distinct, kth_least, rounded, spread
 
 Direction = Literal["out", "both"]
+MOST_HOPS = 30  # so that products of degrees and keys of paths stay within their bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ def shortest(
     >>> shortest(a, 0, 3).nodes.tolist(), shortest(a, 0, 3).forward.tolist(), shortest(a, 0, 3, hops=2).distance
     ([[0, 1, 2, 3]], [[True, False, True]], -1)
     """
-    if hops < 0 or limit < 1:
-        raise BadInput(f"a search needs hops >= 0 and limit >= 1, not {hops} and {limit}")
+    if not 0 <= hops <= MOST_HOPS or limit < 1:
+        raise BadInput(f"a search needs 0 to {MOST_HOPS} hops and limit >= 1, not {hops} and {limit}")
     if source == target:
         return Paths(0, 1.0, np.array([[source]], np.int32), np.empty((1, 0), np.int32), np.empty((1, 0), bool))
     sides = _search(adjacency, source, target, hops, direction)
