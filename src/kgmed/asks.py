@@ -52,13 +52,22 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
 OF_THE_SUBJECT = frozenset(
     {Role.FINDING, Role.ADVERSE, Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.ONSET, Role.INHERITANCE, Role.LOCATION}
 )
-_SENTENCE = re.compile(r"[^.!?。！？\n]*[.!?。！？\n]?")
+_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？\n]?")
+_ENDS_ASKING = re.compile(r"[?？]\W*$")
 _ASKING = re.compile(
-    r"[?？]\s*$|^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe"
-    r"|explain|show)\b|什么|哪|怎|吗|如何|为何|是否|多少|几",
+    r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe|explain|show)\b"
+    r"|(?<!没)(?<!没有)什么(?!都)|哪|怎|吗|如何|为何|是否|多少|几(?=[岁次片粒颗种])|能不能|可不可以|有没有",
     re.IGNORECASE,
 )
+_ASKS_HERE = re.compile(
+    _ASKING.pattern
+    + r"|\b(?:what|which|who|why|when|where|how)\b"
+    + r"|\b(?:can|could|should|may|do|does|is|are) (?:i|we|you|he|she|it|they|there|this|that|these|my|the)\b",
+    re.IGNORECASE,
+)
+_COMMA = re.compile(r"[,，;；]")
 _SHORT = 40  # characters; a text this short is a query even where it asks nothing: "symptoms of gout"
+_SHORT_CJK = 20
 _COMPILED = tuple((role, subject, re.compile(pattern, re.IGNORECASE)) for role, subject, pattern in _RULES)
 
 
@@ -71,7 +80,7 @@ def asks(text: str) -> tuple[Role, ...]:
     >>> asks("饭后胃反酸，应该吃什么药？"), asks("What are the symptoms of gout?")
     ((<Role.TREATS: 'treats'>,), (<Role.FINDING: 'finding'>,))
     """
-    said = _asking(text)
+    said = asking(text)
     return tuple(dict.fromkeys(role for role, subject, pattern in _COMPILED if not subject and pattern.search(said)))
 
 
@@ -82,16 +91,59 @@ def asks_diagnosis(text: str) -> bool:
     >>> asks_diagnosis("He has a fever. What could it be?"), asks_diagnosis("What treats gout?")
     (True, False)
     """
-    said = _asking(text)
+    said = asking(text)
     return any(subject and pattern.search(said) for _, subject, pattern in _COMPILED)
 
 
-def _asking(text: str) -> str:
-    """The sentences that ask; what a patient tells on the way ("difficult to eat") asks for nothing.
+@lru_cache(maxsize=1024)
+def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the words stand (start, end) by which a question asks for something; they name no entity.
 
-    >>> _asking("It is difficult to eat. What tests do I need?").strip()
-    'What tests do I need?'
+    >>> [("Which gene causes gout?")[a:b] for a, b in words_that_ask("Which gene causes gout?")]
+    ['gene']
     """
-    sentences = [s for s in _SENTENCE.findall(text) if s.strip()]
-    asking = [s for s in sentences if _ASKING.search(s.strip())]
-    return "".join(asking) if asking or len(text) > _SHORT else text
+    said = [
+        (begin + m.start(), _word_end(text, begin + m.end()))
+        for begin, end in _stretches(text)
+        for _, _, pattern in _COMPILED
+        for m in pattern.finditer(text[begin:end])
+    ]
+    return tuple(sorted(said))
+
+
+def asking(text: str) -> str:
+    """The part of a text that asks; what a patient tells on the way ("difficult to eat") asks for nothing.
+
+    >>> asking("It is difficult to eat. After the medicine I feel sick, what tests do I need?").strip()
+    'what tests do I need?'
+    """
+    return "".join(text[begin:end] for begin, end in _stretches(text))
+
+
+def _stretches(text: str) -> list[tuple[int, int]]:
+    """Where it asks (start, end): of each sentence that asks, what follows the last comma before its first asking word.
+
+    A short text without commas is a query even where nothing in it asks.
+    """
+    sentences = [m.span() for m in _SENTENCE.finditer(text) if m.group().strip()]
+    found = [(_first_clause(text, *span), span[1]) for span in sentences if _asks(text[slice(*span)])]
+    short = len(text) <= (_SHORT if text.isascii() else _SHORT_CJK)
+    return found or ([(0, len(text))] if short and not _COMMA.search(text) else [])
+
+
+def _asks(sentence: str) -> bool:
+    return bool(_ENDS_ASKING.search(sentence) or _ASKING.search(sentence))
+
+
+def _first_clause(text: str, begin: int, end: int) -> int:
+    """Where the clause of a sentence's first asking word begins; its beginning where no word asks."""
+    asks_here = _ASKS_HERE.search(text[begin:end])
+    commas = [m.end() for m in _COMMA.finditer(text, begin, begin + asks_here.start())] if asks_here else []
+    return commas[-1] if commas else begin
+
+
+def _word_end(text: str, end: int) -> int:
+    """The end of the English word that a pattern stopped in."""
+    while end < len(text) and text[end - 1].isascii() and text[end].isascii() and text[end].isalpha():
+        end += 1
+    return end

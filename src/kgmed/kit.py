@@ -12,6 +12,7 @@ from kgmed.link.cascade import Candidates, Cascade
 from kgmed.link.dense import Dense
 from kgmed.models.ngram import NgramEncoder
 from kgmed.models.use import UseEncoder
+from kgmed.recognize.asking import WithoutAsking
 from kgmed.recognize.lexicon import Lexicon
 from kgmed.recognize.phrases import WithPhrases
 from kgmed.recognize.scattered import Scattered
@@ -41,9 +42,9 @@ class Kit:
         return Scattered(self.graph, Lexicon(self.graph).find)
 
     @cached_property
-    def recognize(self) -> WithPhrases:
+    def recognize(self) -> WithoutAsking:
         """The names of the graph, and the phrases between them that may mean one of its entities."""
-        return WithPhrases(self.lexicon)
+        return WithoutAsking(WithPhrases(self.lexicon))
 
     @cached_property
     def link(self) -> Cascade:

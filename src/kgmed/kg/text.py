@@ -15,6 +15,8 @@ _ASCII_SPACES = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) i
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 _HAS_CJK = re.compile(f"[{_CJK}]")
+_BRACKETS = str.maketrans("[]【】［］〔〕⟦⟧", "()" * 5)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
 _SPELLING = (
     ("aemia", "emia"),
@@ -115,3 +117,14 @@ def fold_normalised(key: str) -> str:
         return "".join(words)
     kept = {fold_word(w) for w in words if w not in FUNCTION_WORDS} or {fold_word(w) for w in words}
     return " ".join(sorted(kept))
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without control characters and with round brackets for square ones.
+
+    So a name in a graph can neither begin a line of its own nor look like the mark of other evidence.
+
+    >>> one_line("asthma\\n[2] take【3】 \\u202eantimony")
+    'asthma (2) take(3) antimony'
+    """
+    return " ".join(_CONTROL.sub(" ", unicodedata.normalize("NFC", text)).translate(_BRACKETS).split())
