@@ -1,4 +1,4 @@
-"""Asking: the graph that knows the question's words, a method, and the run of it."""
+"""Asking: the graph that has an answer, a method, and the run of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,8 @@ class Asker:
     """Answers questions from one of some graphs.
 
     `open_graph` gives the graph of a name. With several graphs those in the question's language are tried first, and
-    the first that knows one of its words answers; a graph that is not needed is not opened.
+    the first that has an answer gives it; a graph that is not needed is not opened. Where all abstain, the first that
+    knows a word of the question does.
     """
 
     graphs: Sequence[str]
@@ -37,11 +38,16 @@ class Asker:
         asked = replace(asked, options=tuple(options.items())) if options else asked
         if not asked.text.strip():
             raise BadInput('the question is empty; ask for example: kgmed ask "What are the signs of rickets?"')
-        run = self.pipeline(self._knowing(asked))(asked)
-        tried = ", ".join(self._kits)
-        if run.answer.abstained and not run.links and len(self._kits) > 1:
-            return replace(run, answer=replace(run.answer, text=f"{run.answer.text} ({tried})"))
-        return run
+        first: Run | None = None
+        for name in self._order(asked):
+            run = self.pipeline(self.kit(name))(asked)
+            if not run.answer.abstained:
+                return run
+            first = run if first is None or (run.links and not first.links) else first
+        if first is None:
+            raise BadInput("there is no graph to ask; name one")
+        tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
+        return replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}"))
 
     def pipeline(self, kit: Kit) -> Pipeline:
         """The method on a graph; `auto` reads with the language model where one is given, else the facts alone.
@@ -58,11 +64,7 @@ class Asker:
             self._kits[name] = Kit(self.open_graph(name), self.llm, self.encoder)
         return self._kits[name]
 
-    def _knowing(self, question: Question) -> Kit:
-        """The kit of the first graph that knows a word of the question, in the question's language first."""
+    def _order(self, question: Question) -> list[str]:
+        """The graphs to try, those in the question's language first."""
         language = question.language or ("zh" if has_cjk(question.text) else "en")
-        order = sorted(self.graphs, key=lambda name: self.languages.get(name, language) != language)
-        if len(order) == 1:
-            return self.kit(order[0])
-        kits = (self.kit(name) for name in order)
-        return next((kit for kit in kits if kit.understood(question)[1]), self.kit(order[0]))
+        return sorted(self.graphs, key=lambda name: self.languages.get(name, language) != language)

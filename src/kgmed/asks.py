@@ -31,7 +31,7 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
         False,
         r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
         r"|safe to (?:take|use)|avoid"
-        r"|禁忌|禁用|不能吃|不能用|慎用|可以吃吗|能吃吗|能用吗",
+        r"|禁忌|禁用|不能吃(?!什么)|不能用|慎用|(?:可以|能)(?:吃|用|服用?).{0,12}吗",
     ),
     (Role.INTERACTS, False, r"interact|taken? together|combin(?:e|ation) with|相互作用|一起吃|同时吃|同服"),
     (Role.DOSAGE, False, r"\bdos(?:e|age|ing)|how (?:much|often)|用法|用量|剂量|怎么吃|怎么用|吃几"),
@@ -44,8 +44,8 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
     (Role.ONSET, False, r"\bonset\b|what age|发病年龄|几岁"),
     (Role.LOCATION, False, r"\bwhere in the body|affected (?:organ|part)|发病部位|哪个部位|什么部位"),
     (Role.CARE, False, r"which (?:doctor|department|specialist)|科室|挂什么号|挂哪|什么科|哪个科"),
-    (Role.FOOD, False, r"\b(?:eat|foods?|diet)\b|饮食|吃什么(?!药)|宜吃|食物"),
-    (Role.AVOID, False, r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃"),
+    (Role.FOOD, False, r"\b(?:eat|foods?|diet)\b|饮食|(?<!不能)(?<!不宜)(?<!不要)(?<!忌)吃什么(?!药)|宜吃|食物"),
+    (Role.AVOID, False, r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)"),
     (Role.DIFFERENTIAL, False, r"different(?:ial| from)|distinguish|鉴别|区别"),
 )
 # Asked of an entity, these mean what it has, never what has it: the symptoms of gout, not what gout is a symptom of.

@@ -255,15 +255,25 @@ class Run:
 
     def _repr_markdown_(self) -> str:
         """What a notebook shows: the answer, then the numbered evidence."""
-        rows = [f"| {i} | {e.text} | {_sources(e)} |" for i, e in enumerate(self.context.cited, start=1)]
+        rows = [f"| {i} | {_cell(e.text)} | {_cell(_sources(e))} |" for i, e in enumerate(self.context.cited, start=1)]
         table = ["| # | evidence | source |", "|---|---|---|", *rows] if rows else []
-        return "\n".join([self.answer.text, "", *table, "", f"*{self.answer.limits}*"])
+        return "\n".join([_plain(self.answer.text), "", *table, "", f"*{_plain(self.answer.limits)}*"])
 
 
 def _sources(evidence: Evidence) -> str:
     """Graph and references of a piece of evidence, each once."""
     found = [r for t in evidence.triples for r in (t.source, *t.references) if r]
     return ", ".join(dict.fromkeys(found))
+
+
+def _plain(text: str) -> str:
+    """The text without the beginnings of HTML."""
+    return text.replace("<", "&lt;")
+
+
+def _cell(text: str) -> str:
+    """The text as one cell of a Markdown table."""
+    return _plain(" ".join(text.split())).replace("|", "\\|")
 
 
 def to_json(value: object) -> Any:

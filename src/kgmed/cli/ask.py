@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from kgmed.cli.bar import building
 from kgmed.errors import BadInput
+from kgmed.kg.text import one_line
 from kgmed.types import Evidence, Run, to_json
 
 LINKS = {
@@ -103,9 +104,9 @@ def show(run: Run, *, explain: bool = False) -> None:
 def _show_evidence(out: Callable[[str], None], number: int, evidence: Evidence, *, explain: bool) -> None:
     """One piece of evidence and, below it, each of its triples with source and references."""
     score = f" [dim]({evidence.kind}, {evidence.score:g})[/dim]" if explain else ""
-    out(f"[bold]\\[{number}][/bold] {escape(evidence.text)}{score}")
+    out(f"[bold]\\[{number}][/bold] {escape(one_line(evidence.text))}{score}")
     for t in evidence.triples if explain else evidence.triples[:4]:
-        fact = f"{t.head.name} — {t.relation} → {t.tail.name}"
+        fact = one_line(f"{t.head.name} — {t.relation} → {t.tail.name}")
         said = "; ".join(dict.fromkeys(f"{k} {v}" for s in t.support for k, v in s.qualifiers if k == "frequency"))
         where = ", ".join([t.source, *(_linked(r) for r in t.references[:5])])
         ids = " ".join(i for i in (t.head.id, t.tail.id) if i)
@@ -130,7 +131,7 @@ def _show_words(out: Callable[[str], None], run: Run, *, explain: bool) -> None:
         out(f"[green]Found:[/green] {_joined(found, explain=explain)}")
     if run.missed:
         names = dict.fromkeys(m.surface for m in run.missed)
-        out(f"[yellow]Not found in the graph:[/yellow] {escape(', '.join(names))}")
+        out(f"[yellow]Not found in the graph:[/yellow] {escape(one_line(', '.join(names)))}")
 
 
 def _joined(rows: Iterable[str], *, explain: bool) -> str:
@@ -143,4 +144,4 @@ def _link_text(run: Run, i: int, *, explain: bool) -> str:
     if explain:
         ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
         text += f", {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}"
-    return escape(text)
+    return escape(one_line(text))

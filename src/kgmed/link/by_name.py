@@ -56,7 +56,7 @@ class Reworded:
 class Misspelled:
     """The entities that have a name nearly spelled like it: what slips of the pen make of a name.
 
-    A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number.
+    A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number; France is no slip of the symbol FANCE.
     """
 
     graph: LocalGraph
@@ -75,7 +75,7 @@ class Misspelled:
         if len(key) < (_SHORTEST_CJK if cjk else _SHORTEST):
             return []
         near = self.names.search(name, limit=4 * k, at_least=self.at_least_cjk if cjk else self.at_least)
-        slips = [n for n in near if self._is_slip(key, normalise(n.name))]
+        slips = [n for n in near if self._is_slip(key, normalise(n.name)) and (name.isupper() or not n.name.isupper())]
         found = [Match(m.entity, n.name, "fuzzy", n.score) for n in slips for m in self.graph.lookup(n.name)[:1]]
         return distinct(found)[:k]
 

@@ -1,33 +1,46 @@
 """Ranker: adds what the graph warns of to the drugs that the evidence speaks of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgmed.kg.graph import KnowledgeGraph
-from kgmed.types import Entity, Evidence, Query, Role
+from kgmed.types import Entity, Evidence, Query, Role, Triple
 
-WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
+_DRUG_ROLES = (Role.TREATS, Role.DOSAGE, Role.ADVERSE, Role.INTERACTS)
+_MANY = 1 << 20  # all of them: a contraindication is never left out
 
 
 @dataclass(frozen=True)
 class Warned:
-    """The evidence, then for each of the first `drugs` drugs in it its contraindications, else its precautions."""
+    """The evidence, then a warning for each drug that a piece of it is about: all its contraindications.
+
+    A drug without contraindications brings its first `cautions` precautions.
+    """
 
     graph: KnowledgeGraph
-    drugs: int = 5
-    each: int = 2
+    cautions: int = 2
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """All of the evidence and, kind "warning", what it must not be read without."""
-        return [*evidence, *(w for drug in self._named(evidence) for w in self._warnings(drug))]
+        said = {t for e in evidence for t in e.triples}
+        drugs = dict.fromkeys(t.subject for e in evidence for t in e.triples if _is_about(e, t))
+        return [*evidence, *(w for drug in drugs for w in self._warning(drug, said))]
 
-    def _named(self, evidence: Sequence[Evidence]) -> list[Entity]:
-        treats = [t.subject for e in evidence for t in e.triples if t.relation.role in (Role.TREATS, Role.DOSAGE)]
-        return list(dict.fromkeys(treats))[: self.drugs]
+    def _warning(self, drug: Entity, said: set[Triple]) -> Iterator[Evidence]:
+        """One piece with what is not said already."""
+        mine = [t for t in self._of(drug, Role.CONTRAINDICATED) if t not in said]
+        if not mine and not any(t.subject == drug and t.relation.role is Role.CONTRAINDICATED for t in said):
+            mine = [t for t in self._of(drug, Role.PRECAUTION) if t not in said][: self.cautions]
+        if mine:
+            names = "; ".join(dict.fromkeys(t.object.name for t in mine))
+            yield Evidence(f"{drug.name} — {mine[0].relation} → {names}", "warning", tuple(mine), (drug,))
 
-    def _warnings(self, drug: Entity) -> list[Evidence]:
-        said = [*self.graph.neighbours(drug.id, roles=WARNS), *self.graph.attributes(drug.id)]
-        said = [t for t in said if t.relation.role in WARNS and t.subject == drug]
-        said.sort(key=lambda t: WARNS.index(t.relation.role))
-        first = [t for t in said if t.relation.role is said[0].relation.role][: self.each]
-        return [Evidence(f"{t.head.name} — {t.relation} → {t.tail.name}", "warning", (t,), (drug,)) for t in first]
+    def _of(self, drug: Entity, role: Role) -> list[Triple]:
+        around = self.graph.neighbours(drug.id, limit=_MANY, roles=(role,))
+        said = [*around, *self.graph.attributes(drug.id)]
+        return [t for t in said if t.relation.role is role and t.subject == drug]
+
+
+def _is_about(evidence: Evidence, triple: Triple) -> bool:
+    """Whether a piece of evidence speaks of the drug of a triple, not only lists it."""
+    return triple.relation.role in _DRUG_ROLES and triple.subject in evidence.about

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from kgmed.asks import OF_THE_SUBJECT, asks
+from kgmed.kg.text import one_line
 from kgmed.read.words import Words, words_for
 from kgmed.types import Answer, Candidate, Context, Evidence, Query, Role
 
@@ -10,9 +11,10 @@ Numbered = tuple[int, Evidence]
 
 
 def facts(query: Query, context: Context) -> Answer:
-    """The ranked evidence as an answer: candidates first, then what else the graph says, then warnings.
+    """The ranked evidence as an answer: what was asked for first, then what else the graph says, then warnings.
 
-    Every line ends in its marker [i]. Without evidence, or with nothing but warnings, it abstains.
+    Every line of evidence ends in its marker [i]. Without evidence it abstains; it also abstains, and says so first,
+    where the evidence holds nothing of what was asked for.
     """
     words = words_for(query.text)
     rows = list(enumerate(context.cited, start=1))
@@ -20,57 +22,68 @@ def facts(query: Query, context: Context) -> Answer:
     if not said:
         return Answer(words["nothing"], abstained=True, limits=words["limits"], reader="facts")
     options = [row for row in said if row[1].kind == "option"]
-    candidates = [row for row in said if row[1].kind == "candidate"]
     choices, verdict = _choose(options, query, words) if query.question.options else ((), [])
-    rest = [row for row in said if row[1].kind not in ("candidate", "option")]
+    lacking = [] if query.question.options else _lacking(query, said)
     blocks = [
         verdict,
-        *(_block(heading, group) for heading, group in _by_role(candidates, query, words)),
-        _block(words["neighbours"], rest),
+        [f"{words['unknown']}{_colon(words['unknown'])} {', '.join(words[role] for role in lacking)}"]
+        if lacking
+        else [],
+        *(_block(heading, group) for heading, group in _by_role([r for r in said if r not in options], query, words)),
         _block(words["warning"], [row for row in rows if row[1].kind == "warning"]),
-        _nothing_on(query, said, words),
     ]
+    nothing_asked = (
+        bool(lacking) and len(lacking) == len(asks(query.text)) and not any(_is_diagnosis(e) for _, e in said)
+    )
     return Answer(
         "\n\n".join("\n".join(lines) for lines in blocks if lines),
         citations=tuple(i for i, _ in rows),
-        candidates=tuple(_candidates(candidates or options)),
+        candidates=tuple(_candidates([row for row in said if row[1].kind in ("candidate", "option")])),
         choices=choices,
-        abstained=bool(query.question.options) and not choices,
+        abstained=nothing_asked or (bool(query.question.options) and not choices),
         limits=words["limits"],
         reader="facts",
     )
 
 
-def _nothing_on(query: Query, rows: Sequence[Numbered], words: Words) -> list[str]:
-    """A line for what the question asks for and no evidence speaks of."""
-    if query.question.options or any(e.kind == "candidate" for _, e in rows):
-        return []
-    lacking = [words[role] for role in asks(query.text) if not any(_speaks_of(e, role) for _, e in rows)]
-    return [f"{words['unknown']}: {', '.join(lacking)}"] if lacking else []
+def _lacking(query: Query, rows: Sequence[Numbered]) -> list[Role]:
+    """What the question asks for and no evidence speaks of."""
+    return [role for role in asks(query.text) if not any(_speaks_of(e, role) for _, e in rows)]
 
 
 def _speaks_of(e: Evidence, role: Role) -> bool:
     """Whether a piece of evidence holds a triple of a role, the right way round where that matters."""
-    return any(t.relation.role is role and (role not in OF_THE_SUBJECT or t.subject in e.about) for t in e.triples)
+    if _is_diagnosis(e):
+        return False
+    roles = [t for t in e.triples if t.relation.role is role]
+    return any(role not in OF_THE_SUBJECT or t.subject in e.about for t in roles)
 
 
-def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> Iterable[tuple[str, list[Numbered]]]:
-    """The candidates under a heading for each role that the question asks for; the rest are diagnoses."""
-    groups: dict[str, list[Numbered]] = {}
+def _is_diagnosis(e: Evidence) -> bool:
+    """Whether a piece of evidence proposes a disease for its findings."""
+    findings = [t for t in e.triples if t.relation.role in (Role.FINDING, Role.EXCLUDES)]
+    return e.kind == "candidate" and any(t.subject == e.about[0] for t in findings)
+
+
+def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> list[tuple[str, list[Numbered]]]:
+    """The evidence under a heading for each role that the question asks for, diagnoses, and the rest, in this order."""
     asked = asks(query.text)
+    groups: dict[str, list[Numbered]] = {words[role]: [] for role in asked}
+    groups |= {words["diagnosis"]: [], words["neighbours"]: []}
     for i, e in rows:
-        roles = {t.relation.role for t in e.triples if e.about and e.about[0] in (t.head, t.tail)}
-        named = [role for role in asked if role in roles]
-        diagnosis = roles & {Role.FINDING, Role.EXCLUDES} and e.about[0].kind == "disease"
-        heading = words["diagnosis"] if diagnosis else words[named[0]] if named else words["candidates"]
-        groups.setdefault(heading, []).append((i, e))
-    return groups.items()
+        named = [words[role] for role in asked if _speaks_of(e, role)]
+        heading = words["diagnosis"] if _is_diagnosis(e) else named[0] if named else words["neighbours"]
+        groups[heading].append((i, e))
+    return list(groups.items())
+
+
+def _colon(heading: str) -> str:
+    return "：" if heading[:1] > "\u2e80" else ":"
 
 
 def _block(heading: str, rows: Sequence[Numbered]) -> list[str]:
     """A heading and a line for each piece of evidence, with its marker."""
-    colon = "：" if heading[:1] > "\u2e80" else ":"
-    return [heading + colon, *(f"- {e.text} [{i}]" for i, e in rows)] if rows else []
+    return [heading + _colon(heading), *(f"- {one_line(e.text)} [{i}]" for i, e in rows)] if rows else []
 
 
 def _choose(rows: Sequence[Numbered], query: Query, words: Words) -> tuple[tuple[str, ...], list[str]]:
@@ -84,7 +97,7 @@ def _choose(rows: Sequence[Numbered], query: Query, words: Words) -> tuple[tuple
     text = dict(query.question.options)[top[0]]
     mine = [row for row in rows if row[1].id == top[0]]
     others = [row for row in rows if row[1].id != top[0]]
-    lines = _block(f"{words['option']} {top[0]} ({text})", mine)
+    lines = _block(one_line(f"{words['option']} {top[0]} ({text})"), mine)
     return (top[0],), [*lines, *_block(words["neighbours"], others)]
 
 

@@ -7,7 +7,6 @@ Words = dict[str, str]
 
 _EN: Words = {
     "nothing": "The graph has nothing that answers this question.",
-    "candidates": "What the graph gives",
     "diagnosis": "Diseases that fit the findings, best first",
     "option": "Best supported option",
     "tie": "The options are supported alike; none is chosen.",
@@ -37,7 +36,6 @@ _EN: Words = {
 }
 _ZH: Words = {
     "nothing": "图谱中没有能回答这个问题的内容。",
-    "candidates": "图谱给出",
     "diagnosis": "与所述表现相符的疾病（依次）",
     "option": "证据最支持的选项",
     "tie": "各选项的证据相当，不作选择。",

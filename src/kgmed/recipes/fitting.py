@@ -9,7 +9,7 @@ from kgmed.retrieve.asked import PATIENT, Asked
 from kgmed.retrieve.consult import CARE, Consult
 from kgmed.retrieve.options import Links, Options
 from kgmed.retrieve.overview import Overview
-from kgmed.types import Evidence, Link, Query
+from kgmed.types import Evidence, Link, Query, Role
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,12 @@ class Fitting:
             return Options(self.graph, self.link)(query, links)
         asked = asks(query.text)
         found = Asked(self.graph)(query, links) if asked else []
-        of_a_patient = not asked or any(role in PATIENT for role in asked)
-        if asks_diagnosis(query.text) or (not found and of_a_patient):
+        if asks_diagnosis(query.text) or (not found and _describes_a_patient(links, asked)):
             found = [*Consult(self.graph, care=tuple(r for r in CARE if r in asked) or CARE)(query, links), *found]
         return found or Overview(self.graph)(query, links)
+
+
+def _describes_a_patient(links: Sequence[Link], asked: Sequence[Role]) -> bool:
+    """Whether several things are named, none denied counted, and nothing but care is asked for."""
+    stated = {link.entity for link in links if not link.mention.negated}
+    return len(stated) > 1 and (not asked or any(role in PATIENT for role in asked))

@@ -15,7 +15,8 @@ CARE = (Role.TESTS, Role.TREATS)
 
 @dataclass(frozen=True)
 class Consult:
-    """`Diagnosis`, and after each disease its tests and treatments; a disease named in the question comes first.
+    """`Diagnosis`, and after each disease its tests and treatments; a disease named in the question comes first,
+    unless it is one of the findings (constipation).
 
     The score of a piece is the belief in its disease: the softmax of the diagnostic scores, 1 for one that is named.
     """
@@ -28,9 +29,11 @@ class Consult:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Pieces of kind "candidate" and "neighbours", by belief; those of one disease stand together."""
         around = Overview(self.graph, listed=self.listed, roles=self.care)
-        named = [link.entity for link in links if link.entity.kind == "disease" and not link.mention.negated]
-        found = [piece for disease in dict.fromkeys(named) for piece in around.of(disease)]
         cases = Diagnosis(self.graph, keep=self.keep)(query, links)
+        findings = {entity for case in cases for entity in case.about[1:]}
+        stated = [link.entity for link in links if link.entity.kind == "disease" and not link.mention.negated]
+        named = [disease for disease in dict.fromkeys(stated) if disease not in findings]
+        found = [piece for disease in named for piece in around.of(disease)]
         if not cases:
             return found
         odds = np.exp(np.array([e.score for e in cases]) - cases[0].score)

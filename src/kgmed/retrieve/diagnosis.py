@@ -5,13 +5,13 @@ A disease d is scored by the sum over the findings q of log P(q | d) / P(q), whe
 - the graph's frequency of q in d, or of the most frequent finding of d that is a kind of q;
 - else, by back-off, that of the nearest broader finding a that d is annotated with, times P(q) / P(a), at most
   `share` of it: some of those with "muscle weakness" have a progressive one;
-- else P(q) * `unlisted`: graphs leave out much; a finding that the disease excludes has `excluded`.
+- else P(q) * `unlisted`: graphs leave out much; a finding that the disease excludes has `excluded`;
+- never above `certain`: one patient in one is not all patients.
 
 P(q) is the share of diseases annotated with q or a kind of it. A finding that the patient does not have counts
 log (1 - P(q | d)) / (1 - P(q)). On a graph without is_a and frequencies this is an overlap weighted by rarity.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 
 from kgmed.kg.by_role import ByRole, Hops
 from kgmed.kg.graph import LocalGraph
+from kgmed.kg.text import has_cjk
 from kgmed.types import Evidence, Link, Query, Role, Triple
 
 Scores = NDArray[np.float64]
+_EN = {"lacks": "not listed", "denied": "the question says: not"}
+_ZH = {"lacks": "未载", "denied": "问题中说：没有"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Diagnosis:
     share: float = 0.5
     unlisted: float = 0.1
     excluded: float = 0.001
+    certain: float = 0.9
     unweighted: float = 0.5  # P(q | d) where the graph gives no frequency
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -71,7 +75,7 @@ class Diagnosis:
         direct[hops.node] = True
         np.maximum.at(p, hops.node, self._weights(hops))
         p[model.excludes.subjects([n for n, _ in up]).node] = self.excluded
-        return p.clip(1e-6, 0.999), direct
+        return p.clip(1e-6, self.certain), direct
 
     def _weights(self, hops: Hops) -> Scores:
         weight = self.graph.weight
@@ -95,7 +99,11 @@ class Diagnosis:
         entity = self.graph.at(disease)
         rows = {node: self._support(model, disease, node) for node in known}
         triples = tuple(dict.fromkeys(t for found in rows.values() for t in found))
-        parts = [self._part(known[node], found) for node, found in rows.items() if found]
+        says = _ZH if has_cjk(entity.name) else _EN
+        parts = [_part(known[node], found, says) for node, found in rows.items() if found]
+        lacks = [link.entity.name for node, link in known.items() if not rows[node] and not link.mention.negated]
+        if lacks:
+            parts.append(f"{says['lacks']}: {', '.join(lacks)}")
         about = (entity, *(known[node].entity for node, found in rows.items() if found))
         return Evidence(f"{entity.name}: {'; '.join(parts)}", "candidate", triples, about, round(score, 4))
 
@@ -113,10 +121,11 @@ class Diagnosis:
                 return [self.graph.triple(annotated[met[0][1]])]
         return []
 
-    @staticmethod
-    def _part(link: Link, triples: list[Triple]) -> str:
-        names = ", ".join(_said(t) for t in triples)
-        return names if not link.mention.negated else f"{names} (the question says: not {link.mention.surface})"
+
+def _part(link: Link, triples: list[Triple], says: dict[str, str]) -> str:
+    """The findings of a disease that answer to one of the question."""
+    names = ", ".join(_said(t) for t in triples)
+    return f"{names} ({says['denied']} {link.mention.surface})" if link.mention.negated else names
 
 
 def _said(triple: Triple) -> str:
@@ -154,12 +163,3 @@ class _Model:
 @lru_cache(maxsize=4)
 def _model(graph: LocalGraph) -> _Model:
     return _Model(graph)
-
-
-def log_odds(score: float) -> float:
-    """A score as a factor: how many times likelier the findings are with the disease than without.
-
-    >>> log_odds(math.log(8))
-    8.0
-    """
-    return round(math.exp(min(score, 700)), 6)

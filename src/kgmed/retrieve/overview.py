@@ -1,20 +1,27 @@
 """Retriever: the neighbourhood of entities, one piece of evidence for each relation of each entity."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgmed.kg.graph import KnowledgeGraph
-from kgmed.types import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.types import Entity, Evidence, Link, Query, Relation, Role, Triple
+
+DEFINITION = Relation("definition")
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What the graph says of each linked entity, grouped by the role of its relation. Evidence: kind "neighbours"."""
+    """What the graph says of each linked entity, grouped by the role of its relation.
+
+    Evidence: kind "neighbours", at most `listed` triples a piece and `pieces` pieces a relation, heaviest first; the
+    last says how many are not shown. Without `roles` the entity's definition comes first, kind "text".
+    """
 
     graph: KnowledgeGraph
     listed: int = 12  # names in one piece of evidence
     limit: int = 256  # triples looked at around one entity
     roles: tuple[Role, ...] = ()
+    pieces: int = 1
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The pieces of each entity in turn, those with the heaviest triples first."""
@@ -29,14 +36,27 @@ class Overview:
         for t in (*triples, *texts):
             what = t.relation.name if t.relation.role in (Role.OTHER, Role.SAME_AS) else t.relation.role.value
             groups.setdefault((what, t.subject == entity), []).append(t)
-        return [self._piece(entity, _one_way(entity, rows), score) for rows in groups.values()]
+        found = [] if self.roles else list(self._definition(entity, score))
+        return found + [
+            piece for rows in groups.values() for piece in self._pieces(entity, _one_way(entity, rows), score)
+        ]
 
-    def _piece(self, entity: Entity, rows: list[Triple], score: float) -> Evidence:
-        shown, more = rows[: self.listed], max(len(rows) - self.listed, 0)
-        outgoing = rows[0].head == entity
-        names = ", ".join(_other(t, entity).name for t in shown) + (f", … ({more} more)" if more else "")
-        arrow = f"— {rows[0].relation} →" if outgoing else f"← {rows[0].relation} —"
-        return Evidence(f"{entity.name} {arrow} {names}", "neighbours", tuple(shown), (entity,), score)
+    def _definition(self, entity: Entity, score: float) -> Iterator[Evidence]:
+        """What the graph says that the entity is."""
+        text = self.graph.entity(entity.id).description
+        if text:
+            triple = Triple(entity, DEFINITION, Entity("", text), source=self.graph.label)
+            yield Evidence(f"{entity.name}: {text}", "text", (triple,), (entity,), score)
+
+    def _pieces(self, entity: Entity, rows: list[Triple], score: float) -> Iterator[Evidence]:
+        """The heaviest triples of one relation, `listed` to a piece."""
+        for begin in range(0, min(len(rows), self.listed * self.pieces), self.listed):
+            shown = rows[begin : begin + self.listed]
+            last = begin + self.listed >= self.listed * self.pieces
+            more = max(len(rows) - begin - self.listed, 0) if last else 0
+            names = ", ".join(_other(t, entity).name for t in shown) + (f", … (+{more})" if more else "")
+            arrow = f"— {shown[0].relation} →" if shown[0].head == entity else f"← {shown[0].relation} —"
+            yield Evidence(f"{entity.name} {arrow} {names}", "neighbours", tuple(shown), (entity,), score)
 
 
 def _other(triple: Triple, entity: Entity) -> Entity:
@@ -46,4 +66,7 @@ def _other(triple: Triple, entity: Entity) -> Entity:
 
 def _one_way(entity: Entity, rows: list[Triple]) -> list[Triple]:
     """One triple for each neighbour: a graph that writes a fact both ways says it once."""
-    return list({_other(t, entity): t for t in reversed(rows)}.values())[::-1]
+    kept: dict[Entity, Triple] = {}
+    for t in rows:
+        kept.setdefault(_other(t, entity), t)
+    return list(kept.values())
