@@ -43,6 +43,7 @@ class Dense:
     at_least: float = 0.7
     agreement: float = 0.84
     agreement_cjk: float = 1.0
+    indexed: bool = True  # whether the vectors of all names are used where they are computed
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best k of each above the thresholds."""
@@ -63,7 +64,7 @@ class Dense:
     @cached_property
     def _index(self) -> Vectors | None:
         """The vectors of all names, where they are computed."""
-        return stored(self.graph, self.encoder)
+        return stored(self.graph, self.encoder) if self.indexed else None
 
     def _fit(self, mention: str, near: Sequence[Near]) -> list[Near]:
         """The near names that may mean the same as the mention, best first."""

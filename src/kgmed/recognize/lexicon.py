@@ -256,12 +256,12 @@ def _is_ordinary(words: list[Token], span: Span) -> bool:
 
 
 def _is_number(word: str) -> bool:
-    """Whether a word is only digits and signs.
+    """Whether a word is only digits and signs, or a Roman numeral.
 
-    >>> _is_number("<3.5%"), _is_number("b12")
-    (True, False)
+    >>> _is_number("<3.5%"), _is_number("viii"), _is_number("b12")
+    (True, True, False)
     """
-    return not any(c.isalpha() for c in word)
+    return not word.strip("ivx") or not any(c.isalpha() for c in word)
 
 
 @lru_cache(maxsize=1)
