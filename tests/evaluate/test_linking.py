@@ -52,6 +52,13 @@ def test_a_name_that_another_name_of_the_entity_spells_is_not_held_out() -> None
     assert not hold_out(SOURCE, scopes=(Scope.BRAND,), every=1).test
 
 
+def test_a_name_of_two_entities_is_held_out_but_not_asked_for() -> None:
+    rows = tuple(NodeRow(f"X:{i}", f"name {i}", aliases=(Alias("shared"),)) for i in range(20))
+    split = hold_out(Source("shared", lambda: iter(rows)), scopes=(Scope.EXACT,), every=1)
+    assert not split.train + split.test
+    assert not [a for row in split.source.rows() if isinstance(row, NodeRow) for a in row.aliases]
+
+
 def test_slips_differ_from_the_name_and_keep_its_entity(tmp_path: Path) -> None:
     train, test = misspelled(small(tmp_path, HPO), 3, shortest=8)
     assert len(train) == len(test) == 3

@@ -4,6 +4,7 @@ A held-out name is taken out of the graph before the graph is built, so that no 
 chosen on the train split and told on the test split; which split a name is in follows from the hash of its entity.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
@@ -89,12 +90,15 @@ def hold_out(
 ) -> Split:
     """One alias of every `every`-th entity is held out, half of them for training.
 
-    Only an alias of one of `scopes` that `keep` lets pass and that no other name of its entity spells.
+    Only an alias of one of `scopes` that `keep` lets pass and that no other name of its entity spells. One that also
+    names another entity is held out and not asked for, because there is no telling which is meant.
     """
     wanted = frozenset(scopes)
     prefix = f"{source.prefix}:" if source.prefix else ""
-    held = {r.key: a for r in _entities(source) if (a := _chosen(r, wanted, every, seed, keep)) is not None}
-    cases = {k: Case(a, frozenset({prefix + k})) for k, a in held.items()}
+    entities = list(_entities(source))
+    held = {r.key: a for r in entities if (a := _chosen(r, wanted, every, seed, keep)) is not None}
+    owners = Counter(key for r in entities for key in _keys(r))
+    cases = {k: Case(a, frozenset({prefix + k})) for k, a in held.items() if owners[normalise(a)] == 1}
     train = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 0)
     test = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 1)
     return Split(replace(source, rows=lambda: _without(source, held)), train, test)
@@ -108,6 +112,11 @@ def _entities(source: Source) -> Iterator[NodeRow]:
             old = whole.get(row.key, NodeRow(row.key))
             whole[row.key] = NodeRow(row.key, row.name or old.name, aliases=old.aliases + row.aliases)
     yield from whole.values()
+
+
+def _keys(row: NodeRow) -> set[str]:
+    """The normalised names of an entity."""
+    return {normalise(row.name or row.key), *(normalise(a.text) for a in row.aliases)}
 
 
 def _chosen(row: NodeRow, scopes: frozenset[Scope], every: int, seed: int, keep: Callable[[str], bool]) -> str | None:

@@ -56,8 +56,8 @@ class Reworded:
 class Misspelled:
     """The entities that have a name nearly spelled like it: what slips of the pen make of a name.
 
-    A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number, and no word is a slip of a
-    symbol (France, FANCE).
+    A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number, and no word
+    is a slip of a symbol (France, FANCE).
     """
 
     graph: LocalGraph
