@@ -81,6 +81,8 @@ def singular(word: str) -> str:
         return word[:-3] + "y" if len(word) > 4 else word
     if word.endswith(("alves", "elves", "olves")):
         return word[:-3] + "f"
+    if word.endswith("aches"):  # headaches
+        return word[:-1]
     if word.endswith(("shes", "ches", "xes", "sses")):
         return word[:-2]
     return word[:-1]

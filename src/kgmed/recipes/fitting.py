@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgmed.asks import asks, asks_diagnosis
+from kgmed.asks import asking, asks, asks_diagnosis
 from kgmed.kg.graph import LocalGraph
 from kgmed.retrieve.asked import PATIENT, Asked
 from kgmed.retrieve.consult import CARE, Consult
 from kgmed.retrieve.options import Links, Options
 from kgmed.retrieve.overview import Overview
-from kgmed.types import Evidence, Link, Query, Role
+from kgmed.types import Evidence, Link, Query
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,17 @@ class Fitting:
             return Options(self.graph, self.link)(query, links)
         asked = asks(query.text)
         found = Asked(self.graph)(query, links) if asked else []
-        if asks_diagnosis(query.text) or (not found and _describes_a_patient(links, asked)):
+        of_care = not asked or any(role in PATIENT for role in asked)
+        if asks_diagnosis(query.text) or (not found and of_care and _describes_a_patient(query.text, links)):
             found = [*Consult(self.graph, care=tuple(r for r in CARE if r in asked) or CARE)(query, links), *found]
         return found or Overview(self.graph)(query, links)
 
 
-def _describes_a_patient(links: Sequence[Link], asked: Sequence[Role]) -> bool:
-    """Whether several things are named, none denied counted, and nothing but care is asked for."""
+def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
+    """Whether a text tells of someone and does not only ask, or names several things that are there.
+
+    >>> _describes_a_patient("What is gout?", []), _describes_a_patient("My toe hurts. What helps?", [])
+    (False, True)
+    """
     stated = {link.entity for link in links if not link.mention.negated}
-    return len(stated) > 1 and (not asked or any(role in PATIENT for role in asked))
+    return len(stated) > 1 or asking(text).strip() != text.strip()

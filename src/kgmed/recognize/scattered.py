@@ -2,7 +2,8 @@
 
 A name is found where all of its content words, by stem and wording (`kg/wording.py`), stand in one clause within
 `window` words, in any order. Words that many names end in (disease, disorder, ...) may be missing where two others
-are there. English only; a name of one content word is left to the lexicon.
+are there. English only. A name of one word is found here
+in the plural ("headaches"), otherwise it is left to the lexicon.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,16 +16,18 @@ import xxhash
 from kgmed.kg.beside import Arrays, kept
 from kgmed.kg.graph import LocalGraph
 from kgmed.kg.rows import Scope
-from kgmed.kg.text import FUNCTION_WORDS, has_cjk
+from kgmed.kg.text import FUNCTION_WORDS, fold_word, has_cjk
 from kgmed.kg.tokens import Token, tokens
 from kgmed.kg.wording import canonical_words
 from kgmed.recognize.negation import negated
 from kgmed.types import Mention
 
-_VERSION = "scattered 1"
+_VERSION = "scattered 2"
 _SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
-_ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecifi", "injuri"})
+_ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
 _MOST = 6  # content words of a name
+_ONE = "one word: "
+_SHORTEST = 5  # letters of a stem that may lose its vowel, and of a name found in the plural
 _BREAKS = frozenset(".!?;:,\n")
 
 
@@ -69,7 +72,7 @@ class Scattered:
         """Every name whose words are in the clause, near enough, with those words."""
         at: dict[int, list[int]] = {}
         for i, word in enumerate(clause):
-            for stem in _stems(word.text):
+            for stem in (*_stems(word.text), *_singular(word.text)):
                 at.setdefault(_hash(stem), []).append(i)
         index = self._index
         rare, names, starts, all_words = index["rare"], index["name"], index["start"], index["words"]
@@ -92,11 +95,15 @@ class Scattered:
 
 
 def _build(graph: LocalGraph) -> Arrays:
-    """The index of all names of two to six content words."""
+    """The index of all names of one word, or of two to six content words."""
     names: dict[tuple[int, ...], int] = {}
     for name in graph.names(scopes=_SCOPES):
         words = _content(name.text) if name.text.isascii() else frozenset()
-        if 2 <= len(words) <= _MOST:
+        if len(words) == 1 and len(tokens(name.text)) == 1:
+            words = frozenset({_ONE + fold_word(name.text.lower())})
+        elif len(words) == 1:
+            continue
+        if 1 <= len(words) <= _MOST:
             names.setdefault(tuple(sorted(map(_hash, words))), name.node)
     counts: dict[int, int] = {}
     for words in names:
@@ -120,7 +127,7 @@ def _content(name: str) -> frozenset[str]:
     (['fractur', 'hand'], ['align', 'eye'])
     """
     stems = frozenset(_stem(w) for w in canonical_words(name))
-    short = stems - _ENDINGS
+    short = stems - _ENDINGS - {"due"}
     return short if len(short) > 1 else stems
 
 
@@ -130,13 +137,27 @@ def _stems(word: str) -> tuple[str, ...]:
     return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
 
 
+def _singular(word: str) -> tuple[str, ...]:
+    """The key of a plural as a name of one word.
+
+    >>> _singular("headaches"), _singular("headache")
+    (('one word: headache',), ())
+    """
+    folded = fold_word(word)
+    return (_ONE + folded,) if folded != word and len(folded) >= _SHORTEST else ()
+
+
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    """The stem of an English word (Porter 2)."""
+    """The stem of an English word (Porter 2) without a last vowel: injury and injured have one.
+
+    >>> _stem("injury"), _stem("injured")
+    ('injur', 'injur')
+    """
     import snowballstemmer
 
     stem: str = snowballstemmer.stemmer("english").stemWord(word)
-    return stem
+    return stem if len(stem) < _SHORTEST else stem.rstrip("aei")
 
 
 def _hash(stem: str) -> int:

@@ -2,7 +2,7 @@
 
 An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from
 a drug to its side effects. An entity that the graph says nothing of in that role is replaced by one of the same name,
-or, a substance, by its brands and the products that consist of it alone. A list of what an entity has (its findings, its genes) is
+or, a substance, by its brands and the products of it alone. A list of what an entity has (its findings, its genes) is
 given heaviest first; long lists of treatments and tests are ranked. Where the question names findings only, the
 diseases that explain them stand between: the best is believed by `via`, each other by its odds against the best.
 
