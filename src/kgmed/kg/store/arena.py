@@ -3,6 +3,7 @@
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SMALL = 1 << 16  # bytes
+_BLOCK = 1 << 14  # texts written at a time
 
 
 class Arena:
@@ -98,6 +100,16 @@ class ArenaWriter:
         self._end += len(data)
         return len(self.start) - 1
 
+    def extend(self, texts: Iterable[str]) -> None:
+        """Append many texts, a block at a time."""
+        rest = iter(texts)
+        while data := [text.encode() for text in islice(rest, _BLOCK)]:
+            sizes = np.fromiter(map(len, data), np.int32, len(data))
+            self._file.write(b"".join(data))
+            self.start.frombytes((self._end + np.cumsum(sizes, dtype=np.int64) - sizes).tobytes())
+            self.length.frombytes(sizes.tobytes())
+            self._end += int(sizes.sum(dtype=np.int64))
+
     def peek(self, i: int) -> str:
         """Text i, read back while the arena is being written."""
         self._file.seek(128 + self.start[i])
@@ -123,8 +135,7 @@ def write_arena(folder: Path, name: str, texts: Iterable[str]) -> None:
     """Write all texts of the arena `name`."""
     writer = ArenaWriter(folder, name)
     try:
-        for text in texts:
-            writer.add(text)
+        writer.extend(texts)
         writer.close()
     finally:
         writer.abandon()

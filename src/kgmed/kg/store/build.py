@@ -23,7 +23,7 @@ from kgmed.kg.sources.roles import infer, kinds_of
 from kgmed.kg.store.arena import Arena, ArenaWriter, save, write_arena
 from kgmed.kg.store.columns import Columns, edge_order, write_adjacency
 from kgmed.kg.store.manifest import Manifest, seal
-from kgmed.kg.store.names import HashIndex, index_names, key_hash
+from kgmed.kg.store.names import HashIndex, index_names, key_hashes
 from kgmed.kg.store.publish import beside, publish
 from kgmed.types import Relation, Support
 
@@ -221,10 +221,7 @@ class _Builder:
         )  # fmt: skip
 
     def _write_names(self) -> None:
-        hashes, numbers = array("Q"), array("i")
-        for key, node in self.number.items():
-            hashes.append(key_hash(key))
-            numbers.append(node)
+        hashes, numbers = key_hashes(self.number), array("i", range(len(self.number)))
         write_arena(self.folder, "name", (self.names.get(node, key) for key, node in self.number.items()))
         if self.names:
             write_arena(self.folder, "key", self.number)

@@ -12,7 +12,7 @@ from kgmed.errors import StoreError
 from kgmed.types import Relation, Role
 
 FORMAT = 1
-FULL_CHECK = 256 << 20  # bytes; a graph up to this size is hashed at each opening (10 GB/s), larger ones by `verify`
+FULL_CHECK = 64 << 20  # bytes; a graph up to this size is hashed at each opening (10 GB/s), larger ones by `verify`
 
 
 @dataclass(frozen=True)

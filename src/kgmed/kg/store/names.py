@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from kgmed.kg.store.arena import load, save
 from kgmed.kg.text import fold_normalised, normalise
+
+_BLOCK = 1 << 14  # names indexed at a time
 
 
 def key_hash(key: str) -> int:
@@ -54,16 +57,20 @@ class HashIndex:
         return numbers
 
 
+def key_hashes(keys: Iterable[str]) -> "array[int]":
+    """`key_hash` of each key."""
+    return array("Q", map(xxhash.xxh3_64_intdigest, map(str.encode, keys)))
+
+
 def index_names(names: Iterable[str]) -> "tuple[array[int], ...]":
     """Hashes and numbers of the normalised names, then of the folded names that differ from them."""
-    plain, plain_of, folded, folded_of = array("Q"), array("i"), array("Q"), array("i")
-    digest = xxhash.xxh3_64_intdigest
-    for number, name in enumerate(names):
-        key = normalise(name)
-        plain.append(digest(key.encode()))
-        plain_of.append(number)
-        loose = fold_normalised(key)
-        if loose != key:
-            folded.append(digest(loose.encode()))
-            folded_of.append(number)
-    return plain, plain_of, folded, folded_of
+    plain, folded, folded_of = array("Q"), array("Q"), array("i")
+    rest = iter(names)
+    while block := list(islice(rest, _BLOCK)):
+        keys = list(map(normalise, block))
+        loose = list(map(fold_normalised, keys))
+        other = [i for i, key in enumerate(keys) if loose[i] != key]
+        folded.extend(key_hashes(loose[i] for i in other))
+        folded_of.extend(i + len(plain) for i in other)
+        plain.extend(key_hashes(keys))
+    return plain, array("i", range(len(plain))), folded, folded_of
