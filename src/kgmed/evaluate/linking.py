@@ -14,7 +14,7 @@ from typing import Protocol
 import xxhash
 
 from kgmed.kg.graph import LocalGraph, Match
-from kgmed.kg.rows import Alias, NodeRow, Row, Scope, Source
+from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.kg.text import normalise
 from kgmed.types import Mention
 
@@ -98,6 +98,7 @@ def hold_out(
     entities = list(_entities(source))
     held = {r.key: a for r in entities if (a := _chosen(r, wanted, every, seed, keep)) is not None}
     owners = Counter(key for r in entities for key in _keys(r))
+    owners.update(normalise(key) for key in _ends(source) - {r.key for r in entities})
     cases = {k: Case(a, frozenset({prefix + k})) for k, a in held.items() if owners[normalise(a)] == 1}
     train = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 0)
     test = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 1)
@@ -112,6 +113,11 @@ def _entities(source: Source) -> Iterator[NodeRow]:
             old = whole.get(row.key, NodeRow(row.key))
             whole[row.key] = NodeRow(row.key, row.name or old.name, aliases=old.aliases + row.aliases)
     yield from whole.values()
+
+
+def _ends(source: Source) -> set[str]:
+    """The keys of all entities that edges join; some have no row of their own."""
+    return {key for row in source.rows() if isinstance(row, EdgeRow) for key in (row.head, row.tail)}
 
 
 def _keys(row: NodeRow) -> set[str]:
