@@ -31,7 +31,7 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
         False,
         r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
         r"|safe to (?:take|use)|avoid"
-        r"|禁忌|禁用|不能吃(?!什么)|不能用|慎用|(?:可以|能)(?:吃|用|服用?).{0,12}吗",
+        r"|禁忌|禁用|不能吃(?!什么)|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)",
     ),
     (Role.INTERACTS, False, r"interact|taken? together|combin(?:e|ation) with|相互作用|一起吃|同时吃|同服"),
     (Role.DOSAGE, False, r"\bdos(?:e|age|ing)|how (?:much|often)|用法|用量|剂量|怎么吃|怎么用|吃几"),

@@ -29,9 +29,9 @@ class Fitting:
         if query.question.options:
             return Options(self.graph, self.link)(query, links)
         asked = asks(query.text)
-        found = Asked(self.graph)(query, links) if asked else []
-        of_care = not asked or any(role in PATIENT for role in asked)
-        if asks_diagnosis(query.text) or (not found and of_care and _describes_a_patient(query.text, links)):
+        patient = _describes_a_patient(query.text, links) and (not asked or any(role in PATIENT for role in asked))
+        found = Asked(self.graph, through=not patient)(query, links) if asked else []
+        if asks_diagnosis(query.text) or (not found and patient):
             found = [*Consult(self.graph, care=tuple(r for r in CARE if r in asked) or CARE)(query, links), *found]
         return found or Overview(self.graph)(query, links)
 

@@ -6,6 +6,7 @@ are there. English only. A name of one word is found here
 in the plural ("headaches"), otherwise it is left to the lexicon.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -22,12 +23,14 @@ from kgmed.kg.wording import canonical_words
 from kgmed.recognize.negation import negated
 from kgmed.types import Mention
 
-_VERSION = "scattered 2"
+_VERSION = "scattered 3"
 _SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
 _ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
 _MOST = 6  # content words of a name
 _ONE = "one word: "
 _SHORTEST = 5  # letters of a stem that may lose its vowel, and of a name found in the plural
+_OR = re.compile(r"(\w+) or (\w+)")
+_ALTERNATIVES = 8
 _BREAKS = frozenset(".!?;:,\n")
 
 
@@ -97,14 +100,11 @@ class Scattered:
 def _build(graph: LocalGraph) -> Arrays:
     """The index of all names of one word, or of two to six content words."""
     names: dict[tuple[int, ...], int] = {}
-    for name in graph.names(scopes=_SCOPES):
-        words = _content(name.text) if name.text.isascii() else frozenset()
-        if len(words) == 1 and len(tokens(name.text)) == 1:
-            words = frozenset({_ONE + fold_word(name.text.lower())})
-        elif len(words) == 1:
-            continue
-        if 1 <= len(words) <= _MOST:
-            names.setdefault(tuple(sorted(map(_hash, words))), name.node)
+    rows = [(name.text, name.node) for name in graph.names(scopes=_SCOPES) if name.text.isascii()]
+    halves = [(half, node) for text, node in rows if " or " in text for half in _halves(text)]
+    for text, node in [*rows, *halves]:
+        if keys := _keys(text):
+            names.setdefault(tuple(sorted(map(_hash, keys))), node)
     counts: dict[int, int] = {}
     for words in names:
         for w in words:
@@ -118,6 +118,26 @@ def _build(graph: LocalGraph) -> Arrays:
         "words": np.array([w for words in names for w in words], np.uint64),
         "node": np.array(list(names.values()), np.int32),
     }
+
+
+def _keys(name: str) -> frozenset[str]:
+    """What must stand in a clause for it to hold a name; () for a name that is not looked for here."""
+    words = _content(name)
+    if len(words) == 1:
+        return frozenset({_ONE + fold_word(name.lower())}) if len(tokens(name)) == 1 else frozenset()
+    return words if len(words) <= _MOST else frozenset()
+
+
+def _halves(name: str) -> list[str]:
+    """A name of alternatives with one of each two: what has one of them has the whole.
+
+    >>> _halves("Hand or finger pain")
+    ['hand pain', 'finger pain']
+    """
+    found = [name.lower()]
+    for _ in range(min(name.count(" or "), 3)):
+        found = [_OR.sub(keep, text, count=1) for text in found for keep in (r"\1", r"\2")]
+    return found[:_ALTERNATIVES]
 
 
 def _content(name: str) -> frozenset[str]:

@@ -33,7 +33,8 @@ Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the find
 class Asked:
     """The answers to each role asked for: kind "neighbours" for a list, "text" for a text, "candidate" for one of many.
 
-    A candidate is about (answer, entities it is tied to).
+    A candidate is about (answer, entities it is tied to). `through` = whether diseases that explain the findings may
+    answer where nothing that is named has an answer of its own.
     """
 
     graph: LocalGraph
@@ -43,6 +44,7 @@ class Asked:
     listed: int = 12
     pieces: int = 3
     products: int = 3
+    through: bool = True
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The answers and the texts the graph holds for those roles, in the order of the roles asked for."""
@@ -59,7 +61,7 @@ class Asked:
             return pieces
         named = {self.graph.number(entity.id): 1.0 for entity in speaking}
         sure = any(entity.kind == "disease" for entity in speaking)
-        implied = {} if sure else self._implied(query, links)
+        implied = self._implied(query, links) if not sure and (speaking or self.through) else {}
         if not implied and all(len(piece.triples) < self.listed for piece in pieces):
             return pieces
         texts = [piece for piece in pieces if piece.kind == "text"]
