@@ -24,7 +24,7 @@ DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 
 def blocks(language: str, text: str) -> list[tuple[str, str]]:
     """The fenced blocks of a language, each with the comment on the line before it."""
-    found = re.findall(rf"(?:^<!-- (.*?) -->\n)?^```{language}\n(.*?)^```$", text, re.M | re.S)
+    found = re.findall(rf"(?:^<!-- ([^\n]*?) -->\n)?^```{language}\n(.*?)^```$", text, re.M | re.S)
     return [(mark, block) for mark, block in found]
 
 
@@ -83,6 +83,9 @@ def test_the_first_command_of_the_readme_answers_two_questions_and_abstains_from
     assert "适应症 → 反酸" in stomach.split("Evidence")[0]
     assert "nothing that answers" in tungsten
     assert "Evidence" not in tungsten
+    shown = [block for mark, block in blocks("text", README.read_text("utf-8")) if mark == "printed"]
+    parts = [part.strip() for block in shown for part in re.split(r"[…\n]", block) if part.strip()]
+    assert [part for part in parts if part not in boy + tungsten] == []
 
 
 @pytest.mark.starter
