@@ -1,0 +1,346 @@
+"""What every implementation of a protocol must do; the table names each of them, and a test finds those it lacks."""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgmed
+from kgmed.errors import UnknownName
+from kgmed.kg.fuzzy import Fuzzy
+from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Source, TextRow
+from kgmed.kg.store import Store, build, edit, open_store
+from kgmed.link.by_name import Spelled
+from kgmed.link.cascade import Cascade
+from kgmed.models.fakes import Scripted, TrigramEncoder
+from kgmed.recognize.lexicon import Lexicon
+from kgmed.stages import Message
+from kgmed.types import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
+
+SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
+    ("Question",): "Expander",
+    ("Query",): "Recognizer",
+    ("Sequence[Mention]",): "Linker",
+    ("Query", "Sequence[Link]"): "Retriever",
+    ("Query", "Sequence[Evidence]"): "Ranker",
+    ("Query", "Context"): "Reader",
+    ("Query", "Context", "Answer"): "Checker",
+    ("Sequence[Message]",): "LLM",
+    ("Sequence[str]",): "Encoder",
+    ("Sequence[tuple[str, str]]",): "PairScorer",
+}
+PACKAGES = "expand recognize link retrieve rank phrase read check models".split()  # noqa: SIM905
+ELSEWHERE = {  # needs a file or a server; its own tests hold it to the protocol
+    "models.gguf:Gguf": "LLM",
+    "models.openai:OpenAI": "LLM",
+    "models.use:UseEncoder": "Encoder",
+}
+ROWS: list[Row] = [
+    NodeRow("flu", "Flu", "disease", "A cold, but worse.", (Alias("influenza"),)),
+    NodeRow("fever", "Fever", "symptom"),
+    NodeRow("cough", "Cough", "symptom"),
+    NodeRow("aspirin", "Aspirin", "drug"),
+    EdgeRow("flu", "has_symptom", "fever"),
+    EdgeRow("flu", "has_symptom", "cough"),
+    EdgeRow("aspirin", "treats", "fever"),
+    EdgeRow("aspirin", "contraindicated", "flu"),
+    TextRow("aspirin", "dosage", "twice a day"),
+]
+QUERY = Query(Question("I have fever and cough. Is it flu? May I take aspirin?", (("A", "Flu"), ("B", "Aspirin"))))
+
+
+@dataclass(frozen=True)
+class World:
+    """What implementations are made from."""
+
+    graph: Store
+
+    def find(self, text: str) -> list[Mention]:
+        return Lexicon(self.graph)(Query(Question(text)))
+
+    def links(self, query: Query = QUERY) -> list[Link]:
+        return Cascade((Spelled(self.graph),))(self.find(query.text))
+
+    def link(self, text: str) -> list[Link]:
+        return self.links(Query(Question(text)))
+
+
+def made(name: str) -> Callable[..., Any]:
+    """The implementation of that name."""
+    module, _, attribute = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"kgmed.{module}"), attribute)
+    return found
+
+
+ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
+    "Expander": {},
+    "Recognizer": {
+        "recognize.lexicon:Lexicon": lambda w, c: c(w.graph),
+        "recognize.asking:WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
+        "recognize.phrases:WithPhrases": lambda w, c: c(w.find),
+    },
+    "Linker": {
+        "link.by_name:Spelled": lambda w, c: c(w.graph),
+        "link.by_name:Reworded": lambda w, c: c(w.graph),
+        "link.by_name:Misspelled": lambda w, c: c(w.graph, Fuzzy(w.graph)),
+        "link.bridge:Bridge": lambda w, c: c(w.graph, Spelled(w.graph)),
+        "link.cascade:Cascade": lambda w, c: c((Spelled(w.graph),)),
+        "link.dense:Dense": lambda w, c: c(w.graph, TrigramEncoder(), Fuzzy(w.graph)),
+    },
+    "Retriever": {
+        **{
+            f"retrieve.{n}": lambda w, c: c(w.graph)
+            for n in (
+                *("asked:Asked", "chains:Chains", "consult:Consult", "diagnosis:Diagnosis"),
+                *("neighbours:Neighbours", "overview:Overview", "paths:Paths"),
+            )
+        },
+        "retrieve.options:Options": lambda w, c: c(w.graph, w.link),
+    },
+    "Ranker": {
+        "rank.dense:Similarity": lambda w, c: c(TrigramEncoder(), keep=1),
+        "rank.dense:MMR": lambda w, c: c(TrigramEncoder(), keep=1),
+        "rank.first:First": lambda w, c: c(keep=1),
+        "rank.warnings:Warned": lambda w, c: c(w.graph),
+    },
+    "Phraser": {"phrase.numbered:Numbered": lambda w, c: c()},
+    "Reader": {
+        "read.facts:facts": lambda w, c: c,
+        "read.llm:LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
+        "check.citations:Checked": lambda w, c: c(made("read.facts:facts"), made("check.citations:Citations")()),
+    },
+    "Checker": {"check.citations:Citations": lambda w, c: c()},
+    "LLM": {"models.fakes:Scripted": lambda w, c: c(["a", "a"]), "models.fakes:Echo": lambda w, c: c()},
+    "Encoder": {"models.fakes:TrigramEncoder": lambda w, c: c(), "models.ngram:NgramEncoder": lambda w, c: c()},
+    "PairScorer": {"models.fakes:OverlapScorer": lambda w, c: c()},
+    "LocalGraph": {"kg.store.store:Store": lambda w, c: w.graph},
+}
+ADDS = {"rank.warnings:Warned"}  # a ranker that puts in warnings that were not retrieved
+
+
+def shape(function: ast.FunctionDef) -> str:
+    """The protocol that a function's positional parameters and return type are those of; "" if none."""
+    arguments = [a for a in (*function.args.posonlyargs, *function.args.args) if a.arg != "self"]
+    kinds = tuple(ast.unparse(a.annotation) if a.annotation else "" for a in arguments)
+    found = SHAPES.get(kinds, "")
+    returned = ast.unparse(function.returns) if function.returns else ""
+    if found == "Ranker" and returned == "Context":
+        return "Phraser"
+    fits = {
+        "Expander": "Query",
+        "Reader": "Answer",
+        "Encoder": "NDArray[np.float32]",
+        "LLM": "Reply",
+        "Recognizer": "list[Mention]",
+    }
+    return found if found not in fits or fits[found] == returned else ""
+
+
+def implementations(package: Path) -> Iterator[tuple[str, str]]:
+    """Name and protocol of every class with a `__call__`, and every public function, in the shape of a stage."""
+    for part in PACKAGES:
+        for path in sorted([*package.glob(f"{part}.py"), *package.glob(f"{part}/**/*.py")]):
+            module = ".".join(path.relative_to(package).with_suffix("").parts)
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                body = node.body if isinstance(node, ast.ClassDef) else [node]
+                for one in body:
+                    is_call = isinstance(node, ast.ClassDef) and getattr(one, "name", "") == "__call__"
+                    if isinstance(one, ast.FunctionDef) and (is_call or one is node) and one.name != "_":
+                        name = node.name if isinstance(node, ast.ClassDef) else one.name
+                        if (protocol := shape(one)) and not name.startswith("_"):
+                            yield f"{module}:{name}", protocol
+
+
+def listed() -> dict[str, str]:
+    """Name and protocol of every row."""
+    return {name: protocol for protocol, rows in ROWS_OF.items() for name in rows} | ELSEWHERE
+
+
+def test_every_implementation_has_a_row() -> None:
+    found = dict(implementations(Path(kgmed.__file__).parent))
+    assert {n: p for n, p in found.items() if n not in listed()} == {}
+
+
+def test_an_implementation_without_a_row_is_found(tmp_path: Path) -> None:
+    (tmp_path / "rank").mkdir()
+    text = "class New:\n    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]: ...\n"
+    (tmp_path / "rank" / "new.py").write_text(text, encoding="utf-8")
+    assert list(implementations(tmp_path)) == [("rank.new:New", "Ranker")]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("contracts") / "g"
+    build(Source("g", lambda: iter(ROWS), language="en"), folder)
+    return World(open_store(folder))
+
+
+def of(protocol: str) -> Any:
+    """Runs a class of tests for every implementation of a protocol."""
+    return pytest.mark.parametrize("name", list(ROWS_OF[protocol]))
+
+
+def stage(world: World, name: str) -> Any:
+    return next(rows[name] for rows in ROWS_OF.values() if name in rows)(world, made(name))
+
+
+def evidence() -> list[Evidence]:
+    """Three pieces, of which the last warns."""
+    at = {row.key: row for row in ROWS if isinstance(row, NodeRow)}
+
+    def entity(key: str) -> Any:
+        return kgmed.Entity(key, at[key].name, at[key].kind)
+
+    rows = (("flu", "has_symptom", "fever", Role.FINDING), ("flu", "has_symptom", "cough", Role.FINDING))
+    rows += (("aspirin", "contraindicated", "flu", Role.CONTRAINDICATED),)  # type: ignore[assignment]
+    made = [Triple(entity(h), Relation(r, role), entity(t)) for h, r, t, role in rows]
+    return [Evidence(f"{t.head.name} {t.relation} {t.tail.name}", "triple", (t,), (t.head,)) for t in made]
+
+
+@of("Recognizer")
+class TestRecognizer:
+    def test_mentions_stand_in_the_text_in_its_order(self, world: World, name: str) -> None:
+        found = stage(world, name)(QUERY)
+        assert found == stage(world, name)(QUERY)
+        assert [m.start for m in found] == sorted(m.start for m in found)
+        assert all(QUERY.text[m.start : m.end] == m.surface for m in found)
+        assert {"fever", "cough"} <= {m.name.lower() for m in found}
+
+    def test_nothing_is_found_in_nothing(self, world: World, name: str) -> None:
+        assert stage(world, name)(Query(Question(""))) == []
+
+
+@of("Linker")
+class TestLinker:
+    def test_at_most_one_link_a_mention_in_their_order(self, world: World, name: str) -> None:
+        mentions = [Mention(t, t, -1, -1) for t in ("flu", "zzzz", "Fever", "feverr", "flu")]
+        links = stage(world, name)(mentions)
+        places = [next(i for i, m in enumerate(mentions) if m is link.mention) for link in links]
+        assert places == sorted(set(places))
+        for link in links:
+            assert world.graph.entity(link.entity.id) == link.entity
+            assert 0 <= link.score <= 1 + 1e-6
+            assert link.how
+
+    def test_no_mentions_no_links(self, world: World, name: str) -> None:
+        assert stage(world, name)([]) == []
+
+
+@of("Retriever")
+class TestRetriever:
+    def test_evidence_is_the_same_every_time_and_tells_what_it_is_about(self, world: World, name: str) -> None:
+        retrieve, links = stage(world, name), world.links()
+        assert links
+        found = retrieve(QUERY, links)
+        assert found == stage(world, name)(QUERY, links)
+        for piece in found:
+            assert piece.text
+            assert piece.kind
+            assert piece.about
+
+    def test_no_links_no_failure(self, world: World, name: str) -> None:
+        assert list(stage(world, name)(Query(Question("zzzz")), [])) == []
+
+
+@of("Ranker")
+class TestRanker:
+    def test_what_is_kept_was_given_once_and_warnings_are_never_dropped(self, world: World, name: str) -> None:
+        given = evidence()
+        kept = stage(world, name)(QUERY, given)
+        texts = [piece.text for piece in kept]
+        assert len(texts) == len(set(texts))
+        assert given[2].text in texts
+        assert name in ADDS or set(texts) <= {piece.text for piece in given}
+
+    def test_nothing_stays_nothing(self, world: World, name: str) -> None:
+        assert stage(world, name)(QUERY, []) == []
+
+
+@of("Phraser")
+class TestPhraser:
+    def test_every_marker_points_at_what_is_cited_and_warnings_are_shown(self, world: World, name: str) -> None:
+        context = stage(world, name)(QUERY, evidence())
+        assert all(f"[{i}]" in context.text for i in range(1, len(context.cited) + 1))
+        assert f"[{len(context.cited) + 1}]" not in context.text
+        assert evidence()[2] in context.cited
+        assert stage(world, name)(QUERY, []).cited == ()
+
+
+@of("Reader")
+class TestReader:
+    def test_citations_are_numbers_of_what_is_cited(self, world: World, name: str) -> None:
+        cited = tuple(evidence())
+        text = "\n".join(f"[{i}] {e.text}" for i, e in enumerate(cited, start=1))
+        answer = stage(world, name)(QUERY, Context(text, cited))
+        assert answer.text
+        assert all(1 <= i <= len(cited) for i in answer.citations)
+
+    def test_without_evidence_nothing_is_cited(self, world: World, name: str) -> None:
+        assert stage(world, name)(QUERY, Context("")).citations == ()
+
+
+@of("Checker")
+class TestChecker:
+    def test_the_answer_stays_and_its_sentences_get_verdicts(self, world: World, name: str) -> None:
+        cited = tuple(evidence())
+        answer = kgmed.Answer("Flu has_symptom Fever [1]. Aspirin cures death [2].", (1, 2))
+        checked = stage(world, name)(QUERY, Context("", cited), answer)
+        assert checked.text == answer.text
+        assert [v.supported for v in checked.verdicts] == [True, False]
+
+
+@of("LLM")
+class TestLLM:
+    def test_a_reply_has_a_text_and_the_models_name(self, world: World, name: str) -> None:
+        llm = stage(world, name)
+        reply = llm([Message("user", "a")], max_tokens=8)
+        assert (reply.text, bool(llm.name), reply.tokens_in >= 0) == ("a", True, True)
+
+
+@of("Encoder")
+class TestEncoder:
+    def test_rows_are_unit_vectors_and_the_same_every_time(self, world: World, name: str) -> None:
+        encode = stage(world, name)
+        rows = encode(["fever", "发热", ""])
+        assert (rows.shape, rows.dtype) == ((3, encode.dimensions), np.float32)
+        assert np.allclose(np.linalg.norm(rows[:2], axis=1), 1, atol=1e-5)
+        assert np.allclose(rows[1], encode(["发热"])[0], atol=1e-6)
+        assert encode([]).shape == (0, encode.dimensions)
+
+
+@of("PairScorer")
+class TestPairScorer:
+    def test_one_score_a_pair(self, world: World, name: str) -> None:
+        score = stage(world, name)
+        assert score([("a b", "a b"), ("a", "z")]).shape == (2,)
+        assert score([]).shape == (0,)
+
+
+@of("LocalGraph")
+@pytest.mark.parametrize("edited", [False, True])
+class TestLocalGraph:
+    def test_ids_names_and_numbers_agree(self, world: World, name: str, *, edited: bool) -> None:
+        graph = edit(world.graph, [EdgeRow("new", "r", "flu")]) if edited else world.graph
+        assert graph.adjacency.nodes == len({graph.at(i).id for i in range(graph.adjacency.nodes)})
+        for i in range(graph.adjacency.nodes):
+            entity = graph.at(i)
+            assert graph.number(entity.id) == i
+            assert graph.entity(entity.id) == entity
+            assert entity in [m.entity for m in graph.lookup(entity.name)]
+        with pytest.raises(UnknownName):
+            graph.entity("nowhere")
+
+    def test_triples_neighbours_and_attributes_agree(self, world: World, name: str, *, edited: bool) -> None:
+        graph = edit(world.graph, [EdgeRow("new", "r", "flu")]) if edited else world.graph
+        every = [graph.triple(i) for i in range(graph.adjacency.edges)]
+        assert len({(t.head, t.relation, t.tail) for t in every}) == len(every)
+        around = [t for i in range(graph.adjacency.nodes) for t in graph.neighbours(graph.at(i).id)]
+        assert len(around) == 2 * len(every)
+        assert [t.tail.id for t in graph.attributes("aspirin")] == [""]
+        assert all(t.relation.role is Role.TREATS for t in graph.neighbours("fever", roles=[Role.TREATS]))
+        assert {n.node for n in graph.names()} == set(range(graph.adjacency.nodes))
