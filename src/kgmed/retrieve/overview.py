@@ -54,9 +54,22 @@ class Overview:
             shown = rows[begin : begin + self.listed]
             last = begin + self.listed >= self.listed * self.pieces
             more = max(len(rows) - begin - self.listed, 0) if last else 0
-            names = ", ".join(_other(t, entity).name for t in shown) + (f", … (+{more})" if more else "")
-            arrow = f"— {shown[0].relation} →" if shown[0].head == entity else f"← {shown[0].relation} —"
-            yield Evidence(f"{entity.name} {arrow} {names}", "neighbours", tuple(shown), (entity,), score)
+            text = f"{entity.name} {_told(entity, shown)}" + (f", … (+{more})" if more else "")
+            yield Evidence(text, "neighbours", tuple(shown), (entity,), score)
+
+
+def _told(entity: Entity, rows: Sequence[Triple]) -> str:
+    """The other ends, those of one relation and direction together, as the graph writes it.
+
+    >>> a, b, c = (Entity(n, n) for n in "abc")
+    >>> _told(a, [Triple(a, Relation("has"), b), Triple(c, Relation("seen in"), a)])
+    '— has → b; ← seen in — c'
+    """
+    groups: dict[str, list[str]] = {}
+    for t in rows:
+        arrow = f"— {t.relation} →" if t.head == entity else f"← {t.relation} —"
+        groups.setdefault(arrow, []).append(_other(t, entity).name)
+    return "; ".join(f"{arrow} {', '.join(names)}" for arrow, names in groups.items())
 
 
 def _other(triple: Triple, entity: Entity) -> Entity:
