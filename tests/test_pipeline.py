@@ -1,0 +1,101 @@
+"""The pass from a question to a run."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.phrase.numbered import Numbered
+from kgmed.pipeline import Pipeline
+from kgmed.rank.first import First
+from kgmed.read.facts import facts
+from kgmed.types import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
+
+GOUT = Entity("d", "gout", "disease")
+FOUND, LOST = Mention("gout", "gout", 8, 12), Mention("zog", "zog", 16, 19)
+
+
+def recognize(query: Query) -> list[Mention]:
+    return [FOUND, LOST]
+
+
+def link(mentions: Sequence[Mention]) -> list[Link]:
+    return [Link(m, GOUT, 1.0, "exact") for m in mentions if m is FOUND]
+
+
+def retrieve(query: Query, links: Sequence[Link]) -> list[Evidence]:
+    return [Evidence(f"{x.entity.name} hurts", "text", about=(x.entity,)) for x in links]
+
+
+PIPELINE = Pipeline(recognize, link, (retrieve, retrieve), (First(5),), Numbered(), facts, name="test", graph="g 1")
+
+
+def failing(error: Exception):  # type: ignore[no-untyped-def]
+    def read(query: Query, context: Context) -> Answer:
+        raise error
+
+    return read
+
+
+def test_a_run_holds_all_that_happened() -> None:
+    run = PIPELINE("What is gout or zog?")
+    assert [link.entity for link in run.links] == [GOUT]
+    assert run.missed == (LOST,)
+    assert [e.text for e in run.evidence] == ["gout hurts"]
+    assert run.context.cited == run.evidence
+    assert "gout hurts [1]" in run.answer.text
+    assert (run.method, run.graph, run.failures) == ("test", "g 1", ())
+
+
+def test_every_stage_is_timed_once_in_order() -> None:
+    stages = PIPELINE("gout?").stages
+    assert [s.name for s in stages] == ["expand", "recognize", "link", "retrieve", "rank", "phrase", "read", "check"]
+    assert all(s.seconds >= 0 for s in stages)
+
+
+def test_an_empty_question_is_refused() -> None:
+    for text in ("", "  \n"):
+        with pytest.raises(BadInput, match="empty"):
+            PIPELINE(text)
+
+
+def test_where_the_reader_cannot_the_other_reads_and_the_run_says_why() -> None:
+    run = replace(PIPELINE, read=failing(ModelFailed("it babbled")), otherwise=facts)("gout?")
+    assert run.answer.reader == "facts"
+    assert run.failures == ("it babbled",)
+
+
+def test_without_another_reader_the_failure_is_raised() -> None:
+    with pytest.raises(Unavailable, match="no model"):
+        replace(PIPELINE, read=failing(Unavailable("no model")))("gout?")
+
+
+def test_an_error_of_another_kind_is_never_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        replace(PIPELINE, read=failing(ZeroDivisionError()), otherwise=facts)("gout?")
+
+
+def test_rankers_run_in_turn_and_a_check_has_the_last_word() -> None:
+    def backwards(query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        return list(reversed(evidence))
+
+    def two(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        return [Evidence("one", "text"), Evidence("two", "text")]
+
+    def shout(query: Query, context: Context, answer: Answer) -> Answer:
+        return replace(answer, text=answer.text.upper())
+
+    run = replace(PIPELINE, retrieve=(two,), rank=(backwards, First(1)), check=shout)(Question("gout?"))
+    assert [e.text for e in run.evidence] == ["two"]
+    assert "TWO [1]" in run.answer.text
+
+
+def test_a_notebook_shows_the_answer_and_a_table_that_no_name_can_break() -> None:
+    def nasty(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        return [Evidence("a | b\n| c <script>", "text")]
+
+    shown = replace(PIPELINE, retrieve=(nasty,))("gout?")._repr_markdown_()
+    rows = [line for line in shown.splitlines() if line.startswith("|")]
+    assert rows[2:] == ["| 1 | a \\| b \\| c &lt;script> |  |"]
+    assert "<script" not in shown
