@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.errors import Unavailable
+from kgmed.kg import sources
+from kgmed.kg.store import Store, build, open_store
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:
@@ -13,3 +17,24 @@ def data() -> Path:
     if not folder:
         pytest.skip("KGMED_DATA does not name the folder of real data sets")
     return Path(folder).resolve()
+
+
+def _packaged(name: str, folder: Path) -> Store:
+    """A packaged graph built in a folder of its own; the test is skipped where its package is not installed."""
+    try:
+        build(sources.read(name, None, name=name), folder / name)
+    except Unavailable as e:
+        pytest.skip(str(e))
+    return open_store(folder / name)
+
+
+@pytest.fixture(scope="session")
+def hpo(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The Human Phenotype Ontology of the starter extra, built once."""
+    return _packaged("hpo", tmp_path_factory.mktemp("hpo"))
+
+
+@pytest.fixture(scope="session")
+def cmekg(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """CMeKG of the starter extra, built once."""
+    return _packaged("cmekg", tmp_path_factory.mktemp("cmekg"))

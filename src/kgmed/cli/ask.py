@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgmed.cli.bar import building
+from kgmed.cli import show as screen
 from kgmed.errors import BadInput
 from kgmed.kg.text import one_line
 from kgmed.types import Evidence, Run, to_json
@@ -47,8 +47,8 @@ def ask(
     from kgmed import load
 
     text = _question(question, file)
-    choices = dict(_choice(o) for o in option or [])
-    with building() as progress:
+    choices = _choices(option or [])
+    with screen.progress("building the graph (first use)", "rows") as progress:
         asker = load(graph, method=method, llm=llm, base_url=base_url, progress=progress)
         run = asker.ask(text, options=choices)
     if as_json:
@@ -69,6 +69,16 @@ def _question(text: str, file: Path | None) -> str:
         raise BadInput(f"{file}: cannot be read ({e.strerror}); give a text file") from None
     except UnicodeDecodeError as e:
         raise BadInput(f"{file}: is not UTF-8 text at byte {e.start}; save it as UTF-8") from None
+
+
+def _choices(texts: list[str]) -> dict[str, str]:
+    """The options by letter."""
+    found: dict[str, str] = {}
+    for letter, meaning in map(_choice, texts):
+        if letter in found:
+            raise BadInput(f"the option {letter} is given twice")
+        found[letter] = meaning
+    return found
 
 
 def _choice(text: str) -> tuple[str, str]:
