@@ -1,0 +1,90 @@
+"""Recall of an answer's entities in the evidence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgmed.errors import SourceError
+from kgmed.evaluate.evidence import Recall, compare, gold
+from kgmed.evaluate.genmedgpt import Consultation, consultations
+from kgmed.kg.rows import EdgeRow, NodeRow, Row
+from kgmed.kit import Kit
+from kgmed.models.ngram import NgramEncoder
+from kgmed.types import Entity, Evidence, Relation, Triple
+from named_graph import small
+
+ROWS: tuple[Row, ...] = (
+    NodeRow("gout", kind="disease"),
+    NodeRow("toe pain", kind="symptom"),
+    NodeRow("colchicine", kind="drug"),
+    NodeRow("other drug", kind="drug"),
+    EdgeRow("gout", "has_symptom", "toe pain"),
+    EdgeRow("colchicine", "treats", "gout"),
+)
+
+
+def consultation(question: str, *names: str) -> Consultation:
+    return Consultation(1, question, "", names)
+
+
+def test_gold_is_what_the_graph_has_of_the_right_kind(tmp_path: Path) -> None:
+    graph = small(tmp_path, ROWS)
+    assert gold(graph, consultation("", "Gout", "toe pain", "Colchicine", "unknown")) == {"gout", "colchicine"}
+
+
+def test_retrieval_is_compared_on_the_same_questions(tmp_path: Path) -> None:
+    kit = Kit(small(tmp_path, ROWS), encoder=NgramEncoder())
+    rows = [
+        consultation("I have toe pain. What could it be?", "gout", "colchicine"),
+        consultation("What is zog?", "other drug"),
+        consultation("What is gout?", "nothing known"),
+    ]
+    scores, empty = compare(kit, rows)
+    facts = scores["kgmed facts"]
+    assert empty == 1
+    assert (facts.questions, facts.wanted, facts.unlinked) == (2, 3, 1)
+    assert facts.at(5) == pytest.approx(2 / 3)
+    assert scores["one-hop, unranked"].at(5) == pytest.approx(1 / 3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2, max_size=6))
+def test_recall_counts_entities_and_grows_with_k(rows: list[tuple[int, int]]) -> None:
+    recall = Recall()
+    for found, wanted in rows:
+        ends = [Entity(f"e{i}", "") for i in range(found)]
+        evidence = [Evidence("", "triple", (Triple(e, Relation("r"), e),)) for e in ends]
+        recall.add(evidence, frozenset(f"e{i}" for i in range(wanted)), linked=True)
+    assert recall.at(5) == pytest.approx(sum(min(f, w) for f, w in rows) / sum(w for _, w in rows))
+    assert recall.at(5) <= recall.at(10) <= recall.at(20)
+    shares = [min(f, w) / w for f, w in rows]
+    mean = sum(shares) / len(shares)
+    spread = sum((s - mean) ** 2 for s in shares) / (len(shares) - 1)
+    assert recall.error(5) == pytest.approx((spread / len(shares)) ** 0.5)
+
+
+def test_consultations_are_read_and_rows_without_their_parts_left_out(tmp_path: Path) -> None:
+    whole = {
+        "qustion_output": "<CLS>My toe hurts.<SEP>The extracted entities are toe pain<EOS>",
+        "answer_output": "<CLS>It is gout.<SEP>The extracted entities are gout, colchicine.<EOS>",
+    }
+    lines = [json.dumps(whole), json.dumps({**whole, "answer_output": "cut off"})]
+    (tmp_path / "rows.json").write_text("\n".join(lines), encoding="utf-8")
+    [row] = consultations(tmp_path / "rows.json")
+    assert (row.line, row.question, row.answer_entities) == (1, "My toe hurts.", ("gout", "colchicine"))
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"qustion_output": "x"}', "3"])
+def test_a_damaged_row_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "rows.json").write_text(line, encoding="utf-8")
+    with pytest.raises(SourceError, match=r"rows\.json:1: is not a row"):
+        list(consultations(tmp_path / "rows.json"))
+
+
+@pytest.mark.data
+def test_the_published_file_has_its_rows(data: Path) -> None:
+    rows = list(consultations(data / "genmedgpt5k" / "NER_chatgpt_first4000.json"))
+    assert len(rows) > 5000
+    assert all(r.question for r in rows)
