@@ -144,7 +144,7 @@ def inheritance(graph: Store, seed: int) -> Iterator[Asked]:
 
 
 def diagnoses(graph: Store, seed: int) -> Iterator[Asked]:
-    """Three findings that most patients of a disease have; any disease that has all three, or kinds of them, is right."""
+    """Three findings that most patients of a disease have; any disease with all three, or kinds of them, is right."""
     steps, kinds, weight = ByRole(graph, Role.FINDING), ByRole(graph, Role.IS_A), graph.weight
     draw = random.Random(seed)
     for node in _diseases(graph, seed + 2):
