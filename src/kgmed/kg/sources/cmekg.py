@@ -9,20 +9,17 @@ Every value becomes one thing: an edge, another name of its subject, a text abou
 
 import pickle
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.kg.sources.cmekg_table import ALIASES, CODES, ENDS, KIND_OF_SUBJECT, RELATIONS, UNLESS
 from kgmed.kg.sources.lines import check_file, empty, open_bytes, reading
-
-T = TypeVar("T")
 
 Graph = dict[str, dict[str, list[str]]]
 
@@ -36,6 +33,7 @@ _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "�
 _KINDS = ("disease", "drug", "test", "treatment")
 _NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
 _BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
+_MAY_BE_HALF = (rb"\ud", rb"\uD", rb"\u0000", rb"\U0000")
 _HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
 
 
@@ -95,7 +93,7 @@ def load(path: Path) -> Graph:
     allowed = _OPCODES.match(data)
     if not allowed or allowed.end() != len(data):
         raise SourceError(path, _bad_line(data), "holds more than dicts, lists and strings", _MEND)
-    if half := _HALF.search(data):
+    if any(mark in data for mark in _MAY_BE_HALF) and (half := _HALF.search(data)):
         line = data.count(b"\n", 0, half.start()) + 1
         raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", _MEND)
     try:
@@ -128,81 +126,87 @@ def _is_graph(graph: object) -> bool:
     """Whether the value is dict[str, dict[str, list[str]]]."""
     if type(graph) is not dict or not all(type(s) is str and type(r) is dict for s, r in graph.items()):
         return False
+    only_text = {str}
     for relations in graph.values():
-        if not all(type(r) is str and type(values) is list for r, values in relations.items()):
-            return False
-        if not all(type(v) is str for values in relations.values() for v in values):
-            return False
+        for relation, values in relations.items():
+            if type(relation) is not str or type(values) is not list or not only_text.issuperset(map(type, values)):
+                return False
     return True
+
+
+_SCOPES = {**ALIASES, **dict.fromkeys(CODES, Scope.XREF)}  # of the names that a relation gives
+
+
+_new = tuple.__new__  # of a row whose values are all given: a third of the time of calling its class
+
+
+class _Names(dict[str, str]):
+    """The tidied form of each value that has been met, and which of those forms need a second look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.nothing: set[str] = set()  # they name no entity: "not known", a number
+        self.bracketed: set[str] = set()  # they end in brackets
+        self.special: set[str] = set()  # both
+
+    def __missing__(self, value: str) -> str:
+        name = self[value] = tidy(value)
+        if name in _NOTHING or _NUMERAL.match(name):
+            self.nothing.add(name)
+        if name and name[-1] in "］）)":
+            self.bracketed.add(name)
+        if name in self.nothing or name in self.bracketed:
+            self.special.add(name)
+        return name
 
 
 def _rows(graph: Graph) -> Iterator[Row]:
     """One node a subject with its other names, then one row a value."""
     seen: set[str] = set()
-    names, said = _Memo(tidy), _Memo(_says_nothing)
-    count = 0
+    names, count = _Names(), 0
     for subject, relations in graph.items():
         key, kind = names[subject], kind_of(relations)
         aliases: list[Alias] = []
         rows: list[Row] = []
         for relation, values in relations.items():
-            texts = [names[value] for value in values]
-            dropped = [i for i, text in enumerate(texts) if not (key and text)]
-            yield from (DroppedRow("empty name", count + i + 1) for i in dropped)
-            count += len(texts)
-            kept = [text for text in texts if key and text] if dropped else texts
-            if (scope := _scope(relation)) is None:
-                rows += _statements(key, UNLESS.get((relation, kind), relation), kept, said)
+            texts = list(map(names.__getitem__, values))
+            if not key or "" in texts:
+                yield from (
+                    DroppedRow("empty name", count + i) for i, t in enumerate(texts, start=1) if not (key and t)
+                )
+                texts = [text for text in texts if key and text]
+            count += len(values)
+            if (scope := _SCOPES.get(relation)) is None:
+                rows += _statements(key, UNLESS.get((relation, kind), relation), texts, names, seen)
             else:
-                aliases.extend(_alias(relation, text, scope) for text in kept)
+                aliases.extend(_alias(relation, text, scope) for text in texts)
         if key:
             yield NodeRow(key, kind=kind, aliases=(*aliases, *_other_names(key)))
             seen.add(key)
         yield from rows
-        yield from _tail_names(rows, seen)
 
 
-class _Memo(dict[str, T]):
-    """The values of a function of names; most names of the graph are met several times."""
-
-    def __init__(self, function: Callable[[str], T]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, name: str) -> T:
-        value = self[name] = self._function(name)
-        return value
-
-
-def _statements(key: str, relation: str, texts: Sequence[str], nothing: Mapping[str, bool]) -> list[Row]:
-    """The edge or the text that each value is."""
+def _statements(key: str, relation: str, texts: Sequence[str], names: _Names, seen: set[str]) -> list[Row]:
+    """The edge or the text that each value is, and the other names of a tail that is first met in brackets."""
     if relation not in ENDS:
         return [TextRow(key, relation, text) for text in texts]
-    return [TextRow(key, relation, text) if nothing[text] else EdgeRow(key, relation, text) for text in texts]
-
-
-def _says_nothing(text: str) -> bool:
-    """Whether a value names no entity: "not known", a number."""
-    return text in _NOTHING or _NUMERAL.match(text) is not None
-
-
-def _scope(relation: str) -> Scope | None:
-    """The scope of the names that a relation gives; None if it gives none."""
-    return Scope.XREF if relation in CODES else ALIASES.get(relation)
+    if names.special.isdisjoint(texts):
+        return [_new(EdgeRow, (key, relation, text, 1.0, ())) for text in texts]
+    rows: list[Row] = []
+    for text in texts:
+        if text in names.nothing:
+            rows.append(TextRow(key, relation, text))
+            continue
+        rows.append(EdgeRow(key, relation, text))
+        if text in names.bracketed and text not in seen:
+            seen.add(text)
+            rows += [NodeRow(text, aliases=found) for found in [_other_names(text)] if found]
+    return rows
 
 
 def _alias(relation: str, text: str, scope: Scope) -> Alias:
     """Another name, or a code under the name of its vocabulary."""
     return Alias(f"{CODES[relation]}:{text.replace('—', '-')}" if relation in CODES else text, scope)
-
-
-def _tail_names(rows: Sequence[Row], seen: set[str]) -> Iterator[NodeRow]:
-    """The other names of tails that carry them in brackets, each tail once."""
-    for row in rows:
-        if type(row) is EdgeRow and row.tail[-1] in "］）)" and row.tail not in seen:
-            seen.add(row.tail)
-            if aliases := _other_names(row.tail):
-                yield NodeRow(row.tail, aliases=aliases)
 
 
 def _other_names(name: str) -> tuple[Alias, ...]:
@@ -222,8 +226,10 @@ def kind_of(relations: Mapping[str, Sequence[str]]) -> str:
     >>> kind_of({"相关疾病": [], "所属分类": [], "就诊科室": []}), kind_of({"英文名": []})
     ('test', '')
     """
-    votes = Counter(KIND_OF_SUBJECT[r] for r in relations if r in KIND_OF_SUBJECT)
-    return max(_KINDS, key=votes.__getitem__) if votes else ""
+    votes = [KIND_OF_SUBJECT[r] for r in relations if r in KIND_OF_SUBJECT]
+    if len(set(votes)) < 2:
+        return votes[0] if votes else ""
+    return max(_KINDS, key=votes.count)
 
 
 def tidy(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import IO, Any, cast
 
 from kgmed.errors import BadInput, SourceError
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17  # bytes; what is made of a block stays in the processor's cache
 _LONGEST = 1 << 26  # bytes of one line; a longer one is no line of any of these formats
 _BOM = b"\xef\xbb\xbf"
 
@@ -79,14 +79,14 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises `SourceError` for what is no UTF-8 text, NUL bytes and lines above 64 MB.
     """
     number = 0
-    for text in _blocks(path):
+    for text in blocks(path):
         for line in text.split("\n"):
             number += 1
             yield number, line
 
 
-def _blocks(path: Path) -> Iterator[str]:
-    """Whole lines of the file, many at a time, without the last newline of each block."""
+def blocks(path: Path) -> Iterator[str]:
+    """Whole lines of the file, many at a time, without the last newline of each block; raises as `lines`."""
     done = 0
     with reading(path, lambda: done + 1), open_bytes(path) as file:
         rest = file.read(_BLOCK).removeprefix(_BOM)

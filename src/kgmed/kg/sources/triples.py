@@ -9,15 +9,17 @@ Underscores in names are spaces. What stands in brackets at the end of a name be
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kgmed.errors import SourceError
 from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.kg.sources.lines import empty, lines, name_of, need_file, parse_json
+from kgmed.kg.sources.lines import blocks, empty, lines, name_of, need_file, parse_json
 from kgmed.kg.sources.records import column, records, separator
 from kgmed.kg.sources.roles import RoleTable, infer, kinds_of, roles_from_toml
 from kgmed.types import Support
@@ -74,6 +76,13 @@ class _Brackets:
     kinds: Mapping[str, tuple[str, str]]
     seen: set[str] = field(default_factory=set)
 
+    def before(self, rows: Iterable[EdgeRow | DroppedRow]) -> Iterator[Row]:
+        """The rows, each after the nodes that it is the first to name in brackets."""
+        for row in rows:
+            if type(row) is EdgeRow and (row.head[-1] == ")" or row.tail[-1] == ")"):
+                yield from self(row)
+            yield row
+
     def __call__(self, row: EdgeRow) -> Iterator[NodeRow]:
         """The nodes of the row that have not been met yet and whose names end in brackets."""
         ends = self.kinds.get(row.relation) or kinds_of(infer(row.relation))
@@ -90,44 +99,71 @@ def _rows(path: Path, kinds: Mapping[str, tuple[str, str]], *, keep: bool) -> It
     if first is None:
         raise empty(path)
     brackets = _Brackets(kinds)
-    edges = _json(path, keep=keep) if first.lstrip().startswith("{") else _delimited(path, first, keep=keep)
-    for row in edges:
-        if type(row) is EdgeRow and (row.head[-1] == ")" or row.tail[-1] == ")"):
-            yield from brackets(row)
-        yield row
+    if first.lstrip().startswith("{"):
+        return brackets.before(_json(path, keep=keep))
+    return _delimited(path, first, brackets, keep=keep)
 
 
-def _delimited(path: Path, first: str, *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
+def _delimited(path: Path, first: str, brackets: _Brackets, *, keep: bool) -> Iterator[Row]:
     """The rows of a delimited file, with or without a header."""
     mark = separator(first, 3)
     if not mark:
         raise SourceError(path, _number(path, first), "is no triple", _MEND)
     header = next(records(path, mark))[1]
     places = [column(header, names) for names in (_HEADS, _RELATIONS, _TAILS)]
-    if min(places) < 0:
-        return _plain(path, mark, keep=keep)
-    return _headed(path, mark, header, places, keep=keep)
+    if min(places) >= 0:
+        return brackets.before(_headed(path, mark, header, places, keep=keep))
+    if mark == "\t":
+        return _tabbed(path, brackets, keep=keep)
+    return brackets.before(_three(path, records(path, mark), keep=keep))
 
 
 def _number(path: Path, text: str) -> int:
     return next((number for number, line in lines(path) if line == text), 0)
 
 
-def _plain(path: Path, mark: str, *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
-    """The rows of a file of three columns without a header; the path that large files take."""
-    for number, cells in records(path, mark):
-        try:
-            head, relation, tail = cells
-        except ValueError:
-            raise SourceError(path, number, f"has {len(cells)} columns, not 3", _MEND) from None
-        head, relation, tail = head.strip(), relation.strip(), tail.strip()
-        if head in MISSING or tail in MISSING or relation in MISSING:
-            yield DroppedRow("NaN", number)
-        elif keep:
-            yield EdgeRow(head, relation, tail)
-        else:
-            row = EdgeRow(head.replace("_", " ").strip(), relation, tail.replace("_", " ").strip())
-            yield row if row.head and row.tail else DroppedRow("NaN", number)
+def _tabbed(path: Path, brackets: _Brackets, *, keep: bool) -> Iterator[Row]:
+    """The rows of a file of three columns between tabs; the path that large files take, so a block at a time."""
+    done = 0
+    for text in blocks(path):
+        rows: Iterator[EdgeRow | DroppedRow] | None = _block(text, keep=keep)
+        if rows is None:
+            cut = ((done + i, line.split("\t")) for i, line in enumerate(text.split("\n"), start=1))
+            rows = _three(path, (row for row in cut if len(row[1]) > 1 or row[1][0].strip()), keep=keep)
+        yield from brackets.before(rows) if ")" in text else rows
+        done += text.count("\n") + 1
+
+
+def _block(text: str, *, keep: bool) -> Iterator[EdgeRow] | None:
+    """The edges of a block in which every line has three cells and none is missing; else None."""
+    data = np.frombuffer(text.encode(), np.uint8)
+    marks = data[(data == 9) | (data == 10)]  # tab and newline
+    if len(marks) % 3 != 2 or (marks[2::3] != 10).any() or (marks[::3] != 9).any() or (marks[1::3] != 9).any():
+        return None
+    cells = list(map(str.strip, text.replace("\n", "\t").split("\t")))
+    heads, relations, tails = cells[::3], cells[1::3], cells[2::3]
+    if "_" in text and not keep:
+        heads, tails = _spaced(heads), _spaced(tails)
+    if not (MISSING.isdisjoint(heads) and MISSING.isdisjoint(tails) and MISSING.isdisjoint(relations)):
+        return None
+    return map(tuple.__new__, repeat(EdgeRow), zip(heads, relations, tails, repeat(1.0), repeat(())))
+
+
+def _three(path: Path, rows: Iterable[tuple[int, Sequence[str]]], *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
+    """The rows of three cells, with their line numbers, one by one."""
+    for number, cells in rows:
+        if len(cells) != 3:
+            raise SourceError(path, number, f"has {len(cells)} columns, not 3", _MEND)
+        head, relation, tail = (cell.strip() for cell in cells)
+        if not keep:
+            head, tail = _spaced([head, tail])
+        missing = head in MISSING or relation in MISSING or tail in MISSING
+        yield DroppedRow("NaN", number) if missing else EdgeRow(head, relation, tail)
+
+
+def _spaced(names: list[str]) -> list[str]:
+    """The names with spaces for underscores."""
+    return [name.replace("_", " ").strip() if "_" in name else name for name in names]
 
 
 def _headed(

@@ -141,6 +141,12 @@ def write_arena(folder: Path, name: str, texts: Iterable[str]) -> None:
         writer.abandon()
 
 
+def rename_arena(folder: Path, old: str, new: str) -> None:
+    """Give a finished arena another name."""
+    for part in ("bytes", "start", "length"):
+        (folder / f"{old}_{part}.npy").rename(folder / f"{new}_{part}.npy")
+
+
 def _header(size: int) -> bytes:
     """The 128 bytes before the data of a one-dimensional .npy file of bytes; the same length for every size."""
     text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}"

@@ -8,7 +8,7 @@ renaming one small file, so that a build that is killed leaves the old graph who
 import gc
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import SourceError
-from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Source, TextRow
+from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
 from kgmed.kg.sources.roles import infer, kinds_of
-from kgmed.kg.store.arena import Arena, ArenaWriter, save, write_arena
+from kgmed.kg.store.arena import Arena, ArenaWriter, rename_arena, save, write_arena
 from kgmed.kg.store.columns import Columns, edge_order, write_adjacency
+from kgmed.kg.store.intern import Interner
 from kgmed.kg.store.manifest import Manifest, seal
 from kgmed.kg.store.names import HashIndex, index_names, key_hashes
 from kgmed.kg.store.publish import beside, publish
@@ -29,7 +30,7 @@ from kgmed.types import Relation, Support
 
 Progress = Callable[[int], None]  # called with the number of rows read so far
 Ints = NDArray[Any]
-_EVERY = 1 << 16
+_EVERY = 1 << 12
 MOST = 65_535  # what two bytes can number
 
 
@@ -63,15 +64,15 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _Numbers(dict[str, int]):
-    """Numbers by name, in the order in which names are met; `meet` may do more for a new one, and gives its number."""
+class _Relations(dict[str, int]):
+    """Numbers by name, in the order in which names are met; `meet` takes in a new one and gives its number."""
 
-    def __init__(self, meet: Callable[[str], int] | None = None) -> None:
+    def __init__(self, meet: Callable[[str], int]) -> None:
         super().__init__()
         self._meet = meet
 
     def __missing__(self, name: str) -> int:
-        number = self[name] = self._meet(name) if self._meet else len(self)
+        number = self[name] = self._meet(name)
         return number
 
 
@@ -80,11 +81,11 @@ class _Builder:
 
     def __init__(self, source: Source, folder: Path) -> None:
         self.source, self.folder = source, folder
-        self.number = _Numbers()
+        self.number = Interner(folder)
         self.names: dict[int, str] = {}  # only names that differ from their key
         self.kind = array("H")
         self.kinds: dict[str, int] = {"": 0}
-        self.relations = _Numbers(self._relation)
+        self.relations = _Relations(self._relation)
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
         self.columns = Columns(folder)
@@ -99,7 +100,7 @@ class _Builder:
     def close(self) -> None:
         """Close every file that is still open."""
         self.columns.close()
-        for arena in (self.description, self.alias, self.text, self.support):
+        for arena in (self.description, self.alias, self.text, self.support, self.number.names):
             arena.abandon()
 
     def fault(self, problem: str, mend: str) -> SourceError:
@@ -107,30 +108,42 @@ class _Builder:
         return SourceError(self.source.inputs[0] if self.source.inputs else self.source.name, 0, problem, mend)
 
     def read(self, progress: Progress | None) -> None:
-        """Take in all rows."""
-        take = {NodeRow: self._node, TextRow: self._text, DroppedRow: self._drop}
+        """Take in all rows, a block at a time."""
         rows, count = self.source.rows(), 0
         while block := list(islice(rows, _EVERY)):
-            self._edges([row for row in block if type(row) is EdgeRow])
-            for row in block:
-                if type(row) is not EdgeRow:
-                    take[type(row)](row)  # type: ignore[operator]
+            self._block(block)
             count += len(block)
             if progress:
                 progress(count)
 
-    def _edges(self, rows: list[EdgeRow]) -> None:
-        """Take in a block of edges, column by column: every large graph runs through here."""
-        if not rows:
-            return
-        columns = list(zip(*rows, strict=True))
-        heads = array("i", map(self.number.__getitem__, columns[0]))
-        relations = array("H", map(self.relations.__getitem__, columns[1]))
-        tails = array("i", map(self.number.__getitem__, columns[2]))
-        supports = (self._support(support) if support else 0 for support in columns[4])
-        self.columns.extend(heads, tails, relations, columns[3], supports)
+    def _block(self, block: list[Row]) -> None:
+        edges = [row for row in block if type(row) is EdgeRow]
+        texts = [row for row in block if type(row) is TextRow]
+        nodes = [row for row in block if type(row) is NodeRow]
+        columns = list(zip(*edges, strict=True)) or [()] * 5
+        subjects = list(dict.fromkeys(columns[0])) if columns[0][:1] == columns[0][1:2] else columns[0]
+        keys = [*subjects, *columns[2], *(row.key for row in texts), *(row.key for row in nodes)]
+        numbers = self.number(keys)
         self.kind.extend([0] * (len(self.number) - len(self.kind)))
-        self._imply_kinds(np.frombuffer(heads, np.int32), np.frombuffer(tails, np.int32), relations)
+        heads, tails, about, named = np.split(numbers, np.cumsum([len(subjects), len(edges), len(texts)]))
+        if len(subjects) < len(edges):  # a source that tells the edges of a subject one after the other
+            number_of = dict(zip(subjects, heads.tolist(), strict=True))
+            heads = np.fromiter(map(number_of.__getitem__, columns[0]), np.int32, len(edges))
+        if edges:
+            self._edges(heads, tails, columns)
+        self._texts(about, texts)
+        for node, row in zip(named.tolist(), nodes, strict=True):
+            self._node(node, row)
+        for dropped in block:
+            if type(dropped) is DroppedRow:
+                self._drop(dropped)
+
+    def _edges(self, heads: Ints, tails: Ints, columns: Sequence[tuple[Any, ...]]) -> None:
+        """Take in a block of edges, column by column: every large graph runs through here."""
+        relations = array("H", map(self.relations.__getitem__, columns[1]))
+        supports = map(self._support, columns[4]) if any(columns[4]) else np.zeros(len(heads), np.uint32)
+        self.columns.extend(heads, tails, relations, columns[3], supports)
+        self._imply_kinds(heads, tails, relations)
 
     def _imply_kinds(self, heads: Ints, tails: Ints, relations: "array[int]") -> None:
         """Give nodes without a kind that of the first relation that implies one, as head before as tail."""
@@ -139,12 +152,6 @@ class _Builder:
         for nodes, kinds in ((heads, implied[:, 0]), (tails, implied[:, 1])):
             at = np.flatnonzero((kinds > 0) & (kind[nodes] == 0))[::-1]  # of equals the last to be written stays
             kind[nodes[at]] = kinds[at]
-
-    def _entity(self, key: str) -> int:
-        number = self.number[key]
-        if number == len(self.kind):
-            self.kind.append(0)
-        return number
 
     def _kind(self, name: str) -> int:
         number = self.kinds.setdefault(name, len(self.kinds))
@@ -168,8 +175,7 @@ class _Builder:
             return 0
         return self.support.add(pack_support(support))
 
-    def _node(self, row: NodeRow) -> None:
-        node = self._entity(row.key)
+    def _node(self, node: int, row: NodeRow) -> None:
         if row.name:
             if row.name != row.key:
                 self.names[node] = row.name
@@ -188,11 +194,11 @@ class _Builder:
         self.alias_node.append(node)
         self.alias_scope.append(alias.scope)
 
-    def _text(self, row: TextRow) -> None:
-        self.text_node.append(self._entity(row.key))
-        self.text_relation.append(self.relations[row.relation])
-        self.text_support.append(self._support(row.support))
-        self.text.add(row.text)
+    def _texts(self, nodes: Ints, rows: list[TextRow]) -> None:
+        self.text_node.frombytes(nodes.tobytes())
+        self.text_relation.extend(map(self.relations.__getitem__, (row.relation for row in rows)))
+        self.text_support.extend(self._support(row.support) for row in rows)
+        self.text.extend(row.text for row in rows)
 
     def _drop(self, row: DroppedRow) -> None:
         count, lines = self.dropped.get(row.reason, (0, []))
@@ -200,7 +206,7 @@ class _Builder:
 
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
-        if not self.number:
+        if not len(self.number):
             raise self.fault("holds no entity", "give a file with at least one triple")
         edges, merged = self._write_edges()
         self._write_names()
@@ -221,11 +227,14 @@ class _Builder:
         )  # fmt: skip
 
     def _write_names(self) -> None:
-        hashes, numbers = key_hashes(self.number), array("i", range(len(self.number)))
-        write_arena(self.folder, "name", (self.names.get(node, key) for key, node in self.number.items()))
+        """The keys are on disk already; they are the names too where no name differs from its key."""
+        self.number.names.close()
+        keys = Arena.open(self.folder, "key")
+        HashIndex.write(self.folder, "key", key_hashes(keys), array("i", range(len(keys))))
         if self.names:
-            write_arena(self.folder, "key", self.number)
-        HashIndex.write(self.folder, "key", hashes, numbers)
+            write_arena(self.folder, "name", (self.names.get(node, key) for node, key in enumerate(keys)))
+        else:
+            rename_arena(self.folder, "key", "name")
         order = np.argsort(np.frombuffer(self.alias_node, np.int32), kind="stable")
         self._index_names(order)
 
@@ -238,8 +247,7 @@ class _Builder:
         HashIndex.write(self.folder, "folded", folded, folded_of)
 
     def _all_names(self) -> Iterator[str]:
-        for node, key in enumerate(self.number):
-            yield self.names.get(node, key)
+        yield from Arena.open(self.folder, "name")
         yield from Arena.open(self.folder, "alias")
 
     def _write_texts(self) -> None:

@@ -27,7 +27,7 @@ class Columns:
     def extend(self, *columns: Iterable[float]) -> None:
         """Write a block of edges, given column by column in the order of `CODES`."""
         for file, (_, code), values in zip(self._files, self.CODES, columns, strict=True):
-            file.write(values.tobytes() if isinstance(values, array) else array(code, values).tobytes())
+            file.write(values.tobytes() if isinstance(values, array | np.ndarray) else array(code, values).tobytes())
 
     def take(self) -> list[NDArray[Any]]:
         """The columns as arrays; their files are removed."""
