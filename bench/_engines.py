@@ -13,7 +13,7 @@ from _generate import hykge_size
 from _measure import Measured, Queries, each, machine, now, peak, queries, seconds, triples
 
 from kgmed.kg.graph import Adjacency
-from kgmed.kg.rows import Scope, Source
+from kgmed.kg.rows import EdgeRow, Scope, Source
 from kgmed.kg.search.around import Subgraph, subgraph
 from kgmed.kg.search.chains import Chains, chains
 from kgmed.kg.search.halves import mirror, start, step, words
@@ -21,28 +21,40 @@ from kgmed.kg.search.scan import direction
 from kgmed.kg.search.shortest import shortest
 from kgmed.kg.search.walk import Transition, seeds, walk
 from kgmed.kg.sources import cmekg
+from kgmed.kg.sources import triples as triples_file
 from kgmed.kg.store import Store, build, open_store
 
 US, MS = 1e-6, 1e-3
 
 
-def source_of(graph: str, *, quick: bool) -> Source:
-    """The graph to build; quick = a tenth of the generated one."""
-    if graph == "cmekg":
-        return cmekg.read()
-    return hykge_size(entities=129_000, triples=357_000) if quick else hykge_size()
+def source_of(graph: str, folder: Path) -> Source:
+    """The graph to build: CMeKG from its package, the generated one from the file that `write` has written."""
+    return cmekg.read() if graph == "cmekg" else triples_file.read(_file(folder), name="generated")
 
 
-def built(graph: str, folder: Path, *, quick: bool) -> Measured:
+def _file(folder: Path) -> Path:
+    return folder.with_suffix(".tsv")
+
+
+def write(graph: str, folder: Path, *, quick: bool) -> Measured:
+    """Write the generated graph (a tenth of it where quick) as the tab-separated file that it is built from."""
+    if graph != "cmekg":
+        source = hykge_size(entities=129_000, triples=357_000) if quick else hykge_size()
+        with _file(folder).open("w", encoding="utf-8") as f:
+            f.writelines("\t".join(row[:3]) + "\n" for row in source.rows() if isinstance(row, EdgeRow))
+    return {"peak": peak()}
+
+
+def built(graph: str, folder: Path) -> Measured:
     """Build the graph's files: seconds, peak memory, bytes on disk."""
-    took = seconds(lambda: build(source_of(graph, quick=quick), folder))
+    took = seconds(lambda: build(source_of(graph, folder), folder))
     size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
     return {"seconds": took, "peak": peak(), "disk": size}
 
 
-def rows_only(graph: str, *, quick: bool) -> Measured:
-    """What only reading (or generating) the rows takes."""
-    return {"seconds": seconds(lambda: sum(1 for _ in source_of(graph, quick=quick).rows())), "peak": peak()}
+def rows_only(graph: str, folder: Path) -> Measured:
+    """What only reading the rows takes."""
+    return {"seconds": seconds(lambda: sum(1 for _ in source_of(graph, folder).rows())), "peak": peak()}
 
 
 def ours(folder: Path, *, quick: bool) -> Measured:

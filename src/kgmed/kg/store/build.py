@@ -24,7 +24,7 @@ from kgmed.kg.store.arena import Arena, ArenaWriter, rename_arena, save, write_a
 from kgmed.kg.store.columns import Columns, edge_order, write_adjacency
 from kgmed.kg.store.intern import Interner
 from kgmed.kg.store.manifest import Manifest, seal
-from kgmed.kg.store.names import HashIndex, index_names, key_hashes
+from kgmed.kg.store.names import HashIndex, index_names
 from kgmed.kg.store.publish import beside, publish
 from kgmed.types import Relation, Support
 
@@ -230,7 +230,7 @@ class _Builder:
         """The keys are on disk already; they are the names too where no name differs from its key."""
         self.number.names.close()
         keys = Arena.open(self.folder, "key")
-        HashIndex.write(self.folder, "key", key_hashes(keys), array("i", range(len(keys))))
+        HashIndex.write(self.folder, "key", self.number.hashes, np.arange(len(keys), dtype=np.int32))
         if self.names:
             write_arena(self.folder, "name", (self.names.get(node, key) for node, key in enumerate(keys)))
         else:
@@ -242,9 +242,8 @@ class _Builder:
         self.alias.close(order)
         save(self.folder, "alias_node", np.frombuffer(self.alias_node, np.int32)[order])
         save(self.folder, "alias_scope", np.frombuffer(self.alias_scope, np.uint8)[order])
-        plain, plain_of, folded, folded_of = index_names(self._all_names())
-        HashIndex.write(self.folder, "normalised", plain, plain_of)
-        HashIndex.write(self.folder, "folded", folded, folded_of)
+        for name, (hashes, numbers) in zip(("normalised", "folded"), index_names(self._all_names()), strict=True):
+            HashIndex.write(self.folder, name, hashes, numbers)
 
     def _all_names(self) -> Iterator[str]:
         yield from Arena.open(self.folder, "name")

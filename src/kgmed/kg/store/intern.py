@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from kgmed.kg.store.arena import ArenaWriter
+from kgmed.kg.store.names import digests
 
 _FULL = 0.5  # of the table in use before it is doubled
 _FIRST = 1 << 12
@@ -32,9 +32,14 @@ class Interner:
         """How many names are known."""
         return self._count
 
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """The `key_hash` of every name, in the order of their numbers."""
+        return self._hashes[: self._count, 0]
+
     def __call__(self, names: Sequence[str]) -> NDArray[np.int32]:
         """The number of each name (k,), old or new. Raises `UnicodeEncodeError` for half a character."""
-        hashes = np.frombuffer(b"".join(map(xxhash.xxh3_128_digest, map(str.encode, names))), np.uint64).reshape(-1, 2)
+        hashes = digests(names)
         numbers = self._find(hashes)
         missing = np.flatnonzero(numbers < 0)
         if len(missing):

@@ -11,7 +11,7 @@ import xxhash
 from kgmed.errors import StoreError
 from kgmed.types import Relation, Role
 
-FORMAT = 1
+FORMAT = 2
 FULL_CHECK = 64 << 20  # bytes; a graph up to this size is hashed at each opening (10 GB/s), larger ones by `verify`
 
 

@@ -1,7 +1,7 @@
 """The sorted index of names: from the hash of a normalised or folded name to the numbers of the names that have it."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -16,8 +16,13 @@ _BLOCK = 1 << 14  # names indexed at a time
 
 
 def key_hash(key: str) -> int:
-    """The 64 bits that stand for a key."""
-    return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"))
+    """The 64 bits that stand for a key: the first eight bytes of its xxh3-128."""
+    return int.from_bytes(xxhash.xxh3_128_digest(key.encode("utf-8", "surrogatepass"))[:8], "little")
+
+
+def digests(keys: Iterable[str]) -> NDArray[np.uint64]:
+    """The xxh3-128 of each key (k, 2); its first column is `key_hash`. Raises `UnicodeEncodeError`."""
+    return np.frombuffer(b"".join(map(xxhash.xxh3_128_digest, map(str.encode, keys))), "<u8").reshape(-1, 2)
 
 
 class HashIndex:
@@ -33,12 +38,11 @@ class HashIndex:
         return cls(load(folder, f"{name}_hash"), load(folder, f"{name}_number"))
 
     @staticmethod
-    def write(folder: Path, name: str, hashes: "array[int]", numbers: "array[int]") -> None:
-        """Sort and store."""
-        keys, values = np.frombuffer(hashes, np.uint64), np.frombuffer(numbers, np.int32)
-        order = np.lexsort((values, keys))
-        save(folder, f"{name}_hash", keys[order])
-        save(folder, f"{name}_number", values[order])
+    def write(folder: Path, name: str, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+        """Sort and store; the numbers come in ascending order."""
+        order = np.argsort(hashes, kind="stable")
+        save(folder, f"{name}_hash", hashes[order])
+        save(folder, f"{name}_number", numbers[order])
 
     def inserted(self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32]) -> "HashIndex":
         """A copy with more entries."""
@@ -57,20 +61,18 @@ class HashIndex:
         return numbers
 
 
-def key_hashes(keys: Iterable[str]) -> "array[int]":
-    """`key_hash` of each key."""
-    return array("Q", map(xxhash.xxh3_64_intdigest, map(str.encode, keys)))
-
-
-def index_names(names: Iterable[str]) -> "tuple[array[int], ...]":
+def index_names(names: Iterable[str]) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int32]]]:
     """Hashes and numbers of the normalised names, then of the folded names that differ from them."""
-    plain, folded, folded_of = array("Q"), array("Q"), array("i")
-    rest = iter(names)
+    plain: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
+    folded: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
+    folded_of, count, rest = array("i"), 0, iter(names)
     while block := list(islice(rest, _BLOCK)):
         keys = list(map(normalise, block))
-        loose = list(map(fold_normalised, keys))
+        loose = [fold_normalised(key) if " " in key or key.isascii() else key for key in keys]
         other = [i for i, key in enumerate(keys) if loose[i] != key]
-        folded.extend(key_hashes(loose[i] for i in other))
-        folded_of.extend(i + len(plain) for i in other)
-        plain.extend(key_hashes(keys))
-    return plain, array("i", range(len(plain))), folded, folded_of
+        plain.append(digests(keys)[:, 0])
+        folded.append(digests(loose[i] for i in other)[:, 0])
+        folded_of.extend(i + count for i in other)
+        count += len(block)
+    yield np.concatenate(plain), np.arange(count, dtype=np.int32)
+    yield np.concatenate(folded), np.array(folded_of, np.int32)
