@@ -10,6 +10,7 @@ from kgmed.phrase.numbered import Numbered
 from kgmed.pipeline import Pipeline
 from kgmed.rank.first import First
 from kgmed.read.facts import facts
+from kgmed.retrieve.found import Found
 from kgmed.types import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
 
 GOUT = Entity("d", "gout", "disease")
@@ -64,6 +65,13 @@ def test_where_the_reader_cannot_the_other_reads_and_the_run_says_why() -> None:
     run = replace(PIPELINE, read=failing(ModelFailed("it babbled")), otherwise=facts)("gout?")
     assert run.answer.reader == "facts"
     assert run.failures == ("it babbled",)
+
+
+def test_a_search_that_was_cut_short_is_told_in_the_run() -> None:
+    def cut(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        return Found(retrieve(query, links), notes=("only the first chains were kept",))
+
+    assert replace(PIPELINE, retrieve=(retrieve, cut))("what is gout").failures == ("only the first chains were kept",)
 
 
 def test_without_another_reader_the_failure_is_raised() -> None:

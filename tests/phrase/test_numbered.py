@@ -3,8 +3,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.kg.text import one_line
 from kgmed.models.marks import marks
-from kgmed.phrase.numbered import Numbered, one_line
+from kgmed.phrase.numbered import Numbered
 from kgmed.types import Entity, Evidence, Query, Question, Relation, Role, Triple
 
 QUERY = Query(Question("What helps?"))

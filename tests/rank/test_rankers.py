@@ -114,6 +114,7 @@ def test_every_contraindication_of_every_proposed_drug_is_shown(names: set[str])
 def test_a_drug_that_is_only_listed_and_one_without_contraindications() -> None:
     treats = next(t for t in G.neighbours("gout", limit=99) if t.head.name == "mild")
     listed = Evidence("gout", "neighbours", (treats,), (G.entity("gout"),))
-    assert Warned(G)(Q, [listed]) == [listed]
+    assert Warned(G)(query("She has gout."), [listed]) == [listed]
+    assert len(Warned(G)(query("What treats gout?"), [listed])) == 2
     proposed = Evidence("mild", "candidate", (treats,), (G.entity("mild"),))
     assert [e.text for e in Warned(G)(query("x"), [proposed])][1:] == ["mild — care → one; two"]

@@ -31,11 +31,31 @@ def build(
     """Build a graph from its files, unless it stands there already."""
     with screen.progress(f"building {name}", "rows") as progress:
         built = library.build_graph(name, path, format=format, force=force, progress=progress, relations=relations)
+        if built.fresh:
+            from kgmed.opening import prepare
+
+            prepare(name)
     if as_json:
         screen.data({"fresh": built.fresh} | _summary(built.manifest))
         return
     said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
     screen.lines([f"{name} {said} {_counts(built.manifest)}"])
+
+
+@app.command()
+def vectors(name: Name, as_json: Json = False) -> None:
+    """Compute the vectors of all names, so that names are found by meaning among all of them; goes on where it stopped.
+
+    Without them only the names that share most letters with a phrase are compared.
+    """
+    from kgmed.opening import vectors as compute
+
+    with screen.progress(f"encoding the names of {name}", "names") as progress:
+        count, encoder = compute(name, progress)
+    if as_json:
+        screen.data({"graph": name, "names": count, "encoder": encoder})
+    else:
+        screen.lines([f"{name}: {count:,} names by {encoder}"])
 
 
 @app.command("list")

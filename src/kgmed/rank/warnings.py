@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgmed.asks import asks
 from kgmed.kg.graph import KnowledgeGraph
 from kgmed.types import Entity, Evidence, Query, Role, Triple
 
@@ -14,6 +15,7 @@ _MANY = 1 << 20  # all of them: a contraindication is never left out
 class Warned:
     """The evidence, then a warning for each drug that a piece of it is about: all its contraindications.
 
+    Where the question asks what to take, so does each drug in a list.
     A drug without contraindications brings its first `cautions` precautions.
     """
 
@@ -23,7 +25,8 @@ class Warned:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """All of the evidence and, kind "warning", what it must not be read without."""
         said = {t for e in evidence for t in e.triples}
-        drugs = dict.fromkeys(t.subject for e in evidence for t in e.triples if _is_about(e, t))
+        listed = Role.TREATS in asks(query.text)
+        drugs = dict.fromkeys(t.subject for e in evidence for t in e.triples if _is_about(e, t, listed=listed))
         return [*evidence, *(w for drug in drugs for w in self._warning(drug, said))]
 
     def _warning(self, drug: Entity, said: set[Triple]) -> Iterator[Evidence]:
@@ -41,6 +44,7 @@ class Warned:
         return [t for t in said if t.relation.role is role and t.subject == drug]
 
 
-def _is_about(evidence: Evidence, triple: Triple) -> bool:
-    """Whether a piece of evidence speaks of the drug of a triple, not only lists it."""
-    return triple.relation.role in _DRUG_ROLES and triple.subject in evidence.about
+def _is_about(evidence: Evidence, triple: Triple, *, listed: bool) -> bool:
+    """Whether a piece of evidence speaks of the drug of a triple, or `listed` and it names it as a treatment."""
+    role = triple.relation.role
+    return (listed and role is Role.TREATS) or (role in _DRUG_ROLES and triple.subject in evidence.about)
