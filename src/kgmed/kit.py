@@ -57,7 +57,8 @@ class Kit:
 
     def prepare(self) -> None:
         """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
-        self.understood(Question("xylophone fevre 頭疼腦熱"))
+        for text in ("an unheard of malady", "闻所未闻的怪病"):
+            self.understood(Question(text))
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
