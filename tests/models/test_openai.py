@@ -1,10 +1,12 @@
 """Against a real HTTP server on the loopback interface."""
 
+import inspect
 import json
 import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -230,3 +232,16 @@ def test_a_password_in_the_url_is_not_shown() -> None:
 def test_a_url_that_is_none_is_bad_input(url: str) -> None:
     with pytest.raises(BadInput, match="must look like"):
         OpenAI("m", url, environment={})
+
+
+def test_the_signature_shows_no_environment() -> None:
+    assert "environ" not in repr(inspect.signature(OpenAI))
+    assert inspect.signature(OpenAI).parameters["environment"].default is None
+
+
+def test_threads_that_are_refused_a_setting_at_once_all_go_on_without_it(server: Server) -> None:
+    refused = Said(refusal("no temperature", param="temperature"), 400, seconds=0.05)
+    server.says = [refused, refused, refused, Said()]
+    llm = model(server)
+    with ThreadPoolExecutor(3) as pool:
+        assert [r.text for r in pool.map(lambda _: llm(HELLO), range(3))] == ["Hi [1]."] * 3
