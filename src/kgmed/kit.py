@@ -57,7 +57,7 @@ class Kit:
 
     def prepare(self) -> None:
         """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
-        for text in ("an unheard of malady", "闻所未闻的怪病"):
+        for text in ("strange crimson malady", "闻所未闻的怪病"):
             self.understood(Question(text))
 
     def linked(self, text: str) -> Sequence[Link]:
