@@ -21,9 +21,11 @@ FORMATS: Mapping[str, str] = {
     "disease_json": "kgmed.kg.sources.disease_json:read",
     "rdf": "kgmed.kg.sources.rdf:read",
     "obo": "kgmed.kg.sources.obo:read",
+    "umls": "kgmed.kg.sources.umls:read",
 }
 _SUFFIXES: Mapping[str, str] = {
     ".obo": "obo",
+    ".rrf": "umls",
     ".nt": "rdf",
     ".ttl": "rdf",
     ".pkl": "cmekg",
@@ -93,6 +95,8 @@ def _detect_folder(path: Path) -> str:
     """The format of a folder."""
     if (path / "hp.obo").exists():
         return "hpo"
+    if any(path.glob("MRCONSO.RRF*")):
+        return "umls"
     if any(path.glob("*.json")):
         return "disease_json"
     raise _unsure(path)
