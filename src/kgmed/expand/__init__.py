@@ -1,0 +1,1 @@
+"""Stage: what is added to a question before it is searched with."""

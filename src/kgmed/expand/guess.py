@@ -1,0 +1,48 @@
+"""Expander: a language model's first guess, to search and to rank with; no reader is shown it.
+
+HyKGE's hypothesis output (3.1) and KG-Rank's answer expansion (2.3) are this with different prompts.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgmed.errors import ModelFailed
+from kgmed.kg.text import has_cjk
+from kgmed.prompts import prompt
+from kgmed.stages import LLM
+from kgmed.types import Query, Question
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Asks for a guess in the question's language; an empty or broken one raises `ModelFailed`."""
+
+    llm: LLM
+    name: str = "hykge/hypothesis"
+    max_tokens: int = 500  # HyKGE 4.1.4, and its code
+    prompts: Path | None = None  # the user's own, in place of kgmed's
+
+    def __call__(self, question: Question, /) -> Query:
+        """The question with the guess; a model's thoughts aloud are no part of it."""
+        if not question.text.strip():
+            return Query(question)
+        language = "zh" if question.language == "zh" or has_cjk(question.text) else "en"
+        asked = prompt(self.name, language=language, folder=self.prompts)
+        said = self.llm(asked.messages(question=whole(question)), max_tokens=self.max_tokens).text
+        guess = _THINKING.sub("", said).strip()
+        if not _LETTER.search(guess) or "\ufffd" in guess:
+            raise ModelFailed(f"{self.llm.name} made no guess to search with ({asked}); it said {said[:60]!r}")
+        return Query(question, guess)
+
+
+def whole(question: Question) -> str:
+    """The question after its history and before its options, as a model is asked it.
+
+    >>> whole(Question("Which?", (("A", "gout"),), history=("My toe hurts.",)))
+    'My toe hurts.\\nWhich?\\nA. gout'
+    """
+    return "\n".join([*question.history, question.text, *(f"{letter}. {text}" for letter, text in question.options)])

@@ -1,0 +1,76 @@
+"""Recogniser: the medical terms that a language model picks out of a question (KG-Rank, step 1)."""
+
+import re
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from kgmed.kg.text import has_cjk
+from kgmed.models.structured import Structured, Tally, strings
+from kgmed.prompts import prompt
+from kgmed.recognize.negation import negated
+from kgmed.stages import LLM
+from kgmed.types import Mention, Query, Question
+
+KEY = {"en": "terms", "zh": "术语"}
+AGAIN = {
+    "en": "That reply cannot be used: $reason. Answer with the JSON object alone.",
+    "zh": "这个回答无法使用：$reason。请只输出 JSON 对象。",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel:
+    """At most `most` terms of the question, asked for by a prompt; the model's guess, if any, is not looked at.
+
+    An unusable reply is asked for once more with the reason; if that fails too, it raises `Malformed`, and `tally`
+    counts it. An empty list is a reply: the question names nothing.
+    """
+
+    llm: LLM
+    name: str = "kg_rank/terms"
+    most: int = 5  # KG-Rank: three to five terms
+    max_tokens: int = 128
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The terms in the order of the text; one that does not stand in it has start -1 and comes first."""
+        question = query.question
+        if not question.text.strip():
+            return []
+        language = "zh" if question.language == "zh" or has_cjk(question.text) else "en"
+        asked = prompt(self.name, language=language, folder=self.prompts)
+        ask = Structured(
+            self.llm, partial(strings, key=KEY[language]), self.max_tokens, AGAIN[language], tally=self.tally
+        )
+        terms = ask(asked.messages(question=_with_options(question), most=str(self.most)))[: self.most]
+        return located(question.text, terms)
+
+
+def located(text: str, terms: list[str]) -> list[Mention]:
+    """A mention for each term, where it first stands in the text whatever its case.
+
+    >>> [(m.surface, m.start, m.negated) for m in located("No Fever, but gout.", ["gout", "fever", "arthritis"])]
+    [('arthritis', -1, False), ('Fever', 3, True), ('gout', 14, False)]
+    """
+    found = [(term, re.search(_whole_word(term), text, re.IGNORECASE)) for term in terms]
+    places = [match.span() if match else (-1, -1) for _, match in found]
+    there = [place for place in places if place[0] >= 0]
+    denied = dict(zip(there, negated(text, there), strict=True))
+    mentions = [
+        Mention(text[a:b] if a >= 0 else term, term, a, b, denied.get((a, b), False))
+        for (term, _), (a, b) in zip(found, places, strict=True)
+    ]
+    return sorted(mentions, key=lambda m: (m.start, m.end))
+
+
+def _whole_word(term: str) -> str:
+    """A pattern for a term that is not part of a longer word; in Chinese words have no borders."""
+    body = r"\s+".join(map(re.escape, term.split()))
+    return body if has_cjk(term) else rf"(?<![^\W_]){body}(?![^\W_])"
+
+
+def _with_options(question: Question) -> str:
+    """The question before its options."""
+    return "\n".join([question.text, *(f"{letter}. {text}" for letter, text in question.options)])
