@@ -82,6 +82,10 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     "Recognizer": {
         "recognize.lexicon:Lexicon": lambda w, c: c(w.graph),
         "recognize.by_model:ByModel": lambda w, c: c(Scripted(['{"terms": ["cough", "fever", "sepsis"]}'])),
+        "recognize.listed:Listed": lambda w, c: c(Scripted(["cough, fever, sepsis"])),
+        "recognize.translated:Translated": lambda w, c: c(
+            Scripted(['{"medical entities": ["fever", "cough"]}', '["Flu", null]']), w.graph
+        ),
         "recognize.asking:WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "recognize.phrases:WithPhrases": lambda w, c: c(w.find),
     },
@@ -91,6 +95,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "link.by_name:Misspelled": lambda w, c: c(w.graph, Fuzzy(w.graph)),
         "link.bridge:Bridge": lambda w, c: c(w.graph, Spelled(w.graph)),
         "link.cascade:Cascade": lambda w, c: c((Spelled(w.graph),)),
+        "link.unique:Unique": lambda w, c: c(Spelled(w.graph)),
         "link.dense:Dense": lambda w, c: c(w.graph, TrigramEncoder(), Fuzzy(w.graph)),
     },
     "Retriever": {
@@ -102,6 +107,9 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
             )
         },
         "retrieve.options:Options": lambda w, c: c(w.graph, w.link),
+        "retrieve.mindmap_paths:MindMapPaths": lambda w, c: c(w.graph),
+        "retrieve.relevant:Relevant": lambda w, c: c(w.graph),
+        "retrieve.own_knowledge:OwnKnowledge": lambda w, c: c(Scripted(["Flu causes fever."] * 2)),
     },
     "Ranker": {
         "rank.dense:Similarity": lambda w, c: c(TrigramEncoder(), keep=1),
@@ -116,15 +124,22 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     },
     "Phraser": {
         "phrase.numbered:Numbered": lambda w, c: c(),
+        "phrase.evidence_chains:Chains": lambda w, c: c(),
+        "phrase.rewritten:Rewritten": lambda w, c: c(Scripted(["E1: Flu has symptom fever."])),
         "phrase.arrows:Arrows": lambda w, c: c(w.graph),
         "phrase.entities:ByEntity": lambda w, c: c(w.graph),
     },
     "Reader": {
         "read.facts:facts": lambda w, c: c,
         "read.llm:LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
+        "read.mindmap:MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
+        "read.letter:LetterReader": lambda w, c: c(Scripted(["[A]"])),
         "check.citations:Checked": lambda w, c: c(made("read.facts:facts"), made("check.citations:Citations")()),
     },
-    "Checker": {"check.citations:Citations": lambda w, c: c()},
+    "Checker": {
+        "check.citations:Citations": lambda w, c: c(),
+        "check.reasoning:Reasoning": lambda w, c: c(w.graph),
+    },
     "LLM": {"models.fakes:Scripted": lambda w, c: c(["a", "a"]), "models.fakes:Echo": lambda w, c: c()},
     "Encoder": {"models.fakes:TrigramEncoder": lambda w, c: c(), "models.ngram:NgramEncoder": lambda w, c: c()},
     "PairScorer": {

@@ -15,6 +15,10 @@ from kgmed.pipeline import Pipeline
 METHODS = {
     "facts": "kgmed.recipes.answer:facts",
     "llm": "kgmed.recipes.answer:grounded",
+    "kg-rank": "kgmed.recipes.kg_rank:kg_rank",
+    "hykge": "kgmed.recipes.hykge:hykge",
+    "mindmap": "kgmed.recipes.mindmap:mindmap",
+    "mkg-rank": "kgmed.recipes.mkg_rank:mkg_rank",
 }
 GROUP = "kgmed.methods"
 
