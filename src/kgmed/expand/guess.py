@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgmed.errors import ModelFailed
-from kgmed.kg.text import has_cjk
+from kgmed.kg.language import prompt_language
 from kgmed.prompts import prompt
 from kgmed.stages import LLM
 from kgmed.types import Query, Question
@@ -30,8 +30,7 @@ class Guess:
         """The question with the guess; a model's thoughts aloud are no part of it."""
         if not question.text.strip():
             return Query(question)
-        language = "zh" if question.language == "zh" or has_cjk(question.text) else "en"
-        asked = prompt(self.name, language=language, folder=self.prompts)
+        asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
         said = self.llm(asked.messages(question=whole(question)), max_tokens=self.max_tokens).text
         guess = _THINKING.sub("", said).strip()
         if not _LETTER.search(guess) or "\ufffd" in guess:

@@ -103,9 +103,10 @@ def aggregated(scores: NDArray[np.floating], how: Aggregate) -> NDArray[np.float
     >>> aggregated(table, "max").tolist(), aggregated(table, "quota").round(2).tolist()
     ([0.9, 0.8, 0.25], [1.0, 0.5, 0.33])
     """
-    if how in ("max", "mean", "sum"):
-        reduced = {"max": np.max, "mean": np.mean, "sum": np.sum}[how](scores, axis=0)
-        return np.asarray(reduced, np.float64)
+    if how == "max":
+        return np.asarray(scores.max(axis=0), np.float64)
+    if how in ("mean", "sum"):
+        return np.asarray(scores.mean(axis=0) if how == "mean" else scores.sum(axis=0), np.float64)
     order = np.argsort(-scores, axis=1, kind="stable")
     if how == "quota":
         return 1.0 / (1 + _places(order.tolist(), scores.shape[1]))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from kgmed.kg.language import prompt_language
 from kgmed.kg.text import has_cjk
 from kgmed.models.structured import Structured, Tally, strings
 from kgmed.prompts import prompt
@@ -39,7 +40,7 @@ class ByModel:
         question = query.question
         if not question.text.strip():
             return []
-        language = "zh" if question.language == "zh" or has_cjk(question.text) else "en"
+        language = prompt_language(question)
         asked = prompt(self.name, language=language, folder=self.prompts)
         ask = Structured(
             self.llm, partial(strings, key=KEY[language]), self.max_tokens, AGAIN[language], tally=self.tally
