@@ -1,0 +1,161 @@
+"""A cache of replies in one SQLite file: what a model was asked once it need not be asked again, by anyone.
+
+The key of a reply is the SHA-256 of the model's name, its settings, the messages and the length asked for. The file
+holds that key, the model's name and settings, and the reply; not the messages, which may be about a patient.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from kgmed.errors import StoreError, Unavailable
+from kgmed.models.reply_file import ReplyFile
+from kgmed.stages import LLM, Message, Reply
+
+FIRST = 60  # characters of a prompt that a message shows
+
+
+class Mode(StrEnum):
+    """When a model is asked."""
+
+    RECORD = "record"  # where there is no reply yet
+    REPLAY = "replay"  # never: a missing reply is an error
+    REFRESH = "refresh"  # always, and its reply takes the place of the old one
+
+
+class NotRecorded(StoreError):
+    """A reply was to be replayed that was never recorded."""
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """A model that is asked with settings, which its replies depend on."""
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The settings, as plain data."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A model that is not here, only what it was called and set to: enough to replay what it said."""
+
+    name: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """Raises `Unavailable`."""
+        raise Unavailable(f"the model {self.name} is not here; only what it said before can be replayed")
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """How often a reply was there, and how often the model was asked."""
+
+    hits: int = 0
+    misses: int = 0
+
+    @property
+    def rate(self) -> float:
+        """The share of calls that were answered from the file; 0 before the first."""
+        return self.hits / max(1, self.hits + self.misses)
+
+
+class Cached:
+    """A model whose replies are kept. Safe between threads and processes that share the file.
+
+    Of several that ask the same at once in one process, one asks the model; between processes each may ask, the first
+    reply kept counts for all.
+    """
+
+    def __init__(self, llm: LLM, path: Path | str, *, mode: Mode | str = Mode.RECORD) -> None:
+        """Wrap a model; the file is made where it is not there yet, but for replaying."""
+        self.llm = llm
+        self.mode = Mode(mode)
+        self.file = ReplyFile(Path(path), create=self.mode is not Mode.REPLAY)
+        self._model, self._settings = llm.name, _settings(llm)
+        self._hits = Hits()
+        self._lock = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The settings of the model."""
+        return self.llm.settings if isinstance(self.llm, HasSettings) else {}
+
+    @property
+    def hits(self) -> Hits:
+        """How often this object found a reply."""
+        return self._hits
+
+    def __repr__(self) -> str:
+        """The model, the file and the mode."""
+        return f"Cached({self._model}, {str(self.file.path)!r}, mode={self.mode.value!r})"
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The reply kept, or the model's; raises `NotRecorded` where there is none to replay."""
+        key = digest(self._model, self._settings, messages, max_tokens)
+        with self._turn(key):
+            kept = None if self.mode is Mode.REFRESH else self.file.get(key)
+            self._count(found=kept is not None)
+            if kept is not None:
+                return kept
+            if self.mode is Mode.REPLAY:
+                raise NotRecorded(f"{self.file.path} has no reply of {self._model} to {described(messages, key)}")
+            reply = self.llm(messages, max_tokens=max_tokens)
+            return self.file.put(key, self._model, self._settings, reply, replace=self.mode is Mode.REFRESH)
+
+    def close(self) -> None:
+        """Close the file; it opens again by itself when it is needed."""
+        self.file.close()
+
+    def _turn(self, key: str) -> threading.Lock:
+        """The lock that those who ask the same wait at."""
+        with self._lock:
+            return self._turns.setdefault(key, threading.Lock())
+
+    def _count(self, *, found: bool) -> None:
+        """Count a hit or a miss."""
+        with self._lock:
+            self._hits = Hits(self._hits.hits + found, self._hits.misses + (not found))
+
+
+def recorded(path: Path | str) -> list[Absent]:
+    """The models that a file holds replies of, to be replayed without them: `Cached(recorded(path)[0], path, ...)`."""
+    file = ReplyFile(Path(path), create=False)
+    try:
+        return [Absent(model, json.loads(settings)) for model, settings in file.models()]
+    finally:
+        file.close()
+
+
+def digest(model: str, settings: str, messages: Sequence[Message], max_tokens: int) -> str:
+    """The key of a reply, 64 hexadecimal digits: equal for equal messages to an equally set model, else different."""
+    asked = [model, settings, [[m.role, m.text] for m in messages], max_tokens]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def described(messages: Sequence[Message], key: str) -> str:
+    """The prompt for a person: the first words of what was asked last, and the beginning of its key.
+
+    >>> described([Message("system", "Be brief."), Message("user", "What is   gout?")], "0123456789abcdef")
+    "'What is gout?' (key 0123456789ab)"
+    """
+    text = " ".join(messages[-1].text.split()) if messages else ""
+    return f"{text if len(text) <= FIRST else text[:FIRST] + '…'!r} (key {key[:12]})"
+
+
+def _settings(llm: LLM) -> str:
+    """The settings of a model as one text, the same for the same settings."""
+    return json.dumps(dict(llm.settings) if isinstance(llm, HasSettings) else {}, sort_keys=True)
