@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.kg.graph import KnowledgeGraph, Match
-from kgmed.types import Entity, Relation, Role, Support, Triple, to_json
+from kgmed.types import Entity, Relation, Role, Support, Triple
 
 T = TypeVar("T")
 _SCHEMA = """
@@ -174,7 +174,7 @@ class Cached:
                 return value
         self._count(what, hit=False, empty=False)
         value = fetch(key)
-        text = json.dumps(to_json(value), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(_packed(value), ensure_ascii=False, separators=(",", ":"))
         row = self._label, what, key, text, int(not value), asked, self._clock()
         with self._connection() as connection:
             connection.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -221,27 +221,27 @@ class Cached:
         return connection
 
 
+def _packed(value: object) -> Any:
+    """Plain data for records: the values of their fields in order, a third of the size of `to_json`'s."""
+    if is_dataclass(value):
+        return [_packed(getattr(value, f.name)) for f in fields(value)]
+    return [_packed(v) for v in value] if isinstance(value, list | tuple) else value
+
+
 def _read_entity(row: Any) -> Entity | None:
-    return None if row is None else Entity(row["id"], row["name"], row["kind"], row["description"])
-
-
-def _known(row: Any) -> Entity:
-    """An entity that must be there; raises `ValueError`."""
-    entity = _read_entity(row)
-    if entity is None:
-        raise ValueError(row)
-    return entity
+    return None if row is None else Entity(*row)
 
 
 def _read_match(row: Any) -> Match:
-    return Match(_known(row["entity"]), row["name"], row["how"], row["score"])
+    entity, name, how, score = row
+    return Match(Entity(*entity), name, how, score)
 
 
 def _read_triples(rows: Any) -> list[Triple]:
-    return [_read_triple(row) for row in rows]
+    return [_read_triple(*row) for row in rows]
 
 
-def _read_triple(row: Any) -> Triple:
-    relation = Relation(row["relation"]["name"], Role(row["relation"]["role"]), row["relation"]["reverse"])
-    support = tuple(Support(s["reference"], tuple((k, v) for k, v in s["qualifiers"])) for s in row["support"])
-    return Triple(_known(row["head"]), relation, _known(row["tail"]), row["weight"], row["source"], support)
+def _read_triple(head: Any, relation: Any, tail: Any, weight: float, source: str, support: Any) -> Triple:
+    name, role, reverse = relation
+    said = tuple(Support(reference, tuple((k, v) for k, v in qualifiers)) for reference, qualifiers in support)
+    return Triple(Entity(*head), Relation(name, Role(role), reverse), Entity(*tail), weight, source, said)

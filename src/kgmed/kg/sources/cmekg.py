@@ -154,11 +154,11 @@ class _Names(dict[str, str]):
 
     def __missing__(self, value: str) -> str:
         name = self[value] = tidy(value)
-        if name in _NOTHING or _NUMERAL.match(name):
-            self.nothing.add(name)
-        if name and name[-1] in "］）)":
+        if name.endswith(("］", "）", ")")):
             self.bracketed.add(name)
-        if name in self.nothing or name in self.bracketed:
+            self.special.add(name)
+        elif name in _NOTHING or ((not name[-1:].isalpha() or name[-1] in "IVX") and _NUMERAL.match(name)):
+            self.nothing.add(name)
             self.special.add(name)
         return name
 

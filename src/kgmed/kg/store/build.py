@@ -30,7 +30,7 @@ from kgmed.types import Relation, Support
 
 Progress = Callable[[int], None]  # called with the number of rows read so far
 Ints = NDArray[Any]
-_EVERY = 1 << 12
+_EVERY = 1 << 13
 MOST = 65_535  # what two bytes can number
 
 
@@ -117,9 +117,12 @@ class _Builder:
                 progress(count)
 
     def _block(self, block: list[Row]) -> None:
-        edges = [row for row in block if type(row) is EdgeRow]
-        texts = [row for row in block if type(row) is TextRow]
-        nodes = [row for row in block if type(row) is NodeRow]
+        edges: list[EdgeRow] = []
+        texts: list[TextRow] = []
+        nodes: list[NodeRow] = []
+        take = {EdgeRow: edges.append, TextRow: texts.append, NodeRow: nodes.append, DroppedRow: self._drop}
+        for row in block:
+            take[type(row)](row)  # type: ignore[operator]
         columns = list(zip(*edges, strict=True)) or [()] * 5
         subjects = list(dict.fromkeys(columns[0])) if columns[0][:1] == columns[0][1:2] else columns[0]
         keys = [*subjects, *columns[2], *(row.key for row in texts), *(row.key for row in nodes)]
@@ -132,11 +135,8 @@ class _Builder:
         if edges:
             self._edges(heads, tails, columns)
         self._texts(about, texts)
-        for node, row in zip(named.tolist(), nodes, strict=True):
-            self._node(node, row)
-        for dropped in block:
-            if type(dropped) is DroppedRow:
-                self._drop(dropped)
+        for node, named_row in zip(named.tolist(), nodes, strict=True):
+            self._node(node, named_row)
 
     def _edges(self, heads: Ints, tails: Ints, columns: Sequence[tuple[Any, ...]]) -> None:
         """Take in a block of edges, column by column: every large graph runs through here."""
