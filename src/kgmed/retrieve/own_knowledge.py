@@ -56,6 +56,10 @@ def fragments(background: str) -> list[str]:
     >>> fragments("# Flu\\n- Fever of 38.5 is common. Rest helps.\\n流感会引起发热。多休息。")
     ['Fever of 38.5 is common.', 'Rest helps.', '流感会引起发热。', '多休息。']
     """
-    pieces = (_BULLET.sub("", piece) for piece in _END.split(background) if not piece.lstrip().startswith("#"))
-    texts = (one_line(piece.replace("**", "")) for piece in pieces)
+    pieces = (
+        _BULLET.sub("", piece)
+        for piece in _END.split(background.replace("**", ""))
+        if not piece.lstrip().startswith("#")
+    )
+    texts = (one_line(piece) for piece in pieces)
     return list(dict.fromkeys(t for t in texts if len(t) >= (_LEAST if t.isascii() else _LEAST // 2)))

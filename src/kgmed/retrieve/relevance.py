@@ -107,7 +107,7 @@ def numbers_named(reply: str) -> frozenset[int] | None:
     ([1, 3, 4, 5, 7], frozenset(), None)
     """
     found: set[int] = set()
-    for first, last in re.findall(r"(?<![\w.])(\d{1,4})(?:\s*[-–~]\s*(\d{1,4}))?(?![\w])", reply):
+    for first, last in re.findall(r"(?<![A-Za-z\d.])(\d{1,4})(?:\s*[-–~]\s*(\d{1,4}))?(?![A-Za-z\d])", reply):
         found |= set(range(int(first), min(int(last or first), int(first) + 500) + 1))
     if found:
         return frozenset(found)
