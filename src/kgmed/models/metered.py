@@ -1,0 +1,236 @@
+"""What calls of a model take, in tokens and money, with limits on them: a budget, calls at once, calls a minute.
+
+A call is let through only if the most that it can take still fits the budget. That most is the longest reply asked
+for, and for the prompt one token a byte of UTF-8: no tokenizer of bytes makes more of it.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from decimal import Decimal
+
+from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
+from kgmed.models.prices import Price, prices
+from kgmed.stages import LLM, Message, Reply
+
+FRAME = 64  # tokens that a model's chat template may add to a prompt,
+EACH = 16  # and to each of its messages
+LONGEST = 60.0  # seconds between two tries
+
+
+class BudgetSpent(KgmedError):
+    """The next call could take more than is left of the budget; it was not made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may be taken; None = no limit."""
+
+    money: Decimal | None = None  # US dollars
+    tokens: int | None = None  # of prompts and replies together
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was taken.
+
+    `assumed` = calls that were counted at their most, since the server sent something unusable, or did not say what
+    they took. What a server takes for a call that it never answered is not known here and not in it.
+    """
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: Decimal | None = None  # US dollars; None where no price is known
+    retries: int = 0
+    assumed: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Those of prompts and replies together."""
+        return self.tokens_in + self.tokens_out
+
+
+class Rate:
+    """A token bucket: so many calls a minute on average, `burst` of them at once."""
+
+    def __init__(
+        self,
+        per_minute: float,
+        *,
+        burst: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Begin with a full bucket."""
+        if not (per_minute > 0 and burst >= 1):
+            raise BadInput("a rate needs more than 0 calls a minute and a burst of at least 1")
+        self._seconds, self._burst = 60 / per_minute, burst
+        self._clock, self._sleep = clock, sleep
+        self._free = clock() - burst * self._seconds  # when the bucket was last empty, as if it had always filled
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Take a turn, and come back when it has come."""
+        with self._lock:
+            now = self._clock()
+            self._free = max(self._free, now - self._burst * self._seconds) + self._seconds
+            delay = self._free - now
+        if delay > 0:
+            self._sleep(delay)
+
+
+class Metered:
+    """A model whose calls are counted, priced, held within limits, and tried again where it is unavailable.
+
+    `OpenAI` and `Anthropic` try again by themselves too: give `retries=0` to one of the two.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        budget: Budget | None = None,
+        price: Mapping[str, Price] | None = None,
+        at_once: int = 0,
+        rate: Rate | None = None,
+        retries: int = 0,
+        seed: int = 0,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Wrap a model; `at_once` 0 = any number of calls, `price` None = the table of `prices()`.
+
+        Raises `BadInput` for a budget in money where the model's price is not known.
+        """
+        self.llm, self.budget = llm, budget or Budget()
+        self._price = (prices() if price is None else price).get(llm.name)
+        if self.budget.money is not None and self._price is None:
+            raise BadInput(f"no price of {llm.name} is known; put it into prices.toml, or set a budget in tokens")
+        self._slots = threading.BoundedSemaphore(at_once) if at_once else nullcontext()
+        self._rate, self._retries, self._sleep = rate, retries, sleep
+        self._jitter = random.Random(seed)  # noqa: S311
+        self._usage, self._reserved = Usage(cost=self._cost(0, 0)), Usage(cost=self._cost(0, 0))
+        self._changed = threading.Condition()
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.llm.name
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The settings of the model."""
+        found: Mapping[str, object] = getattr(self.llm, "settings", {})
+        return found
+
+    @property
+    def usage(self) -> Usage:
+        """What was taken so far by calls that have ended."""
+        return self._usage
+
+    def __repr__(self) -> str:
+        """The model and the budget."""
+        return f"Metered({self.llm.name}, {self.budget})"
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The model's reply; raises `BudgetSpent` before a call that the budget might not cover."""
+        most = self._taken(bound(messages), max_tokens)
+        with self._held(most):
+            try:
+                reply = self._tried(messages, max_tokens)
+            except ModelFailed as error:
+                if not isinstance(error, PromptTooLong):  # refused, not answered
+                    self._add(most, assumed=1)
+                raise
+            said = reply.tokens_in > 0
+            self._add(self._taken(reply.tokens_in, reply.tokens_out) if said else most, assumed=not said)
+            return reply
+
+    def _tried(self, messages: Sequence[Message], max_tokens: int) -> Reply:
+        """The reply, after as many tries as there may be; what cannot be used is not asked for again."""
+        for attempt in range(self._retries):
+            try:
+                return self._once(messages, max_tokens)
+            except ModelFailed:
+                raise
+            except Unavailable:
+                self._add(Usage(retries=1, cost=self._cost(0, 0)))
+                self._sleep(min(LONGEST, 2.0**attempt) * (0.5 + self._jitter.random() / 2))
+        return self._once(messages, max_tokens)
+
+    def _once(self, messages: Sequence[Message], max_tokens: int) -> Reply:
+        """The reply to one try, when there is room and time for it."""
+        with self._slots:
+            if self._rate is not None:
+                self._rate.wait()
+            return self.llm(messages, max_tokens=max_tokens)
+
+    @contextmanager
+    def _held(self, most: Usage) -> Iterator[None]:
+        """Keep the most that a call can take reserved while it runs; wait where others hold what may become free."""
+        with self._changed:
+            while not self._fits(_sum(self._reserved, most)):
+                if not self._fits(most):
+                    raise BudgetSpent(self._spent(most))
+                self._changed.wait()
+            self._reserved = _sum(self._reserved, most)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._reserved = _less(self._reserved, most)
+                self._changed.notify_all()
+
+    def _fits(self, more: Usage) -> bool:
+        """Whether the budget covers that on top of what was taken."""
+        after, budget = _sum(self._usage, more), self.budget
+        in_money = budget.money is None or after.cost is None or after.cost <= budget.money
+        return in_money and (budget.tokens is None or after.tokens <= budget.tokens)
+
+    def _spent(self, most: Usage) -> str:
+        """What the budget is, what was taken, and what the next call may take."""
+        money = f" and {self._usage.cost:f} of {self.budget.money:f} USD" if self.budget.money is not None else ""
+        tokens = f" of {self.budget.tokens}" if self.budget.tokens is not None else ""
+        next_one = f"{most.tokens} tokens" + (f" or {most.cost:f} USD" if money else "")
+        return (
+            f"the budget of {self.name} ends here: {self._usage.tokens}{tokens} tokens{money} are spent, and the next "
+            f"call may take {next_one}; raise the budget, or ask for less"
+        )
+
+    def _taken(self, tokens_in: int, tokens_out: int) -> Usage:
+        """What one call with that many tokens takes."""
+        return Usage(1, tokens_in, tokens_out, self._cost(tokens_in, tokens_out))
+
+    def _cost(self, tokens_in: int, tokens_out: int) -> Decimal | None:
+        """What that many tokens cost; None where no price is known."""
+        return None if self._price is None else self._price.of(tokens_in, tokens_out)
+
+    def _add(self, taken: Usage, *, assumed: int = 0) -> None:
+        """Count what was taken."""
+        with self._changed:
+            self._usage = _sum(self._usage, _sum(taken, Usage(assumed=int(assumed), cost=self._cost(0, 0))))
+
+
+def bound(messages: Sequence[Message]) -> int:
+    """The most tokens that a prompt can have.
+
+    >>> bound([Message("user", "发热")])
+    86
+    """
+    return FRAME + sum(EACH + len(m.text.encode("utf-8", "surrogatepass")) for m in messages)
+
+
+def _sum(a: Usage, b: Usage) -> Usage:
+    """Both together; an unknown cost stays unknown."""
+    cost = None if a.cost is None or b.cost is None else a.cost + b.cost
+    calls, tokens_in, tokens_out = a.calls + b.calls, a.tokens_in + b.tokens_in, a.tokens_out + b.tokens_out
+    return Usage(calls, tokens_in, tokens_out, cost, a.retries + b.retries, a.assumed + b.assumed)
+
+
+def _less(a: Usage, b: Usage) -> Usage:
+    """The first without the second."""
+    cost = None if b.cost is None else -b.cost
+    return _sum(a, Usage(-b.calls, -b.tokens_in, -b.tokens_out, cost))
