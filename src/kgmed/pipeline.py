@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.recognize.noted import Noted
 from kgmed.retrieve.found import Found
 from kgmed.stages import Checker, Expander, Linker, Phraser, Ranker, Reader, Recognizer, Retriever
 from kgmed.types import Answer, Context, Evidence, Query, Question, Run, Stage
@@ -44,7 +45,7 @@ class Pipeline:
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
         found = clock("retrieve", lambda: [retrieve(query, links) for retrieve in self.retrieve])
-        failures = [note for part in found if isinstance(part, Found) for note in part.notes]
+        failures = [note for part in (mentions, *found) if isinstance(part, Noted | Found) for note in part.notes]
         evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part]))
         context = clock("phrase", lambda: self.phrase(query, evidence))
         answer = clock("read", lambda: self._read(query, context, failures))

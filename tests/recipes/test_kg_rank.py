@@ -6,13 +6,12 @@ from dataclasses import fields, replace
 
 import pytest
 
-from kgmed.errors import BadInput, ModelFailed
+from kgmed.errors import BadInput, ModelFailed, Unavailable
 from kgmed.kg.rows import EdgeRow, NodeRow, Row
 from kgmed.kg.store import Store
 from kgmed.kit import Kit
 from kgmed.models.fakes import Scripted
 from kgmed.models.ngram import NgramEncoder
-from kgmed.models.structured import Malformed
 from kgmed.pipeline import Pipeline
 from kgmed.rank.dense import MMR, Similarity
 from kgmed.rank.grouped import PerEntity
@@ -99,9 +98,17 @@ def test_a_model_whose_answer_is_of_no_use_is_told_of_and_the_facts_are_read(gra
         assert run.answer.reader == "facts"
 
 
-def test_terms_that_cannot_be_read_end_the_run_with_a_typed_error(graph: Store) -> None:
-    with pytest.raises(Malformed):
-        kg_rank(kit(graph, ["none", "still none"]))(Q)
+def test_for_terms_that_cannot_be_read_the_graphs_names_stand_in_and_the_run_says_so(graph: Store) -> None:
+    run = kg_rank(kit(graph, ["none", "still none", SAID]))(Q)
+    assert [link.entity.name for link in run.links] == ["gout"]
+    assert len(run.failures) == 1
+    assert "terms by the graph's names: scripted gave no usable reply twice" in run.failures[0]
+    assert run.answer.text == SAID
+
+
+def test_a_model_that_cannot_be_reached_for_the_terms_ends_the_run(graph: Store) -> None:
+    with pytest.raises(Unavailable, match="no server"):
+        kg_rank(kit(graph, [Unavailable("no server")]))(Q)
 
 
 def test_no_term_in_the_graph_is_abstained_from_and_no_reader_is_asked(graph: Store) -> None:

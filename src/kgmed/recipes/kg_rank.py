@@ -74,7 +74,7 @@ def kg_rank(
         return base
     asked = replace(
         base,
-        recognize=ByModel(llm, most=s.terms),
+        recognize=ByModel(llm, most=s.terms, otherwise=kit.recognize),
         read=LLMReader(llm, name="kg_rank/reader", max_tokens=s.answer_tokens),
         check=Citations(names=lambda text: {link.entity.name for link in kit.linked(text)}),
         otherwise=facts,

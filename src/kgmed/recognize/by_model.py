@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from kgmed.errors import ModelFailed
 from kgmed.kg.language import prompt_language
 from kgmed.kg.text import has_cjk
 from kgmed.models.structured import Structured, Tally, strings
 from kgmed.prompts import prompt
 from kgmed.recognize.negation import negated
-from kgmed.stages import LLM
+from kgmed.recognize.noted import Noted
+from kgmed.stages import LLM, Recognizer
 from kgmed.types import Mention, Query, Question
 
 KEY = {"en": "terms", "zh": "术语"}
@@ -24,8 +26,9 @@ AGAIN = {
 class ByModel:
     """At most `most` terms of the question, asked for by a prompt; the model's guess, if any, is not looked at.
 
-    An unusable reply is asked for once more with the reason; if that fails too, it raises `Malformed`, and `tally`
-    counts it. An empty list is a reply: the question names nothing.
+    An unusable reply is asked for once more with the reason; if that fails too, `tally` counts it, and `otherwise`
+    finds the mentions, with a note of it, or, without one, it raises `Malformed`. An empty list is a reply: the
+    question names nothing.
     """
 
     llm: LLM
@@ -34,19 +37,27 @@ class ByModel:
     max_tokens: int = 128
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
+    otherwise: Recognizer | None = None
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The terms in the order of the text; one that does not stand in it has start -1 and comes first."""
-        question = query.question
-        if not question.text.strip():
+        if not query.text.strip():
             return []
+        try:
+            return located(query.text, self._terms(query.question))
+        except ModelFailed as problem:
+            if self.otherwise is None:
+                raise
+            return Noted(self.otherwise(Query(query.question)), notes=(f"terms by the graph's names: {problem}",))
+
+    def _terms(self, question: Question) -> list[str]:
+        """What the model names, at most `most`."""
         language = prompt_language(question)
         asked = prompt(self.name, language=language, folder=self.prompts)
         ask = Structured(
             self.llm, partial(strings, key=KEY[language]), self.max_tokens, AGAIN[language], tally=self.tally
         )
-        terms = ask(asked.messages(question=_with_options(question), most=str(self.most)))[: self.most]
-        return located(question.text, terms)
+        return ask(asked.messages(question=_with_options(question), most=str(self.most)))[: self.most]
 
 
 def located(text: str, terms: list[str]) -> list[Mention]:
