@@ -145,6 +145,26 @@ def test_neighbours_that_are_not_relevant_are_left_out_and_not_expanded() -> Non
     assert "flu — needs_test → PCR" in texts(kinds)
 
 
+def test_a_fact_that_the_graph_states_in_both_directions_is_one_fact() -> None:
+    back = Relation("possible_disease", Role.FINDING, reverse=True)
+    rows = [("flu", "has_symptom", "fever"), ("fever", "possible_disease", "flu"), ("flu", "has_symptom", "cough")]
+    graph = RoleGraph(rows, [HAS, back], {"disease": ["flu"], "symptom": ["fever", "cough"]})
+    assert len(Relevant(graph, Every(), expand=0)(ASKED, links(graph, "fever"))) == 1
+    assert len(MindMapPaths(graph)(ASKED, links(graph, "fever", "cough"))) == 1
+
+
+def test_relations_that_run_in_a_circle_end_the_search() -> None:
+    circle = RoleGraph([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")], [], {"disease": ["a", "b", "c"]})
+    found = Relevant(circle, Every(), through=("disease",), keep=9)(ASKED, links(circle, "a"))
+    assert set(texts(found)) == {"a — r → b", "c — r → a", "b — r → c"}
+
+
+def test_the_shortest_path_has_fewest_steps_not_fewest_characters() -> None:
+    long = "a very long name of a disease"
+    graph = MemoryGraph([("A", "r", long), (long, "r", "B"), ("A", "r", "x"), ("x", "r", "y"), ("y", "r", "B")])
+    assert texts(MindMapPaths(graph)(ASKED, links(graph, "A", "B"))) == [f"A -[r]-> {long} -[r]-> B"]
+
+
 def test_nothing_of_one_question_is_seen_in_the_next() -> None:
     for relevance in (Every(), OfTypes(), Similar(TrigramEncoder(), 0.0)):
         retrieve = Relevant(GRAPH, relevance, keep=9)

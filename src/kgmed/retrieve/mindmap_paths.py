@@ -15,6 +15,7 @@ from typing import Literal
 from kgmed.kg.graph import LocalGraph
 from kgmed.kg.search.shortest import Direction, shortest
 from kgmed.retrieve.arrows import anchors
+from kgmed.retrieve.fact import Fact, fact
 from kgmed.retrieve.found import Found
 from kgmed.retrieve.paths import Paths
 from kgmed.types import Evidence, Link, Query
@@ -27,7 +28,8 @@ class MindMapPaths:
     """At most `keep` paths through the linked entities, labelled P1, P2, ... (evidence as `Paths` describes it).
 
     `order="closest"` starts at the closest pair and goes on to the nearest entity left, instead of in the order of the
-    question. `sample` draws within a group, the same for the same question. `notes` tell of all that is not shown.
+    question. `sample` draws all but the best of a group, the same for the same question. Paths that say the same in
+    other directions count once. `notes` tell of all that is not shown.
     """
 
     graph: LocalGraph
@@ -41,12 +43,16 @@ class MindMapPaths:
     def __call__(self, query: Query, links: Sequence[Link]) -> Found:
         """The paths kept, those of one start together."""
         ordered = self._nearest(links) if self.order == "closest" else links
-        found = Paths(self.graph, hops=self.hops, keep=max(self.pool, self.keep), direction=self.direction)(
+        every = Paths(self.graph, hops=self.hops, keep=max(self.pool, self.keep), direction=self.direction)(
             query, ordered
         )
+        once: dict[tuple[Fact, ...], Evidence] = {}
+        for path in every:
+            once.setdefault(tuple(map(fact, path.triples)), path)
+        found = list(once.values())
         seed = int.from_bytes(blake2b(query.text.encode(), digest_size=8).digest(), "big")
         kept = pruned(found, self.keep, random=Random(seed) if self.sample else None)  # noqa: S311
-        notes = list(found.notes)
+        notes = list(every.notes)
         if len(kept) < len(found):
             notes.append(f"paths: {len(kept)} of {len(found)} kept, spread over their starts")
         if self.order == "closest":
@@ -73,7 +79,7 @@ class MindMapPaths:
 
 
 def pruned(paths: Sequence[Evidence], keep: int, *, random: Random | None = None) -> list[Evidence]:
-    """At most `keep` of the paths, grouped by the entity they start from; `random` draws within a group.
+    """At most `keep` of the paths, grouped by the entity they start from; `random` draws all but the best of each.
 
     >>> from kgmed.types import Entity
     >>> starts = [Evidence(t, "path", about=(Entity(t[0], t[0]),)) for t in ("a1", "a2", "a3", "a4", "b1", "b2", "b3")]
@@ -85,7 +91,7 @@ def pruned(paths: Sequence[Evidence], keep: int, *, random: Random | None = None
         groups.setdefault(path.about[0].id, []).append(path)
     rows = list(groups.values())
     if random is not None:
-        rows = [random.sample(row, len(row)) for row in rows]
+        rows = [[row[0], *random.sample(row[1:], len(row) - 1)] for row in rows]
     if len(rows) >= keep:
         return [row[0] for row in rows[:keep]]
     shares = [min(len(row), keep // len(rows)) for row in rows]

@@ -4,15 +4,18 @@ Wen et al. 2024, 3.2: all triples of an entity are candidates; a neighbour that 
 its own triples as well. Candidates are ranked first and capped afterwards, and nothing outlives a question.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kgmed.kg.graph import KnowledgeGraph
 from kgmed.kg.text import one_line
+from kgmed.retrieve.fact import Fact, fact
 from kgmed.retrieve.found import Found
 from kgmed.retrieve.relevance import Every, Relevance
 from kgmed.types import Entity, Evidence, Link, Query, Role, Triple
+
+_Found = tuple[Triple, Entity, tuple[Entity, ...]]  # a triple, where it stands, and from where it was reached
 
 
 class _Scored(NamedTuple):
@@ -44,7 +47,7 @@ class Relevant:
     def __call__(self, query: Query, links: Sequence[Link]) -> Found:
         """The rows, most relevant first."""
         entities = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
-        near = self._scored(query, [(t, e, (e,)) for e in entities for t in self._around(e)])
+        near = self._scored(query, _distinct((t, e, (e,)) for e in entities for t in self._around(e)))
         rows = [*self._rows(near), *self._rows(self._beyond(query, near, entities))]
         rows.sort(key=lambda e: -e.score)  # stable: of equals what is at a linked entity first
         kept = [e for i, e in enumerate(rows) if i < self.keep or e.is_safety]
@@ -57,7 +60,7 @@ class Relevant:
         """The triples at an entity."""
         return self.graph.neighbours(entity.id, limit=self.limit)
 
-    def _scored(self, query: Query, found: Sequence[tuple[Triple, Entity, tuple[Entity, ...]]]) -> list[_Scored]:
+    def _scored(self, query: Query, found: Sequence[_Found]) -> list[_Scored]:
         """The relevant triples, and those that warn."""
         scores = self.relevance(query, [t for t, _, _ in found]).tolist()
         every = [_Scored(t, at, score, about) for (t, at, about), score in zip(found, scores, strict=True)]
@@ -71,11 +74,10 @@ class Relevant:
             if s.score > 0 and other.id and other not in entities and (not self.through or other.kind in self.through):
                 best.setdefault(other, s)
         chosen = list(best.items())[: self.expand]
-        known = {s.triple for s in near}
-        found = [(t, n, (*s.about, n)) for n, s in chosen for t in self._around(n) if t not in known]
-        return [
-            s for s in self._scored(query, [f for f in found if f[0].relation.role not in self.skip]) if s.score > 0
-        ]
+        known = {fact(s.triple) for s in near}
+        found = _distinct((t, n, (*s.about, n)) for n, s in chosen for t in self._around(n))
+        new = [f for f in found if f[0].relation.role not in self.skip and fact(f[0]) not in known]
+        return [s for s in self._scored(query, new) if s.score > 0]
 
     def _rows(self, scored: Iterable[_Scored]) -> Iterator[Evidence]:
         """The triples grouped by entity, relation and direction."""
@@ -86,6 +88,14 @@ class Relevant:
             group.sort(key=lambda s: -s.score)
             shown = [s for i, s in enumerate(group) if i < self.listed]
             yield _row(shown, len(group))
+
+
+def _distinct(found: Iterable[_Found]) -> list[_Found]:
+    """The triples around each entity, of those that say the same the first."""
+    once: dict[tuple[str, Fact], _Found] = {}
+    for row in found:
+        once.setdefault((row[1].id, fact(row[0])), row)
+    return list(once.values())
 
 
 def _other(scored: _Scored) -> Entity:
@@ -101,11 +111,3 @@ def _row(shown: Sequence[_Scored], there: int) -> Evidence:
     relation, at = first.triple.relation.name, one_line(first.at.name)
     text = f"{at} — {relation} → {names}" if first.triple.head == first.at else f"{names} — {relation} → {at}"
     return Evidence(text + more, "neighbours", tuple(s.triple for s in shown), first.about, first.score)
-
-
-STRATEGIES: Mapping[str, str] = {
-    "all": "every neighbour, heaviest first",
-    "types": "relations of the roles wanted",
-    "cosine": "cosine of question and triple",
-    "llm": "a model says which triples matter",
-}
