@@ -239,8 +239,10 @@ def test_pauses_double_and_the_server_s_own_wish_is_obeyed(server: Loopback) -> 
 @pytest.mark.parametrize(
     ("said", "says", "tries"),
     [
-        (Said({}, 401), r"refuses the key or the request \(401\); check the key", 1),
-        (Said({}, 403), "refuses the key", 1),
+        (Said({}, 401), r"refuses the request \(401\); check the key in UMLS_API_KEY", 1),
+        (Said({}, 403), "refuses the request", 1),
+        (Said("<html>", 404), "sent the error 404 and no reason; check the base URL", 1),
+        (Said("", 404, short=9), "sent the error 404 and no reason", 1),
         (Said({}, 400), "answers with the error 400", 1),
         (Said({}, 429), r"refuses more requests for now \(429\)", 4),
         (Said({}, 500), "answers with the error 500", 4),

@@ -69,6 +69,25 @@ class Limits:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The key of a service, the parameter that carries it, and where it came from. Its `repr` does not tell it."""
+
+    parameter: str
+    value: str = field(repr=False)
+    variable: str = ""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], variable: str, parameter: str) -> "Key":
+        """The key in a variable; raises `Unavailable` where there is none, `BadInput` for what cannot be one."""
+        value = environment.get(variable, "").strip()
+        if not value:
+            raise Unavailable(f"no key: set the environment variable {variable}")
+        if _BAD_KEY.search(value):
+            raise BadInput(f"the key in {variable} holds spaces or other characters that no key has; set it again")
+        return cls(parameter, value, variable)
+
+
 class _Outcome(NamedTuple):
     """What came of one try."""
 
@@ -79,10 +98,10 @@ class _Outcome(NamedTuple):
 
 
 class Service:
-    """One server. Its answers are plain data; None = it says that there is no such thing (404)."""
+    """One server. Its answers are plain data; None = it says that there is no such thing (404 with a reason)."""
 
-    def __init__(self, base_url: str, *, key: tuple[str, str] = ("", ""), limits: Limits | None = None) -> None:
-        """Name the server; `key` is the parameter that carries the key, and the key. Raises `BadInput`."""
+    def __init__(self, base_url: str, *, key: Key | None = None, limits: Limits | None = None) -> None:
+        """Name the server, and its key if it needs one. Raises `BadInput`."""
         self.base = base_url.rstrip("/")
         self.host = host_of(base_url)
         self.limits = limits or Limits()
@@ -96,7 +115,7 @@ class Service:
 
     def get(self, path: str, parameters: Mapping[str, str]) -> Any:
         """The answer to a GET; raises `Unavailable`."""
-        named = dict(parameters) | ({self._key[0]: self._key[1]} if self._key[1] else {})
+        named = dict(parameters) | ({self._key.parameter: self._key.value} if self._key else {})
         return self._ask(f"{self.base}{path}?{urlencode(named, errors='replace')}", None, "application/json")
 
     def post(self, form: Mapping[str, str], *, accept: str) -> Any:
@@ -115,11 +134,10 @@ class Service:
                 break
             self.limits.sleep(min(_LONGEST_PAUSE, max(pause, outcome.wait)))
             pause *= 2
-        if outcome.status == 404:
-            return None
-        if outcome.status != 200:
+        if outcome.status not in (200, 404):
             raise self._failed(outcome)
-        return self._parsed(outcome.body)
+        value = self._parsed(outcome)
+        return None if outcome.status == 404 else value
 
     def _try(self, request: urllib.request.Request) -> _Outcome:
         """One try. What goes wrong is kept as text: the exceptions hold the URL."""
@@ -129,7 +147,7 @@ class Service:
                 return _Outcome(answer.status, _read(answer, deadline))
         except urllib.error.HTTPError as error:
             with error:
-                return _Outcome(error.code, wait=_seconds(error.headers.get("Retry-After", "")))
+                return _Outcome(error.code, _reason(error), wait=_seconds(error.headers.get("Retry-After", "")))
         except TimeoutError:
             return _Outcome(0, failure="did not answer in time")
         except urllib.error.URLError as error:
@@ -143,7 +161,8 @@ class Service:
     def _failed(self, outcome: _Outcome) -> Unavailable:
         """The error for what came of the last try."""
         if outcome.status in (401, 403):
-            return Unavailable(f"{self.host} refuses the key or the request ({outcome.status}); check the key")
+            mend = f"check the key in {self._key.variable}" if self._key else "it may want another client"
+            return Unavailable(f"{self.host} refuses the request ({outcome.status}); {mend}")
         if outcome.status == 429:
             return Unavailable(f"{self.host} refuses more requests for now (429); wait, or ask less often")
         if 300 <= outcome.status < 400:
@@ -152,13 +171,13 @@ class Service:
             return Unavailable(f"{self.host} answers with the error {outcome.status}; try again later")
         return Unavailable(f"{self.host} {outcome.failure or 'sent no answer'}; check the network, try again later")
 
-    def _parsed(self, body: bytes) -> Any:
-        """The JSON in an answer."""
+    def _parsed(self, outcome: _Outcome) -> Any:
+        """The JSON in an answer; a 404 without any comes from a place where the service is not."""
         value: Any = None
         with suppress(ValueError, RecursionError):
-            value = json.loads(body)
+            value = json.loads(outcome.body)
         if not isinstance(value, dict):
-            raise self.unusable("no JSON object")
+            raise self.unusable("the error 404 and no reason" if outcome.status == 404 else "no JSON object")
         return value
 
     def unusable(self, what: str) -> Unavailable:
@@ -212,15 +231,6 @@ def host_of(url: str) -> str:
     return f"{parts.hostname}:{port}" if port else parts.hostname
 
 
-def checked_key(key: str, variable: str) -> str:
-    """The key without surrounding spaces; raises `Unavailable` where there is none, `BadInput` for what is none."""
-    if not key.strip():
-        raise Unavailable(f"no key: set the environment variable {variable}")
-    if _BAD_KEY.search(key.strip()):
-        raise BadInput(f"the key in {variable} holds spaces or other characters that no key has; set it again")
-    return key.strip()
-
-
 def _read(answer: IO[bytes], deadline: float) -> bytes:
     """The body; raises `TimeoutError` for one that drips, `ValueError` for one without end, and where it is cut off."""
     parts, size = [], 0
@@ -234,6 +244,14 @@ def _read(answer: IO[bytes], deadline: float) -> bytes:
     if getattr(answer, "length", None):  # bytes that were promised and did not come
         raise HTTPException
     return b"".join(parts)
+
+
+def _reason(error: urllib.error.HTTPError) -> bytes:
+    """The beginning of what a refusal says."""
+    try:
+        return error.read(_CHUNK)
+    except (HTTPException, OSError):
+        return b""
 
 
 def _seconds(text: str) -> float:

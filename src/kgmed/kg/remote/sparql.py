@@ -108,7 +108,7 @@ class Sparql:
         """
         answer = self.service.post({"query": bind(query, **values)}, accept=RESULTS)
         if answer is None:
-            raise self.service.unusable("the error 404, as if it had no SPARQL endpoint")
+            raise self.service.unusable("the error 404")
         results = answer.get("results")
         bindings = results.get("bindings") if isinstance(results, dict) else None
         if not isinstance(bindings, list):

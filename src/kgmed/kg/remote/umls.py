@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.kg.graph import Match
-from kgmed.kg.remote.service import Limits, Service, checked_key
+from kgmed.kg.remote.service import Key, Limits, Service
 from kgmed.kg.sources.roles import infer
 from kgmed.kg.sources.umls_table import (
     LANGUAGES,
@@ -62,8 +62,7 @@ class Umls:
         if not _RELEASE.fullmatch(release):
             raise BadInput(f"{release!r} is no release of UMLS; write current, or one such as 2025AB")
         self.release, self._lat, self.sources = release, language, tuple(sources)
-        key = checked_key(environment.get(VARIABLE, ""), VARIABLE)
-        self.service = Service(base_url, key=("apiKey", key), limits=limits)
+        self.service = Service(base_url, key=Key.of(environment, VARIABLE, "apiKey"), limits=limits)
         self._narrow = {"sabs": ",".join(self.sources)} if self.sources else {}
         self._names: dict[str, str] = {}
 
