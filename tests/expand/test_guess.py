@@ -5,6 +5,7 @@ import pytest
 from kgmed.errors import ModelFailed
 from kgmed.expand.guess import Guess
 from kgmed.models.fakes import Scripted
+from kgmed.prompts import prompt
 from kgmed.types import Question
 
 NAMES = ["hykge/hypothesis", "kg_rank/draft"]
@@ -32,6 +33,15 @@ def test_a_chinese_question_is_asked_in_chinese() -> None:
     llm = Scripted(["可能是痛风。"])
     assert Guess(llm)(Question("脚趾痛是什么病？")).hypothesis == "可能是痛风。"
     assert "医生" in llm.asked[0][0].text
+
+
+def test_what_repeats_the_prompt_is_no_part_of_the_guess() -> None:
+    echo = prompt("hykge/hypothesis").messages(question="What is it?")[-1].text.partition("\n")[2]
+    assert Guess(Scripted([f"{echo}\nIt may be gout."]))(Question("What is it?")).hypothesis == "It may be gout."
+    with pytest.raises(ModelFailed, match="made no guess"):
+        Guess(Scripted([echo]))(Question("What is it?"))
+    said = prompt("hykge/hypothesis", language="zh").messages(question="?")[-1].text[1:]
+    assert Guess(Scripted([f"{said}可能是痛风。"]))(Question("脚趾痛？")).hypothesis == "可能是痛风。"
 
 
 def test_a_model_that_fails_is_not_silently_done_without() -> None:

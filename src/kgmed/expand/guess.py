@@ -9,17 +9,19 @@ from pathlib import Path
 
 from kgmed.errors import ModelFailed
 from kgmed.kg.language import prompt_language
-from kgmed.prompts import prompt
+from kgmed.kg.text import has_cjk
+from kgmed.prompts import Prompt, prompt
 from kgmed.stages import LLM
 from kgmed.types import Query, Question
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_LONG, _LONG_CJK = 20, 8  # letters from which a sentence of the prompt is known again
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Asks for a guess in the question's language; an empty or broken one raises `ModelFailed`."""
+    """Asks for a guess in the question's language; an empty or broken one raises `ModelFailed`, and so does an echo."""
 
     llm: LLM
     name: str = "hykge/hypothesis"
@@ -32,10 +34,23 @@ class Guess:
             return Query(question)
         asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
         said = self.llm(asked.messages(question=whole(question)), max_tokens=self.max_tokens).text
-        guess = _THINKING.sub("", said).strip()
+        guess = without_echo(_THINKING.sub("", said), asked)
         if not _LETTER.search(guess) or "\ufffd" in guess:
             raise ModelFailed(f"{self.llm.name} made no guess to search with ({asked}); it said {said[:60]!r}")
         return Query(question, guess)
+
+
+def without_echo(reply: str, asked: Prompt) -> str:
+    """The reply without the sentences of the prompt that a small model repeats, so that they are not searched for.
+
+    >>> without_echo("Name the drugs you know. Colchicine.", Prompt("a/b", "en", "# user\\nName the drugs you know."))
+    'Colchicine.'
+    """
+    text = "\n".join(m.text for m in asked.messages(**dict.fromkeys(asked.holes, "\n")))
+    for sentence in re.split(r"(?<=[.:;。：；])\s*|\n", text):
+        if len(sentence.strip()) >= (_LONG_CJK if has_cjk(sentence) else _LONG):
+            reply = reply.replace(sentence.strip(), "")
+    return reply.strip()
 
 
 def whole(question: Question) -> str:
