@@ -76,6 +76,15 @@ def test_the_best_are_kept_of_each_entity_or_of_all(graph: Store) -> None:
     assert {e.text for e in entity.evidence} >= {"colchicine — treats → gout", "salbutamol — treats → asthma"}
 
 
+@pytest.mark.parametrize("said", ["colchicine [1]", "in 1998 [2]", "4 drugs [1]", "yes [1]"])
+def test_a_short_answer_is_taken_as_it_is(graph: Store, said: str) -> None:
+    parts = kit(graph, [TERMS, said])
+    run = kg_rank(parts, settings=Settings(short=True))(Q)
+    assert (run.answer.text, run.failures) == (said, ())
+    assert isinstance(parts.llm, Scripted)
+    assert parts.llm.asked[1][-1].text.endswith(f"{Q} ->")
+
+
 def test_a_random_control_has_the_same_evidence_every_time_and_no_better_one(graph: Store) -> None:
     control = kg_rank(kit(graph), settings=Settings(ranking="random", keep=5))
     first = control(Q).evidence

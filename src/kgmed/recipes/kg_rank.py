@@ -41,6 +41,7 @@ class Settings:
     definitions: bool = False  # code only: the paper never mentions definitions
     seed: int = 0  # ours, of the random control
     draft_tokens: int = 256  # ours: neither says how long the draft answer is
+    short: bool = False  # the form of Mintaka's answers: a name, year, number, yes or no
     answer_tokens: int = 512  # ours; 4096 in the code for Llama 2
 
 
@@ -75,7 +76,7 @@ def kg_rank(
     asked = replace(
         base,
         recognize=ByModel(llm, most=s.terms, otherwise=kit.recognize),
-        read=LLMReader(llm, name="kg_rank/reader", max_tokens=s.answer_tokens),
+        read=LLMReader(llm, name="kg_rank/short" if s.short else "kg_rank/reader", max_tokens=s.answer_tokens),
         check=Citations(names=lambda text: {link.entity.name for link in kit.linked(text)}),
         otherwise=facts,
     )
