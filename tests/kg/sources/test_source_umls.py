@@ -156,6 +156,7 @@ def test_a_built_graph_knows_kinds_definitions_types_and_names(store: Store) -> 
         ("semantic_type", "Disease or Syndrome"),
         ("definition", "A disease of the airways."),
     }
+    assert {t.relation.role for t in store.attributes(asthma.id)} == {Role.OTHER}
     assert store.entity(f"umls:{ASPIRIN}").kind == "drug"
     assert (store.name, store.language) == ("graph", "en")
     warning = [t for t in store.neighbours(asthma.id) if t.relation.role is Role.CONTRAINDICATED]

@@ -176,7 +176,8 @@ class Umls:
 
     def _count(self, answer: Any) -> int:
         """How many pages there are."""
-        count = answer.get("pageCount", 1) if answer else 0
+        count = answer.get("pageCount") if answer else 0
+        count = 1 if count is None else count
         if not isinstance(count, int) or not 0 <= count <= PAGES:
             raise self.service.unusable(f"the page count {str(count)[:20]!r}")
         return count

@@ -43,6 +43,8 @@ RELATIONS: Mapping[str, Relation] = {
         Relation("RN", Role.IS_A),
         Relation("RB", Role.IS_A, reverse=True),
         Relation("SY", Role.SAME_AS),
+        Relation("semantic_type"),
+        Relation("definition"),
         Relation("sib_in_isa"),
         Relation("has_associated_morphology"),
         Relation("has_dose_form"),
