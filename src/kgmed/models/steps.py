@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _MARKER = re.compile(
-    r"^[ \t]*[#*_>\-\[【(]*[ \t]*(?:output|输出)[ \t]*([123一二三])[ \t]*[*_\])】]*[ \t]*[:：.、\-]?[ \t]*[*_]*",
+    r"^[#*_>\-\[【( \t]*(?:output|输出)[ \t]*([123一二三])[ \t]*[*_\])】]*[ \t]*[:：.、\-]?[ \t]*[*_]*",
     re.IGNORECASE | re.MULTILINE,
 )
 _NUMERAL = {"一": "1", "二": "2", "三": "3"}

@@ -17,7 +17,8 @@ from kgmed.prompts import prompt
 from kgmed.stages import LLM
 from kgmed.types import Context, Evidence, Query
 
-_LINE = re.compile(r"^[\s>*\-•#]*(?:\d{1,2}[.)]\s+)?(?P<label>[^:：]{1,40}?)[\s*]*[:：]\s*(?P<text>.+)$")
+_LINE = re.compile(r"(?:\d{1,2}[.)]\s+)?(?P<label>[^:：]{1,60})[:：](?P<text>.+)")
+_DECORATION = " \t>*-•#"
 Style = Literal["mindmap", "declarative"]
 
 
@@ -100,10 +101,10 @@ def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for line in reply.splitlines():
-        match = _LINE.match(line)
+        match = _LINE.fullmatch(line.strip(_DECORATION))
         named = cited_labels(match["label"]) if match else ()
         if match and len(named) == 1 and named[0] in known:
-            found.setdefault(named[0], one_line(match["text"]))
+            found.setdefault(named[0], one_line(match["text"].strip(_DECORATION)))
     return found
 
 
