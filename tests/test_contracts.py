@@ -37,6 +37,11 @@ SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
 PACKAGES = "expand recognize link retrieve rank phrase read check models".split()  # noqa: SIM905
 ELSEWHERE = {  # needs a file or a server; its own tests hold it to the protocol
     "models.gguf:Gguf": "LLM",
+    "models.anthropic:Anthropic": "LLM",
+    "models.cached:Absent": "LLM",
+    "models.cached:Cached": "LLM",
+    "models.http_encoder:HttpEncoder": "Encoder",
+    "models.http_encoder:HttpPairScorer": "PairScorer",
     "models.openai:OpenAI": "LLM",
     "models.use:UseEncoder": "Encoder",
 }
@@ -140,7 +145,11 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "check.citations:Citations": lambda w, c: c(),
         "check.reasoning:Reasoning": lambda w, c: c(w.graph),
     },
-    "LLM": {"models.fakes:Scripted": lambda w, c: c(["a", "a"]), "models.fakes:Echo": lambda w, c: c()},
+    "LLM": {
+        "models.fakes:Scripted": lambda w, c: c(["a", "a"]),
+        "models.fakes:Echo": lambda w, c: c(),
+        "models.metered:Metered": lambda w, c: c(Scripted(["a", "a"])),
+    },
     "Encoder": {"models.fakes:TrigramEncoder": lambda w, c: c(), "models.ngram:NgramEncoder": lambda w, c: c()},
     "PairScorer": {
         "models.pairs:LexicalPairs": lambda w, c: c(TrigramEncoder()),

@@ -3,23 +3,27 @@
 from pathlib import Path
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.models.anthropic import Anthropic
 from kgmed.models.get import MODELS, installed
 from kgmed.models.gguf import Gguf
 from kgmed.models.openai import OpenAI
 from kgmed.stages import LLM
 
-FORMS = ("gguf/PATH", "openai/NAME", *MODELS)
+FORMS = ("gguf/PATH", "openai/NAME", "anthropic/NAME", *MODELS)
 
 
 def llm_from(spec: str, *, base_url: str = "", folder: Path) -> LLM:
     """The language model of that name; `folder` is the data folder that packaged models are kept in.
 
-    `openai/NAME` is any model behind an OpenAI-compatible server (`base_url`), `gguf/PATH` or a path that ends in
-    .gguf a file, `smollm2` the one that `kgmed models get smollm2` fetches.
+    `openai/NAME` is any model behind an OpenAI-compatible server (`base_url`), `anthropic/NAME` one of
+    Anthropic's, `gguf/PATH` or a path that ends in .gguf a file, `smollm2` the one that `kgmed models get smollm2`
+    fetches.
     """
     kind, _, rest = spec.partition("/")
     if kind == "openai" and rest:
         return OpenAI(rest, base_url=base_url)
+    if kind == "anthropic" and rest:
+        return Anthropic(rest, base_url=base_url)
     if base_url:
         raise BadInput(f"{spec!r} runs here and takes no base URL; name a model behind it as openai/NAME")
     if kind == "gguf" and rest:

@@ -1,0 +1,146 @@
+"""Against a real HTTP server on the loopback interface."""
+
+import inspect
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from json_server import JsonServer, Said, serving
+from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
+from kgmed.models.anthropic import Anthropic
+from kgmed.stages import Message, Reply
+
+pytest.importorskip("anthropic", reason="needs the package anthropic (extra models)")
+
+KEY = "sk-ant-secret-0123456789"
+HELLO = [Message("system", "Be brief."), Message("user", "Hello")]
+
+
+def message(*texts: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": t} for t in texts],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 7, "output_tokens": 3},
+    } | more
+
+
+def refusal(text: str, kind: str = "invalid_request_error") -> dict[str, Any]:
+    return {"type": "error", "error": {"type": kind, "message": text}}
+
+
+@pytest.fixture
+def server() -> Iterator[JsonServer]:
+    with serving() as state:
+        state.says = [Said(message("Hi [1]."))]
+        yield state
+
+
+def model(server: JsonServer, *, retries: int = 0, timeout: float = 10.0) -> Anthropic:
+    return Anthropic("m", server.url, retries=retries, timeout=timeout, environment={"KGMED_API_KEY": KEY})
+
+
+def test_a_reply_comes_with_its_tokens_and_the_system_goes_apart(server: JsonServer) -> None:
+    host = server.url.removeprefix("http://")
+    assert model(server)(HELLO, max_tokens=5) == Reply("Hi [1].", 7, 3, f"anthropic/m at {host}")
+    asked = server.asked[0]
+    assert asked["messages"] == [{"role": "user", "content": "Hello"}]
+    assert (asked["system"], asked["max_tokens"], asked["temperature"]) == ("Be brief.", 5, 0)
+    assert server.paths == ["/v1/messages"]
+    assert KEY in str(server.headers[0])  # by x-api-key or as a bearer, as the SDK has it
+
+
+def test_thinking_is_no_part_of_the_reply(server: JsonServer) -> None:
+    blocks = [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "Hi"}]
+    server.says = [Said(message(content=blocks))]
+    assert model(server)(HELLO).text == "Hi"
+
+
+def test_a_model_that_takes_no_temperature_is_asked_without_it_from_then_on(server: JsonServer) -> None:
+    server.says = [Said(refusal("temperature: is deprecated for this model"), 400), Said(message("Hi"))]
+    llm = model(server)
+    assert [llm(HELLO).text, llm(HELLO).text] == ["Hi", "Hi"]
+    assert ["temperature" in a for a in server.asked] == [True, False, False]
+
+
+def test_a_model_that_refuses_it_even_without_is_not_asked_for_ever(server: JsonServer) -> None:
+    server.says = [Said(refusal("temperature is wrong"), 400)]
+    with pytest.raises(ModelFailed):
+        model(server)(HELLO)
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("status", [429, 500, 529])
+def test_a_busy_server_is_tried_again(server: JsonServer, status: int) -> None:
+    server.says = [Said(refusal("busy", "overloaded_error"), status, {"retry-after-ms": "1"}), Said(message("Hi"))]
+    assert model(server, retries=1)(HELLO).text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (Said(refusal("bad key", "authentication_error"), 401), Unavailable, "refuses the key"),
+        (Said(refusal("no rights", "permission_error"), 403), Unavailable, "refuses the key"),
+        (Said(refusal("model: m", "not_found_error"), 404), Unavailable, "has no model 'm'"),
+        (Said(refusal("slow down", "rate_limit_error"), 429), Unavailable, "refuses more requests"),
+        (Said(refusal("overloaded", "overloaded_error"), 529), Unavailable, "is failing"),
+        (Said(refusal("bad request"), 400), ModelFailed, "bad request"),
+        (Said(refusal("prompt is too long: 9 tokens > 8 maximum"), 400), PromptTooLong, "less evidence"),
+        (Said(refusal("x", "request_too_large"), 413), PromptTooLong, "less evidence"),
+        (Said(message("H", stop_reason="model_context_window_exceeded")), PromptTooLong, "less evidence"),
+        (Said(message(stop_reason="refusal")), ModelFailed, "no text: stop reason refusal"),
+        (Said(b"{not json"), ModelFailed, "cannot be used"),
+        (Said(b"<html>hello</html>", 200, {"Content-Type": "text/html"}), ModelFailed, "without a reply"),
+        (Said(b"[]"), ModelFailed, "without a reply"),
+        (Said(b"null"), ModelFailed, "without a reply"),
+        (Said(message(content=None)), ModelFailed, "without a reply"),
+        (Said(message(content=["x"])), ModelFailed, "no text"),
+    ],
+)
+def test_each_failure_is_one_line_that_says_what_to_do(
+    server: JsonServer, said: Said, kind: type[KgmedError], words: str
+) -> None:
+    server.says = [said]
+    with pytest.raises(kind, match=words) as caught:
+        model(server)(HELLO)
+    assert type(caught.value) is kind
+    assert "\n" not in str(caught.value)
+    assert "127.0.0.1" in str(caught.value)
+
+
+def test_a_server_that_is_late_or_not_there_is_unavailable(server: JsonServer) -> None:
+    server.says = [Said(message("Hi"), seconds=0.5)]
+    with pytest.raises(Unavailable, match="did not answer in time"):
+        model(server, timeout=0.1)(HELLO)
+    with pytest.raises(Unavailable, match=r"cannot reach 127\.0\.0\.1:9"):
+        Anthropic("m", "http://127.0.0.1:9", retries=0, environment={})(HELLO)
+
+
+def test_the_key_is_in_no_message_no_repr_and_no_log(server: JsonServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    for said in (Said(refusal(f"wrong key {KEY}"), 401), Said(message()), Said(refusal(KEY), 400)):
+        server.says = [said]
+        with pytest.raises(KgmedError) as caught:
+            model(server)(HELLO)
+        assert not any(KEY in f"{e} {e!r}" for e in (caught.value, caught.value.__cause__))
+    assert KEY not in repr(model(server)) + model(server).name + caplog.text
+    assert inspect.signature(Anthropic).parameters["environment"].default is None
+
+
+def test_a_key_for_the_company_is_not_sent_to_another_server(server: JsonServer) -> None:
+    Anthropic("m", server.url, environment={"ANTHROPIC_API_KEY": KEY})(HELLO)
+    assert KEY not in str(server.headers)
+
+
+def test_without_a_url_a_key_is_needed_and_either_variable_will_do() -> None:
+    with pytest.raises(Unavailable, match="set KGMED_API_KEY"):
+        Anthropic("claude", environment={"OPENAI_API_KEY": KEY})
+    assert Anthropic("claude", environment={"ANTHROPIC_API_KEY": KEY}).name == "anthropic/claude at api.anthropic.com"
+    with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
+        Anthropic("claude", environment={"ANTHROPIC_API_KEY": f"{KEY} x"})
