@@ -147,18 +147,18 @@ def test_both_kinds_of_target_become_entities(server: Loopback) -> None:
 
 
 def test_what_is_suppressed_foreign_or_says_nothing_is_left_out_and_equal_triples_come_once(server: Loopback) -> None:
+    good = record("CUI/C0000002", "a", additionalRelationLabel=None)
     bad = [
-        record("CUI/C0000002", "a", suppressible=True),
-        record("CUI/C0000002", "a", obsolete="true"),
-        record("CUI/C0000002", "a", rootSource="MDRSPA"),
-        record("CUI/C0000002", "a", "XR"),
-        record("CUI/C0000002", "a", ""),
-        record("CUI/C0000002", "", rela="isa"),
+        record("CUI/C0000003", "a", suppressible=True),
+        record("CUI/C0000004", "a", obsolete="true"),
+        record("CUI/C0000005", "a", rootSource="MDRSPA"),
+        record("CUI/C0000006", "a", "XR"),
+        record("CUI/C0000007", "a", ""),
+        record("CUI/C0000008", "", rela="isa"),
         record("CUI/C0009044", "self"),
         record("nowhere", "b"),
-        record("CUI/C0000002", "a", additionalRelationLabel=None),
     ]
-    server.says = uts(page([*bad, *bad]))
+    server.says = uts(page([good, *bad, good]))
     assert [(t.tail.id, t.relation.name) for t in umls(server).neighbours(CONCEPT)] == [("umls:C0000002", "RO")]
 
 
@@ -234,6 +234,11 @@ def test_pauses_double_and_the_server_s_own_wish_is_obeyed(server: Loopback) -> 
     )
     umls(server, limits=limits(sleep=slept.append, pause=0.5)).entity(CONCEPT)
     assert [s for s in slept if s >= 0.5] == [0.5, 7.0, 60.0]
+    slept.clear()
+    server.in_turn(Said("", 500))
+    with pytest.raises(Unavailable):
+        umls(server, limits=limits(sleep=slept.append, pause=0.5)).entity(CONCEPT)
+    assert [s for s in slept if s >= 0.5] == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +259,7 @@ def test_pauses_double_and_the_server_s_own_wish_is_obeyed(server: Loopback) -> 
         (Said('{"result": {', short=50), "broke off in the middle of its answer", 4),
         (Said(concept(), 302, {"Location": "http://example.org/?apiKey=x"}), r"leads to another place \(302\)", 1),
         (Said(concept(), 302, {"Location": "file:///etc/passwd"}), "leads", 1),
+        (Said(concept(), 302, {"Location": "ftp://127.0.0.1/x"}), r"leads to another place \(302\)", 1),
         (Said(concept(), 302, {"Location": "/again"}), "leads to another place", 1),
     ],
 )
