@@ -62,8 +62,9 @@ class Block:
         """The numbers and the CUIs in a field (n,); raises `SourceError` for what is no CUI."""
         begin = self.begin[:, field]
         wrong = self.end[:, field] - begin != 8
-        places = np.minimum(begin[:, None] + np.arange(8), len(self.data) - 1)
-        letters = self.data[places]
+        every = np.ndarray((max(1, len(self.raw) - 7),), "S8", self.raw.ljust(8), strides=(1,))  # from every byte on
+        cells = every[np.minimum(begin, len(every) - 1)]
+        letters = cells.view(np.uint8).reshape(-1, 8)
         digits = letters[:, 1:].astype(np.int32) - 48
         wrong |= (letters[:, 0] != ord("C")) | ((digits < 0) | (digits > 9)).any(axis=1)
         if wrong.any():
@@ -71,7 +72,7 @@ class Block:
             cell = self.raw[self.begin[i, field] : self.end[i, field]].decode()
             problem = f"{cell[:20]!r} in field {field + 1} is no CUI"
             raise SourceError(self.path, int(self.line[i]), problem, "write C and seven digits, as NLM does")
-        return digits @ _POWERS, letters.view("S8").ravel().astype("U8")
+        return digits @ _POWERS, cells.astype("U8")
 
 
 def records(path: Path, fields: int) -> Iterator[Block]:

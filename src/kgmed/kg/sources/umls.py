@@ -34,6 +34,7 @@ from kgmed.kg.sources.umls_table import (
 _FIELDS = {"MRCONSO": 18, "MRREL": 16, "MRDEF": 8, "MRSTY": 6}
 _NEEDED = ("MRCONSO", "MRREL")
 _MEND = "name a folder into which MetamorphoSys has written a subset of the UMLS"
+_SAYS_NOTHING = UNRELATED | {""}
 _RELEASE = re.compile(r"umls\.release\.name=(\w{1,20})")
 
 
@@ -214,25 +215,28 @@ def _kept(block: Block, wanted: _Filter, *fields: int) -> Iterator[tuple[str, ..
 
 def _relations(path: Path, wanted: _Filter) -> Iterator[Row]:
     """The triples, each from the second concept to the first."""
-    names: dict[tuple[bytes, bytes], str] = {}
+    names: dict[bytes, str] = {}
     for block in records(path, _FIELDS["MRREL"]):
         (first, tails), (second, heads) = block.concepts(0), block.concepts(4)
         rows = wanted(block, 10, 14) & (first != second) & wanted.kept[first] & wanted.kept[second]
-        block = block.of(rows)
-        pairs = list(zip(block.cells(3), block.cells(7), strict=True))
-        for pair in set(pairs).difference(names):
-            names[pair] = _relation(*pair)
-        relations = [names[pair] for pair in pairs]
+        cells = _relation_cells(block.of(rows))
+        distinct = set(cells)
+        names |= {cell: cell.decode().strip() for cell in distinct.difference(names)}
+        relations = [names[cell] for cell in cells]
         edges = zip(heads[rows].tolist(), relations, tails[rows].tolist(), repeat(1.0), repeat(()))
-        if "" not in relations and UNRELATED.isdisjoint(relations):
+        if _SAYS_NOTHING.isdisjoint(map(names.__getitem__, distinct)):
             yield from map(tuple.__new__, repeat(EdgeRow), edges)  # three times as fast as EdgeRow(*edge)
         else:
-            yield from _some(edges, block)
+            yield from _some(edges, block.of(rows))
 
 
-def _relation(rel: bytes, rela: bytes) -> str:
-    """The name of a relation: RELA, or REL where there is none."""
-    return (rela.strip() or rel.strip()).decode()
+def _relation_cells(block: Block) -> list[bytes]:
+    """RELA of each record, or REL where there is none."""
+    cells = block.cells(7)
+    without = np.flatnonzero(block.begin[:, 7] == block.end[:, 7])
+    for i, cell in zip(without.tolist(), block.of(without).cells(3), strict=True):
+        cells[i] = cell
+    return cells
 
 
 def _some(edges: Iterator[tuple[str, str, str, float, tuple[()]]], block: Block) -> Iterator[Row]:
