@@ -30,7 +30,12 @@ def ask(
         str, typer.Option("--graph", "-g", help="A graph's name or folder; auto = the one that knows.")
     ] = "auto",
     method: Annotated[
-        str, typer.Option("--method", "-m", help="facts, llm, or auto = llm where --llm is given.")
+        str,
+        typer.Option(
+            "--method",
+            "-m",
+            help="facts, llm, kg-rank, mkg-rank, mindmap, hykge; auto = llm where --llm is given, else facts.",
+        ),
     ] = "auto",
     option: Option = None,
     llm: Annotated[str, typer.Option(help="smollm2, gguf/PATH, a .gguf file, or openai/NAME.")] = "",
@@ -101,6 +106,8 @@ def show(run: Run, *, explain: bool = False) -> None:
     _show_words(out.print, run, explain=explain)
     for failure in run.failures:
         out.print(f"[yellow]Failed on the way:[/yellow] {escape(failure)}")
+    if explain and run.answer.reasoning:
+        out.print(f"\n[bold]Reasoning[/bold]\n{escape(run.answer.reasoning)}\n")
     for verdict in run.answer.verdicts if explain else ():
         mark = "stands" if verdict.supported else "left out"
         out.print(f"[dim]{mark}: {escape(verdict.sentence)} ({escape(verdict.reason)})[/dim]")
