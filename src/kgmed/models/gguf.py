@@ -34,6 +34,11 @@ class Gguf:
         """The name of the file."""
         return f"gguf/{self.path.name}"
 
+    @property
+    def settings(self) -> dict[str, object]:
+        """What replies depend on beside the messages, for a cache; the size tells files of one name apart."""
+        return {"temperature": 0, "seed": self.seed, "context": self.context, "bytes": self.path.stat().st_size}
+
     def __repr__(self) -> str:
         """The file, the threads and the context."""
         return f"Gguf({str(self.path)!r}, threads={self.threads}, context={self.context})"
