@@ -3,6 +3,7 @@
 import inspect
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.anthropic import Anthropic
+from kgmed.models.cached import Cached, recorded
 from kgmed.stages import Message, Reply
 
 pytest.importorskip("anthropic", reason="needs the package anthropic (extra models)")
@@ -144,3 +146,13 @@ def test_without_a_url_a_key_is_needed_and_either_variable_will_do() -> None:
     assert Anthropic("claude", environment={"ANTHROPIC_API_KEY": KEY}).name == "anthropic/claude at api.anthropic.com"
     with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
         Anthropic("claude", environment={"ANTHROPIC_API_KEY": f"{KEY} x"})
+
+
+def test_the_key_is_not_in_the_cache_and_a_replay_needs_no_server_and_no_key(
+    server: JsonServer, tmp_path: Path
+) -> None:
+    Cached(model(server), tmp_path / "c.db")(HELLO)
+    assert not any(KEY.encode() in p.read_bytes() for p in tmp_path.iterdir())
+    asked = len(server.asked)
+    replayed = Cached(recorded(tmp_path / "c.db")[0], tmp_path / "c.db", mode="replay")
+    assert (replayed(HELLO).text, len(server.asked)) == ("Hi [1].", asked)
