@@ -117,6 +117,14 @@ def test_it_scores_as_the_definition_says(
     assert all(math.isclose(got[d], want[d], abs_tol=2e-4) for d in want)
 
 
+def test_a_broader_finding_that_is_written_both_ways_counts_with_the_larger_weight() -> None:
+    rows = [("D1", "has", "q"), ("D3", "has", "r"), ("q", "is_a", "r"), ("r", "seen in", "D3")]
+    weights = dict(zip(rows, (0.1, 0.1, 1.0, 0.9), strict=True))
+    g = graph(rows, weights)
+    got = {e.about[0].name: e.score for e in Diagnosis(g)(Q, [g.link("q"), g.link("r")])}
+    assert got == pytest.approx(_brute(rows, weights, {"q": False, "r": False}), abs=2e-4)
+
+
 def _brute(
     rows: list[tuple[str, str, str]], weights: dict[tuple[str, str, str], float], asked: dict[str, bool]
 ) -> dict[str, float]:

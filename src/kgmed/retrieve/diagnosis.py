@@ -68,7 +68,7 @@ class Diagnosis:
             if steps:
                 hops = model.found.subjects([broader])
                 ratio = min(base / model.frequency(broader), self.share)
-                p[hops.node] = np.maximum(p[hops.node], self._weights(hops) * ratio)
+                np.maximum.at(p, hops.node, self._weights(hops) * ratio)
         kinds = np.array(list(model.is_a.closure(node, up=False)))
         hops = model.found.subjects(kinds)
         direct = np.zeros(len(p), bool)
