@@ -3,6 +3,7 @@
 import math
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
