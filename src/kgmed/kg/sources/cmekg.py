@@ -36,7 +36,7 @@ _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "�
 _KINDS = ("disease", "drug", "test", "treatment")
 _NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
 _BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
-_MAY_BE_HALF = (rb"\ud", rb"\uD", rb"\u0000", rb"\U0000")
+_MAY_BE_HALF = (rb"\ud", rb"\u0000")  # as pickle writes them; otherwise written ones are refused by the store
 _HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
 
 
