@@ -1,7 +1,7 @@
 """Numbers for names while a graph is read: 20 bytes a name in memory, the names themselves on disk.
 
 A name is known by its 128-bit hash (xxh3), so that a million names make no million Python strings: looking them up
-in a dict misses the processor's caches at every step and takes three times as long. Two of 10 million names share a
+in a dict misses the processor's caches at every step. Two of 10 million names share a
 hash with a probability of 1e-25. The table is open addressing with linear probing, probed for many names at once.
 """
 
