@@ -1,0 +1,1 @@
+"""What is trained here: pair scorers from a graph's own names, taggers from marked text."""
