@@ -133,3 +133,11 @@ class PairScorer(Protocol):
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
         """One score a pair (n,), higher = more relevant."""
         ...
+
+
+class Reward(Protocol):
+    """Judges answers to questions, as a reward for training or a check of what a model said."""
+
+    def __call__(self, questions: Sequence[Question | str], answers: Sequence[str], /) -> list[float | None]:
+        """One number an answer, higher = better; None where it cannot judge. Question i goes with answer i."""
+        ...
