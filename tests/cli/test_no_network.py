@@ -1,4 +1,4 @@
-"""Once installed, a question is answered without a network: the process below may not open, bind or look up anything."""
+"""Once installed, answering needs no network: the process below may not open, bind or look up anything."""
 
 import os
 import subprocess
