@@ -151,6 +151,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "models.fakes:Scripted": lambda w, c: c(["a", "a"]),
         "models.fakes:Echo": lambda w, c: c(),
         "models.metered:Metered": lambda w, c: c(Scripted(["a", "a"])),
+        "models.ledger:Reaching": lambda w, c: c(Scripted(["a", "a"])),
+        "models.ledger:Told": lambda w, c: c(Scripted(["a", "a"])),
     },
     "Encoder": {"models.fakes:TrigramEncoder": lambda w, c: c(), "models.ngram:NgramEncoder": lambda w, c: c()},
     "PairScorer": {

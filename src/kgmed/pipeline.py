@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.models.ledger import Ledger, ledger
 from kgmed.recognize.noted import Noted
 from kgmed.retrieve.found import Found
 from kgmed.stages import Checker, Expander, Linker, Phraser, Ranker, Reader, Recognizer, Retriever
@@ -40,12 +41,17 @@ class Pipeline:
         asked = Question(question) if isinstance(question, str) else question
         if not asked.text.strip():
             raise BadInput("the question is empty; ask for example: kgmed ask 'What are the signs of rickets?'")
-        clock = _Clock()
-        query = clock("expand", lambda: self.expand(asked))
+        with ledger() as book:
+            return self._run(asked, book)
+
+    def _run(self, asked: Question, book: Ledger) -> Run:
+        clock = _Clock(book)
+        failures: list[str] = []
+        query = clock("expand", lambda: self._expanded(asked, failures))
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
         found = clock("retrieve", lambda: [retrieve(query, links) for retrieve in self.retrieve])
-        failures = [note for part in (mentions, *found) if isinstance(part, Noted | Found) for note in part.notes]
+        failures += [note for part in (mentions, *found) if isinstance(part, Noted | Found) for note in part.notes]
         evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part]))
         context = clock("phrase", lambda: self.phrase(query, evidence))
         answer = clock("read", lambda: self._read(query, context, failures))
@@ -54,8 +60,16 @@ class Pipeline:
         missed = tuple(m for m in mentions if m not in linked)
         return Run(
             query, tuple(mentions), tuple(links), missed, tuple(evidence), context, answer, tuple(clock.stages),
-            self.name, self.graph, tuple(failures),
+            self.name, self.graph, tuple(failures), context.notes, prompts=book.prompts, spent=book.spent(),
         )  # fmt: skip
+
+    def _expanded(self, asked: Question, failures: list[str]) -> Query:
+        """The query; the question alone where nothing could be added to it, which the run says."""
+        try:
+            return self.expand(asked)
+        except Unavailable as e:
+            failures.append(f"searched with the question alone: {e}")
+            return Query(asked)
 
     def _ranked(self, query: Query, evidence: list[Evidence]) -> list[Evidence]:
         for rank in self.rank:
@@ -73,13 +87,16 @@ class Pipeline:
 
 
 class _Clock:
-    """The seconds of each stage."""
+    """The seconds of each stage, and its calls of a model."""
 
-    def __init__(self) -> None:
+    def __init__(self, book: Ledger) -> None:
         self.stages: list[Stage] = []
+        self._book = book
 
     def __call__(self, name: str, stage: Callable[[], T]) -> T:
-        begin = perf_counter()
+        begin, before = perf_counter(), len(self._book.calls)
         result = stage()
-        self.stages.append(Stage(name, perf_counter() - begin))
+        calls = self._book.calls[before:]
+        tokens = sum(call.tokens_in + call.tokens_out for call in calls)
+        self.stages.append(Stage(name, perf_counter() - begin, tokens, len(calls)))
         return result

@@ -186,6 +186,7 @@ class Context:
 
     text: str
     cited: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()  # what was lost or left out when it was written, one line each
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +201,22 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check says of one sentence of the answer."""
+    """What a check says of one sentence of the answer.
+
+    >>> Verdict("Gout hurts.", True, "it is in [1]").label
+    'supported'
+    """
 
     sentence: str
     supported: bool
     reason: str
     citations: tuple[int, ...] = ()
+    label: str = ""  # supported, unsupported or contradicted; told by `supported` where it is not given
+
+    def __post_init__(self) -> None:
+        """Name what `supported` says."""
+        if not self.label:
+            object.__setattr__(self, "label", "supported" if self.supported else "unsupported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +236,27 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The time one stage took and the tokens it used."""
+    """The time one stage took, the tokens it used, and how often it asked a language model."""
 
     name: str
     seconds: float
     tokens: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run asked of language models; tokens and cost are those of replies that no cache had.
+
+    A call that failed is counted, its tokens are not known.
+    """
+
+    calls: int = 0
+    cached: int = 0  # of the calls, those that a cache answered
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None  # US dollars; None where no price is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +274,13 @@ class Run:
     method: str = ""
     graph: str = ""  # name, release and content hash
     failures: tuple[str, ...] = ()  # what went wrong on the way without ending the run
+    notes: tuple[str, ...] = ()  # what was left out on the way, and by which rule
+    preset: str = ""
+    settings: tuple[tuple[str, Any], ...] = ()  # of the method, by name
+    models: tuple[tuple[str, str], ...] = ()  # (llm, encoder or scorer; name)
+    prompts: tuple[str, ...] = ()  # name, language and hash of each prompt that was asked with
+    spent: Spent = Spent()
+    hits: tuple[tuple[str, int, int], ...] = ()  # of a remote graph's cache: (question, found there, asked for)
 
     @property
     def question(self) -> Question:

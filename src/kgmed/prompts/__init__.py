@@ -18,6 +18,23 @@ _HEADING = re.compile(r"^# (system|user|assistant)[ \t]*$\n?", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)+")
 
 
+class Conversation(tuple[Message, ...]):
+    """Messages that know the prompt they were made from.
+
+    >>> Prompt("a/b", "en", "# user\\nQ: $q").messages(q="x").prompt[:7]
+    'a/b.en '
+    """
+
+    prompt: str = ""  # name, language and hash
+
+    @classmethod
+    def of(cls, messages: Iterable[Message], prompt: str) -> "Conversation":
+        """Those messages, made from that prompt."""
+        made = cls(messages)
+        made.prompt = prompt
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A conversation with holes."""
@@ -40,14 +57,15 @@ class Prompt:
         """
         return tuple(Template(self.template).get_identifiers())
 
-    def messages(self, **values: str) -> tuple[Message, ...]:
+    def messages(self, **values: str) -> Conversation:
         """The conversation with its holes filled; a value is never read as a template or a heading.
 
         >>> Prompt("a/b", "en", "# user\\nQ: $q\\n").messages(q="$5?")
         (Message(role='user', text='Q: $5?'),)
         """
         self._check(values.keys())
-        return tuple(Message(role, Template(text).substitute(values)) for role, text in self._sections())
+        filled = (Message(role, Template(text).substitute(values)) for role, text in self._sections())
+        return Conversation.of(filled, f"{self} {self.hash}")
 
     def _check(self, given: Iterable[str]) -> None:
         """Refuse a template whose holes are not those given, such as one changed by hand that lost the question."""
