@@ -6,6 +6,7 @@ KgmedError
 │   └── UnknownName   no graph, method, model or entity has that name
 ├── StoreError        a stored graph is missing, damaged or of another version
 └── Unavailable       something needed is not there: an extra, a model file, a server
+    ├── Busy          a server did not serve this time: asking again later may succeed
     └── ModelFailed   a model was reached and its reply cannot be used
         └── PromptTooLong   it was asked more than it can read at once
 """
@@ -52,6 +53,15 @@ class StoreError(KgmedError):
 
 class Unavailable(KgmedError):
     """Something needed is not there; the message says how to get it."""
+
+
+class Busy(Unavailable):
+    """A server did not serve this time (too many requests, failing, late, cut off); asking again may succeed."""
+
+    def __init__(self, message: str, *, after: float = 0.0) -> None:
+        """Say so, with the seconds that the server asks to wait (0 = it does not say)."""
+        super().__init__(message)
+        self.after = after
 
 
 class ModelFailed(Unavailable):

@@ -1,6 +1,7 @@
 """Against a real HTTP server on the loopback interface."""
 
 import inspect
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from json_server import JsonServer, Said, serving
-from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
+from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.anthropic import Anthropic
 from kgmed.models.cached import Cached, recorded
 from kgmed.stages import Message, Reply
@@ -90,8 +91,8 @@ def test_a_busy_server_is_tried_again(server: JsonServer, status: int) -> None:
         (Said(refusal("bad key", "authentication_error"), 401), Unavailable, "refuses the key"),
         (Said(refusal("no rights", "permission_error"), 403), Unavailable, "refuses the key"),
         (Said(refusal("model: m", "not_found_error"), 404), Unavailable, "has no model 'm'"),
-        (Said(refusal("slow down", "rate_limit_error"), 429), Unavailable, "refuses more requests"),
-        (Said(refusal("overloaded", "overloaded_error"), 529), Unavailable, "is failing"),
+        (Said(refusal("slow down", "rate_limit_error"), 429), Busy, "refuses more requests"),
+        (Said(refusal("overloaded", "overloaded_error"), 529), Busy, "is failing"),
         (Said(refusal("bad request"), 400), ModelFailed, "bad request"),
         (Said(refusal("prompt is too long: 9 tokens > 8 maximum"), 400), PromptTooLong, "less evidence"),
         (Said(refusal("x", "request_too_large"), 413), PromptTooLong, "less evidence"),
@@ -122,6 +123,59 @@ def test_a_server_that_is_late_or_not_there_is_unavailable(server: JsonServer) -
         model(server, timeout=0.1)(HELLO)
     with pytest.raises(Unavailable, match=r"cannot reach 127\.0\.0\.1:9"):
         Anthropic("m", "http://127.0.0.1:9", retries=0, environment={})(HELLO)
+
+
+def event(kind: str, **more: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n"
+
+
+def events(*parts: str) -> Said:
+    return Said("".join(parts).encode(), 200, {"Content-Type": "text/event-stream"})
+
+
+def delta(text: str) -> str:
+    return event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+
+
+START = event("message_start", message=message(stop_reason=None, usage={"input_tokens": 7, "output_tokens": 1}))
+BLOCK = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+END = event(
+    "message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 4}
+) + event("message_stop")
+
+
+def streamed(llm: Anthropic) -> tuple[list[str], Reply]:
+    stream, pieces = llm.stream(HELLO, max_tokens=5), []
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as end:
+            return pieces, end.value
+
+
+def test_a_stream_gives_its_words_as_they_come_and_the_reply_at_the_end(server: JsonServer) -> None:
+    server.says = [events(START, BLOCK, delta("Hi"), delta(" [1]."), END)]
+    llm = model(server)
+    assert streamed(llm) == (["Hi", " [1]."], Reply("Hi [1].", 7, 4, llm.name))
+    assert server.asked[0]["stream"] is True
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (events(START, BLOCK, delta("Hi")), Busy, "broke off"),
+        (events(START, event("error", error={"type": "overloaded_error", "message": "busy"})), Busy, "failing"),
+        (events(START, event("error", error={"type": "api_error", "message": "lost it"})), ModelFailed, "lost it"),
+        (events(START, "event: message_delta\ndata: {no json\n\n"), ModelFailed, "cannot be used"),
+        (events(START, END), ModelFailed, "no text"),
+        (Said(refusal("slow", "rate_limit_error"), 429), Busy, "refuses more"),
+    ],
+)
+def test_half_a_stream_is_a_typed_failure(server: JsonServer, said: Said, kind: type[KgmedError], words: str) -> None:
+    server.says = [said]
+    with pytest.raises(kind, match=words) as caught:
+        streamed(model(server))
+    assert type(caught.value) is kind
 
 
 def test_the_key_is_in_no_message_no_repr_and_no_log(server: JsonServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from json_server import JsonServer, Said, serving
-from kgmed.errors import BadInput, KgmedError, ModelFailed, Unavailable
+from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, Unavailable
 from kgmed.models.http_encoder import HttpEncoder, HttpPairScorer
 
 KEY = "sk-secret-0123456789"
@@ -116,8 +116,8 @@ def test_an_answer_that_is_none_is_a_failure_and_never_a_zero(server: JsonServer
     [
         (Said({"error": f"bad key {KEY}"}, 401), Unavailable, "refuses the key"),
         (Said({"detail": "no"}, 404), Unavailable, "has no model 'm'"),
-        (Said({"detail": "slow"}, 429), Unavailable, "refuses more requests"),
-        (Said(b"oops\noops", 500), Unavailable, "is failing"),
+        (Said({"detail": "slow"}, 429), Busy, "refuses more requests"),
+        (Said(b"oops\noops", 500), Busy, "is failing"),
         (Said({"detail": "bad"}, 400), ModelFailed, "cannot be used"),
         (Said(b"", 307, {"Location": "/elsewhere"}), ModelFailed, "cannot be used"),
         (Said(b'{"data', 200, {"Content-Length": "5000"}), ModelFailed, "cannot be used"),

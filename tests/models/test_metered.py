@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, SourceError, Unavailable
+from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError, Unavailable
 from kgmed.models.cached import Cached
 from kgmed.models.fakes import Scripted
 from kgmed.models.metered import Budget, BudgetSpent, Metered, Rate, Usage, bound
@@ -131,10 +131,10 @@ def test_a_reply_that_cannot_be_used_counts_and_a_refused_prompt_does_not() -> N
     assert (llm.usage.calls, llm.usage.assumed, llm.usage.tokens) == (1, 1, bound(HELLO) + 256)
 
 
-def test_what_is_unavailable_is_tried_again_with_growing_pauses_that_the_seed_repeats() -> None:
+def test_a_busy_server_is_tried_again_with_growing_pauses_that_the_seed_repeats() -> None:
     def run(seed: int) -> list[float]:
         pauses: list[float] = []
-        said = [Unavailable("busy")] * 4 + ["fine"]
+        said = [Busy("busy")] * 4 + ["fine"]
         llm = Metered(Scripted(said), price={}, retries=4, seed=seed, sleep=pauses.append)
         assert llm(HELLO).text == "fine"
         assert (llm.usage.retries, llm.usage.calls) == (4, 1)
@@ -145,8 +145,23 @@ def test_what_is_unavailable_is_tried_again_with_growing_pauses_that_the_seed_re
     assert all(2.0**i / 2 <= pause <= 2.0**i for i, pause in enumerate(first))
 
 
+def test_a_server_that_says_how_long_to_wait_is_obeyed_up_to_a_minute() -> None:
+    pauses: list[float] = []
+    said: list[str | Exception] = [Busy("busy", after=9.0), Busy("busy", after=9999.0), "fine"]
+    assert Metered(Scripted(said), price={}, retries=2, sleep=pauses.append)(HELLO).text == "fine"
+    assert pauses == [9.0, 60.0]
+
+
+@pytest.mark.parametrize("error", [Unavailable("wrong key"), ModelFailed("refused"), PromptTooLong("long")])
+def test_what_no_later_try_can_mend_is_not_tried_again(error: KgmedError) -> None:
+    model = Scripted([error, "too late"])
+    with pytest.raises(type(error)):
+        Metered(model, price={}, retries=5)(HELLO)
+    assert len(model.asked) == 1
+
+
 def test_after_the_last_try_the_error_is_the_models() -> None:
-    model = Scripted([Unavailable("down"), Unavailable("still down"), "too late"])
+    model = Scripted([Busy("down"), Busy("still down"), "too late"])
     llm = Metered(model, price={}, retries=1, sleep=lambda _: None)
     with pytest.raises(Unavailable, match="still down"):
         llm(HELLO)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
+from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.openai import OpenAI
 from kgmed.stages import Message, Reply
 
@@ -54,6 +54,9 @@ class Server:
     says: list[Said]
     asked: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    busy: int = 0
+    busiest: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @pytest.fixture
@@ -65,7 +68,12 @@ def server() -> Iterator[Server]:
             state.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             state.keys.append(self.headers["Authorization"])
             said = state.says.pop(0) if len(state.says) > 1 else state.says[0]
+            with state.lock:
+                state.busy += 1
+                state.busiest = max(state.busiest, state.busy)
             time.sleep(said.seconds)
+            with state.lock:
+                state.busy -= 1
             body = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
             self.send_response(said.status)
             for name, value in {"Content-Type": "application/json", **said.headers}.items():
@@ -129,6 +137,23 @@ def test_too_many_requests_are_tried_again(server: Server) -> None:
     assert len(server.asked) == 3
 
 
+@pytest.mark.parametrize(("name", "value", "seconds"), [("retry-after", "7", 7.0), ("retry-after-ms", "1500", 1.5)])
+def test_how_long_a_server_asks_to_wait_comes_with_the_error(
+    server: Server, name: str, value: str, seconds: float
+) -> None:
+    with pytest.raises(Busy) as caught:
+        ask(server, [Said(refusal("slow down"), 429, {name: value})])
+    assert caught.value.after == seconds
+
+
+def test_no_more_requests_run_at_once_than_may(server: Server) -> None:
+    server.says = [Said(seconds=0.02)]
+    llm = OpenAI("m", server.url, at_once=2, environment={})
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda _: llm(HELLO), range(6)))
+    assert server.busiest == 2
+
+
 def test_a_failing_server_is_tried_again_and_then_reported(server: Server) -> None:
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:\d+ is failing"):
         ask(server, [Said(refusal("oops"), 500, {"retry-after-ms": "1"})], retries=2)
@@ -141,7 +166,7 @@ def test_a_failing_server_is_tried_again_and_then_reported(server: Server) -> No
         (Said(refusal("bad key"), 401), Unavailable, "refuses the key; set the environment variable KGMED_API_KEY"),
         (Said(refusal("no rights"), 403), Unavailable, "refuses the key"),
         (Said(refusal("no such model"), 404), Unavailable, "has no model 'm'"),
-        (Said(refusal("quota"), 429), Unavailable, "refuses more requests"),
+        (Said(refusal("quota"), 429), Busy, "refuses more requests"),
         (Said(refusal("bad request"), 400), ModelFailed, "bad request"),
         (Said(refusal("x", code="context_length_exceeded"), 400), PromptTooLong, "less evidence"),
         (Said(refusal("x", type="exceed_context_size_error"), 400), PromptTooLong, "less evidence"),
@@ -237,6 +262,91 @@ def test_a_url_that_is_none_is_bad_input(url: str) -> None:
 def test_the_signature_shows_no_environment() -> None:
     assert "PATH" not in repr(inspect.signature(OpenAI))
     assert inspect.signature(OpenAI).parameters["environment"].default is None
+
+
+def chunk(text: str | None = None, *, done: str | None = None, **more: Any) -> str:
+    delta = {"content": text} if text is not None else {}
+    choices = [{"index": 0, "delta": delta, "finish_reason": done}]
+    data = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices} | more
+    return f"data: {json.dumps(data)}\n\n"
+
+
+def events(*parts: str) -> Said:
+    return Said("".join(parts).encode(), 200, {"Content-Type": "text/event-stream"})
+
+
+USAGE = chunk(choices=[], usage={"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9})
+
+
+def streamed(llm: OpenAI) -> tuple[list[str], Reply]:
+    stream, pieces = llm.stream(HELLO, max_tokens=5), []
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as end:
+            return pieces, end.value
+
+
+def test_a_stream_gives_its_words_as_they_come_and_the_reply_at_the_end(server: Server) -> None:
+    server.says = [events(chunk(""), chunk("Hi"), chunk(" [1]."), chunk(done="stop"), USAGE, "data: [DONE]\n\n")]
+    llm = model(server)
+    assert streamed(llm) == (["Hi", " [1]."], Reply("Hi [1].", 7, 2, llm.name))
+    assert (server.asked[0]["stream"], server.asked[0]["stream_options"]) == (True, {"include_usage": True})
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (events(chunk("Hi")), Busy, "broke off"),
+        (
+            Said(chunk("Hi").encode(), 200, {"Content-Type": "text/event-stream", "Content-Length": "900"}),
+            Busy,
+            "in time",
+        ),
+        (events(chunk("Hi"), "data: {not json\n\n"), ModelFailed, "cannot be used"),
+        (events(chunk("Hi"), 'data: {"error": {"message": "lost it"}}\n\n'), ModelFailed, "lost it"),
+        (events(chunk(done="content_filter")), ModelFailed, "content_filter"),
+        (events("data: [DONE]\n\n"), Busy, "broke off"),
+        (Said(refusal("slow"), 429), Busy, "refuses more"),
+        (Said(refusal("x", code="context_length_exceeded"), 400), PromptTooLong, "less evidence"),
+    ],
+)
+def test_half_a_stream_is_a_typed_failure(server: Server, said: Said, kind: type[KgmedError], words: str) -> None:
+    server.says = [said]
+    with pytest.raises(kind, match=words) as caught:
+        streamed(model(server, timeout=0.5))
+    assert type(caught.value) is kind
+
+
+def test_a_server_that_knows_no_usage_in_streams_is_asked_without(server: Server) -> None:
+    whole = events(chunk("Hi"), chunk(done="stop"))
+    server.says = [Said(refusal("unknown", param="stream_options"), 400), whole]
+    assert streamed(model(server))[1].text == "Hi"
+    assert ["stream_options" in a for a in server.asked] == [True, False]
+
+
+def test_a_stream_left_early_frees_its_place(server: Server) -> None:
+    server.says = [events(chunk("Hi"), chunk(" there"), chunk(done="stop"))]
+    llm = OpenAI("m", server.url, at_once=1, environment={})
+    assert next(llm.stream(HELLO)) == "Hi"
+    assert streamed(llm)[1].text == "Hi there"
+
+
+SCHEMA = {"type": "object", "properties": {"terms": {"type": "array"}}, "required": ["terms"]}
+
+
+def test_a_reply_is_held_to_a_schema_where_the_server_can(server: Server) -> None:
+    assert model(server).as_json(HELLO, SCHEMA, max_tokens=5).text == "Hi [1]."
+    shape = server.asked[0]["response_format"]
+    assert (shape["type"], shape["json_schema"]["schema"]) == ("json_schema", SCHEMA)
+
+
+@pytest.mark.parametrize("said", [refusal("no", param="response_format"), refusal("json_schema is not supported")])
+def test_a_server_that_refuses_schemas_is_asked_without_from_then_on(server: Server, said: dict[str, Any]) -> None:
+    server.says = [Said(said, 400), Said()]
+    llm = model(server)
+    assert [llm.as_json(HELLO, SCHEMA).text, llm.as_json(HELLO, SCHEMA).text] == ["Hi [1]."] * 2
+    assert ["response_format" in a for a in server.asked] == [True, False, False]
 
 
 def test_threads_that_are_refused_a_setting_at_once_all_go_on_without_it(server: Server) -> None:

@@ -4,12 +4,11 @@ The key comes from the environment and from nowhere else: KGMED_API_KEY for any 
 no base URL is given, so that it never goes to another host. It is in no message of this module and in no `repr`.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.border import Remote, host_of, key_from
+from kgmed.models.border import Calls, Remote, count, host_of, key_from
 from kgmed.stages import Message, Reply
 
 OFFICIAL = "https://api.anthropic.com"
@@ -26,6 +25,7 @@ class Anthropic:
         *,
         timeout: float = 120.0,
         retries: int = 3,
+        at_once: int = 8,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Name the model and, where it is not Anthropic's own, its server; otherwise as `OpenAI`."""
@@ -34,7 +34,7 @@ class Anthropic:
         key = _key(environment, own_server=bool(base_url))
         self._remote = Remote("anthropic", model, self.host, key, _TOO_LONG)
         self._settings = self.settings  # less what the model refuses
-        self._client = _connect(key, base_url or OFFICIAL, timeout=timeout, retries=retries)
+        self._calls = Calls(self._remote, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
     def settings(self) -> dict[str, object]:
@@ -52,22 +52,35 @@ class Anthropic:
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The model's reply; system messages are taken out of their place and put in front, as the API has it."""
-        import anthropic  # heavy
+        with self._calls.one() as client:
+            return self._reply(self._message(client, messages, max_tokens))
 
-        asked = {"model": self.model, "max_tokens": max_tokens, **_conversation(messages)}
-        while True:
-            settings = self._settings
-            try:
-                return self._reply(self._client.messages.create(**asked, extra_body=settings))
-            except anthropic.BadRequestError as error:
-                if not self._adapts(error.message, settings):
-                    raise self._remote.translated(anthropic, error) from None
-            except (anthropic.AnthropicError, json.JSONDecodeError) as error:
-                raise self._remote.translated(anthropic, error) from None
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece, whole at the end; one that breaks off raises `Busy`."""
+        took = {"input_tokens": 0, "output_tokens": 0}
+        why, parts = "", list[str]()
+        with self._calls.one() as client:
+            for event in self._message(client, messages, max_tokens, stream=True):
+                usage = getattr(event, "usage", None) or getattr(getattr(event, "message", None), "usage", None)
+                took = {field: count(usage, field) or known for field, known in took.items()}
+                delta = getattr(event, "delta", None)
+                why = getattr(delta, "stop_reason", None) or why
+                text = getattr(delta, "text", None)
+                if isinstance(text, str) and text:
+                    parts.append(text)
+                    yield text
+        if not why:
+            raise self._remote.broken()
+        return self._whole(parts, why, took["input_tokens"], took["output_tokens"])
 
-    def _adapts(self, said: str, settings: Mapping[str, object]) -> bool:
+    def _message(self, client: Any, messages: Sequence[Message], max_tokens: int, **more: object) -> Any:
+        """What the server sends for a conversation, without the settings that it refuses."""
+        asked = {"model": self.model, "max_tokens": max_tokens, **_conversation(messages), **more}
+        return self._calls.mended(lambda: {**asked, "extra_body": self._settings}, client.messages.create, self._adapts)
+
+    def _adapts(self, error: Any, asked: Mapping[str, Any]) -> bool:
         """Whether the model refused the temperature, as newer ones do, and can be asked without."""
-        if "temperature" not in said or "temperature" not in settings:
+        if "temperature" not in error.message or "temperature" not in asked["extra_body"]:
             return False
         self._settings = {}
         return True
@@ -78,13 +91,17 @@ class Anthropic:
         if not isinstance(blocks, list):
             raise ModelFailed(f"{self.name} sent an answer without a reply in it; is it a server of Anthropic's kind?")
         texts = [t for t in (getattr(b, "text", None) for b in blocks) if isinstance(t, str)]
+        usage = getattr(message, "usage", None)
         why = getattr(message, "stop_reason", None)
+        return self._whole(texts, why, count(usage, "input_tokens"), count(usage, "output_tokens"))
+
+    def _whole(self, texts: Sequence[str], why: object, tokens_in: int, tokens_out: int) -> Reply:
+        """The reply of those texts, if it is one."""
         if why == "model_context_window_exceeded":
             raise PromptTooLong(f"{self.name} had no room left for its reply; ask with less evidence")
         if not texts:
             raise ModelFailed(f"{self.name} sent no text: stop reason {self._remote.clean(why)}")
-        usage = getattr(message, "usage", None)
-        return Reply("".join(texts), _count(usage, "input_tokens"), _count(usage, "output_tokens"), self.name)
+        return Reply("".join(texts), tokens_in, tokens_out, self.name)
 
 
 def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
@@ -96,21 +113,6 @@ def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
     system = "\n\n".join(m.text for m in messages if m.role == "system")
     turns = [{"role": m.role, "content": m.text} for m in messages if m.role != "system"]
     return {"messages": turns, "system": system} if system else {"messages": turns}
-
-
-def _connect(key: str, base_url: str, *, timeout: float, retries: int) -> Any:
-    """The SDK's client; with a key always given, it looks for none itself."""
-    try:
-        import anthropic  # heavy
-    except ImportError as error:
-        raise Unavailable('models of Anthropic need the package anthropic: pip install "kgmed[models]"') from error
-    return anthropic.Anthropic(api_key=key or "none", base_url=base_url, timeout=timeout, max_retries=retries)
-
-
-def _count(usage: object, field: str) -> int:
-    """The tokens that a server says were used; 0 where it does not."""
-    tokens = getattr(usage, field, 0)
-    return tokens if isinstance(tokens, int) else 0
 
 
 def _key(environment: Mapping[str, str] | None, *, own_server: bool) -> str:

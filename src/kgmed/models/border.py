@@ -3,16 +3,25 @@
 Keys come from the environment and from nowhere else. They are in no message that these functions make.
 """
 
+import json
 import os
-from collections.abc import Mapping
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from email.utils import parsedate_to_datetime
+from importlib import import_module
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
+from kgmed.errors import BadInput, Busy, ModelFailed, PromptTooLong, Unavailable
 
 OWN_KEY = "KGMED_API_KEY"  # for any server
 LONGEST = 200  # characters of what a server said
+T = TypeVar("T")
 
 
 def host_of(base_url: str) -> str:
@@ -69,10 +78,11 @@ class Remote:
         if isinstance(error, sdk.APIConnectionError):
             return self.lost()
         if isinstance(error, sdk.APIStatusError):
-            return self.refused(error.status_code, said, f"{getattr(error, 'code', '')} {getattr(error, 'type', '')}")
+            marks = f"{getattr(error, 'code', '')} {getattr(error, 'type', '')}"
+            return self.refused(error.status_code, said, marks, after=seconds_to_wait(error.response.headers))
         return self.unusable(said)
 
-    def refused(self, status: int, said: object, marks: str = "") -> Unavailable:
+    def refused(self, status: int, said: object, marks: str = "", *, after: float = 0.0) -> Unavailable:
         """Our error for an HTTP status that is none of success; `marks` = codes beside what the server said."""
         words = self.clean(said)
         if status in (400, 413) and any(mark in f"{marks} {said}" for mark in self.too_long):
@@ -81,20 +91,106 @@ class Remote:
             return Unavailable(f"{self.host} refuses the key; set the environment variable {OWN_KEY} ({words})")
         if status == 404:
             return Unavailable(f"{self.host} has no model {self.model!r}, or its base URL lacks /v1 ({words})")
-        if status in (402, 429):
-            return Unavailable(f"{self.host} refuses more requests for now; wait, or look at the account ({words})")
-        if status >= 500:
-            return Unavailable(f"{self.host} is failing, after several tries ({words})")
+        if status == 402:
+            return Unavailable(f"{self.host} refuses more requests until the account is looked at ({words})")
+        if status == 429:
+            message = f"{self.host} refuses more requests for now; wait, or look at the account ({words})"
+            return Busy(message, after=after)
+        if status >= 500 or status in (408, 409) or "overloaded" in marks:
+            return Busy(f"{self.host} is failing, after several tries ({words})", after=after)
         return self.unusable(words)
 
-    def late(self) -> Unavailable:
+    def late(self) -> Busy:
         """Our error for no answer in time."""
-        return Unavailable(f"{self.host} did not answer in time; is the server busy, or the model too large for it?")
+        return Busy(f"{self.host} did not answer in time; is the server busy, or the model too large for it?")
 
-    def lost(self) -> Unavailable:
+    def lost(self) -> Busy:
         """Our error for no connection."""
-        return Unavailable(f"cannot reach {self.host}; is the server running, and the base URL right?")
+        return Busy(f"cannot reach {self.host}; is the server running, and the base URL right?")
+
+    def broken(self) -> Busy:
+        """Our error for a reply that ended before it was whole."""
+        return Busy(f"{self.host} broke off in the middle of its reply; ask again")
 
     def unusable(self, said: object) -> ModelFailed:
         """Our error for an answer that is none."""
         return ModelFailed(f"{self.name} sent something that cannot be used ({self.clean(said)})")
+
+
+class Calls:
+    """Requests through the SDK of `openai` or `anthropic`: so many at once, and every failure one of ours.
+
+    Too many requests, server errors and lost connections are tried again `retries` times by the SDK, with growing
+    pauses; a server that says how long to wait is obeyed.
+    """
+
+    def __init__(
+        self, remote: Remote, base_url: str, *, timeout: float = 120.0, retries: int = 3, at_once: int = 8
+    ) -> None:
+        """The client of the remote's kind; `timeout` in seconds for each try."""
+        self.remote = remote
+        self.sdk = _sdk(remote.kind)
+        make = getattr(self.sdk, {"openai": "OpenAI", "anthropic": "Anthropic"}[remote.kind])
+        self._client = make(api_key=remote.key or "none", base_url=base_url, timeout=timeout, max_retries=retries)
+        self._slots = threading.BoundedSemaphore(at_once)
+        self._transport = _transport(self.sdk)
+        base = self.sdk.OpenAIError if remote.kind == "openai" else self.sdk.AnthropicError
+        self._errors = (base, json.JSONDecodeError)
+
+    @contextmanager
+    def one(self) -> Iterator[Any]:
+        """The client, for one call from its request to the last word of its reply; errors within become ours."""
+        with self._slots:
+            try:
+                yield self._client
+            except self._errors as error:
+                raise self.remote.translated(self.sdk, error) from None
+            except self._transport.TimeoutException:
+                raise self.remote.late() from None
+            except self._transport.TransportError:
+                raise self.remote.broken() from None
+
+    def mended(self, ask: Callable[[], dict[str, Any]], send: Callable[..., T], mends: Callable[..., bool]) -> T:
+        """What `send(**ask())` gives, asked again as long as `mends(refusal, asked)` finds something to leave out."""
+        while True:
+            asked = ask()
+            try:
+                return send(**asked)
+            except self.sdk.BadRequestError as error:
+                if not mends(error, asked):
+                    raise
+
+
+def _sdk(kind: str) -> Any:
+    """The module of that name."""
+    try:
+        return import_module(kind)  # heavy
+    except ImportError as error:
+        raise Unavailable(f'models of {kind} need the package {kind}: pip install "kgmed[models]"') from error
+
+
+def _transport(sdk: Any) -> Any:
+    """The module that an SDK sends with: its errors come through where a reply breaks off in the middle."""
+    return sys.modules[sdk.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0]]
+
+
+def count(usage: object, field: str) -> int:
+    """The tokens that a server says were used; 0 where it does not."""
+    tokens = getattr(usage, field, 0)
+    return tokens if isinstance(tokens, int) else 0
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float:
+    """How long a server asks to wait, by `Retry-After` (seconds or a date) or `retry-after-ms`; 0 = it does not say.
+
+    >>> seconds_to_wait({"retry-after": "7"}), seconds_to_wait({"retry-after-ms": "250"}), seconds_to_wait({})
+    (7.0, 0.25, 0.0)
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        said = headers.get(name) or ""
+        if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said.strip()):
+            return float(said) * unit
+    try:
+        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
+    except (ValueError, TypeError):
+        return 0.0

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
 
-from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
+from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong
 from kgmed.models.prices import Price, prices
 from kgmed.stages import LLM, Message, Reply
 
@@ -84,7 +84,9 @@ class Rate:
 
 
 class Metered:
-    """A model whose calls are counted, priced, held within limits, and tried again where it is unavailable.
+    """A model whose calls are counted, priced, held within limits, and tried again where its server is busy.
+
+    What no later try can mend (a wrong key, an unknown model, a refused request, an unusable reply) is not tried again.
 
     `OpenAI` and `Anthropic` try again by themselves too: give `retries=0` to one of the two.
     """
@@ -95,7 +97,7 @@ class Metered:
         *,
         budget: Budget | None = None,
         price: Mapping[str, Price] | None = None,
-        at_once: int = 0,
+        at_once: int = 8,
         rate: Rate | None = None,
         retries: int = 0,
         seed: int = 0,
@@ -150,15 +152,14 @@ class Metered:
             return reply
 
     def _tried(self, messages: Sequence[Message], max_tokens: int) -> Reply:
-        """The reply, after as many tries as there may be; what cannot be used is not asked for again."""
+        """The reply, after as many tries as there may be; a server that says how long to wait is obeyed."""
         for attempt in range(self._retries):
             try:
                 return self._once(messages, max_tokens)
-            except ModelFailed:
-                raise
-            except Unavailable:
+            except Busy as error:
                 self._add(Usage(retries=1, cost=self._cost(0, 0)))
-                self._sleep(min(LONGEST, 2.0**attempt) * (0.5 + self._jitter.random() / 2))
+                pause = min(LONGEST, 2.0**attempt) * (0.5 + self._jitter.random() / 2)
+                self._sleep(max(pause, min(LONGEST, error.after)))
         return self._once(messages, max_tokens)
 
     def _once(self, messages: Sequence[Message], max_tokens: int) -> Reply:

@@ -7,10 +7,11 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from kgmed.models.border import Remote
+from kgmed.models.border import Remote, seconds_to_wait
 
 MOST = 1 << 28  # bytes of an answer
-AGAIN = (408, 429, 500, 502, 503, 504, 529)  # statuses that may go away by themselves
+AGAIN = (408, 409, 429, 500, 502, 503, 504, 529)  # statuses that may go away by themselves
+LONGEST = 60.0  # seconds between two tries, whatever a server asks for
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -26,19 +27,22 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 def post(remote: Remote, url: str, body: object, *, timeout: float, retries: int, pause: float = 0.5) -> Any:
     """The answer to a body, as plain data; raises `Unavailable`, or `ModelFailed` where the answer is none.
 
-    `timeout` in seconds for each try; a try that may succeed later is made again after `pause`, then twice that, ...
+    `timeout` in seconds for each try; a try that may succeed later is made again after `pause`, then twice that, ...,
+    or when the server says.
     """
     headers = {"Content-Type": "application/json", "User-Agent": "kgmed"}
     if remote.key:
         headers["Authorization"] = f"Bearer {remote.key}"
     request = urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")  # noqa: S310
     for left in reversed(range(retries + 1)):
+        after = 0.0
         try:
             return _read(remote, request, timeout)
         except urllib.error.HTTPError as error:
             with error:
+                after = seconds_to_wait({k.lower(): v for k, v in error.headers.items()})
                 if error.code not in AGAIN or not left:
-                    raise remote.refused(error.code, _said(error)) from None
+                    raise remote.refused(error.code, _said(error), after=after) from None
         except TimeoutError:
             if not left:
                 raise remote.late() from None
@@ -46,7 +50,7 @@ def post(remote: Remote, url: str, body: object, *, timeout: float, retries: int
             if not left:
                 is_late = isinstance(getattr(error, "reason", None), TimeoutError)
                 raise (remote.late() if is_late else remote.lost()) from None
-        time.sleep(pause * 2 ** (retries - left))
+        time.sleep(min(LONGEST, max(after, pause * 2 ** (retries - left))))
     raise remote.lost()
 
 
