@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError, Unavailable
 from kgmed.models.cached import Cached
 from kgmed.models.fakes import Scripted
-from kgmed.models.metered import Budget, BudgetSpent, Metered, Rate, Usage, bound
+from kgmed.models.metered import Budget, BudgetSpent, Metered, Usage, bound
 from kgmed.models.prices import Price, parsed, prices
+from kgmed.models.rate import Rate
 from kgmed.stages import Message, Reply
 
 HELLO = [Message("user", "Hello")]

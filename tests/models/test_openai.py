@@ -301,7 +301,7 @@ def test_a_stream_gives_its_words_as_they_come_and_the_reply_at_the_end(server: 
         (
             Said(chunk("Hi").encode(), 200, {"Content-Type": "text/event-stream", "Content-Length": "900"}),
             Busy,
-            "in time",
+            "broke off",
         ),
         (events(chunk("Hi"), "data: {not json\n\n"), ModelFailed, "cannot be used"),
         (events(chunk("Hi"), 'data: {"error": {"message": "lost it"}}\n\n'), ModelFailed, "lost it"),

@@ -1,13 +1,18 @@
 """What can still be read of a reply, what cannot, and that failures are counted."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from kgmed.errors import ModelFailed
+from kgmed.models.cached import Cached
 from kgmed.models.fakes import Scripted
-from kgmed.models.structured import Malformed, Structured, loads, strings
-from kgmed.stages import Message
+from kgmed.models.metered import Metered
+from kgmed.models.structured import Malformed, Structured, loads, strings, strings_schema
+from kgmed.stages import Message, Reply
 
 READABLE = [
     '{"terms": ["gout", "toe pain"]}',
@@ -76,3 +81,47 @@ def test_a_model_that_cannot_be_reached_is_not_asked_again() -> None:
     with pytest.raises(ModelFailed, match="down"):
         Structured(llm, partial(strings, key="terms"))([Message("user", "Terms?")])
     assert len(llm.asked) == 1
+
+
+@dataclass
+class Shaped:
+    """Says its replies in turn and keeps the schemas that it was asked with."""
+
+    says: list[str]
+    name: str = "shaped"
+    asked: list[object] = field(default_factory=list)
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        self.asked.append(None)
+        return Reply(self.says.pop(0))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        self.asked.append(schema)
+        return Reply(self.says.pop(0), 1, 1)
+
+
+SCHEMA = strings_schema("terms", most=3)
+PARSE = partial(strings, key="terms")
+
+
+def test_a_model_that_can_is_held_to_the_schema_both_times_and_parsed_all_the_same() -> None:
+    llm = Shaped(['{"terms": ["gou', '{"terms": ["gout"]}'])
+    assert Structured(llm, PARSE, schema=SCHEMA)([Message("user", "Terms?")]) == ["gout"]
+    assert llm.asked == [SCHEMA, SCHEMA]
+
+
+def test_without_a_schema_or_without_the_means_a_model_is_asked_as_ever() -> None:
+    llm = Shaped(['["gout"]'])
+    assert Structured(llm, PARSE)([Message("user", "Terms?")]) == ["gout"]
+    assert llm.asked == [None]
+    assert Structured(Scripted(['["gout"]']), PARSE, schema=SCHEMA)([Message("user", "Terms?")]) == ["gout"]
+
+
+def test_a_schema_goes_through_meter_and_cache_and_keeps_its_replies_apart(tmp_path: Path) -> None:
+    llm = Shaped(['{"terms": ["a"]}', "free", '{"terms": ["b"]}'])
+    outer = Cached(Metered(llm, price={}), tmp_path / "c.db")
+    hello = [Message("user", "Hello")]
+    assert [outer.as_json(hello, SCHEMA).text, outer(hello).text] == ['{"terms": ["a"]}', "free"]
+    assert outer.as_json(hello, strings_schema("terms")).text == '{"terms": ["b"]}'
+    assert outer.as_json(hello, SCHEMA).text == '{"terms": ["a"]}'
+    assert llm.asked == [SCHEMA, None, strings_schema("terms")]

@@ -21,6 +21,7 @@ from kgmed.errors import BadInput, Busy, ModelFailed, PromptTooLong, Unavailable
 
 OWN_KEY = "KGMED_API_KEY"  # for any server
 LONGEST = 200  # characters of what a server said
+_BROKEN = ("RemoteProtocolError", "ReadError")  # of the module that an SDK sends with: it was reached, then lost
 T = TypeVar("T")
 
 
@@ -76,7 +77,7 @@ class Remote:
         if isinstance(error, sdk.APITimeoutError):
             return self.late()
         if isinstance(error, sdk.APIConnectionError):
-            return self.lost()
+            return self.broken() if type(error.__cause__).__name__ in _BROKEN else self.lost()
         if isinstance(error, sdk.APIStatusError):
             marks = f"{getattr(error, 'code', '')} {getattr(error, 'type', '')}"
             return self.refused(error.status_code, said, marks, after=seconds_to_wait(error.response.headers))

@@ -7,7 +7,7 @@ holds that key, the model's name and settings, and the reply; not the messages, 
 import hashlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Protocol, runtime_checkable
 
 from kgmed.errors import StoreError, Unavailable
 from kgmed.models.reply_file import ReplyFile
+from kgmed.models.streaming import streamed
+from kgmed.models.structured import shaped
 from kgmed.stages import LLM, Message, Reply
 
 FIRST = 60  # characters of a prompt that a message shows
@@ -106,15 +108,43 @@ class Cached:
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The reply kept, or the model's; raises `NotRecorded` where there is none to replay."""
         key = digest(self._model, self._settings, messages, max_tokens)
+        return self._kept_or(key, messages, lambda: self.llm(messages, max_tokens=max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply kept, or the model's, held to a JSON schema where it can; kept apart from that without."""
+        settings = f"{self._settings} {json.dumps(schema, sort_keys=True)}"
+        key = digest(self._model, settings, messages, max_tokens)
+        return self._kept_or(key, messages, lambda: shaped(self.llm, messages, schema, max_tokens=max_tokens))
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply kept, in one piece, or the model's as it comes; only a whole one is kept."""
+        key = digest(self._model, self._settings, messages, max_tokens)
         with self._turn(key):
-            kept = None if self.mode is Mode.REFRESH else self.file.get(key)
-            self._count(found=kept is not None)
+            kept = self._found(key, messages)
             if kept is not None:
+                if kept.text:
+                    yield kept.text
                 return kept
-            if self.mode is Mode.REPLAY:
-                raise NotRecorded(f"{self.file.path} has no reply of {self._model} to {described(messages, key)}")
-            reply = self.llm(messages, max_tokens=max_tokens)
-            return self.file.put(key, self._model, self._settings, reply, replace=self.mode is Mode.REFRESH)
+            reply = yield from streamed(self.llm, messages, max_tokens=max_tokens)
+            return self._keep(key, reply)
+
+    def _kept_or(self, key: str, messages: Sequence[Message], call: Callable[[], Reply]) -> Reply:
+        """The reply of that key, or what the call gives, kept."""
+        with self._turn(key):
+            kept = self._found(key, messages)
+            return kept if kept is not None else self._keep(key, call())
+
+    def _found(self, key: str, messages: Sequence[Message]) -> Reply | None:
+        """The reply kept; None where the model is to be asked."""
+        kept = None if self.mode is Mode.REFRESH else self.file.get(key)
+        self._count(found=kept is not None)
+        if kept is None and self.mode is Mode.REPLAY:
+            raise NotRecorded(f"{self.file.path} has no reply of {self._model} to {described(messages, key)}")
+        return kept
+
+    def _keep(self, key: str, reply: Reply) -> Reply:
+        """The reply that is kept under the key now."""
+        return self.file.put(key, self._model, self._settings, reply, replace=self.mode is Mode.REFRESH)
 
     def close(self) -> None:
         """Close the file; it opens again by itself when it is needed."""

@@ -4,16 +4,20 @@ A call is let through only if the most that it can take still fits the budget. T
 for, and for the prompt one token a byte of UTF-8: no tokenizer of bytes makes more of it.
 """
 
+import json
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong
 from kgmed.models.prices import Price, prices
+from kgmed.models.rate import Rate
+from kgmed.models.streaming import streamed
+from kgmed.models.structured import shaped
 from kgmed.stages import LLM, Message, Reply
 
 FRAME = 64  # tokens that a model's chat template may add to a prompt,
@@ -52,35 +56,6 @@ class Usage:
     def tokens(self) -> int:
         """Those of prompts and replies together."""
         return self.tokens_in + self.tokens_out
-
-
-class Rate:
-    """A token bucket: so many calls a minute on average, `burst` of them at once."""
-
-    def __init__(
-        self,
-        per_minute: float,
-        *,
-        burst: int = 1,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] = time.sleep,
-    ) -> None:
-        """Begin with a full bucket."""
-        if not (per_minute > 0 and burst >= 1):
-            raise BadInput("a rate needs more than 0 calls a minute and a burst of at least 1")
-        self._seconds, self._burst = 60 / per_minute, burst
-        self._clock, self._sleep = clock, sleep
-        self._free = clock() - burst * self._seconds  # when the bucket was last empty, as if it had always filled
-        self._lock = threading.Lock()
-
-    def wait(self) -> None:
-        """Take a turn, and come back when it has come."""
-        with self._lock:
-            now = self._clock()
-            self._free = max(self._free, now - self._burst * self._seconds) + self._seconds
-            delay = self._free - now
-        if delay > 0:
-            self._sleep(delay)
 
 
 class Metered:
@@ -140,34 +115,81 @@ class Metered:
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The model's reply; raises `BudgetSpent` before a call that the budget might not cover."""
         most = self._taken(bound(messages), max_tokens)
+        return self._metered(most, lambda: self.llm(messages, max_tokens=max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, held to a JSON schema where the model can; the schema counts as part of the prompt."""
+        most = self._taken(bound(messages) + len(json.dumps(schema)), max_tokens)
+        return self._metered(most, lambda: shaped(self.llm, messages, schema, max_tokens=max_tokens))
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece; tried again only before its first piece, one left half-way counts at its most."""
+        most = self._taken(bound(messages), max_tokens)
         with self._held(most):
+            begun: list[str] = []
             try:
-                reply = self._tried(messages, max_tokens)
-            except ModelFailed as error:
-                if not isinstance(error, PromptTooLong):  # refused, not answered
+                reply = yield from self._pieces(messages, max_tokens, begun)
+            except BaseException as error:
+                if begun or _counts(error):
                     self._add(most, assumed=1)
                 raise
-            said = reply.tokens_in > 0
-            self._add(self._taken(reply.tokens_in, reply.tokens_out) if said else most, assumed=not said)
+            self._took(reply, most)
             return reply
 
-    def _tried(self, messages: Sequence[Message], max_tokens: int) -> Reply:
+    def _metered(self, most: Usage, call: Callable[[], Reply]) -> Reply:
+        """What a call gives that takes no more than `most`."""
+        with self._held(most):
+            try:
+                reply = self._tried(call)
+            except ModelFailed as error:
+                if _counts(error):
+                    self._add(most, assumed=1)
+                raise
+            self._took(reply, most)
+            return reply
+
+    def _tried(self, call: Callable[[], Reply]) -> Reply:
         """The reply, after as many tries as there may be; a server that says how long to wait is obeyed."""
         for attempt in range(self._retries):
             try:
-                return self._once(messages, max_tokens)
+                with self._turn():
+                    return call()
             except Busy as error:
-                self._add(Usage(retries=1, cost=self._cost(0, 0)))
-                pause = min(LONGEST, 2.0**attempt) * (0.5 + self._jitter.random() / 2)
-                self._sleep(max(pause, min(LONGEST, error.after)))
-        return self._once(messages, max_tokens)
+                self._pause(error, attempt)
+        with self._turn():
+            return call()
 
-    def _once(self, messages: Sequence[Message], max_tokens: int) -> Reply:
-        """The reply to one try, when there is room and time for it."""
+    def _pieces(self, messages: Sequence[Message], max_tokens: int, begun: list[str]) -> Generator[str, None, Reply]:
+        """The pieces of the reply, each put into `begun` as well."""
+        attempt = 0
+        while True:
+            try:
+                with self._turn():
+                    return (yield from _noted(streamed(self.llm, messages, max_tokens=max_tokens), begun))
+            except Busy as error:
+                if begun or attempt >= self._retries:
+                    raise
+                self._pause(error, attempt)
+                attempt += 1
+
+    def _pause(self, error: Busy, attempt: int) -> None:
+        """Wait before the next try."""
+        self._add(Usage(retries=1, cost=self._cost(0, 0)))
+        pause = min(LONGEST, 2.0**attempt) * (0.5 + self._jitter.random() / 2)
+        self._sleep(max(pause, min(LONGEST, error.after)))
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One try, when there is room and time for it."""
         with self._slots:
             if self._rate is not None:
                 self._rate.wait()
-            return self.llm(messages, max_tokens=max_tokens)
+            yield
+
+    def _took(self, reply: Reply, most: Usage) -> None:
+        """Count what a reply says that it took, or the most where it does not say."""
+        said = reply.tokens_in > 0
+        self._add(self._taken(reply.tokens_in, reply.tokens_out) if said else most, assumed=not said)
 
     @contextmanager
     def _held(self, most: Usage) -> Iterator[None]:
@@ -213,6 +235,25 @@ class Metered:
         """Count what was taken."""
         with self._changed:
             self._usage = _sum(self._usage, _sum(taken, Usage(assumed=int(assumed), cost=self._cost(0, 0))))
+
+
+def _noted(pieces: Generator[str, None, Reply], begun: list[str]) -> Generator[str, None, Reply]:
+    """The same stream, each piece put into a list before it is passed on."""
+    try:
+        while True:
+            piece = next(pieces)
+            begun.append(piece)
+            yield piece
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
+    finally:
+        pieces.close()
+
+
+def _counts(error: BaseException) -> bool:
+    """Whether a call that ended so was answered, and not refused: it took something."""
+    return isinstance(error, ModelFailed) and not isinstance(error, PromptTooLong)
 
 
 def bound(messages: Sequence[Message]) -> int:

@@ -1,5 +1,8 @@
 """Data out of a language model's reply: a tolerant reading of JSON, one more try with the reason, then a typed failure.
 
+A model that has `as_json` beside its `__call__` is asked by JSON schema, where a schema is given; the reply is parsed
+all the same, since a server may ignore the schema, and a reply that is cut off at its length is no JSON.
+
 Models wrap JSON in fences and prose, leave a comma before the closing bracket, write an ellipsis for "and so on", use
 full-width punctuation, or stop in mid-list. `loads` undoes the first four and refuses the last.
 """
@@ -7,18 +10,52 @@ full-width punctuation, or stop in mid-list. `loads` undoes the first four and r
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from kgmed.errors import ModelFailed
-from kgmed.stages import LLM, Message
+from kgmed.stages import LLM, Message, Reply
 
 T = TypeVar("T")
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _ELLIPSIS = re.compile(r"^(?:\.{2,}|…+|etc\.?|等等?)$", re.IGNORECASE)
 _WIDE = str.maketrans("｛｝［］【】：，、“”„＂", '{}[][]:,,""""')
 _PAIRS = {"{": "}", "[": "]"}
+
+
+class Shapes(Protocol):
+    """A language model whose reply can be held to a JSON schema."""
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, JSON of that schema as far as it is not cut off; raises what a call raises."""
+        ...
+
+
+def shaped(
+    llm: LLM, messages: Sequence[Message], schema: Mapping[str, object] | None, /, *, max_tokens: int = 256
+) -> Reply:
+    """The reply of any model, held to the schema where there is one and the model can.
+
+    >>> from kgmed.models.fakes import Echo
+    >>> shaped(Echo(), [Message("user", "Hello")], strings_schema("terms")).text
+    'Hello'
+    """
+    as_json = getattr(llm, "as_json", None)  # an instance check sees nothing through wrappers
+    if schema is None or not callable(as_json):
+        return llm(messages, max_tokens=max_tokens)
+    reply: Reply = as_json(messages, schema, max_tokens=max_tokens)
+    return reply
+
+
+def strings_schema(key: str, *, least: int = 0, most: int = 0) -> dict[str, object]:
+    """The JSON schema of an object with a list of strings under a key; `most` 0 = any number.
+
+    >>> strings_schema("terms", most=3)["properties"]
+    {'terms': {'type': 'array', 'items': {'type': 'string'}, 'minItems': 0, 'maxItems': 3}}
+    """
+    items = {"type": "array", "items": {"type": "string"}, "minItems": least} | ({"maxItems": most} if most else {})
+    return {"type": "object", "properties": {key: items}, "required": [key], "additionalProperties": False}
 
 
 class Malformed(ModelFailed):
@@ -49,17 +86,22 @@ class Structured(Generic[T]):
     max_tokens: int = 256
     again: str = "That reply cannot be used: $reason. Give the answer once more, as JSON and nothing else."
     tally: Tally = field(default_factory=Tally)
+    schema: Mapping[str, object] | None = None  # of the reply, for models that can be held to one
 
     def __call__(self, messages: Sequence[Message], /) -> T:
         """What the reply, or the reply to a second request that gives the reason, holds; raises `Malformed`."""
         self.tally.add(asked=1)
-        said = self.llm(messages, max_tokens=self.max_tokens).text
+        said = self._say(messages)
         try:
             return self.parse(said)
         except Malformed as problem:
             self.tally.add(again=1)
             more = (Message("assistant", said), Message("user", self.again.replace("$reason", str(problem))))
-            return self._last(self.llm((*messages, *more), max_tokens=self.max_tokens).text)
+            return self._last(self._say((*messages, *more)))
+
+    def _say(self, messages: Sequence[Message]) -> str:
+        """What the model says."""
+        return shaped(self.llm, messages, self.schema, max_tokens=self.max_tokens).text
 
     def _last(self, said: str) -> T:
         """What the second reply holds."""

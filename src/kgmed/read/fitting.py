@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kgmed.errors import PromptTooLong
 from kgmed.kg.language import prompt_language
+from kgmed.models.streaming import aloud
 from kgmed.prompts import prompt
 from kgmed.read.llm import FENCE, fence_for, fewer, first
 from kgmed.stages import LLM
@@ -34,7 +35,8 @@ def ask(llm: LLM, name: str, question: Question, context: Context, *, max_tokens
     while True:
         evidence = first(context, shown) if context.cited else context.text
         try:
-            reply = llm(asked.messages(fence=fence, evidence=evidence, question=whole), max_tokens=max_tokens)
+            messages = asked.messages(fence=fence, evidence=evidence, question=whole)
+            reply = aloud(llm, messages, max_tokens=max_tokens)
         except PromptTooLong as error:
             if shown <= 1:
                 raise

@@ -9,6 +9,7 @@ from pathlib import Path
 from kgmed.errors import ModelFailed, PromptTooLong
 from kgmed.kg.text import has_cjk
 from kgmed.models.marks import marks, without_marks
+from kgmed.models.streaming import aloud
 from kgmed.prompts import Prompt, prompt
 from kgmed.read.choice import chosen
 from kgmed.read.faults import fault
@@ -60,7 +61,7 @@ class LLMReader:
             evidence = first(context, shown)
             messages = asked.messages(fence=FENCE + fence, evidence=evidence, question=_whole(question))
             try:
-                return shown, self.llm(messages, max_tokens=self.max_tokens)
+                return shown, aloud(self.llm, messages, max_tokens=self.max_tokens)
             except PromptTooLong as error:
                 if shown <= 1:
                     raise
@@ -71,7 +72,7 @@ class LLMReader:
         said = _THINKING.sub("\n", reply.text).strip()
         numbers = marks(said)
         real = tuple(n for n in numbers if 1 <= n <= shown)
-        abstained = _abstains(said, real)
+        abstained = abstains(said, real)
         limits = [
             *([f"the model read the first {shown} of {there} pieces of evidence"] if shown < there else []),
             *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
@@ -146,8 +147,12 @@ def _reasoning(reply: str) -> str:
     return "\n".join(thought.strip() for thought in _THINKING.findall(reply))
 
 
-def _abstains(said: str, citations: Sequence[int]) -> bool:
-    """Whether the reply begins by not knowing, or says so and cites nothing."""
+def abstains(said: str, citations: Sequence[int]) -> bool:
+    """Whether the reply begins by not knowing, or says so and cites nothing.
+
+    >>> abstains("I do not know.", ()), abstains("Gout [1].", (1,))
+    (True, False)
+    """
     bare = without_marks(said).strip()
     return _UNSURE.match(bare) is not None or (not citations and _UNSURE.search(bare) is not None)
 
