@@ -85,7 +85,10 @@ def made(name: str) -> Callable[..., Any]:
 
 
 ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
-    "Expander": {"expand.guess:Guess": lambda w, c: c(Scripted(["It is gout."]))},
+    "Expander": {
+        "expand.guess:Guess": lambda w, c: c(Scripted(["It is gout."])),
+        "expand.lines:Lines": lambda w, c: c(Scripted(['{"sentences": ["Flu brings fever."]}']), "cok/prepare"),
+    },
     "Recognizer": {
         "recognize.lexicon:Lexicon": lambda w, c: c(w.graph),
         "recognize.by_model:ByModel": lambda w, c: c(Scripted(['{"terms": ["cough", "fever", "sepsis"]}'])),
@@ -101,6 +104,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "link.by_name:Reworded": lambda w, c: c(w.graph),
         "link.by_name:Misspelled": lambda w, c: c(w.graph, Fuzzy(w.graph)),
         "link.bridge:Bridge": lambda w, c: c(w.graph, Spelled(w.graph)),
+        "link.carried:Carried": lambda w, c: c(Spelled(w.graph)),
         "link.cascade:Cascade": lambda w, c: c((Spelled(w.graph),)),
         "link.unique:Unique": lambda w, c: c(Spelled(w.graph)),
         "link.dense:Dense": lambda w, c: c(w.graph, TrigramEncoder(), Fuzzy(w.graph)),
@@ -116,6 +120,11 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "retrieve.options:Options": lambda w, c: c(w.graph, w.link),
         "retrieve.mindmap_paths:MindMapPaths": lambda w, c: c(w.graph),
         "retrieve.relevant:Relevant": lambda w, c: c(w.graph),
+        "retrieve.documents:ByWords": lambda w, c: c(w.graph),
+        "retrieve.documents:ByVector": lambda w, c: c(w.graph, TrigramEncoder(), at_least=0.2),
+        "retrieve.chosen_relations:ChosenRelations": lambda w, c: c(
+            w.graph, Scripted(['["treats"]'] * 2), w.link, keep=1
+        ),
         "retrieve.own_knowledge:OwnKnowledge": lambda w, c: c(Scripted(["Flu causes fever."] * 2)),
     },
     "Ranker": {
@@ -127,10 +136,13 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "rank.pairs:Fragments": lambda w, c: c(OverlapScorer(), keep=1),
         "rank.bm25:BM25": lambda w, c: c(keep=1),
         "rank.chance:Random": lambda w, c: c(keep=1),
+        "rank.by_line:ByLine": lambda w, c: c(made("rank.bm25:BM25")(keep=1)),
+        "rank.percentile:Percentile": lambda w, c: c(TrigramEncoder(), keep=1),
         "rank.grouped:PerEntity": lambda w, c: c(made("rank.chance:Random")(keep=1)),
     },
     "Phraser": {
         "phrase.numbered:Numbered": lambda w, c: c(),
+        "phrase.within:Within": lambda w, c: c(made("phrase.numbered:Numbered")(), 12),
         "phrase.evidence_chains:Chains": lambda w, c: c(),
         "phrase.rewritten:Rewritten": lambda w, c: c(Scripted(["E1: Flu has symptom fever."])),
         "phrase.arrows:Arrows": lambda w, c: c(w.graph),
@@ -141,6 +153,14 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "read.llm:LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "read.mindmap:MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
         "read.letter:LetterReader": lambda w, c: c(Scripted(["[A]"])),
+        "check.weak:UnlessWeak": lambda w, c: c(made("read.facts:facts"), 0.0),
+        "read.unaided:ZeroShot": lambda w, c: c(Scripted(["It is flu."])),
+        "read.unaided:ChainOfThought": lambda w, c: c(Scripted(["Fever.\nAnswer: flu"])),
+        "read.unaided:TreeOfThought": lambda w, c: c(Scripted(['["Fever means flu."]', "It is flu."]), depth=1),
+        "read.notes:NotesReader": lambda w, c: c(Scripted(["1: helps\nAnswer: flu [1]"])),
+        "read.corrected:CorrectedReader": lambda w, c: c(Scripted(["It is flu [1]."])),
+        "read.verified:VerifiedReader": lambda w, c: c(Scripted(["It is flu [1].", "3"])),
+        "read.summarised:SummarisedReader": lambda w, c: c(Scripted(['["flu"]', "Flu has fever [1].", "yes"])),
         "check.citations:Checked": lambda w, c: c(made("read.facts:facts"), made("check.citations:Citations")()),
     },
     "Checker": {
@@ -151,6 +171,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "models.fakes:Scripted": lambda w, c: c(["a", "a"]),
         "models.fakes:Echo": lambda w, c: c(),
         "models.metered:Metered": lambda w, c: c(Scripted(["a", "a"])),
+        "models.at_most:AtMost": lambda w, c: c(Scripted(["a", "a"]), 9),
         "models.ledger:Reaching": lambda w, c: c(Scripted(["a", "a"])),
         "models.ledger:Told": lambda w, c: c(Scripted(["a", "a"])),
     },

@@ -1,0 +1,35 @@
+"""Reader: notes on each piece of evidence first, then the answer (Chain-of-Note, arXiv 2311.09210)."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgmed.kg.language import prompt_language
+from kgmed.models.replies import final
+from kgmed.models.structured import Tally
+from kgmed.read.llm import NO_EVIDENCE
+from kgmed.read.stepwise import Steps, answered
+from kgmed.stages import LLM
+from kgmed.types import Answer, Context, Query
+
+
+@dataclass(frozen=True, slots=True)
+class NotesReader:
+    """One call: a note on what each piece says and whether it bears on the question, then a line "Answer: ...".
+
+    The notes are the reasoning. Without evidence it abstains and the model is not asked; a reply without an answer is
+    asked for once more and then raises `Malformed`.
+    """
+
+    llm: LLM
+    max_tokens: int = 700
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, with the notes as its reasoning."""
+        reader = f"chain-of-note {self.llm.name}"
+        if not context.cited:
+            return Answer(NO_EVIDENCE[prompt_language(query.question)], abstained=True, reader=reader)
+        steps = Steps(self.llm, "con", self.max_tokens, self.prompts, self.tally)
+        shown, (notes, said) = steps.read("read", query.question, context, final)
+        return answered(said, query.question, context, shown=shown, reader=reader, reasoning=notes)

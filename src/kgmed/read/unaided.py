@@ -1,0 +1,93 @@
+"""Readers that ask a model without evidence: the controls that any retrieval has to beat."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from kgmed.models.replies import final, number, some
+from kgmed.models.structured import Tally
+from kgmed.read.stepwise import Steps, answered, usable
+from kgmed.stages import LLM
+from kgmed.types import Answer, Context, Query, Question
+
+FROM_MEMORY = "from the model's own memory: no evidence was looked up"
+_NOTHING = Context("")
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroShot:
+    """The model's answer to the question alone. Whatever evidence there is, it is not shown."""
+
+    llm: LLM
+    max_tokens: int = 256
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, without a citation."""
+        question = query.question
+        steps = Steps(self.llm, "zero_shot", self.max_tokens, self.prompts, self.tally)
+        said = steps.ask("answer", question, partial(usable, question=question))
+        return _from_memory(said, question, f"zero-shot {self.llm.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOfThought:
+    """The model thinks step by step and ends in a line "Answer: ..."; what comes before it is the reasoning."""
+
+    llm: LLM
+    max_tokens: int = 512
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, without a citation."""
+        steps = Steps(self.llm, "cot", self.max_tokens, self.prompts, self.tally)
+        thoughts, said = steps.ask("answer", query.question, final)
+        return _from_memory(said, query.question, f"chain of thought {self.llm.name}", thoughts)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOfThought:
+    """A search in breadth: `depth` times the model proposes `width` next thoughts and votes for one; then it answers.
+
+    Two calls a level, one for the answer. A level with a single proposal needs no vote.
+    """
+
+    llm: LLM
+    depth: int = 2
+    width: int = 3
+    thought_tokens: int = 300
+    answer_tokens: int = 256
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, with the thoughts chosen as its reasoning."""
+        question = query.question
+        steps = Steps(self.llm, "tot", self.thought_tokens, self.prompts, self.tally)
+        path: list[str] = []
+        for _ in range(self.depth):
+            path.append(self._next(steps, question, path))
+        last = Steps(self.llm, "tot", self.answer_tokens, self.prompts, self.tally)
+        said = last.ask("answer", question, partial(usable, question=question), thoughts=_numbered(path))
+        return _from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path))
+
+    def _next(self, steps: Steps, question: Question, path: list[str]) -> str:
+        """The best of the proposed next thoughts."""
+        so_far = _numbered(path) or "-"
+        proposed = steps.ask("propose", question, partial(some, key="thoughts"), count=str(self.width), thoughts=so_far)
+        choices = proposed[: self.width]
+        if len(choices) == 1:
+            return choices[0]
+        vote = partial(number, most=len(choices))
+        return choices[steps.ask("vote", question, vote, thoughts=so_far, choices=_numbered(choices)) - 1]
+
+
+def _numbered(lines: list[str]) -> str:
+    return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, start=1))
+
+
+def _from_memory(said: str, question: Question, reader: str, reasoning: str = "") -> Answer:
+    """The answer, which cites nothing and says so."""
+    return answered(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=(FROM_MEMORY,))
