@@ -13,6 +13,8 @@ from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.folders import data_folder
 from kgmed.models.get import get, installed
 from kgmed.models.gguf import Gguf
+from kgmed.models.streaming import told
+from kgmed.models.structured import Malformed, strings, strings_schema
 from kgmed.phrase.numbered import Numbered
 from kgmed.read.llm import LLMReader
 from kgmed.stages import Message
@@ -111,6 +113,48 @@ def test_the_port_that_the_runtime_opens_answers_nobody(llm: Gguf) -> None:
     for path in ("/props", "/slots", "/v1/completions"):
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(address + path, timeout=5)
+
+
+@pytest.mark.starter
+@pytest.mark.network
+def test_a_stream_ends_in_the_reply_of_a_call_and_can_be_left(llm: Gguf) -> None:
+    pieces: list[str] = []
+    whole = llm(HELLO, max_tokens=12)
+    assert told(llm.stream(HELLO, max_tokens=12), pieces.append) == whole
+    assert len(pieces) > 6
+    stream = llm.stream([Message("user", "Count to a thousand.")], max_tokens=800)
+    next(stream)
+    stream.close()
+    assert llm(HELLO, max_tokens=12) == whole
+
+
+@pytest.mark.starter
+@pytest.mark.network
+def test_a_stream_of_a_prompt_too_long_fails_as_a_call_does(llm: Gguf) -> None:
+    with pytest.raises(PromptTooLong):
+        list(llm.stream([Message("user", "fever " * 3000)]))
+
+
+@pytest.mark.starter
+@pytest.mark.network
+def test_a_reply_by_schema_can_be_nothing_else(llm: Gguf) -> None:
+    ask = [Message("user", "Why is the sky blue?")]
+    said = strings(llm.as_json(ask, strings_schema("terms", least=2, most=3), max_tokens=100).text, "terms")
+    assert 1 <= len(said) <= 3
+    with pytest.raises(Malformed):
+        strings(llm(ask, max_tokens=60).text, "terms")
+
+
+@pytest.mark.starter
+@pytest.mark.network
+def test_likelihoods_are_those_of_the_tokens_as_they_are_read(llm: Gguf) -> None:
+    found = llm.logprobs("The capital of France is", [" Paris", " Berlin", " Paris.", ""])
+    paris, berlin, sentence, nothing = found.totals
+    assert berlin < paris < 0
+    assert [len(t) for t in found.tokens] == [1, 1, 2, 0]
+    assert found.tokens[2][0] == pytest.approx(paris, abs=1e-3)
+    assert sentence < paris
+    assert nothing == 0
 
 
 def answer(llm: Gguf, question: str, *evidence: str) -> Answer:

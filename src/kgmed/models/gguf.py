@@ -3,11 +3,18 @@
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
+from kgmed.models.border import Remote
+from kgmed.models.likelihood import LogProbs, shared_start
+from kgmed.models.post import post
+from kgmed.models.streaming import pulled
 from kgmed.stages import Message, Reply
 
 MAGIC = b"GGUF"
@@ -17,8 +24,8 @@ _OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn
 class Gguf:
     """A model in process: its own chat template, temperature 0, a fixed seed, so that equal prompts get equal replies.
 
-    llama.cpp opens a port on the loopback interface; it is closed to all but the holder of a random key that nobody
-    is given.
+    llama.cpp opens a port on the loopback interface; it is closed to all but the holder of a random key, which only
+    this object has.
     """
 
     def __init__(self, path: Path | str, *, threads: int = 0, context: int = 4096, seed: int = 0) -> None:
@@ -27,7 +34,8 @@ class Gguf:
         self.threads = threads or _threads_from(os.environ)
         self.context = context
         self.seed = seed
-        self._server = _load(self.path, threads=self.threads, context=context)
+        self._key = secrets.token_urlsafe(32)
+        self._server = _load(self.path, threads=self.threads, context=context, key=self._key)
 
     @property
     def name(self) -> str:
@@ -45,18 +53,84 @@ class Gguf:
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The reply; `PromptTooLong` where prompt and reply do not fit into the context."""
-        request = {
+        return self._reply(self._ask(self._request(messages, max_tokens)), max_tokens)
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, which can only be JSON of that schema, or the beginning of it where `max_tokens` cut it off."""
+        shape = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
+        return self._reply(self._ask(self._request(messages, max_tokens) | {"response_format": shape}), max_tokens)
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece; one that is left early stops the model."""
+        request = self._request(messages, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
+
+        def work(put: Callable[[str], bool]) -> Reply:
+            whole, parts = _Chunks(), list[str]()
+
+            def take(chunk: Mapping[str, Any]) -> bool:
+                parts.append(whole.take(chunk))
+                return put(parts[-1])
+
+            self._ask(request, take)
+            return self._reply(whole.answer("".join(parts)), max_tokens)
+
+        return pulled(work)
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """How likely each text is after the prompt; both are read as they are, without a chat template.
+
+        llama.cpp gives no probabilities of a prompt. A grammar of tokens lets each text be all that it can write, and
+        the probabilities are those before the grammar.
+        """
+        start = self._tokens(without_tags(prompt))
+        return LogProbs(tuple(self._written(start, self._tokens(without_tags(prompt + c))) for c in continuations))
+
+    def _written(self, start: list[int], whole: list[int]) -> NDArray[np.float64]:
+        """The log-probability of each token that the whole has after what it shares with its start."""
+        shared = shared_start(start, whole)
+        if shared == len(whole):
+            return np.zeros(0)
+        forced = " ".join(f"<[{token}]>" for token in whole[shared:])
+        request = {"prompt": whole[:shared], "grammar": f"root ::= {forced}", "max_tokens": len(whole) - shared}
+        answer = self._completed({**request, "temperature": 0, "n_probs": 1, "cache_prompt": False})
+        said = (answer["choices"][0]["logprobs"] or {}).get("content", [])
+        if [token["id"] for token in said] != whole[shared:]:
+            raise ModelFailed(f"{self.name} could not be made to write a given text; give another runtime of llama.cpp")
+        return np.array([token["logprob"] for token in said], np.float64)
+
+    def _completed(self, request: Mapping[str, object]) -> Any:
+        """The server's answer to a prompt of tokens."""
+        try:
+            answer = self._server.handle_completions(dict(request))
+        except (RuntimeError, ValueError) as error:
+            raise ModelFailed(f"{self.name} failed: {_one_line(error)}") from error
+        if problem := answer.get("error"):
+            raise self._failure(problem)
+        return answer
+
+    def _tokens(self, text: str) -> list[int]:
+        """The tokens of a text, with the mark of a beginning where the model has one."""
+        remote = Remote("gguf", self.path.name, "localhost", self._key)
+        body = {"content": text, "add_special": True, "parse_special": False}
+        answer = post(remote, f"{self._server.listening_address}/tokenize", body, timeout=60, retries=0)
+        return [int(token) for token in answer["tokens"]]
+
+    def _request(self, messages: Sequence[Message], max_tokens: int) -> dict[str, object]:
+        """What the server is asked."""
+        return {
             "messages": [{"role": m.role, "content": without_tags(m.text)} for m in messages],
             "max_tokens": max_tokens,
             "temperature": 0,
             "seed": self.seed,
             "cache_prompt": False,  # what was asked before must not change a reply
         }
+
+    def _ask(self, request: Mapping[str, object], take: Callable[[Mapping[str, Any]], bool] | None = None) -> Any:
+        """The server's answer; with `take`, chunk by chunk to it, and no answer."""
         try:
-            answer = self._server.handle_chat_completions(request)
+            return self._server.handle_chat_completions(dict(request), take)
         except (RuntimeError, ValueError) as error:  # all that the binding raises
             raise ModelFailed(f"{self.name} failed: {_one_line(error)}") from error
-        return self._reply(answer, max_tokens)
 
     def _reply(self, answer: Mapping[str, Any], max_tokens: int) -> Reply:
         """The reply in the server's answer; raises what the answer says went wrong."""
@@ -78,6 +152,29 @@ class Gguf:
         """The error for a prompt that does not fit."""
         message = f"{self.name} can read {limit} tokens at once and was given {tokens}; ask with less evidence"
         return PromptTooLong(message, tokens=tokens, limit=limit)
+
+
+class _Chunks:
+    """What the chunks of a stream say beside its text."""
+
+    def __init__(self) -> None:
+        self.error: object = None
+        self.usage: Mapping[str, Any] = {}
+        self.reason = ""
+
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """The text in a chunk."""
+        self.error = chunk.get("error") or self.error
+        self.usage = chunk.get("usage") or self.usage
+        choice: Mapping[str, Any] = next(iter(chunk.get("choices") or ()), {})
+        self.reason = choice.get("finish_reason") or self.reason
+        return choice.get("delta", {}).get("content") or ""
+
+    def answer(self, text: str) -> dict[str, Any]:
+        """All of it, as if it had come at once; a stream that was left early has no reason to end and no usage."""
+        usage = self.usage or {"prompt_tokens": 0, "completion_tokens": 0}
+        choice = {"finish_reason": self.reason if self.usage else "", "message": {"content": text}}
+        return {"choices": [choice], "usage": usage, **({"error": self.error} if self.error else {})}
 
 
 def without_tags(text: str) -> str:
@@ -111,7 +208,7 @@ def _threads_from(environment: Mapping[str, str]) -> int:
     return max(1, int(text)) if text.isdecimal() else 1
 
 
-def _load(path: Path, *, threads: int, context: int) -> Any:
+def _load(path: Path, *, threads: int, context: int, key: str) -> Any:
     """The loaded model; quiet, on the CPU, one request at a time."""
     try:
         import xllamacpp  # heavy
@@ -124,7 +221,7 @@ def _load(path: Path, *, threads: int, context: int) -> Any:
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = threads
     p.n_threads_http, p.ui, p.endpoint_slots = 1, False, False
     p.cache_ram_mib, p.n_ctx_checkpoints = 0, 0  # nothing is kept of what was asked
-    p.cors_origins, p.api_keys = "", [secrets.token_urlsafe(32)]
+    p.cors_origins, p.api_keys = "", [key]
     try:
         return xllamacpp.Server(p)
     except RuntimeError as error:

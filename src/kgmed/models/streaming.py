@@ -5,8 +5,11 @@ what readers then ask for through `aloud` is told to it piece by piece, by model
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from queue import Queue
+from threading import Event
 from typing import Protocol
 
 from kgmed.stages import LLM, Message, Reply
@@ -55,6 +58,33 @@ def told(pieces: Generator[str, None, Reply], on_token: Callable[[str], object])
         except BaseException:
             pieces.close()
             raise
+
+
+def pulled(work: Callable[[Callable[[str], bool]], Reply]) -> Generator[str, None, Reply]:
+    """The pieces that `work(put)` puts, from a thread of its own; then what it returns, or raises.
+
+    `put` gives back whether the work may end, since nobody takes any more pieces.
+
+    >>> list(pulled(lambda put: Reply("Hi there") if not (put("Hi") or put(" there")) else Reply("")))
+    ['Hi', ' there']
+    """
+    pieces: Queue[str | Future[Reply]] = Queue()
+    left = Event()
+
+    def put(piece: str) -> bool:
+        if piece and not left.is_set():
+            pieces.put(piece)
+        return left.is_set()
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(copy_context().run, work, put)
+        done.add_done_callback(pieces.put)
+        try:
+            while isinstance(piece := pieces.get(), str):
+                yield piece
+        finally:
+            left.set()
+        return piece.result()
 
 
 @contextmanager
