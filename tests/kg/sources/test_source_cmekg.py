@@ -43,12 +43,12 @@ def test_a_drug_has_its_names_its_relations_and_its_texts(pickled: Pickle) -> No
     }
     names = (Alias("Drug A", Scope.TRANSLATION), Alias("甲药", Scope.EXACT), Alias("ATC:A01BC01", Scope.XREF))
     assert rows_of(pickled(graph)) == [
-        NodeRow("甲药片", kind="drug", aliases=names),
         EdgeRow("甲药片", "适应症", "胃病"),
         EdgeRow("甲药片", "适应症", "咳嗽"),
         EdgeRow("甲药片", "不良反应", "恶心"),
-        TextRow("甲药片", "禁忌", "孕妇禁用"),
         EdgeRow("甲药片", "商品名", "甲宝"),
+        NodeRow("甲药片", kind="drug", aliases=names),
+        TextRow("甲药片", "禁忌", "孕妇禁用"),
         TextRow("甲药片", "从未见过", "x"),
     ]
 

@@ -4,13 +4,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kg.store.oracle import ODD, Oracle, flat, keys, rows, source, texts, triples
+from kg.store.oracle import ODD, Oracle, about, flat, keys, nodes, rows, source, texts, triples
 from kgmed.errors import SourceError, UnknownName
 from kgmed.kg.graph import Csr
-from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, TextRow
+from kgmed.kg.rows import Alias, Batch, Batches, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow, Told
 from kgmed.kg.store import Store, build, open_store
 from kgmed.kg.text import fold, normalise
 from kgmed.types import Role, Support
@@ -197,3 +197,22 @@ def test_an_edge_is_found_by_its_ends_and_relation(tmp_path: Path) -> None:
     store = stored([EdgeRow("a", "r", "b"), EdgeRow("a", "s", "b"), EdgeRow("b", "r", "a")], tmp_path)
     assert flat(store.triple(store.edge("a", "s", "b")))[0] == ("a", "s", "b")
     assert [store.edge(*t) for t in (("b", "s", "a"), ("a", "r", "a"), ("z", "r", "b"), ("a", "none", "b"))] == [-1] * 4
+
+
+CODED = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(0, 9)), max_size=9)
+
+
+@STORED
+@given(st.lists(st.tuples(CODED, st.lists(nodes | about, max_size=3)), min_size=1, max_size=5))
+def test_rows_that_come_as_columns_give_the_graph_that_they_give_one_by_one(
+    parts: list[tuple[list[tuple[int, int, int]], list[Told]]],
+) -> None:
+    batches = [Batch(told, *np.array(coded, np.int64).reshape(-1, 3).T) for coded, told in parts]
+    both = Batches(batches, lambda codes: [f"n{i}" for i in codes], lambda codes: [f"r{i}" for i in codes])
+    one_by_one = list(both)
+    assert len(one_by_one) == sum(len(coded) + len(told) for coded, told in parts)
+    assume(one_by_one)
+    with TemporaryDirectory() as folder:
+        manifest = build(Source("g", lambda: both), Path(folder) / "columns")
+        assert triples(open_store(Path(folder) / "columns")) == Oracle.of(one_by_one).edges
+        assert build(Source("g", lambda: iter(one_by_one)), Path(folder) / "rows").counts == manifest.counts

@@ -1,43 +1,32 @@
 """CMeKG, the Chinese medical knowledge graph, from the pickle inside the package `PyCMeKG`.
 
-The file is dict[subject, dict[relation, list[value]]] in pickle protocol 0. It is read without importing the package
-and without letting the pickle name a class: its bytes must be text opcodes for dicts, lists and strings, nothing else.
+It is read without importing the package and without letting the pickle name a class, see `cmekg_pickle`.
 
 Every value becomes one thing: an edge, another name of its subject, a text about it, or a dropped row.
 `cmekg_table` says which. The line of a `DroppedRow` is the number of the triple, from 1.
 """
 
-import pickle
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NamedTuple
 
-from kgmed.errors import SourceError, Unavailable
-from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
+import numpy as np
+
+from kgmed.errors import Unavailable
+from kgmed.kg.rows import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
+from kgmed.kg.sources.cmekg_pickle import load
 from kgmed.kg.sources.cmekg_table import ALIASES, CODES, ENDS, KIND_OF_SUBJECT, RELATIONS, UNLESS
-from kgmed.kg.sources.lines import check_file, empty, open_bytes, reading
+from kgmed.kg.sources.lines import check_file
 
-Graph = dict[str, dict[str, list[str]]]
-
-_LARGEST = 1 << 29  # bytes; the file has 46 MB
-_MEND = "install PyCMeKG again, or save dict[str, dict[str, list[str]]] with pickle protocol 0"
-# The only opcodes allowed, each with its line: mark, dict, list, string, memo, set item, append; then stop.
-_OPCODES = re.compile(
-    rb"(?:V[^\n\0]*+\np\d{1,7}\n[asu]*+|[(]?[dl]?p\d{1,7}\n|[asu]*+(?:V[^\n\0]*+\n|g\d{1,7}\n|[(]?[dl])|[asu]++)*+"
-    rb"[asu]*+\.\s*"
-)
 _ETC = re.compile(r"(?<=[^中高同不相平均对一二三])等$")
 _EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
 _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things
 _KINDS = ("disease", "drug", "test", "treatment")
 _NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
 _BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
-_MAY_BE_HALF = (rb"\ud", rb"\u0000")  # as pickle writes them; otherwise written ones are refused by the store
-_HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
 
 
 def read(path: Path | None = None, *, name: str = "cmekg", release: str = "") -> Source:
@@ -48,7 +37,7 @@ def read(path: Path | None = None, *, name: str = "cmekg", release: str = "") ->
         release = _version()
     return Source(
         name=name,
-        rows=lambda: _rows(load(file)),
+        rows=lambda: _rows(file),
         release=release,
         licence="MIT (PyCMeKG)",
         citation="Byambasuren O et al. Preliminary study on the construction of Chinese medical knowledge graph. "
@@ -78,133 +67,178 @@ def _version() -> str:
         return ""
 
 
-class _Plain(pickle.Unpickler):  # noqa: S301
-    """Builds dicts, lists and strings; anything that would need a class or a foreign object is refused."""
-
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        """Never returns."""
-        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
-
-    def persistent_load(self, pid: Any, /) -> NoReturn:
-        """Never returns."""
-        raise pickle.UnpicklingError("it points outside itself")
-
-
-def load(path: Path) -> Graph:
-    """The pickled graph, checked in size, opcodes and structure; raises `SourceError`."""
-    data = _bytes(path)
-    allowed = _OPCODES.match(data)
-    if not allowed or allowed.end() != len(data):
-        raise SourceError(path, _bad_line(data), "holds more than dicts, lists and strings", _MEND)
-    if any(mark in data for mark in _MAY_BE_HALF) and (half := _HALF.search(data)):
-        line = data.count(b"\n", 0, half.start()) + 1
-        raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", _MEND)
-    try:
-        graph = _Plain(BufferedReader(BytesIO(data), 1 << 17)).load()  # with a buffer, a third faster
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError) as error:
-        raise SourceError(path, 0, f"is a damaged pickle ({error})", _MEND) from error
-    if not _is_graph(graph):
-        raise SourceError(path, 0, "is not dict[str, dict[str, list[str]]]", _MEND)
-    return graph  # type: ignore[no-any-return]
-
-
-def _bytes(path: Path) -> bytes:
-    """All bytes of a file of a bearable size."""
-    with reading(path), open_bytes(path) as file:
-        data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise SourceError(path, 0, "is larger than 512 MB", _MEND)
-    if not data:
-        raise empty(path)
-    return data
-
-
-def _bad_line(data: bytes) -> int:
-    """The first line that holds an opcode that is not allowed."""
-    prefix = re.compile(_OPCODES.pattern.rpartition(rb"[asu]*+\.")[0]).match(data)
-    return data.count(b"\n", 0, prefix.end() if prefix else 0) + 1
-
-
-def _is_graph(graph: object) -> bool:
-    """Whether the value is dict[str, dict[str, list[str]]]."""
-    if type(graph) is not dict or not all(type(s) is str and type(r) is dict for s, r in graph.items()):
-        return False
-    only_text = {str}
-    for relations in graph.values():
-        for relation, values in relations.items():
-            if type(relation) is not str or type(values) is not list or not only_text.issuperset(map(type, values)):
-                return False
-    return True
-
-
 _SCOPES = {**ALIASES, **dict.fromkeys(CODES, Scope.XREF)}  # of the names that a relation gives
+_EMPTY = 0  # the code of the empty name
+_EVERY = 1 << 13  # rows of a batch
 
 
-_new = tuple.__new__  # of a row whose values are all given: a third of the time of calling its class
+def _rows(path: Path) -> Batches:
+    """All rows; the file is read when the first is asked for."""
+    reading = _Reading()
+    keys, relations = reading.names.texts.__getitem__, reading.meanings.names.__getitem__
+    return Batches(reading.batches(path), lambda c: list(map(keys, c)), lambda c: list(map(relations, c)))
 
 
-class _Names(dict[str, str]):
-    """The tidied form of each value that has been met, and which of those forms need a second look."""
+class _Names(dict[str, int]):
+    """From each value that has been met to the code of its tidied form, and which of those need a second look."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.nothing: set[str] = set()  # they name no entity: "not known", a number
-        self.bracketed: set[str] = set()  # they end in brackets
-        self.special: set[str] = set()  # both
+        self.texts = [""]  # code -> tidied form
+        self._codes = {"": _EMPTY}
+        self.nothing: set[int] = set()  # they name no entity: "not known", a number
+        self.bracketed: set[int] = set()  # they end in brackets
+        self.special: set[int] = set()  # both
 
-    def __missing__(self, value: str) -> str:
-        name = self[value] = tidy(value)
+    def __missing__(self, value: str) -> int:
+        name = tidy(value)
+        code = self[value] = self._codes.setdefault(name, len(self.texts))
+        if code == len(self.texts):
+            self.texts.append(name)
+            self._classify(name, code)
+        return code
+
+    def _classify(self, name: str, code: int) -> None:
         if name.endswith(("］", "）", ")")):
-            self.bracketed.add(name)
-            self.special.add(name)
-        elif name in _NOTHING or ((not name[-1:].isalpha() or name[-1] in "IVX") and _NUMERAL.match(name)):
-            self.nothing.add(name)
-            self.special.add(name)
-        return name
+            self.bracketed.add(code)
+            self.special.add(code)
+        elif name in _NOTHING or ((not name[-1].isalpha() or name[-1] in "IVX") and _NUMERAL.match(name)):
+            self.nothing.add(code)
+            self.special.add(code)
 
 
-def _rows(graph: Graph) -> Iterator[Row]:
-    """One node a subject with its other names, then one row a value."""
-    seen: set[str] = set()
-    names, count = _Names(), 0
-    for subject, relations in graph.items():
-        key, kind = names[subject], kind_of(relations)
+class _Meaning(NamedTuple):
+    """What the values of a relation are at a subject of some kind."""
+
+    name: str
+    code: int
+    scope: Scope | None  # of other names of the subject
+    joins: bool  # edges; otherwise texts
+
+
+class _Meanings(dict[tuple[str, str], _Meaning]):
+    """From relation and kind of subject to what that means; the codes of relations are given out here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []  # code -> relation
+
+    def __missing__(self, relation_kind: tuple[str, str]) -> _Meaning:
+        name = UNLESS.get(relation_kind, relation_kind[0])
+        if name not in self.names:
+            self.names.append(name)
+        code = self.names.index(name)
+        meaning = self[relation_kind] = _Meaning(name, code, _SCOPES.get(relation_kind[0]), name in ENDS)
+        return meaning
+
+
+class _Out:
+    """The rows on their way into batches of `_EVERY` rows each."""
+
+    def __init__(self) -> None:
+        self.ready: list[Batch] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._room = _EVERY
+        self._told: list[Told] = []
+        self._heads: list[int] = []  # of each run of edges with one head and one relation
+        self._relations: list[int] = []
+        self._sizes: list[int] = []
+        self._tails: list[int] = []
+
+    def tell(self, rows: list[Told]) -> None:
+        """Take rows that are no edges."""
+        while len(rows) > self._room:
+            first, rows = rows[: self._room], rows[self._room :]
+            self._told += first
+            self.close()
+        self._told += rows
+        self._room -= len(rows)
+
+    def join(self, head: int, relation: int, tails: list[int]) -> None:
+        """Take the edges of one head and one relation."""
+        while len(tails) > self._room:
+            first, tails = tails[: self._room], tails[self._room :]
+            self.join(head, relation, first)
+            self.close()
+        self._heads.append(head)
+        self._relations.append(relation)
+        self._sizes.append(len(tails))
+        self._tails += tails
+        self._room -= len(tails)
+
+    def close(self) -> None:
+        """End the batch."""
+        if self._room < _EVERY:
+            heads, relations = (np.repeat(np.array(v, np.int32), self._sizes) for v in (self._heads, self._relations))
+            self.ready.append(Batch(self._told, heads, relations, np.array(self._tails, np.int32)))
+            self._begin()
+
+    def take(self) -> list[Batch]:
+        """The batches that are full."""
+        ready, self.ready = self.ready, []
+        return ready
+
+
+class _Reading:
+    """One pass over the graph."""
+
+    def __init__(self) -> None:
+        self.names, self.meanings, self.out = _Names(), _Meanings(), _Out()
+        self.seen: set[int] = set()  # whose other names are told
+        self.count = 0  # values read
+
+    def batches(self, path: Path) -> Iterator[Batch]:
+        """One node a subject with its other names, then one row a value."""
+        for subject, relations in load(path).items():
+            self._subject(self.names[subject], relations)
+            if self.out.ready:
+                yield from self.out.take()
+        self.out.close()
+        yield from self.out.take()
+
+    def _subject(self, key: int, relations: Mapping[str, list[str]]) -> None:
+        code_of, kind, name = self.names.__getitem__, kind_of(relations), self.names.texts[key]
         aliases: list[Alias] = []
-        rows: list[Row] = []
+        rows: list[tuple[_Meaning, list[int]]] = []
         for relation, values in relations.items():
-            texts = list(map(names.__getitem__, values))
-            if not key or "" in texts:
-                yield from (
-                    DroppedRow("empty name", count + i) for i, t in enumerate(texts, start=1) if not (key and t)
-                )
-                texts = [text for text in texts if key and text]
-            count += len(values)
-            if (scope := _SCOPES.get(relation)) is None:
-                rows += _statements(key, UNLESS.get((relation, kind), relation), texts, names, seen)
+            codes, meaning = list(map(code_of, values)), self.meanings[relation, kind]
+            if key == _EMPTY or _EMPTY in codes:
+                codes = self._without_empty(key, codes)
+            self.count += len(values)
+            if meaning.scope is None:
+                rows.append((meaning, codes))
             else:
-                aliases.extend(_alias(relation, text, scope) for text in texts)
-        if key:
-            yield NodeRow(key, kind=kind, aliases=(*aliases, *_other_names(key)))
-            seen.add(key)
-        yield from rows
+                aliases.extend(_alias(relation, self.names.texts[code], meaning.scope) for code in codes)
+        if key != _EMPTY:
+            self.out.tell([NodeRow(name, kind=kind, aliases=(*aliases, *_other_names(name)))])
+            self.seen.add(key)
+        for meaning, codes in rows:
+            self._statements(key, meaning, codes)
 
+    def _without_empty(self, key: int, codes: list[int]) -> list[int]:
+        """The values that are not empty at a subject that is not; the others are dropped."""
+        empty = [i for i, code in enumerate(codes, start=self.count + 1) if _EMPTY in (key, code)]
+        self.out.tell([DroppedRow("empty name", i) for i in empty])
+        return [code for code in codes if _EMPTY not in (key, code)]
 
-def _statements(key: str, relation: str, texts: Sequence[str], names: _Names, seen: set[str]) -> list[Row]:
-    """The edge or the text that each value is, and the other names of a tail that is first met in brackets."""
-    if relation not in ENDS:
-        return [TextRow(key, relation, text) for text in texts]
-    if names.special.isdisjoint(texts):
-        return [_new(EdgeRow, (key, relation, text, 1.0, ())) for text in texts]
-    rows: list[Row] = []
-    for text in texts:
-        if text in names.nothing:
-            rows.append(TextRow(key, relation, text))
-            continue
-        rows.append(EdgeRow(key, relation, text))
-        if text in names.bracketed and text not in seen:
-            seen.add(text)
-            rows += [NodeRow(text, aliases=found) for found in [_other_names(text)] if found]
-    return rows
+    def _statements(self, key: int, meaning: _Meaning, codes: list[int]) -> None:
+        """The edges or the texts that the values are, and the other names of a tail that is first met in brackets."""
+        names, out = self.names, self.out
+        if not meaning.joins:
+            out.tell([TextRow(names.texts[key], meaning.name, names.texts[code]) for code in codes])
+        elif names.special.isdisjoint(codes):
+            out.join(key, meaning.code, codes)
+        else:
+            for code in codes:
+                if code in names.nothing:
+                    out.tell([TextRow(names.texts[key], meaning.name, names.texts[code])])
+                    continue
+                out.join(key, meaning.code, [code])
+                if code in names.bracketed and code not in self.seen:
+                    self.seen.add(code)
+                    out.tell([NodeRow(names.texts[code], aliases=a) for a in [_other_names(names.texts[code])] if a])
 
 
 def _alias(relation: str, text: str, scope: Scope) -> Alias:

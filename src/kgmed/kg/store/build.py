@@ -1,14 +1,13 @@
 """From a stream of rows to a stored graph, in one pass.
 
 Memory grows with the names of the entities, not with the edges: edges go to column files as they come and are sorted
-once at the end (16 bytes an edge while sorting). The graph is written beside the old one and takes its place by
+once at the end (24 bytes an edge while sorting). The graph is written beside the old one and takes its place by
 renaming one small file, so that a build that is killed leaves the old graph whole.
 """
 
 import gc
-import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -18,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import SourceError
-from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
+from kgmed.kg.rows import Batches, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow, Told
 from kgmed.kg.sources.roles import infer, kinds_of
-from kgmed.kg.store.arena import Arena, ArenaWriter, rename_arena, save, write_arena
-from kgmed.kg.store.columns import Columns, edge_order, write_adjacency
-from kgmed.kg.store.intern import Interner
+from kgmed.kg.store.about import About
+from kgmed.kg.store.arena import Arena, rename_arena, save, write_arena
+from kgmed.kg.store.columns import Columns
+from kgmed.kg.store.intern import Interner, Numbers
 from kgmed.kg.store.manifest import Manifest, seal
 from kgmed.kg.store.names import HashIndex, index_names
 from kgmed.kg.store.publish import beside, publish
-from kgmed.types import Relation, Support
+from kgmed.kg.store.supports import Supports
+from kgmed.types import Relation
 
 Progress = Callable[[int], None]  # called with the number of rows read so far
 Ints = NDArray[Any]
@@ -82,26 +83,24 @@ class _Builder:
     def __init__(self, source: Source, folder: Path) -> None:
         self.source, self.folder = source, folder
         self.number = Interner(folder)
-        self.names: dict[int, str] = {}  # only names that differ from their key
         self.kind = array("H")
         self.kinds: dict[str, int] = {"": 0}
         self.relations = _Relations(self._relation)
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
-        self.columns = Columns(folder)
-        self.description, self.described = ArenaWriter(folder, "description"), array("i")
-        self.alias, self.alias_node, self.alias_scope = ArenaWriter(folder, "alias"), array("i"), array("B")
-        self.text, self.text_node, self.text_relation = ArenaWriter(folder, "text"), array("i"), array("H")
-        self.text_support = array("I")
-        self.support = ArenaWriter(folder, "support")
-        self.support.add("")
+        self.columns, self.supports = Columns(folder), Supports(folder)
+        self.given = About(folder, "given", "given_node")  # names that are not the key
+        self.description = About(folder, "description", "described")
+        self.alias = About(folder, "alias", "alias_node", alias_scope="B")
+        self.text = About(folder, "text", "text_node", text_relation="H", text_support="I")
         self.dropped: dict[str, tuple[int, list[int]]] = {}
 
     def close(self) -> None:
         """Close every file that is still open."""
         self.columns.close()
-        for arena in (self.description, self.alias, self.text, self.support, self.number.names):
-            arena.abandon()
+        for texts in (self.given, self.description, self.alias, self.text, self.supports):
+            texts.texts.abandon()
+        self.number.names.abandon()
 
     def fault(self, problem: str, mend: str) -> SourceError:
         """An error about the source as a whole."""
@@ -110,48 +109,61 @@ class _Builder:
     def read(self, progress: Progress | None) -> None:
         """Take in all rows, a block at a time."""
         rows, count = self.source.rows(), 0
-        while block := list(islice(rows, _EVERY)):
-            self._block(block)
-            count += len(block)
+        for size in self._batches(rows) if isinstance(rows, Batches) else self._blocks(iter(rows)):
+            count += size
             if progress:
                 progress(count)
 
-    def _block(self, block: list[Row]) -> None:
-        edges: list[EdgeRow] = []
-        texts: list[TextRow] = []
-        nodes: list[NodeRow] = []
-        take = {EdgeRow: edges.append, TextRow: texts.append, NodeRow: nodes.append, DroppedRow: self._drop}
-        for row in block:
-            take[type(row)](row)  # type: ignore[operator]
-        columns = list(zip(*edges, strict=True)) or [()] * 5
-        subjects = list(dict.fromkeys(columns[0])) if columns[0][:1] == columns[0][1:2] else columns[0]
-        keys = [*subjects, *columns[2], *(row.key for row in texts), *(row.key for row in nodes)]
-        numbers = self.number(keys)
-        self.kind.extend([0] * (len(self.number) - len(self.kind)))
-        heads, tails, about, named = np.split(numbers, np.cumsum([len(subjects), len(edges), len(texts)]))
-        if len(subjects) < len(edges):  # a source that tells the edges of a subject one after the other
-            number_of = dict(zip(subjects, heads.tolist(), strict=True))
-            heads = np.fromiter(map(number_of.__getitem__, columns[0]), np.int32, len(edges))
-        if edges:
-            self._edges(heads, tails, columns)
-        self._texts(about, texts)
-        for node, named_row in zip(named.tolist(), nodes, strict=True):
-            self._node(node, named_row)
+    def _batches(self, rows: Batches) -> Iterator[int]:
+        """Take in rows that come as columns."""
+        entities = Numbers(lambda codes: self.number(rows.keys(codes)))
+        relations = Numbers(lambda codes: list(map(self.relations.__getitem__, rows.relations(codes))))
+        for batch in rows.batches:
+            if len(batch.head):
+                head, tail = np.split(entities(np.concatenate([batch.head, batch.tail])), 2)
+                self._edges(head, tail, relations(batch.relation))
+            if batch.told:
+                self._tell(batch.told)
+            yield len(batch.head) + len(batch.told)
 
-    def _edges(self, heads: Ints, tails: Ints, columns: Sequence[tuple[Any, ...]]) -> None:
-        """Take in a block of edges, column by column: every large graph runs through here."""
-        relations = array("H", map(self.relations.__getitem__, columns[1]))
-        supports = map(self._support, columns[4]) if any(columns[4]) else np.zeros(len(heads), np.uint32)
-        self.columns.extend(heads, tails, relations, columns[3], supports)
-        self._imply_kinds(heads, tails, relations)
+    def _blocks(self, rows: Iterator[Row]) -> Iterator[int]:
+        """Take in rows that come one by one."""
+        while block := list(islice(rows, _EVERY)):
+            if edges := [row for row in block if type(row) is EdgeRow]:
+                self._rows(*zip(*edges, strict=True))
+            if len(edges) < len(block):
+                self._tell([row for row in block if not isinstance(row, EdgeRow)])
+            yield len(block)
 
-    def _imply_kinds(self, heads: Ints, tails: Ints, relations: "array[int]") -> None:
-        """Give nodes without a kind that of the first relation that implies one, as head before as tail."""
-        implied = np.array(self.ends, np.uint16)[np.frombuffer(relations, np.uint16)]
+    def _rows(self, heads: Sequence[str], relations: Sequence[str], tails: Sequence[str], *more: Sequence[Any]) -> None:
+        """Take in edges that came one by one, column by column."""
+        subjects = list(dict.fromkeys(heads)) if heads[:1] == heads[1:2] else heads
+        numbers = self.number([*subjects, *tails])
+        head, tail = numbers[: len(subjects)], numbers[len(subjects) :]
+        if len(subjects) < len(heads):  # a source that tells the edges of a subject one after the other
+            number_of = dict(zip(subjects, head.tolist(), strict=True))
+            head = np.fromiter(map(number_of.__getitem__, heads), np.int32, len(heads))
+        relation = np.fromiter(map(self.relations.__getitem__, relations), np.uint16, len(heads))
+        weights, supports = more
+        weight = None if weights.count(1.0) == len(heads) else np.array(weights, np.float32)
+        if weight is not None and not ((weight >= 0) & (weight <= 1)).all():
+            raise self.fault("holds a weight that is not between 0 and 1", "scale the weights to 0..1")
+        support = self.supports.numbers(supports, len(heads)) if any(supports) else None
+        self._edges(head, tail, relation, weight=weight, support=support)
+
+    def _edges(self, head: Ints, tail: Ints, relation: Ints, **unusual: Ints | None) -> None:
+        """Take in a block of edges by number: every large graph runs through here."""
+        self.columns.extend(head, tail, relation, **unusual)
+        self._grow()
+        implied = np.array(self.ends, np.uint16)[relation]
         kind = np.frombuffer(self.kind, np.uint16)
-        for nodes, kinds in ((heads, implied[:, 0]), (tails, implied[:, 1])):
+        for nodes, kinds in ((head, implied[:, 0]), (tail, implied[:, 1])):  # what a node is by its first relation
             at = np.flatnonzero((kinds > 0) & (kind[nodes] == 0))[::-1]  # of equals the last to be written stays
             kind[nodes[at]] = kinds[at]
+
+    def _grow(self) -> None:
+        """Room for the kinds of nodes that are new."""
+        self.kind.frombytes(bytes(self.kind.itemsize * (len(self.number) - len(self.kind))))
 
     def _kind(self, name: str) -> int:
         number = self.kinds.setdefault(name, len(self.kinds))
@@ -170,59 +182,60 @@ class _Builder:
         self.ends.append((self._kind(head), self._kind(tail)))
         return number
 
-    def _support(self, support: tuple[Support, ...]) -> int:
-        if not support:
-            return 0
-        return self.support.add(pack_support(support))
+    def _tell(self, rows: list[Told]) -> None:
+        """Take in rows that are no edges."""
+        texts = [row for row in rows if type(row) is TextRow]
+        nodes = [row for row in rows if type(row) is NodeRow]
+        numbers = self.number([*(row.key for row in texts), *(row.key for row in nodes)])
+        self._grow()
+        self._texts(numbers[: len(texts)], texts)
+        self._nodes(numbers[len(texts) :], nodes)
+        for row in rows:
+            if type(row) is DroppedRow:
+                count, lines = self.dropped.get(row.reason, (0, []))
+                self.dropped[row.reason] = count + 1, lines if len(lines) >= 5 else [*lines, row.line]
 
-    def _node(self, node: int, row: NodeRow) -> None:
-        if row.name:
-            if row.name != row.key:
-                self.names[node] = row.name
-            else:
-                self.names.pop(node, None)
-        if row.kind:
-            self.kind[node] = self._kind(row.kind)
-        if row.description:
-            self.description.add(row.description)
-            self.described.append(node)
-        for alias in row.aliases:
-            self._alias(node, alias)
+    def _texts(self, numbers: Ints, rows: list[TextRow]) -> None:
+        relations = map(self.relations.__getitem__, (row.relation for row in rows))
+        supports = self.supports.numbers((row.support for row in rows), len(rows))
+        self.text.extend((row.text for row in rows), numbers, relations, supports)
 
-    def _alias(self, node: int, alias: Alias) -> None:
-        self.alias.add(alias.text)
-        self.alias_node.append(node)
-        self.alias_scope.append(alias.scope)
-
-    def _texts(self, nodes: Ints, rows: list[TextRow]) -> None:
-        self.text_node.frombytes(nodes.tobytes())
-        self.text_relation.extend(map(self.relations.__getitem__, (row.relation for row in rows)))
-        self.text_support.extend(self._support(row.support) for row in rows)
-        self.text.extend(row.text for row in rows)
-
-    def _drop(self, row: DroppedRow) -> None:
-        count, lines = self.dropped.get(row.reason, (0, []))
-        self.dropped[row.reason] = count + 1, lines if len(lines) >= 5 else [*lines, row.line]
+    def _nodes(self, numbers: Ints, rows: list[NodeRow]) -> None:
+        number = list(zip(numbers.tolist(), rows, strict=True))
+        named = [(node, row.name) for node, row in number if row.name and (row.name != row.key or len(self.given))]
+        self.given.extend((name for _, name in named), (node for node, _ in named))
+        for node, row in number:
+            if row.kind:
+                self.kind[node] = self._kind(row.kind)
+        told = [(node, row.description) for node, row in number if row.description]
+        self.description.extend((text for _, text in told), (node for node, _ in told))
+        aliases = [alias for row in rows for alias in row.aliases]
+        of = np.repeat(numbers, [len(row.aliases) for row in rows])
+        self.alias.extend((text for text, _ in aliases), of, (scope for _, scope in aliases))
 
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
         if not len(self.number):
             raise self.fault("holds no entity", "give a file with at least one triple")
-        edges, merged = self._write_edges()
+        self._grow()
+        edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
         self._write_names()
-        self._write_texts()
-        self.support.close()
+        for texts in (self.description, self.alias, self.text):
+            texts.close()
+        self.supports.texts.close()
+        for index, (hashes, numbers) in zip(("normalised", "folded"), index_names(self._all_names()), strict=True):
+            HashIndex.write(self.folder, index, hashes, numbers)
         save(self.folder, "kind", np.frombuffer(self.kind, np.uint16))
-        counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges}
-        counts |= {"texts": len(self.text_node), "aliases": len(self.alias_node), "merged": merged, "loops": self.loops}
-        return seal(self._manifest(name, counts, inputs), self.folder)
+        counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges.edges}
+        counts |= {"texts": len(self.text), "aliases": len(self.alias), "merged": edges.merged, "loops": edges.loops}
+        return seal(self._manifest(name, counts, edges.of_relation, inputs), self.folder)
 
-    def _manifest(self, name: str, counts: dict[str, int], inputs: str) -> Manifest:
+    def _manifest(self, name: str, counts: dict[str, int], of_relation: tuple[int, ...], inputs: str) -> Manifest:
         s = self.source
         return Manifest(
             name=name, source=s.name, release=s.release, licence=s.licence, citation=s.citation, language=s.language,
             prefix=s.prefix, inputs=inputs, counts=counts, relations=tuple(self.declared),
-            relation_counts=tuple(self.relation_counts.tolist()), kinds=tuple(self.kinds),
+            relation_counts=of_relation, kinds=tuple(self.kinds),
             dropped={reason: {"count": n, "lines": lines} for reason, (n, lines) in self.dropped.items()},
         )  # fmt: skip
 
@@ -231,75 +244,19 @@ class _Builder:
         self.number.names.close()
         keys = Arena.open(self.folder, "key")
         HashIndex.write(self.folder, "key", self.number.hashes, np.arange(len(keys), dtype=np.int32))
-        if self.names:
-            write_arena(self.folder, "name", (self.names.get(node, key) for node, key in enumerate(keys)))
+        given = np.full(len(keys), -1, np.int32)
+        given[self.given.nodes] = np.arange(len(self.given), dtype=np.int32)  # of several the last one stays
+        named = bool(len(self.given))
+        self.given.texts.close()
+        if named:
+            names = Arena.open(self.folder, "given")
+            texts = (names[i] if i >= 0 else keys[node] for node, i in enumerate(given.tolist()))
+            write_arena(self.folder, "name", texts)
         else:
             rename_arena(self.folder, "key", "name")
-        order = np.argsort(np.frombuffer(self.alias_node, np.int32), kind="stable")
-        self._index_names(order)
-
-    def _index_names(self, order: NDArray[np.int64]) -> None:
-        self.alias.close(order)
-        save(self.folder, "alias_node", np.frombuffer(self.alias_node, np.int32)[order])
-        save(self.folder, "alias_scope", np.frombuffer(self.alias_scope, np.uint8)[order])
-        for name, (hashes, numbers) in zip(("normalised", "folded"), index_names(self._all_names()), strict=True):
-            HashIndex.write(self.folder, name, hashes, numbers)
+        for file in self.folder.glob("given_*.npy"):
+            file.unlink()
 
     def _all_names(self) -> Iterator[str]:
         yield from Arena.open(self.folder, "name")
         yield from Arena.open(self.folder, "alias")
-
-    def _write_texts(self) -> None:
-        order = np.argsort(np.frombuffer(self.described, np.int32), kind="stable")
-        self.description.close(order)
-        save(self.folder, "described", np.frombuffer(self.described, np.int32)[order])
-        order = np.argsort(np.frombuffer(self.text_node, np.int32), kind="stable")
-        self.text.close(order)
-        save(self.folder, "text_node", np.frombuffer(self.text_node, np.int32)[order])
-        save(self.folder, "text_relation", np.frombuffer(self.text_relation, np.uint16)[order])
-        save(self.folder, "text_support", np.frombuffer(self.text_support, np.uint32)[order])
-
-    def _write_edges(self) -> tuple[int, int]:
-        head, tail, relation, weight, support = self.columns.take()
-        order = edge_order(head, tail, relation, len(self.number))
-        head, tail, relation = head[order], tail[order], relation[order]
-        first = np.ones(len(head), bool)
-        first[1:] = (head[1:] != head[:-1]) | (tail[1:] != tail[:-1]) | (relation[1:] != relation[:-1])
-        starts = np.flatnonzero(first)
-        if len(weight):
-            if not ((weight >= 0) & (weight <= 1)).all():
-                raise self.fault("holds a weight that is not between 0 and 1", "scale the weights to 0..1")
-            weight = np.maximum.reduceat(weight[order], starts)
-        support = self._merge_support(support[order], starts, first)
-        merged = len(head) - len(starts)
-        write_adjacency(self.folder, head[first], tail[first], relation[first], len(self.number))
-        self.relation_counts = np.bincount(relation[first], minlength=len(self.relations))
-        self.loops = int((head[first] == tail[first]).sum())
-        if len(weight) and not (weight == 1).all():
-            save(self.folder, "weight", weight)
-        if support.any():
-            save(self.folder, "edge_support", support)
-        return len(starts), merged
-
-    def _merge_support(self, support: Ints, starts: Ints, first: NDArray[np.bool_]) -> Ints:
-        """The support of each kept edge; that of merged edges is put together, each word once."""
-        kept = support[first]
-        sizes = np.diff(np.append(starts, len(support)))
-        if not support.any() or (sizes == 1).all():
-            return kept
-        many = np.add.reduceat(support > 0, starts, dtype=np.int64)
-        kept = np.maximum.reduceat(support, starts)
-        for i in np.flatnonzero(many > 1):
-            numbers = support[starts[i] : starts[i] + sizes[i]]
-            kept[i] = self._joined([int(n) for n in numbers if n])
-        return kept
-
-    def _joined(self, numbers: list[int]) -> int:
-        rows = [json.dumps(row, ensure_ascii=False) for n in numbers for row in json.loads(self.support.peek(n))]
-        return self.support.add("[" + ",".join(dict.fromkeys(rows)) + "]")
-
-
-def pack_support(support: Iterable[Support]) -> str:
-    """The text that a support is stored as, each word once."""
-    rows = [[s.reference, s.qualifiers] for s in dict.fromkeys(support)]
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))

@@ -5,8 +5,9 @@ in a dict misses the processor's caches at every step. Two of 10 million names s
 hash with a probability of 1e-25. The table is open addressing with linear probing, probed for many names at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +101,28 @@ class Interner:
 
     def _slots(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         return (hashes[:, 0] & np.uint64(len(self._table) - 1)).astype(np.int64)
+
+
+class Numbers:
+    """The numbers of a reader's codes (see `rows.Batches`); what a code stands for is asked once."""
+
+    def __init__(self, meet: Callable[[list[int]], Sequence[int] | NDArray[np.int32]]) -> None:
+        """`meet` gives the numbers of codes that are new."""
+        self._meet = meet
+        self._number = np.full(_FIRST, -1, np.int32)
+
+    def __call__(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+        """The number of each code (k,); new ones are numbered as they are met."""
+        if len(codes) and codes.max() >= len(self._number):
+            more = np.full(max(len(self._number), int(codes.max()) + 1 - len(self._number)), -1, np.int32)
+            self._number = np.append(self._number, more)
+        numbers: NDArray[np.int32] = self._number[codes]
+        if (missing := numbers < 0).any():
+            new = codes[missing]
+            new = new[np.sort(np.unique(new, return_index=True)[1])]
+            self._number[new] = self._meet(new.tolist())
+            numbers = self._number[codes]
+        return numbers
 
 
 def _equal(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from kgmed.kg.graph import Adjacency, Csr
 from kgmed.kg.rows import EdgeRow
-from kgmed.kg.store.build import pack_support
 from kgmed.kg.store.manifest import Manifest
 from kgmed.kg.store.store import Store
+from kgmed.kg.store.supports import pack_support
 from kgmed.kg.store.tables import Tables
 from kgmed.types import Support
 
