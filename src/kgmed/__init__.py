@@ -9,7 +9,8 @@ for i, evidence in enumerate(run.context.cited, start=1):
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 from kgmed.types import (
     Answer,
@@ -32,6 +33,7 @@ from kgmed.types import (
 
 if TYPE_CHECKING:
     from kgmed.answering import Asker
+    from kgmed.setup import Options
 
 __version__ = "0.1.0"
 
@@ -57,21 +59,22 @@ __all__ = [
 
 
 def load(
-    graph: str = "auto",
+    graph: str = "",
     *,
-    method: str = "auto",
-    llm: str = "",
-    base_url: str = "",
+    config: Path | str | None = None,
     progress: Callable[[int], None] | None = None,
+    **options: "Unpack[Options]",
 ) -> "Asker":
     """What answers questions from a graph: `.ask(question) -> Run`.
 
-    `graph` is a graph's name or folder, or "auto" for whichever knows the question's words; the packaged graphs (hpo,
-    cmekg) are built when they are first needed, with `progress(rows)`. `method` is "facts", "llm", the name of a
-    plug-in, or "auto": "llm" where a language model is given as `llm` ("smollm2", "gguf/PATH", "openai/NAME" with
-    `base_url`), else "facts". Raises `UnknownName` for a name that nothing has, `Unavailable` for what is not
-    installed.
+    `graph` is a graph's name or folder, one behind a server (umls-rest, dbpedia, wikidata, sparql+URL), or "auto" for
+    whichever knows the question's words; the packaged graphs (hpo, cmekg) are built when they are first needed, with
+    `progress(rows)`. `options` are the fields of `kgmed.setup.Setup`: `method` ("auto": "llm" where a language model is
+    given, else "facts"), `preset` and `settings` of the method, `llm` ("smollm2", "gguf/PATH", "openai/NAME" with
+    `base_url`), `encoder`, `scorer`, `cache`, `budget`, ...; `config` names a TOML file of them, over which those given
+    here are laid. Raises `UnknownName` for a name that nothing has, `Unavailable` for what is not installed.
     """
     from kgmed.opening import asker
+    from kgmed.setup import setup
 
-    return asker(graph, method=method, llm=llm, base_url=base_url, progress=progress)
+    return asker(setup(config, {"graph": graph, **options}), progress=progress)

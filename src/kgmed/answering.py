@@ -1,15 +1,27 @@
 """Asking: the graph that has an answer, a method, and the run of it."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, cast, get_args, get_type_hints
 
+from kgmed.check.weak import UnlessWeak
 from kgmed.errors import BadInput
-from kgmed.kg.graph import LocalGraph
+from kgmed.kg.glossary import Glossary
+from kgmed.kg.graph import KnowledgeGraph, LocalGraph
+from kgmed.kg.remote.cached import Cached, Hits
 from kgmed.kg.text import has_cjk
-from kgmed.kit import Kit, default_encoder
+from kgmed.kit import Kit, RemoteKit, default_encoder
+from kgmed.link.carried import Carried
+from kgmed.models.ledger import Told
+from kgmed.models.pairs import LexicalPairs
+from kgmed.models.parts import name_of
+from kgmed.phrase.within import Within
 from kgmed.pipeline import Pipeline
 from kgmed.registry import method
-from kgmed.stages import LLM, Encoder
+from kgmed.settings import presets_of, settings_of
+from kgmed.stages import LLM, Encoder, PairScorer
 from kgmed.types import Question, Run
 
 AUTO = "auto"
@@ -25,22 +37,34 @@ class Asker:
     """
 
     graphs: Sequence[str]
-    open_graph: Callable[[str], LocalGraph]
+    open_graph: Callable[[str], KnowledgeGraph]
     languages: Mapping[str, str] = field(default_factory=dict)  # graph -> language of its names
     method: str = AUTO
     llm: LLM | None = None
     encoder: Encoder = field(default_factory=default_encoder)
-    _kits: dict[str, Kit] = field(default_factory=dict, repr=False)
+    pairs: PairScorer | None = None
+    prompts: Path | None = None
+    glossary: Glossary | None = None
+    preset: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    evidence_tokens: int = 0  # of the context; 0 = any number
+    abstain_below: float | None = None  # the best score of the evidence
+    _kits: dict[str, Kit | RemoteKit] = field(default_factory=dict, repr=False)
 
-    def ask(self, question: Question | str, *, options: Mapping[str, str] | None = None) -> Run:
-        """The run of a question; `options` = letter -> text of a question with a choice. Raises `BadInput`."""
+    def ask(
+        self, question: Question | str, *, options: Mapping[str, str] | None = None, after: Run | None = None
+    ) -> Run:
+        """The run of a question; `options` = letter -> text of a question with a choice. Raises `BadInput`.
+
+        `after` is the run before it in a conversation: a question that names nothing known is about what that one was.
+        """
         asked = Question(question) if isinstance(question, str) else question
         asked = replace(asked, options=tuple(options.items())) if options else asked
         if not asked.text.strip():
             raise BadInput('the question is empty; ask for example: kgmed ask "What are the signs of rickets?"')
         first: Run | None = None
-        for name in self._order(asked):
-            run = self.pipeline(self.kit(name))(asked)
+        for name in self._order(asked, after):
+            run = self._run(self.kit(name), asked, after)
             if not run.answer.abstained:
                 return run
             first = run if first is None or (run.links and not first.links) else first
@@ -49,22 +73,88 @@ class Asker:
         tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
         return replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}"))
 
-    def pipeline(self, kit: Kit) -> Pipeline:
+    def pipeline(self, kit: Kit | RemoteKit) -> Pipeline:
         """The method on a graph; `auto` reads with the language model where one is given, else the facts alone.
 
         The embedded 135M model is not taken unless it is named: on the same evidence it answers fewer questions right
-        than the facts do (docs/decisions/004-readers.md).
+        than the facts do (docs/decisions/004-readers.md). On a graph behind a server, `auto` is kg-rank.
         """
-        name = self.method if self.method != AUTO else "llm" if self.llm else "facts"
-        return method(name)(kit)
+        function, settings = self._method(kit)
+        given = {} if settings is None else {"settings": settings}
+        made = cast(Callable[..., Pipeline], function)(kit, **given)
+        if self.evidence_tokens:
+            made = replace(made, phrase=Within(made.phrase, self.evidence_tokens, kit.encoder))
+        if self.abstain_below is not None:
+            made = replace(made, read=UnlessWeak(made.read, self.abstain_below))
+            made = replace(made, otherwise=made.otherwise and UnlessWeak(made.otherwise, self.abstain_below))
+        return made
 
-    def kit(self, name: str) -> Kit:
+    def kit(self, name: str) -> Kit | RemoteKit:
         """The kit of a graph, opened once."""
         if name not in self._kits:
-            self._kits[name] = Kit(self.open_graph(name), self.llm, self.encoder)
+            graph = self.open_graph(name)
+            llm = self.llm if self.llm is None or isinstance(self.llm, Told) else Told(self.llm)
+            parts = (llm, self.encoder, self.pairs, self.prompts, self.glossary)
+            if isinstance(graph, Cached) or not hasattr(graph, "adjacency"):
+                self._kits[name] = RemoteKit(graph, *parts, attributes=graph.name != "umls")
+            else:
+                self._kits[name] = Kit(cast(LocalGraph, graph), *parts)
         return self._kits[name]
 
-    def _order(self, question: Question) -> list[str]:
-        """The graphs to try, those in the question's language first."""
+    def close(self) -> None:
+        """Keep what caches have counted, and close them; they open again by themselves."""
+        for kit in self._kits.values():
+            if isinstance(kit.graph, Cached):
+                kit.graph.close()
+
+    def _method(self, kit: Kit | RemoteKit) -> tuple[Callable[..., object], Any]:
+        """The method's function and its settings; raises `BadInput` for one that the graph does not do for."""
+        local = isinstance(kit, Kit)
+        auto = ("llm" if self.llm else "facts") if local else "kg-rank"
+        name = auto if self.method == AUTO else self.method
+        function = method(name)
+        if not local and RemoteKit not in get_args(get_type_hints(function).get("kit")):
+            raise BadInput(f"the method {name} needs a graph whose files are here; behind a server: kg-rank, mkg-rank")
+        return function, settings_of(function, preset=self.preset, given=self.settings)
+
+    def _run(self, kit: Kit | RemoteKit, asked: Question, after: Run | None) -> Run:
+        """The run on one graph, with what it was made with."""
+        made = self.pipeline(kit)
+        if after is not None and after.graph == kit.graph.label:
+            made = replace(made, link=Carried(made.link, after.links))
+        before = _hits(kit.graph)
+        run = made(asked)
+        function, settings = self._method(kit)
+        presets = presets_of(function)
+        models = [("llm", name_of(kit.llm))] if kit.llm else []
+        models.append(("encoder", kit.encoder.name))
+        if "pairs" in inspect.signature(function).parameters:
+            models.append(("scorer", name_of(kit.pairs or LexicalPairs(kit.encoder))))
+        now = {what: (h, before.get(what, Hits())) for what, h in _hits(kit.graph).items()}
+        hits = ((w, h.hits - b.hits, h.hits + h.misses - b.hits - b.misses) for w, (h, b) in now.items())
+        return replace(
+            run,
+            preset=self.preset or next(iter(presets), ""),
+            settings=_plain(settings),
+            models=tuple(models),
+            hits=tuple(hits),
+        )
+
+    def _order(self, question: Question, after: Run | None) -> list[str]:
+        """The graphs to try: the one of the conversation, then those in the question's language."""
         language = question.language or ("zh" if has_cjk(question.text) else "en")
-        return sorted(self.graphs, key=lambda name: self.languages.get(name, language) != language)
+        label = after.graph if after else ""
+        told = {name for name, kit in self._kits.items() if label and kit.graph.label == label}
+        return sorted(self.graphs, key=lambda n: (n not in told, self.languages.get(n, language) != language))
+
+
+def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
+    """The settings by name."""
+    if not is_dataclass(settings):
+        return ()
+    return tuple((f.name, getattr(settings, f.name)) for f in fields(settings))
+
+
+def _hits(graph: KnowledgeGraph) -> dict[str, Hits]:
+    """What a remote graph's cache has counted so far."""
+    return graph.hits if isinstance(graph, Cached) else {}

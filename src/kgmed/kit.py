@@ -1,12 +1,14 @@
 """What a method is made of: a graph, the stages that understand its names, an encoder and a language model."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from kgmed.errors import Unavailable
 from kgmed.kg.fuzzy import Fuzzy
-from kgmed.kg.graph import LocalGraph
+from kgmed.kg.glossary import Glossary
+from kgmed.kg.graph import KnowledgeGraph, LocalGraph
 from kgmed.link.by_name import Misspelled, Reworded, Spelled
 from kgmed.link.cascade import Candidates, Cascade
 from kgmed.link.dense import Dense
@@ -16,7 +18,7 @@ from kgmed.recognize.asking import WithoutAsking
 from kgmed.recognize.lexicon import Lexicon
 from kgmed.recognize.phrases import WithPhrases
 from kgmed.recognize.scattered import Scattered
-from kgmed.stages import LLM, Encoder
+from kgmed.stages import LLM, Encoder, PairScorer
 from kgmed.types import Link, Mention, Query, Question
 
 
@@ -35,6 +37,9 @@ class Kit:
     graph: LocalGraph
     llm: LLM | None = None
     encoder: Encoder = field(default_factory=default_encoder)
+    pairs: PairScorer | None = None  # None = `LexicalPairs` over the encoder, where a method needs one
+    prompts: Path | None = None  # the user's own, in place of kgmed's
+    glossary: Glossary | None = None  # translations of terms; None = those of the graph itself
 
     @cached_property
     def lexicon(self) -> Scattered:
@@ -64,7 +69,36 @@ class Kit:
         """The entities that a text names outright."""
         return self.link(self.lexicon(text))
 
+    def names(self, text: str) -> Collection[str]:
+        """The names of the entities that a text names outright."""
+        return {link.entity.name for link in self.linked(text)}
+
     def understood(self, question: Question) -> tuple[list[Mention], list[Link]]:
         """What is recognised in a question, and what of it is linked."""
         mentions = self.recognize(Query(question))
         return mentions, self.link(mentions)
+
+
+@dataclass(frozen=True)
+class RemoteKit:
+    """The parts of a method on a graph whose answers come from a server: it can be asked, but not listed by name.
+
+    So a model must say which terms a question has, and only names as they are written are linked.
+    """
+
+    graph: KnowledgeGraph
+    llm: LLM | None = None
+    encoder: Encoder = field(default_factory=default_encoder)
+    pairs: PairScorer | None = None
+    prompts: Path | None = None
+    glossary: Glossary | None = None
+    attributes: bool = True  # whether the graph's texts are triples of their own, and no definitions
+
+    @cached_property
+    def link(self) -> Cascade:
+        """The entities that the server has of that name."""
+        return Cascade((Spelled(self.graph),))
+
+    def names(self, text: str) -> Collection[str]:
+        """Nothing: the names of a graph that is not here cannot be looked for in a text."""
+        return ()

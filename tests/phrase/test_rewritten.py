@@ -2,8 +2,8 @@ import pytest
 
 from kgmed.models.fakes import Scripted
 from kgmed.phrase.evidence_chains import Chains
-from kgmed.phrase.rewritten import Rewritten, RewrittenContext
-from kgmed.types import Entity, Evidence, Query, Question, Relation, Role, Triple
+from kgmed.phrase.rewritten import Rewritten
+from kgmed.types import Context, Entity, Evidence, Query, Question, Relation, Role, Triple
 
 FLU, FEVER, COUGH, DRUG = (Entity(n, n) for n in ("flu", "fever", "cough", "aspirin"))
 HAS = Relation("has_symptom", Role.FINDING)
@@ -14,10 +14,8 @@ QUERY = Query(Question("Is it flu?"))
 GOOD = "'flu' 'has symptom' 'fever' and 'cough'."
 
 
-def rewritten(*replies: str, style: str = "mindmap", evidence: tuple[Evidence, ...] = (PATH, NEAR)) -> RewrittenContext:
-    context = Rewritten(Scripted(replies), style)(QUERY, evidence)  # type: ignore[arg-type]
-    assert isinstance(context, RewrittenContext)
-    return context
+def rewritten(*replies: str, style: str = "mindmap", evidence: tuple[Evidence, ...] = (PATH, NEAR)) -> Context:
+    return Rewritten(Scripted(replies), style)(QUERY, evidence)  # type: ignore[arg-type]
 
 
 def test_chains_are_labelled_and_keep_the_direction_of_the_graph() -> None:

@@ -2,14 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from kgmed.cli import choices, tree
 from kgmed.cli import show as screen
 from kgmed.errors import BadInput
 from kgmed.kg.text import one_line
@@ -26,40 +27,59 @@ Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choi
 
 def ask(
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
-    graph: Annotated[
-        str, typer.Option("--graph", "-g", help="A graph's name or folder; auto = the one that knows.")
-    ] = "auto",
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            "-m",
-            help="facts, llm, kg-rank, mkg-rank, mindmap, hykge; auto = llm where --llm is given, else facts.",
-        ),
-    ] = "auto",
+    graph: choices.Graph = None,
+    method: choices.Method = None,
     option: Option = None,
-    llm: Annotated[str, typer.Option(help="smollm2, gguf/PATH, a .gguf file, or openai/NAME.")] = "",
-    base_url: Annotated[
-        str, typer.Option(help="The server behind openai/NAME; its key comes from KGMED_API_KEY.")
-    ] = "",
+    preset: choices.Preset = None,
+    assign: choices.Set = None,
+    llm: choices.Llm = None,
+    base_url: choices.BaseUrl = None,
+    encoder: choices.Encoder = None,
+    scorer: choices.Scorer = None,
+    cache: choices.Cache = None,
+    cache_mode: choices.CacheMode = None,
+    budget: choices.Budget = None,
+    prices: choices.Prices = None,
+    max_calls: choices.MaxCalls = None,
+    rate: choices.Rate = None,
+    prompts: choices.Prompts = None,
+    glossary: choices.Glossary = None,
+    evidence_tokens: choices.Tokens = None,
+    abstain_below: choices.Below = None,
+    config: choices.Config = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")
     ] = False,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
-    from kgmed import load
-
+    setup = choices.chosen(
+        config, assign, graph=graph, method=method, preset=preset, llm=llm, base_url=base_url, encoder=encoder,
+        scorer=scorer, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices, max_calls=max_calls,
+        rate=rate, prompts=prompts, glossary=glossary, evidence_tokens=evidence_tokens, abstain_below=abstain_below,
+    )  # fmt: skip
     text = _question(question, file)
-    choices = _choices(option or [])
-    with screen.progress("building the graph (first use)", "rows") as progress:
-        asker = load(graph, method=method, llm=llm, base_url=base_url, progress=progress)
-        run = asker.ask(text, options=choices)
+    run = _asked(setup, text, _choices(option or []))
+    if svg is not None:
+        tree.write_svg(run, svg)
     if as_json:
         sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False, indent=1) + "\n")
     else:
         show(run, explain=explain)
+
+
+def _asked(setup: Any, text: str, options: dict[str, str]) -> Run:
+    """The run of one question."""
+    from kgmed.opening import asker
+
+    with screen.progress("building the graph (first use)", "rows") as progress:
+        asked = asker(setup, progress=progress)
+        try:
+            return asked.ask(text, options=options)
+        finally:
+            asked.close()
 
 
 def _question(text: str, file: Path | None) -> str:
@@ -104,18 +124,39 @@ def show(run: Run, *, explain: bool = False) -> None:
         _show_evidence(out.print, i, evidence, explain=explain)
     out.print()
     _show_words(out.print, run, explain=explain)
+    for line in tree.told(run):
+        out.print(escape(line), style="yellow" if line.startswith("!") else None)
     for failure in run.failures:
         out.print(f"[yellow]Failed on the way:[/yellow] {escape(failure)}")
+    for note in run.notes:
+        out.print(f"[dim]Note: {escape(note)}[/dim]")
     if explain and run.answer.reasoning:
         out.print(f"\n[bold]Reasoning[/bold]\n{escape(run.answer.reasoning)}\n")
     for verdict in run.answer.verdicts if explain else ():
-        mark = "stands" if verdict.supported else "left out"
-        out.print(f"[dim]{mark}: {escape(verdict.sentence)} ({escape(verdict.reason)})[/dim]")
+        out.print(f"[dim]{verdict.label}: {escape(verdict.sentence)} ({escape(verdict.reason)})[/dim]")
     out.print(f"[dim]{escape(run.answer.limits)}[/dim]")
+    for line in _made_with(run, explain=explain):
+        out.print(f"[dim]{escape(line)}[/dim]")
+
+
+def _made_with(run: Run, *, explain: bool) -> Iterator[str]:
+    """Graph, method, models and what they took; with `explain` also the settings and the prompts."""
     stages = "  ".join(f"{s.name} {s.seconds:.3f}" for s in run.stages)
-    out.print(
-        f"[dim]Graph {escape(run.graph)}; method {run.method}, read by {run.answer.reader}. Seconds: {stages}[/dim]"
-    )
+    preset = f" ({run.preset})" if run.preset else ""
+    yield f"Graph {run.graph}; method {run.method}{preset}, read by {run.answer.reader}. Seconds: {stages}"
+    if run.spent.calls:
+        s = run.spent
+        cost = "" if s.cost is None else f", {s.cost:.6g} USD"
+        yield (
+            f"Model calls: {s.calls} ({s.cached} from the cache, {s.failed} failed), "
+            f"tokens {s.tokens_in} in, {s.tokens_out} out{cost}"
+        )
+    if run.hits:
+        yield f"Remote cache: {', '.join(f'{what} {hits} of {asked}' for what, hits, asked in run.hits)}"
+    if explain:
+        yield from (f"{kind}: {name}" for kind, name in run.models)
+        yield from (f"prompt: {name}" for name in run.prompts)
+        yield " ".join(["settings:", *(f"{name}={to_json(value)}" for name, value in run.settings)])
 
 
 def _show_evidence(out: Callable[[str], None], number: int, evidence: Evidence, *, explain: bool) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kgmed.kg.fuzzy import Fuzzy
-from kgmed.kg.graph import LocalGraph, Match
+from kgmed.kg.graph import KnowledgeGraph, LocalGraph, Match
 from kgmed.kg.text import fold_word, has_cjk, normalise
 from kgmed.kg.wording import Wording, contradicts
 from kgmed.link.cascade import distinct, links
@@ -22,7 +22,7 @@ _SURE_START = 8  # letters: in shorter words the first letter is no slip (France
 class Spelled:
     """The entities of that very name, by the graph's own index."""
 
-    graph: LocalGraph
+    graph: KnowledgeGraph
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best k of each."""

@@ -4,13 +4,13 @@
 model. Outside `with ledger() as book:` nothing is written.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kgmed.errors import KgmedError
+from kgmed.models.passing import Note, Passing, as_it_is
 from kgmed.models.prices import Price
 from kgmed.prompts import Conversation
 from kgmed.stages import LLM, Message, Reply
@@ -71,40 +71,18 @@ def ledger() -> Iterator[Ledger]:
             outer.reached += mine.reached
 
 
-class _Passing:
-    """A model that passes calls on to another one."""
-
-    def __init__(self, llm: LLM) -> None:
-        """Stand before a model."""
-        self.llm = llm
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self.llm.name
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The settings of the model."""
-        found: Mapping[str, object] = getattr(self.llm, "settings", {})
-        return found
-
-    def __repr__(self) -> str:
-        """What stands before what."""
-        return f"{type(self).__name__}({self.llm!r})"
-
-
-class Reaching(_Passing):
+class Reaching(Passing):
     """A model whose calls count as having reached it; it stands behind a cache."""
 
-    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
-        """The model's reply."""
+    @contextmanager
+    def around(self, messages: Sequence[Message]) -> Iterator[Note]:
+        """Count the call."""
         if (book := _OPEN.get()) is not None:
             book.reached += 1
-        return self.llm(messages, max_tokens=max_tokens)
+        yield as_it_is
 
 
-class Told(_Passing):
+class Told(Passing):
     """A model whose calls are written down; `behind` = a `Reaching` stands somewhere behind it."""
 
     def __init__(self, llm: LLM, *, price: Price | None = None, behind: bool = False) -> None:
@@ -112,22 +90,25 @@ class Told(_Passing):
         super().__init__(llm)
         self._price, self._behind = price, behind
 
-    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
-        """The model's reply."""
-        book = _OPEN.get()
-        if book is None:
-            return self.llm(messages, max_tokens=max_tokens)
-        prompt, before = messages.prompt if isinstance(messages, Conversation) else "", book.reached
-        try:
-            reply = self.llm(messages, max_tokens=max_tokens)
-        except KgmedError:
-            book.calls.append(Call(prompt, self._reached(book, before), failed=True))
-            raise
-        cost = None if self._price is None else float(self._price.of(reply.tokens_in, reply.tokens_out))
-        reached = self._reached(book, before)
-        book.calls.append(Call(prompt, reached, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=cost))
-        return reply
+    @contextmanager
+    def around(self, messages: Sequence[Message]) -> Iterator[Note]:
+        """Write the call down, also where it fails or is broken off."""
+        book = _OPEN.get() or Ledger()
+        prompt, before, done = messages.prompt if isinstance(messages, Conversation) else "", book.reached, False
 
-    def _reached(self, book: Ledger, before: int) -> bool:
-        """Whether the call since then went through to the model."""
-        return not self._behind or book.reached > before
+        def note(reply: Reply) -> Reply:
+            nonlocal done
+            done = True
+            book.calls.append(self._call(prompt, reply, reached=not self._behind or book.reached > before))
+            return reply
+
+        try:
+            yield note
+        finally:
+            if not done:
+                book.calls.append(Call(prompt, not self._behind or book.reached > before, failed=True))
+
+    def _call(self, prompt: str, reply: Reply, *, reached: bool) -> Call:
+        """A call that was answered."""
+        cost = None if self._price is None else float(self._price.of(reply.tokens_in, reply.tokens_out))
+        return Call(prompt, reached, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=cost)

@@ -23,13 +23,6 @@ Style = Literal["mindmap", "declarative"]
 
 
 @dataclass(frozen=True, slots=True)
-class RewrittenContext(Context):
-    """A context with what became of the evidence when it was rewritten, one line each."""
-
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Rewritten:
     """Sentences in place of chains.
 
@@ -44,9 +37,9 @@ class Rewritten:
     prompts: Path | None = None
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
-        """A `RewrittenContext`: the sentences in the order of the evidence, each with its number and label."""
+        """The sentences in the order of the evidence, each with its number and label."""
         if not evidence:
-            return RewrittenContext("")
+            return Context("")
         names = labels(evidence)
         said: dict[str, str] = {}
         for step, group in self._steps(list(zip(names, evidence, strict=True))):
@@ -70,7 +63,7 @@ class Rewritten:
         reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens)
         return sentences_by_label(reply.text, [label for label, _ in rows])
 
-    def _context(self, rows: list[tuple[str, Evidence]], said: dict[str, str]) -> RewrittenContext:
+    def _context(self, rows: list[tuple[str, Evidence]], said: dict[str, str]) -> Context:
         """The context, with what was lost or left out."""
         lines: list[str] = []
         cited: list[Evidence] = []
@@ -90,7 +83,7 @@ class Rewritten:
             lines.append(f"[{len(cited)}] {shown}: {text}")
         notes = [f"rewritten evidence lost the triple of {', '.join(lost)}; shown as chains"] if lost else []
         notes += [f"left out as not relevant by {self.llm.name}: {', '.join(dropped)}"] if dropped else []
-        return RewrittenContext("\n".join(lines), tuple(cited), tuple(notes))
+        return Context("\n".join(lines), tuple(cited), tuple(notes))
 
 
 def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgmed.check.citations import Checked, Citations
 from kgmed.errors import BadInput
@@ -11,16 +11,43 @@ from kgmed.rank.first import First
 from kgmed.rank.warnings import Warned
 from kgmed.read.facts import facts as read_facts
 from kgmed.read.llm import LLMReader
+from kgmed.recipes.about import About, Calls, described
 from kgmed.recipes.fitting import Fitting
 
 
-def facts(kit: Kit, *, keep: int = 12) -> Pipeline:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The numbers of `facts`."""
+
+    keep: int = 12  # ours: pieces of evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounded:
+    """The numbers of `grounded`."""
+
+    keep: int = 8  # ours: pieces of evidence
+    answer_tokens: int = 256  # ours; a small model here is asked for 64
+
+
+_SMALL = 64  # tokens of an answer by a model in this process
+
+
+@described(
+    About(
+        does="the evidence that fits the question, grouped and cited; no model is asked",
+        calls=Calls.always(0, "no step asks a model"),
+        needs_model=False,
+    )
+)
+def facts(kit: Kit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
+    s = settings or Facts()
     return Pipeline(
         recognize=kit.recognize,
         link=kit.link,
         retrieve=(Fitting(kit.graph, kit.linked),),
-        rank=(First(keep), Warned(kit.graph)),
+        rank=(First(s.keep), Warned(kit.graph)),
         phrase=Numbered(),
         read=read_facts,
         name="facts",
@@ -28,7 +55,13 @@ def facts(kit: Kit, *, keep: int = 12) -> Pipeline:
     )
 
 
-def grounded(kit: Kit, *, keep: int = 8, max_tokens: int = 256) -> Pipeline:
+@described(
+    About(
+        does="a model answers from the evidence of `facts`; what the evidence does not bear out is left out",
+        calls=Calls.always(1, "the answer"),
+    )
+)
+def grounded(kit: Kit, *, settings: Grounded | None = None) -> Pipeline:
     """A language model answers from the evidence; sentences that the evidence does not bear out are left out.
 
     Where the model cannot be reached, or nothing that it writes stands, the facts are read instead, and the run says
@@ -36,8 +69,9 @@ def grounded(kit: Kit, *, keep: int = 8, max_tokens: int = 256) -> Pipeline:
     """
     if kit.llm is None:
         raise BadInput("the method llm needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    small = not kit.llm.name.startswith("openai/")
-    reader = LLMReader(kit.llm, name="ask/reader" if small else "ask/detailed", max_tokens=64 if small else max_tokens)
-    check = Citations(names=lambda text: {link.entity.name for link in kit.linked(text)})
-    base = facts(kit, keep=keep)
-    return replace(base, read=Checked(reader, check), otherwise=read_facts, name="llm")
+    s = settings or Grounded()
+    small = not kit.llm.name.startswith(("openai/", "anthropic/"))
+    name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
+    reader = LLMReader(kit.llm, name=name, max_tokens=most, prompts=kit.prompts)
+    base = facts(kit, settings=Facts(keep=s.keep))
+    return replace(base, read=Checked(reader, Citations(names=kit.names)), otherwise=read_facts, name="llm")

@@ -22,6 +22,7 @@ from kgmed.rank.bm25 import BM25
 from kgmed.rank.pairs import Aggregate, Fragments, Unit
 from kgmed.read.facts import facts
 from kgmed.read.llm import LLMReader
+from kgmed.recipes.about import About, Calls, described
 from kgmed.retrieve.chains import Chains
 from kgmed.retrieve.found import Found
 from kgmed.retrieve.neighbours import Neighbours
@@ -97,6 +98,21 @@ class WithSingles:
         return Found([*chains, *self.around(query, single)], notes=chains.notes)
 
 
+@described(
+    About(
+        paper="HyKGE",
+        by="Jiang et al.",
+        year=2025,
+        where="ACL 2025, arXiv 2312.15883",
+        does="chains between the entities of question and hypothesis, reranked by fragments, read by a model",
+        calls=Calls.always(2, "the hypothesis and the answer; the paper's"),
+        ours=(
+            "names and phrases of the graph stand in for the trained tagger, words and vectors for the reranker",
+            "an entity that no chain joins brings its triples; a link by vector must agree in the words that differ",
+        ),
+        needs_model=False,
+    )
+)
 def hykge(
     kit: Kit, *, preset: Preset = "paper", settings: Settings | None = None, pairs: PairScorer | None = None
 ) -> Pipeline:
@@ -110,7 +126,7 @@ def hykge(
         recognize=WithOptions(kit.recognize),
         link=_linker(kit, s),
         retrieve=_retrievers(kit, s),
-        rank=_rankers(s, pairs or LexicalPairs(kit.encoder)),
+        rank=_rankers(s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
         phrase=Arrows(kit.graph, s.descriptions, kit.encoder if s.described_from > 0 else None, s.described_from),
         read=facts,
         name="hykge" if kit.llm and s.hypothesis else "hykge without hypothesis",
@@ -120,11 +136,11 @@ def hykge(
         return base
     asked = replace(
         base,
-        read=LLMReader(kit.llm, name="hykge/reader", max_tokens=s.answer_tokens),
-        check=Citations(names=lambda text: {link.entity.name for link in kit.linked(text)}),
+        read=LLMReader(kit.llm, name="hykge/reader", max_tokens=s.answer_tokens, prompts=kit.prompts),
+        check=Citations(names=kit.names),
         otherwise=facts,
     )
-    guess = Guess(kit.llm, name="hykge/hypothesis", max_tokens=s.hypothesis_tokens)
+    guess = Guess(kit.llm, name="hykge/hypothesis", max_tokens=s.hypothesis_tokens, prompts=kit.prompts)
     return replace(asked, expand=guess) if s.hypothesis else asked
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from kgmed.check.citations import Citations
 from kgmed.errors import BadInput
 from kgmed.expand.guess import Guess
-from kgmed.kit import Kit
+from kgmed.kit import Kit, RemoteKit
 from kgmed.models.pairs import LexicalPairs
 from kgmed.phrase.entities import ByEntity
 from kgmed.pipeline import Pipeline
@@ -17,9 +17,10 @@ from kgmed.rank.grouped import PerEntity
 from kgmed.rank.pairs import CrossEncoder
 from kgmed.read.facts import facts
 from kgmed.read.llm import LLMReader
+from kgmed.recipes.about import About, Calls, described
 from kgmed.recognize.by_model import ByModel
 from kgmed.retrieve.neighbours import Neighbours
-from kgmed.stages import PairScorer, Ranker
+from kgmed.stages import PairScorer, Ranker, Recognizer
 
 Preset = Literal["paper", "code"]
 Ranking = Literal["similarity", "expansion", "mmr", "rerank", "random"]
@@ -49,42 +50,70 @@ PAPER = Settings()
 PRESETS: dict[Preset, Settings] = {"paper": PAPER, "code": replace(PAPER, definitions=True, answer_tokens=4096)}
 
 
+@described(
+    About(
+        paper="KG-Rank",
+        by="Yang et al.",
+        year=2024,
+        where="arXiv 2403.05881",
+        does="one-hop triples of the question's terms, ranked, read by a model",
+        calls=Calls.always(2, "the terms and the answer; 3 with answer expansion, 1 draft more; the paper's steps"),
+        ours=(
+            "definitions in the context by preset code only; warnings are kept beyond the number of triples",
+            "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
+        ),
+        needs_model=False,
+    )
+)
 def kg_rank(
-    kit: Kit, *, preset: Preset = "paper", settings: Settings | None = None, pairs: PairScorer | None = None
+    kit: Kit | RemoteKit,
+    *,
+    preset: Preset = "paper",
+    settings: Settings | None = None,
+    pairs: PairScorer | None = None,
 ) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's, `pairs` = the cross-encoder.
 
     Without one, `LexicalPairs` stands in. Without a language model the terms are those that the graph's own names
-    show, and the ranked facts are the answer; only "expansion" cannot do without: it raises `BadInput`.
+    show, and the ranked facts are the answer; "expansion" and a graph behind a server cannot do without: they raise
+    `BadInput`.
     """
     s = settings or PRESETS[preset]
-    llm = kit.llm
     base = Pipeline(
-        recognize=kit.recognize,
+        recognize=_recognizer(kit, s),
         link=kit.link,
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
-        rank=rankers(kit, s, pairs or LexicalPairs(kit.encoder)),
+        retrieve=(Neighbours(kit.graph, limit=s.relations, attributes=isinstance(kit, Kit) or kit.attributes),),
+        rank=rankers(kit, s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
         phrase=ByEntity(kit.graph, definitions=s.definitions),
         read=facts,
         name=f"kg-rank ({s.ranking})",
         graph=kit.graph.label,
     )
-    if llm is None:
-        if s.ranking == "expansion":
-            raise BadInput("answer expansion needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
+    if kit.llm is None:
         return base
+    prompt = "kg_rank/short" if s.short else "kg_rank/reader"
     asked = replace(
         base,
-        recognize=ByModel(llm, most=s.terms, otherwise=kit.recognize),
-        read=LLMReader(llm, name="kg_rank/short" if s.short else "kg_rank/reader", max_tokens=s.answer_tokens),
-        check=Citations(names=lambda text: {link.entity.name for link in kit.linked(text)}),
+        read=LLMReader(kit.llm, name=prompt, max_tokens=s.answer_tokens, prompts=kit.prompts),
+        check=Citations(names=kit.names),
         otherwise=facts,
     )
-    draft = Guess(llm, name="kg_rank/draft", max_tokens=s.draft_tokens)
+    draft = Guess(kit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=kit.prompts)
     return replace(asked, expand=draft) if s.ranking == "expansion" else asked
 
 
-def rankers(kit: Kit, settings: Settings, pairs: PairScorer) -> Sequence[Ranker]:
+def _recognizer(kit: Kit | RemoteKit, settings: Settings) -> Recognizer:
+    """The model's terms where there is a model, else the graph's own names, where these can be listed."""
+    known = kit.recognize if isinstance(kit, Kit) else None
+    if kit.llm is not None:
+        return ByModel(kit.llm, most=settings.terms, otherwise=known, prompts=kit.prompts)
+    if known is None or settings.ranking == "expansion":
+        what = "answer expansion" if known else "kg-rank on a graph behind a server"
+        raise BadInput(f"{what} needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
+    return known
+
+
+def rankers(kit: Kit | RemoteKit, settings: Settings, pairs: PairScorer) -> Sequence[Ranker]:
     """The rankers in turn: by entity or over all, as the settings say."""
     s = settings
     ways: dict[Ranking, tuple[Ranker, ...]] = {

@@ -1,6 +1,5 @@
 """MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,10 +13,11 @@ from kgmed.link.cascade import Candidates
 from kgmed.link.dense import Dense
 from kgmed.link.unique import Unique
 from kgmed.phrase.evidence_chains import Chains
-from kgmed.phrase.rewritten import Rewritten, RewrittenContext
+from kgmed.phrase.rewritten import Rewritten
 from kgmed.pipeline import Pipeline
 from kgmed.read.facts import facts
 from kgmed.read.mindmap import MindMapReader
+from kgmed.recipes.about import About, Calls, described
 from kgmed.recognize.listed import Listed
 from kgmed.retrieve.mindmap_paths import MindMapPaths, Order
 from kgmed.retrieve.relevance import Every, Judged, OfTypes, Relevance, Similar
@@ -56,6 +56,20 @@ CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=
 PRESETS: dict[Preset, Settings] = {"paper": PAPER, "code": CODE}
 
 
+@described(
+    About(
+        paper="MindMap",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="paths and neighbours of the question's entities, put into sentences and reasoned over in three parts",
+        calls=Calls(4, 2, 4, "entities, sentences for paths and for neighbours, the answer; paper and code"),
+        ours=(
+            "searches go both ways, since a graph need not state inverse relations",
+            "a sentence that lost its triple is replaced by the chain; neighbours are capped after they are ranked",
+        ),
+    )
+)
 def mindmap(kit: Kit, *, preset: Preset = "paper", settings: Settings | None = None) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.
 
@@ -66,16 +80,16 @@ def mindmap(kit: Kit, *, preset: Preset = "paper", settings: Settings | None = N
         raise BadInput("the method mindmap needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s, llm = settings or PRESETS[preset], kit.llm
     return Pipeline(
-        recognize=OrElse(Listed(llm, max_tokens=s.extract_tokens), kit.recognize),
+        recognize=OrElse(Listed(llm, max_tokens=s.extract_tokens, prompts=kit.prompts), kit.recognize),
         link=Unique(_candidates(kit, s)),
         retrieve=(
             MindMapPaths(kit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample),
             Relevant(kit.graph, relevance(kit, llm, s), keep=s.neighbours, through=s.through, skip=s.skip),
         ),
         rank=(),
-        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens) if s.rewrite else Chains(),
-        read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens)),
-        check=Reasoning(kit.graph, Citations(names=lambda text: {link.entity.name for link in kit.linked(text)})),
+        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=kit.prompts) if s.rewrite else Chains(),
+        read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens, prompts=kit.prompts)),
+        check=Reasoning(kit.graph, Citations(names=kit.names)),
         otherwise=WithNotes(facts),
         name=f"mindmap ({s.relevance})",
         graph=kit.graph.label,
@@ -88,7 +102,7 @@ def relevance(kit: Kit, llm: LLM, settings: Settings) -> Relevance:
         "all": Every(),
         "types": OfTypes(),
         "cosine": Similar(kit.encoder, settings.at_least),
-        "llm": Judged(llm),
+        "llm": Judged(llm, prompts=kit.prompts),
     }
     if settings.relevance not in ways:
         raise BadInput(f"MindMap has no relevance {settings.relevance!r}; take {', '.join(ways)}")
@@ -123,5 +137,4 @@ class WithNotes:
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer with the notes among its limits."""
         answer = self.read(query, context)
-        notes: Sequence[str] = context.notes if isinstance(context, RewrittenContext) else ()
-        return replace(answer, limits="; ".join([*filter(None, [answer.limits]), *notes]))
+        return replace(answer, limits="; ".join([*filter(None, [answer.limits]), *context.notes]))

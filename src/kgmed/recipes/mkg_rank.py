@@ -7,7 +7,7 @@ from typing import Literal
 from kgmed.check.citations import Citations
 from kgmed.errors import BadInput
 from kgmed.kg.glossary import Glossary
-from kgmed.kit import Kit
+from kgmed.kit import Kit, RemoteKit
 from kgmed.models.pairs import LexicalPairs
 from kgmed.phrase.numbered import Numbered
 from kgmed.phrase.rewritten import Rewritten
@@ -17,11 +17,12 @@ from kgmed.rank.pairs import CrossEncoder
 from kgmed.read.facts import facts
 from kgmed.read.letter import LetterReader
 from kgmed.read.llm import LLMReader
+from kgmed.recipes.about import About, Calls, described
 from kgmed.recipes.mindmap import OrElse, WithNotes
 from kgmed.recognize.translated import Translated
 from kgmed.retrieve.neighbours import Neighbours
 from kgmed.retrieve.own_knowledge import OwnKnowledge
-from kgmed.stages import Checker, PairScorer, Ranker, Reader, Retriever
+from kgmed.stages import LLM, Checker, PairScorer, Ranker, Reader, Recognizer, Retriever
 from kgmed.types import Answer, Context, Evidence, Query, Question
 
 Preset = Literal["paper", "code"]
@@ -49,8 +50,22 @@ PAPER = Settings()
 PRESETS: dict[Preset, Settings] = {"paper": PAPER, "code": PAPER}  # no code was published
 
 
+@described(
+    About(
+        paper="MKG-Rank",
+        by="Li et al.",
+        year=2025,
+        where="arXiv 2503.16131",
+        does="terms translated word by word, triples ranked twice, put into sentences, read for a letter",
+        calls=Calls(3, 2, 6, "terms, sentences, answer; options, translation and own background one each; the paper's"),
+        ours=(
+            "evidence is ineffective where there is none or its best score is below a threshold: the paper has no rule",
+            "the ranking is asked with the linked entities' names, since an encoder reads one language",
+        ),
+    )
+)
 def mkg_rank(
-    kit: Kit,
+    kit: Kit | RemoteKit,
     *,
     preset: Preset = "paper",
     settings: Settings | None = None,
@@ -64,27 +79,40 @@ def mkg_rank(
     """
     if kit.llm is None:
         raise BadInput("the method mkg-rank needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    s, llm = settings or PRESETS[preset], kit.llm
-    recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens)
-    words = glossary or Glossary(kit.graph)
+    s, llm, own = settings or PRESETS[preset], kit.llm, kit.prompts
+    recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens, prompts=own)
     return Pipeline(
-        recognize=OrElse(Translated(llm, kit.graph, words, most=s.terms, max_tokens=s.extract_tokens), kit.recognize),
+        recognize=_recognizer(kit, llm, glossary, s),
         link=kit.link,
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
+        retrieve=(Neighbours(kit.graph, limit=s.relations, attributes=isinstance(kit, Kit) or kit.attributes),),
         rank=(
-            *rankers(kit, s, pairs or LexicalPairs(kit.encoder)),
+            *rankers(kit, s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
             WhenIneffective(recall, s.min_score),
         ),
-        phrase=Rewritten(llm, "declarative", max_tokens=s.rewrite_tokens) if s.declarative else Numbered(),
-        read=WithNotes(ByForm(LetterReader(llm, max_tokens=s.answer_tokens), LLMReader(llm, name="ask/detailed"))),
-        check=OpenOnly(Citations(names=lambda text: {link.entity.name for link in kit.linked(text)})),
+        phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own) if s.declarative else Numbered(),
+        read=WithNotes(
+            ByForm(
+                LetterReader(llm, max_tokens=s.answer_tokens, prompts=own),
+                LLMReader(llm, name="ask/detailed", prompts=own),
+            )
+        ),
+        check=OpenOnly(Citations(names=kit.names)),
         otherwise=WithNotes(facts),
         name="mkg-rank",
         graph=kit.graph.label,
     )
 
 
-def rankers(kit: Kit, settings: Settings, pairs: PairScorer) -> Sequence[Ranker]:
+def _recognizer(kit: Kit | RemoteKit, llm: LLM, glossary: Glossary | None, settings: Settings) -> Recognizer:
+    """The model's terms, translated; where it names none, the graph's own names, if these can be listed."""
+    words = glossary or kit.glossary or Glossary(kit.graph if isinstance(kit, Kit) else None)
+    terms = Translated(
+        llm, kit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=kit.prompts
+    )
+    return OrElse(terms, kit.recognize) if isinstance(kit, Kit) else terms
+
+
+def rankers(kit: Kit | RemoteKit, settings: Settings, pairs: PairScorer) -> Sequence[Ranker]:
     """Similarity to the question over all triples, then a pair scorer that sees the options too."""
     first, second = Similarity(kit.encoder, settings.pool), CrossEncoder(pairs, settings.keep)
     names = settings.pseudo_query

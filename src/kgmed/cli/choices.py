@@ -1,0 +1,55 @@
+"""The options that every command that asks has in common, and what they choose."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgmed.settings import assignments
+
+Graph = Annotated[
+    str | None,
+    typer.Option(
+        "--graph",
+        "-g",
+        help="A graph's name or folder; umls-rest, dbpedia, wikidata, sparql+URL; auto = the one that knows.",
+    ),
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="facts, llm, kg-rank, mkg-rank, mindmap, hykge; auto = llm where --llm is given, else facts.",
+    ),
+]
+Preset = Annotated[str | None, typer.Option(help="The method's numbers: paper or code.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="A setting of the method, as NAME=VALUE.")]
+Llm = Annotated[str | None, typer.Option(help="smollm2, gguf/PATH, a .gguf file, openai/NAME or anthropic/NAME.")]
+BaseUrl = Annotated[str | None, typer.Option(help="The server behind openai/NAME; its key comes from KGMED_API_KEY.")]
+Encoder = Annotated[str | None, typer.Option(help="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")]
+Scorer = Annotated[
+    str | None,
+    typer.Option(help="words, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."),
+]
+Cache = Annotated[Path | None, typer.Option(help="A file in which the model's replies are kept.")]
+CacheMode = Annotated[
+    str | None,
+    typer.Option(help="record = ask for what is not there; replay = ask no model at all; refresh = ask for all."),
+]
+Budget = Annotated[float | None, typer.Option(help="The most US dollars that the model may cost.")]
+Prices = Annotated[Path | None, typer.Option(help="A TOML file of prices of models.")]
+MaxCalls = Annotated[int | None, typer.Option(help="The most calls of the model.", min=1)]
+Rate = Annotated[float | None, typer.Option(help="The most calls of the model a minute.")]
+Prompts = Annotated[Path | None, typer.Option(help="A folder of your own prompts, as recipe/step.language.txt.")]
+Glossary = Annotated[str | None, typer.Option(help="A bilingual graph whose names translate terms.")]
+Tokens = Annotated[int | None, typer.Option("--evidence-tokens", help="Fit the evidence to so many tokens.", min=1)]
+Below = Annotated[float | None, typer.Option("--abstain-below", help="Say nothing below this score of the evidence.")]
+Config = Annotated[Path | None, typer.Option(help="A TOML file of these options.")]
+
+
+def chosen(config: Path | None, assigned: list[str] | None, **given: Any) -> Any:
+    """The choices of a configuration and of the command line; raises `BadInput`."""
+    from kgmed.setup import setup
+
+    return setup(config, {**given, "settings": assignments(assigned or [])})
