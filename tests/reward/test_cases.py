@@ -1,5 +1,7 @@
 """The parts of a data set are kept apart."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,8 +32,8 @@ def test_held_cases_tell_their_number_and_nothing_else() -> None:
 def test_a_predictor_sees_the_test_cases_without_their_disease() -> None:
     seen: list[Case] = []
 
-    def predict(cases: object) -> list[str | None]:
-        seen.extend(cases)  # type: ignore[call-overload]
+    def predict(cases: Sequence[Case]) -> list[str | None]:
+        seen.extend(cases)
         return ["cold", "flu", None, "cold", "cold"]
 
     report = Held(COLD).report(predict)

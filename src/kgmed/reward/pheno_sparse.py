@@ -1,0 +1,110 @@
+"""Sparse columns over diseases, and the broader terms of each term, in plain numpy."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Column(NamedTuple):
+    """The entries of one column."""
+
+    row: Ints
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A sparse matrix by columns."""
+
+    indptr: Ints  # (columns + 1,)
+    row: Ints
+    value: Floats
+
+    def __getitem__(self, column: int) -> Column:
+        """The entries of a column, by row."""
+        at = slice(int(self.indptr[column]), int(self.indptr[column + 1]))
+        return Column(self.row[at], self.value[at])
+
+    def sizes(self, rows: int) -> Ints:
+        """How many entries of each column stand in the first `rows` rows."""
+        column = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return np.bincount(column[self.row < rows], minlength=len(self.indptr) - 1)
+
+    def sums(self, rows: int) -> Floats:
+        """The sum of each column over the first `rows` rows."""
+        column = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return np.bincount(column, np.where(self.row < rows, self.value, 0), len(self.indptr) - 1)
+
+
+def columns(row: Ints, column: Ints, value: Floats, *, rows: int, width: int) -> Columns:
+    """The matrix of some entries; of several for one place the largest stays.
+
+    >>> m = columns(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([0.2, 0.5, 0.7]), rows=2, width=2)
+    >>> m[1].row.tolist(), m[1].value.tolist()
+    ([0], [0.7])
+    """
+    key = column * rows + row
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], value[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    value = np.maximum.reduceat(value, first) if len(first) else value
+    column, row = np.divmod(key[first], rows)
+    return Columns(starts(column, width), row, value.astype(np.float64))
+
+
+def starts(column: Ints, width: int) -> Ints:
+    """Where each of `width` groups begins (width + 1,), from the group of each entry."""
+    return np.concatenate([[0], np.cumsum(np.bincount(column, minlength=width))]).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """For each of some numbers, other numbers."""
+
+    indptr: Ints
+    member: Ints
+
+    def __getitem__(self, number: int) -> Ints:
+        """The members of a group."""
+        return self.member[self.indptr[number] : self.indptr[number + 1]]
+
+    def spread(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """For each member of the groups of `numbers`: the place in `numbers` it comes from, and the member.
+
+        >>> Groups(np.array([0, 2, 3]), np.array([5, 6, 7])).spread(np.array([1, 0]))[1].tolist()
+        [7, 5, 6]
+        """
+        begin = self.indptr[numbers]
+        counts = self.indptr[numbers + 1] - begin
+        origin = np.repeat(np.arange(len(numbers)), counts)
+        before = np.cumsum(counts) - counts
+        return origin, self.member[np.arange(int(counts.sum())) + np.repeat(begin - before, counts)]
+
+
+def groups(number: Ints, member: Ints, size: int) -> Groups:
+    """The groups of some pairs; equal pairs are kept once, a group's members ascend."""
+    pairs = np.unique(np.stack([number, member]), axis=1)
+    return Groups(starts(pairs[0], size), pairs[1])
+
+
+def closure(child: Ints, parent: Ints, size: int) -> Groups:
+    """For each of `size` nodes itself and all that is reached from it by steps from child to parent; cycles are fine.
+
+    >>> closure(np.array([0, 1]), np.array([1, 2]), 3)[0].tolist()
+    [0, 1, 2]
+    """
+    up = groups(child, parent, size)
+    reached = np.arange(size) * (size + 1)  # node * size + itself
+    new = reached
+    while len(new):
+        node, at = np.divmod(new, size)
+        origin, above = up.spread(at)
+        new = np.setdiff1d(node[origin] * size + above, reached)
+        reached = np.union1d(reached, new)
+    node, above = np.divmod(reached, size)
+    return Groups(starts(node, size), above)
