@@ -43,6 +43,7 @@ ELSEWHERE = {  # needs a file or a server; its own tests hold it to the protocol
     "models.http_encoder:HttpEncoder": "Encoder",
     "models.http_encoder:HttpPairScorer": "PairScorer",
     "models.openai:OpenAI": "LLM",
+    "models.transformers_lm:TransformersLM": "LLM",
     "models.sentence:CrossEncoder": "PairScorer",
     "models.sentence:SentenceEncoder": "Encoder",
     "models.use:UseEncoder": "Encoder",

@@ -9,15 +9,15 @@ from kgmed.models.gguf import Gguf
 from kgmed.models.openai import OpenAI
 from kgmed.stages import LLM
 
-FORMS = ("gguf/PATH", "openai/NAME", "anthropic/NAME", *MODELS)
+FORMS = ("gguf/PATH", "hf/FOLDER_OR_NAME", "openai/NAME", "anthropic/NAME", *MODELS)
 
 
 def llm_from(spec: str, *, base_url: str = "", folder: Path) -> LLM:
     """The language model of that name; `folder` is the data folder that packaged models are kept in.
 
     `openai/NAME` is any model behind an OpenAI-compatible server (`base_url`), `anthropic/NAME` one of
-    Anthropic's, `gguf/PATH` or a path that ends in .gguf a file, `smollm2` the one that `kgmed models get smollm2`
-    fetches.
+    Anthropic's, `gguf/PATH` or a path that ends in .gguf a file, `hf/...` a folder, a name on the model hub or a GGUF
+    file read through transformers, `smollm2` the one that `kgmed models get smollm2` fetches.
     """
     kind, _, rest = spec.partition("/")
     if kind == "openai" and rest:
@@ -28,6 +28,11 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path) -> LLM:
         raise BadInput(f"{spec!r} runs here and takes no base URL; name a model behind it as openai/NAME")
     if kind == "gguf" and rest:
         return Gguf(Path(rest).expanduser())
+    if kind == "hf" and rest:
+        from kgmed.models.transformers_lm import TransformersLM  # heavy where it is made
+
+        path = Path(rest).expanduser()
+        return TransformersLM(path if path.exists() else rest)
     if spec.lower().endswith(".gguf"):
         return Gguf(Path(spec).expanduser())
     if spec not in MODELS:

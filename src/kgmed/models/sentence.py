@@ -4,7 +4,6 @@ For CODER, UMLSBert, SapBERT, mpnet, MiniLM, GTE and their like; MedCPT's cross-
 of a model's own code is run: weights come as safetensors, or as a pickle that may hold nothing but tensors.
 """
 
-import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.errors import BadInput
+from kgmed.models.from_hub import loaded
 
 POOLINGS = ("mean", "cls")
 _LONGEST = 512  # tokens, where the model names no limit
@@ -32,7 +32,7 @@ class SentenceEncoder:
         if pooling not in POOLINGS:
             raise BadInput(f"no pooling is called {pooling!r}; known: {', '.join(POOLINGS)}")
         self._pooling, self._batch, self._device = pooling, batch, device
-        self._tokenizer, self._model = _load("AutoModel", model, device)
+        self._tokenizer, self._model = loaded("AutoModel", model, device)
         self._longest = longest or _limit(self._tokenizer, self._model)
         self.name = f"{Path(model).name if Path(model).is_dir() else model}-{pooling}-{self._longest}"
         self.dimensions = int(self._model.config.hidden_size)
@@ -67,7 +67,7 @@ class CrossEncoder:
     def __init__(self, model: str | Path, *, batch: int = 32, longest: int = 0, device: str = "cpu") -> None:
         """Load a model for sequence classification that gives one number."""
         self._batch, self._device = batch, device
-        self._tokenizer, self._model = _load("AutoModelForSequenceClassification", model, device)
+        self._tokenizer, self._model = loaded("AutoModelForSequenceClassification", model, device)
         self._longest = longest or _limit(self._tokenizer, self._model)
         self.name = f"{Path(model).name if Path(model).is_dir() else model}-{self._longest}"
         if self._model.config.num_labels != 1:
@@ -102,23 +102,6 @@ def masked_mean(states: NDArray[np.float32], mask: NDArray[np.float32]) -> NDArr
     """
     sums = np.einsum("ntd,nt->nd", states, mask)
     return np.asarray(sums / np.maximum(mask.sum(1, keepdims=True), 1), np.float32)
-
-
-def _load(kind: str, model: str | Path, device: str) -> tuple[Any, Any]:
-    """Tokenizer and model, ready to be asked; raises `Unavailable` or `ModelFailed`."""
-    try:
-        import torch  # noqa: F401
-        import transformers  # heavy
-    except ImportError as error:
-        raise Unavailable('transformer models need torch and transformers: pip install "kgmed[local]"') from error
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        loaded = getattr(transformers, kind).from_pretrained(model)
-    except OSError as error:  # no such folder, no such name, no network, a file that is missing
-        raise Unavailable(f"cannot load the model {model}: {' '.join(str(error).split())[:200]}") from error
-    except (ValueError, KeyError, RuntimeError, pickle.UnpicklingError) as error:
-        raise ModelFailed(f"{model} is no model that can be used: {' '.join(str(error).split())[:200]}") from error
-    return tokenizer, loaded.to(device).eval()
 
 
 def _limit(tokenizer: Any, model: Any) -> int:

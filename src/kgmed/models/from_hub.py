@@ -1,0 +1,33 @@
+"""Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+from kgmed.errors import ModelFailed, Unavailable
+
+
+def loaded(kind: str, model: str | Path, device: str) -> tuple[Any, Any]:
+    """Tokenizer and model of an `Auto...` class, ready to be asked; raises `Unavailable` or `ModelFailed`.
+
+    Nothing of a model's own code is run. A path that ends in .gguf is read into full precision (package `gguf`).
+    """
+    try:
+        import torch  # noqa: F401
+        import transformers  # heavy
+        from safetensors import SafetensorError
+    except ImportError as error:
+        raise Unavailable('transformer models need torch and transformers: pip install "kgmed[local]"') from error
+    path = Path(model)
+    file = {"gguf_file": path.name} if path.suffix.lower() == ".gguf" else {}
+    place = path.parent if file else model
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **file)
+        found = getattr(transformers, kind).from_pretrained(place, **file)
+    except OSError as error:  # no such folder, no such name, no network, a file that is missing
+        raise Unavailable(f"cannot load the model {model}: {' '.join(str(error).split())[:200]}") from error
+    except ImportError as error:
+        raise Unavailable('GGUF files need the package gguf: pip install "kgmed[local]"') from error
+    except (ValueError, KeyError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
+        raise ModelFailed(f"{model} is no model that can be used: {' '.join(str(error).split())[:200]}") from error
+    return tokenizer, found.to(device).eval()
