@@ -67,7 +67,7 @@ def test_equal_prompts_get_equal_replies_with_their_tokens(llm: TransformersLM) 
     assert (first.model, 1 <= first.tokens_out <= 8) == ("hf/tiny", True)
     template = "system : the toe is red . user : is a big toe gout . assistant :"
     assert first.tokens_in == len(template.split())
-    assert llm(HELLO, max_tokens=1).text == first.text.split()[0]
+    assert first.text.startswith(llm(HELLO, max_tokens=1).text)
 
 
 def test_a_reply_is_the_likeliest_word_each_time(llm: TransformersLM) -> None:
