@@ -4,7 +4,7 @@ A reader is a function `(path, ...) -> Source`. Its `rows()` may be called again
 Rows may come in any order: an edge may name an entity whose `NodeRow` comes later or never.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import repeat
@@ -84,7 +84,7 @@ _NO_CODES = np.empty(0, np.int32)
 class Batch(NamedTuple):
     """Many rows at once: edges of weight 1 without support as columns of codes (k,), the other rows one by one."""
 
-    told: list[Told]
+    told: Sequence[Told]
     head: Codes = _NO_CODES
     relation: Codes = _NO_CODES
     tail: Codes = _NO_CODES

@@ -87,10 +87,24 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def blocks(path: Path) -> Iterator[str]:
     """Whole lines of the file, many at a time, without the last newline of each block; raises as `lines`."""
+    for data, done in _whole_lines(path, _BLOCK):
+        yield _decoded(path, data, done).replace("\r\n", "\n").removesuffix("\r")
+
+
+def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
+    """What `blocks` gives, as UTF-8 and in blocks of about `size` bytes."""
+    for data, done in _whole_lines(path, size):
+        if not data.isascii() or b"\0" in data:
+            _decoded(path, data, done)
+        yield data.replace(b"\r\n", b"\n").removesuffix(b"\r") if b"\r" in data else data
+
+
+def _whole_lines(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
+    """Whole lines without the last newline, and how many lines stand before."""
     done = 0
     with reading(path, lambda: done + 1), open_bytes(path) as file:
-        rest = file.read(_BLOCK).removeprefix(_BOM)
-        while block := file.read(_BLOCK):
+        rest = file.read(size).removeprefix(_BOM)
+        while block := file.read(size):
             cut = block.rfind(b"\n")
             if cut < 0:
                 rest += block
@@ -98,10 +112,10 @@ def blocks(path: Path) -> Iterator[str]:
                     raise SourceError(path, done + 1, "is longer than 64 MB", "check that this is a text file")
                 continue
             whole, rest = rest + block[:cut], block[cut + 1 :]
-            yield _decoded(path, whole, done)
+            yield whole, done
             done += whole.count(b"\n") + 1
         if rest:
-            yield _decoded(path, rest.removesuffix(b"\n"), done)
+            yield rest.removesuffix(b"\n"), done
 
 
 def _decoded(path: Path, data: bytes, done: int) -> str:
@@ -110,11 +124,10 @@ def _decoded(path: Path, data: bytes, done: int) -> str:
         number = done + data.count(b"\n", 0, at) + 1
         raise SourceError(path, number, "holds a NUL byte", "check that this is a text file and not damaged")
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         number = done + data.count(b"\n", 0, error.start) + 1
         raise SourceError(path, number, "is not UTF-8 text", "save the file as UTF-8") from error
-    return text.replace("\r\n", "\n").removesuffix("\r")
 
 
 def parse_json(path: Path, number: int, text: str) -> Any:

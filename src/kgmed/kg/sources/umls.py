@@ -9,14 +9,15 @@ those that deny a relation (XR) and those of a concept of which no name is kept.
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, repeat
+from functools import cache
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.kg.rows import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
+from kgmed.kg.rows import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
 from kgmed.kg.sources.lines import check_file
 from kgmed.kg.sources.rrf import MOST, Block, Mask, records
 from kgmed.kg.sources.umls_table import (
@@ -35,6 +36,8 @@ _FIELDS = {"MRCONSO": 18, "MRREL": 16, "MRDEF": 8, "MRSTY": 6}
 _NEEDED = ("MRCONSO", "MRREL")
 _MEND = "name a folder into which MetamorphoSys has written a subset of the UMLS"
 _SAYS_NOTHING = UNRELATED | {""}
+_EVERY = 1 << 13  # rows of a batch
+_new = tuple.__new__  # of a row whose values are all given: a third of the time of calling its class
 _RELEASE = re.compile(r"umls\.release\.name=(\w{1,20})")
 
 
@@ -119,36 +122,75 @@ class _Filter:
 
 
 def _suppressed(block: Block, suppress: int) -> Mask:
-    return block.equals(suppress, b"O") | block.equals(suppress, b"E") | block.equals(suppress, b"Y")
+    letters: NDArray[np.uint8] = block.letters(suppress)
+    return (letters == ord("O")) | (letters == ord("E")) | (letters == ord("Y"))
 
 
-def _rows(files: dict[str, Path], wanted: _Filter) -> Iterator[Row]:
+class _Relations(dict[bytes, int]):
+    """From RELA, or REL where there is none, to the code of the relation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []  # code -> relation
+        self.silent: list[int] = []  # codes of what says nothing
+
+    def __missing__(self, cell: bytes) -> int:
+        name = cell.decode().strip()
+        code = self[cell] = len(self.names)
+        self.names.append(name)
+        if name in _SAYS_NOTHING:
+            self.silent.append(code)
+        return code
+
+
+def _rows(files: dict[str, Path], wanted: _Filter) -> Batches:
+    """All rows; the code of a concept is the number in its CUI."""
+    relations = _Relations()
+    return Batches(
+        _batches(files, wanted, relations),
+        lambda codes: list(map(_cui, codes)),
+        lambda codes: [relations.names[code] for code in codes],
+    )
+
+
+def _cui(number: int) -> str:
+    return f"C{number:07d}"
+
+
+def _batches(files: dict[str, Path], wanted: _Filter, relations: _Relations) -> Iterator[Batch]:
     """All rows, names first: they decide which concepts there are."""
-    yield from _names(files["MRCONSO"], wanted)
+    yield from _told(_names(files["MRCONSO"], wanted))
     if not wanted.kept.any():
         mend = "look at the languages and sources that were asked for"
         raise SourceError(files["MRCONSO"], 0, "holds no name that is wanted", mend)
     if "MRSTY" in files:
-        yield from _types(files["MRSTY"], wanted)
+        yield from _told(_types(files["MRSTY"], wanted))
     if "MRDEF" in files:
-        yield from _definitions(files["MRDEF"], wanted)
-    yield from _relations(files["MRREL"], wanted)
+        yield from _told(_definitions(files["MRDEF"], wanted))
+    for block in records(files["MRREL"], _FIELDS["MRREL"]):
+        yield _joined(block, wanted, relations)
 
 
-def _names(path: Path, wanted: _Filter) -> Iterator[Row]:
+def _told(rows: Iterator[Told]) -> Iterator[Batch]:
+    """The rows in batches."""
+    while block := list(islice(rows, _EVERY)):
+        yield Batch(block)
+
+
+def _names(path: Path, wanted: _Filter) -> Iterator[Told]:
     """A node for each run of names of one concept; runs do not end with a block."""
-    named = filter(None, (row for block in records(path, _FIELDS["MRCONSO"]) for row in _named(block, wanted)))
+    named = (row for block in records(path, _FIELDS["MRCONSO"]) for row in _named(block, wanted))
     for concept, group in groupby(named, itemgetter(0)):
         rows = list(group)
-        number = int(concept[1:])
-        yield from (DroppedRow("no name", row[-1]) for row in rows if not row[2])
         names = [row for row in rows if row[2]]
+        if len(names) < len(rows):
+            yield from (DroppedRow("no name", row[-1]) for row in rows if not row[2])
         if names:
-            yield _node(concept, names, known=bool(wanted.kept[number]))
-            wanted.kept[number] = True
+            yield _node(concept, names, known=wanted.kept.item(concept))
+            wanted.kept[concept] = True
 
 
-_Name = tuple[str, int, str, Scope, int]  # concept, order of preference, text, scope, line
+_Name = tuple[int, int, str, Scope, int]  # concept, order of preference, text, scope, line
 
 
 def _named(block: Block, wanted: _Filter) -> Iterator[_Name]:
@@ -158,13 +200,14 @@ def _named(block: Block, wanted: _Filter) -> Iterator[_Name]:
         language[block.equals(1, lat.encode())] = i
     rows = (language < len(wanted.languages)) & wanted(block, 11, 16)
     block, language = block.of(rows), language[rows]
-    preferred = block.equals(2, b"P") * 4 + block.equals(4, b"PF") * 2 + block.equals(6, b"Y")
+    preferred = (block.letters(2) == ord("P")) * 4 + block.equals(4, b"PF") * 2 + (block.letters(6) == ord("Y"))
     order = language * 8 + 7 - preferred
     scopes = map(_scope, language.tolist(), block.cells(11), block.cells(12))
-    texts = (cell.decode().strip() for cell in block.cells(14))
-    yield from zip(block.concepts(0)[1].tolist(), order.tolist(), texts, scopes, block.line.tolist(), strict=True)
+    texts = [cell.decode().strip() for cell in block.cells(14)]
+    return zip(block.concepts(0).tolist(), order.tolist(), texts, scopes, block.line.tolist(), strict=True)
 
 
+@cache
 def _scope(language: int, source: bytes, kind: bytes) -> Scope:
     """How close a name is to its concept, by language, source (SAB) and term type (TTY)."""
     if language:
@@ -172,26 +215,29 @@ def _scope(language: int, source: bytes, kind: bytes) -> Scope:
     return SCOPES.get(kind.decode()) or (Scope.LAYPERSON if source.decode() in LAY_SOURCES else Scope.EXACT)
 
 
-def _node(concept: str, names: list[_Name], *, known: bool) -> NodeRow:
+def _node(concept: int, names: list[_Name], *, known: bool) -> NodeRow:
     """The concept with its preferred name and its other names, each once; one `known` already keeps its name."""
     best = "" if known else min(names, key=itemgetter(1))[2]
     scopes: dict[str, Scope] = {}
     for _, _, text, scope, _ in names:
-        scopes[text] = min(scope, scopes.get(text, scope))
+        if text not in scopes or scope < scopes[text]:
+            scopes[text] = scope
     scopes.pop(best, None)
-    return NodeRow(concept, best, aliases=tuple(Alias(text, scope) for text, scope in scopes.items()))
+    return NodeRow(_cui(concept), best, aliases=tuple([_new(Alias, alias) for alias in scopes.items()]))
 
 
-def _types(path: Path, wanted: _Filter) -> Iterator[Row]:
+def _types(path: Path, wanted: _Filter) -> Iterator[Told]:
     """The kind of each concept, and its semantic types in words."""
     found = (row for block in records(path, _FIELDS["MRSTY"]) for row in _kept(block, wanted, 1, 3))
+    kinds: dict[tuple[str, ...], str] = {}
     for concept, group in groupby(found, itemgetter(0)):
-        rows = list(group)
-        yield NodeRow(concept, kind=kind_of(tui for _, tui, _ in rows))
-        yield from (TextRow(concept, "semantic_type", text) for _, _, text in rows if text)
+        rows, cui = list(group), _cui(concept)
+        types = tuple([tui for _, tui, _ in rows])
+        yield NodeRow(cui, kind=kinds.get(types) or kinds.setdefault(types, kind_of(types)))
+        yield from [TextRow(cui, "semantic_type", text) for _, _, text in rows if text]
 
 
-def _definitions(path: Path, wanted: _Filter) -> Iterator[Row]:
+def _definitions(path: Path, wanted: _Filter) -> Iterator[Told]:
     """The definition of the best source as description, the others as texts; only in a language that is wanted."""
     found = (
         row
@@ -201,50 +247,29 @@ def _definitions(path: Path, wanted: _Filter) -> Iterator[Row]:
     )
     for concept, group in groupby(found, itemgetter(0)):
         first, *others = sorted(group, key=lambda row: definition_rank(row[1]))
-        yield NodeRow(concept, description=first[2])
-        yield from (TextRow(concept, "definition", text) for _, _, text in others)
+        yield NodeRow(_cui(concept), description=first[2])
+        yield from (TextRow(_cui(concept), "definition", text) for _, _, text in others)
 
 
-def _kept(block: Block, wanted: _Filter, *fields: int) -> Iterator[tuple[str, ...]]:
-    """The concept and those fields of the records of concepts that are kept."""
-    rows = wanted.kept[block.concepts(0)[0]]
+def _kept(block: Block, wanted: _Filter, first: int, second: int) -> Iterator[tuple[int, str, str]]:
+    """The concept and two fields of the records of concepts that are kept."""
+    concepts = block.concepts(0)
+    rows = wanted.kept[concepts]
     block = block.of(rows)
-    texts = ([cell.decode().strip() for cell in block.cells(f)] for f in fields)
-    yield from zip(block.concepts(0)[1].tolist(), *texts, strict=True)
+    one, two = ([cell.decode().strip() for cell in block.cells(f)] for f in (first, second))
+    return zip(concepts[rows].tolist(), one, two, strict=True)
 
 
-def _relations(path: Path, wanted: _Filter) -> Iterator[Row]:
-    """The triples, each from the second concept to the first."""
-    names: dict[bytes, str] = {}
-    for block in records(path, _FIELDS["MRREL"]):
-        (first, tails), (second, heads) = block.concepts(0), block.concepts(4)
-        rows = wanted(block, 10, 14) & (first != second) & wanted.kept[first] & wanted.kept[second]
-        cells = _relation_cells(block.of(rows))
-        distinct = set(cells)
-        names |= {cell: cell.decode().strip() for cell in distinct.difference(names)}
-        relations = [names[cell] for cell in cells]
-        edges = zip(heads[rows].tolist(), relations, tails[rows].tolist(), repeat(1.0), repeat(()))
-        if _SAYS_NOTHING.isdisjoint(map(names.__getitem__, distinct)):
-            yield from map(tuple.__new__, repeat(EdgeRow), edges)  # three times as fast as EdgeRow(*edge)
-        else:
-            yield from _some(edges, block.of(rows))
-
-
-def _relation_cells(block: Block) -> list[bytes]:
-    """RELA of each record, or REL where there is none."""
-    cells = block.cells(7)
-    without = np.flatnonzero(block.begin[:, 7] == block.end[:, 7])
-    for i, cell in zip(without.tolist(), block.of(without).cells(3), strict=True):
-        cells[i] = cell
-    return cells
-
-
-def _some(edges: Iterator[tuple[str, str, str, float, tuple[()]]], block: Block) -> Iterator[Row]:
-    """The edges that have a relation; the others are dropped."""
-    for edge, line in zip(edges, block.line.tolist(), strict=True):
-        if not edge[1]:
-            yield DroppedRow("no relation", line)
-        elif edge[1] in UNRELATED:
-            yield DroppedRow("not related", line)
-        else:
-            yield EdgeRow(*edge)
+def _joined(block: Block, wanted: _Filter, relations: _Relations) -> Batch:
+    """The triples in a block, each from the second concept to the first; those that say nothing are dropped."""
+    tail, head = block.concepts(0), block.concepts(4)
+    rows = wanted(block, 10, 14) & (tail != head) & wanted.kept[tail] & wanted.kept[head]
+    block, head, tail = block.of(rows), head[rows], tail[rows]
+    relation = np.fromiter(map(relations.__getitem__, block.cells(7, instead=3)), np.int32, len(block))
+    silent = np.isin(relation, relations.silent) if relations.silent else np.zeros(0, bool)
+    if not silent.any():
+        return Batch([], head, relation, tail)
+    names = (relations.names[code] for code in relation[silent].tolist())
+    reasons = ("not related" if name else "no relation" for name in names)
+    dropped = list(map(DroppedRow, reasons, block.line[silent].tolist()))
+    return Batch(dropped, head[~silent], relation[~silent], tail[~silent])

@@ -182,7 +182,7 @@ class _Builder:
         self.ends.append((self._kind(head), self._kind(tail)))
         return number
 
-    def _tell(self, rows: list[Told]) -> None:
+    def _tell(self, rows: Sequence[Told]) -> None:
         """Take in rows that are no edges."""
         texts = [row for row in rows if type(row) is TextRow]
         nodes = [row for row in rows if type(row) is NodeRow]
