@@ -171,6 +171,7 @@ def test_a_failing_server_is_tried_again_and_then_reported(server: Server) -> No
         (Said(refusal("x", code="context_length_exceeded"), 400), PromptTooLong, "less evidence"),
         (Said(refusal("x", type="exceed_context_size_error"), 400), PromptTooLong, "less evidence"),
         (Said(b"{not json"), ModelFailed, "cannot be used"),
+        (Said(b"\xff\xfe{not json"), ModelFailed, "cannot be used"),
         (Said(b"<html>hello</html>", 200, {"Content-Type": "text/html"}), ModelFailed, "without a reply"),
         (Said(b"[]"), ModelFailed, "without a reply"),
         (Said(b"null"), ModelFailed, "without a reply"),

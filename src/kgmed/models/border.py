@@ -136,7 +136,7 @@ class Calls:
         self._slots = threading.BoundedSemaphore(at_once)
         self._transport = _transport(self.sdk)
         base = self.sdk.OpenAIError if remote.kind == "openai" else self.sdk.AnthropicError
-        self._errors = (base, json.JSONDecodeError)
+        self._errors = (base, json.JSONDecodeError, UnicodeDecodeError)
 
     @contextmanager
     def one(self) -> Iterator[Any]:

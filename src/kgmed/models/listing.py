@@ -12,6 +12,7 @@ _LEAD = re.compile(
 _BULLET = re.compile(r"^\s*(?:\d{1,2}\s*[.)、:：]|[-*•])\s*")
 _TAIL = re.compile(r"<EOS>.*|<END>.*|<SEP>", re.DOTALL)
 _NONE = frozenset({"none", "null", "n/a", "na", "-", "无", "没有", "...", "…", ""})
+_NAMES = re.compile(r"[^\W_]")
 _LONGEST = 80  # characters; a longer "name" is a sentence
 
 
@@ -41,12 +42,19 @@ def _list(value: object) -> list[object] | None:
 def names(reply: str) -> list[str]:
     """The names that a reply lists, each once: between commas, or one a line.
 
-    A name may hold "; " and brackets: only commas part names, and not those in brackets.
+    A name may hold "; " and brackets: only commas part names, and not those in brackets. What holds no letter or digit,
+    or a broken character, is none.
 
     >>> names("The entities are cough, Alprazolam (Xanax, oral), cough<EOS> more"), names("1. fever\\n2. gout")
     (['cough', 'Alprazolam (Xanax, oral)'], ['fever', 'gout'])
     """
-    return list(dict.fromkeys(name for name in _plain(_TAIL.sub("", _unfenced(reply)).strip()) if name))
+    return list(
+        dict.fromkeys(
+            name
+            for name in _plain(_TAIL.sub("", _unfenced(reply)).strip())
+            if name and _NAMES.search(name) and "\ufffd" not in name
+        )
+    )
 
 
 def _plain(text: str) -> Iterator[str | None]:
