@@ -1,0 +1,212 @@
+"""The append-only log of an evaluation: one JSON object a line, each a finished question of one method.
+
+A folder holds `manifest.json` (what is compared with what) and `log.jsonl`. An entry is on the disk before the next
+one begins, so that a killed evaluation loses nothing that was finished; a last line without its end is cut off when
+the log is opened again. A later entry of the same question, method and seed replaces an earlier one. Scores are
+computed from the log alone.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from types import TracebackType, UnionType
+from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from kgmed.errors import BadInput, SourceError
+from kgmed.kg.store.lock import hold
+from kgmed.types import Run, to_json
+
+LOG, MANIFEST, LOCK = "log.jsonl", "manifest.json", ".lock"
+T = TypeVar("T")
+
+
+class Job(NamedTuple):
+    """One question to ask of one method, with a seed."""
+
+    method: str
+    item: str
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What became of a job: its run, or in one line why there is none. A failure is a result and is scored as one."""
+
+    job: Job
+    run: Run | None = None
+    error: str = ""
+
+    @property
+    def untimed(self) -> "Entry":
+        """The entry without its seconds: what must be equal when the same is done again."""
+        if self.run is None:
+            return self
+        return replace(self, run=replace(self.run, stages=tuple(replace(s, seconds=0.0) for s in self.run.stages)))
+
+
+def from_json(kind: type[T], data: Any) -> T:
+    """A record of `kgmed.types` from what `to_json` made of it; fields it lacks take their defaults.
+
+    >>> from_json(Job, ["facts", "q1", 0])
+    Job(method='facts', item='q1', seed=0)
+    """
+    made: T = _read(kind, data)
+    return made
+
+
+def _read(kind: Any, data: Any) -> Any:
+    """The value of a type from plain data."""
+    if data is None or kind is Any:
+        return data
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (UnionType, Union):
+        return _read(next(p for p in parts if p is not type(None)), data)
+    if origin is tuple:
+        kinds = [parts[0]] * len(data) if parts[1:] == (...,) else parts
+        return tuple(_read(k, v) for k, v in zip(kinds, data, strict=True))
+    return _record(kind, data)
+
+
+def _record(kind: Any, data: Any) -> Any:
+    """A dataclass, a named tuple, an enumeration or a plain value."""
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = _hints(kind)
+        return kind(**{f.name: _read(hints[f.name], data[f.name]) for f in fields(kind) if f.name in data})
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return kind(*data)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(data)
+    return data
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def to_line(entry: Entry) -> bytes:
+    """One line of the log."""
+    data = {**entry.job._asdict(), "error": entry.error, "run": to_json(entry.run)}
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _entry(path: Path, number: int, line: bytes) -> Entry:
+    """The entry in a line; raises `SourceError`."""
+    try:
+        data = json.loads(line.decode("utf-8", "surrogatepass"))
+        run = None if data["run"] is None else from_json(Run, data["run"])
+        return Entry(Job(str(data["method"]), str(data["item"]), int(data["seed"])), run, str(data["error"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise SourceError(
+            path, number, "is no entry of an evaluation's log", "remove that line and run again"
+        ) from None
+
+
+def entries(folder: Path) -> dict[Job, Entry]:
+    """The last entry of every job, in the order of the log; a torn last line is left out."""
+    path = folder / LOG
+    try:
+        with path.open("rb") as f:
+            lines = ((i, line) for i, line in enumerate(f, start=1) if line.endswith(b"\n"))
+            found = [_entry(path, i, line) for i, line in lines]
+    except FileNotFoundError:
+        return {}
+    return {e.job: e for e in found}
+
+
+def digest(found: dict[Job, Entry]) -> str:
+    """A hash of all that the entries say but the seconds, whatever their order."""
+    whole = hashlib.sha256()
+    for job in sorted(found):
+        whole.update(to_line(found[job].untimed))
+    return whole.hexdigest()
+
+
+class Log:
+    """A log opened for writing by one process at a time; a context manager.
+
+    `manifest` says what is compared; a folder that was begun with another one is refused (`BadInput`), because its
+    entries would be answers to another question.
+    """
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        """Open or begin the log in a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._lock = hold(folder / LOCK)
+        try:
+            _agree(folder / MANIFEST, manifest)
+            self._file: BinaryIO = (folder / LOG).open("ab+")
+            _cut(self._file)
+            self.done = entries(folder)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def write(self, entry: Entry) -> None:
+        """Add an entry and bring it to the disk."""
+        self._file.write(to_line(entry))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.done[entry.job] = entry
+
+    def __enter__(self) -> Self:
+        """The log itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close it; what was written stays."""
+        self._file.close()
+        self._lock.close()
+
+
+def _cut(file: BinaryIO) -> None:
+    """Cut off a last line that has no end."""
+    end = file.seek(0, os.SEEK_END)
+    tail = b""
+    while end and b"\n" not in tail:
+        start = max(0, end - (1 << 16))
+        file.seek(start)
+        tail = file.read(end - start) + tail
+        end = start
+    if tail and not tail.endswith(b"\n"):
+        file.truncate(end + tail.rfind(b"\n") + 1)
+    file.seek(0, os.SEEK_END)
+
+
+def _agree(path: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest, or find the same one there; raises `BadInput` naming what differs."""
+    wanted = json.loads(json.dumps(manifest, ensure_ascii=False))
+    if path.exists():
+        there = read_manifest(path.parent)
+        differing = [k for k in sorted({*there, *wanted}) if there.get(k) != wanted.get(k)]
+        if differing:
+            raise BadInput(f"{path}: was begun with another {', '.join(differing)}; name another folder with --out")
+        return
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    beside.replace(path)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What the evaluation in a folder compares; raises `SourceError`."""
+    path = folder / MANIFEST
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{folder}: holds no evaluation (no {MANIFEST}); begin one with kgmed eval run") from None
+    except ValueError:
+        raise SourceError(path, 0, "is not JSON", "begin the evaluation anew in another folder") from None
+    if not isinstance(data, dict):
+        raise SourceError(path, 0, "is no manifest", "begin the evaluation anew in another folder")
+    return data
+
+
+def in_order(found: dict[Job, Entry], jobs: Iterator[Job] | list[Job]) -> list[Entry]:
+    """The entries of the jobs in their order; a job that was never done is a failure that says so."""
+    return [found.get(job, Entry(job, error="was not run")) for job in jobs]

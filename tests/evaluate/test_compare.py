@@ -1,0 +1,143 @@
+"""An evaluation asks everything once, counts failures, loses nothing and says the same whoever does the work."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from eval_makers import Echo, items, run
+from kgmed.errors import BadInput, SourceError
+from kgmed.evaluate.compare import Plan, compare
+from kgmed.evaluate.crews import Processes, Ray, Threads, crew
+from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, to_line
+from kgmed.types import Run, to_json
+
+PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
+WHAT = {"data": "toy"}
+
+
+def finished(folder: Path, make: Echo, workers: Threads | Processes | Ray, plan: Plan = PLAN) -> dict[Job, Entry]:
+    with Log(folder, WHAT) as log:
+        compare(plan, make, log, workers)
+    return entries(folder)
+
+
+def test_a_run_read_back_from_its_json_is_the_same_run() -> None:
+    made = run(items(1)[0].question, "said")
+    assert from_json(Run, json.loads(json.dumps(to_json(made)))) == made
+
+
+def test_every_question_is_asked_of_every_method_with_every_seed(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(), Threads())
+    assert list(found) == PLAN.jobs()
+    assert len(found) == 24
+    assert found[Job("two", "q3", 1)].run is not None
+
+
+def test_a_failure_is_one_line_in_the_log_and_the_rest_goes_on(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(broken="q2"), Threads())
+    failed = [e for e in found.values() if e.run is None]
+    assert {e.error for e in failed} == {"Unavailable: the server is away"}
+    assert len(failed) == 4
+    assert len(found) == 24
+
+
+def test_failures_are_asked_again_only_where_that_is_wanted(tmp_path: Path) -> None:
+    finished(tmp_path, Echo(broken="q2"), Threads())
+    assert sum(e.run is None for e in finished(tmp_path, Echo(), Threads()).values()) == 4
+    with Log(tmp_path, WHAT) as log:
+        compare(PLAN, Echo(), log, Threads(), again=True)
+    assert all(e.run is not None for e in entries(tmp_path).values())
+
+
+def test_threads_and_processes_give_what_one_thread_gives(tmp_path: Path) -> None:
+    one = finished(tmp_path / "1", Echo(broken="q2"), Threads())
+    several = finished(tmp_path / "2", Echo(broken="q2"), Threads(4))
+    apart = finished(tmp_path / "3", Echo(broken="q2"), Processes(2))
+    assert digest(one) == digest(several) == digest(apart)
+    assert [e.untimed for e in in_order(apart, PLAN.jobs())] == [e.untimed for e in in_order(one, PLAN.jobs())]
+
+
+def test_a_question_that_always_kills_its_worker_fails_and_the_rest_is_done(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(deadly="q1"), Processes(2), Plan(("one",), items(5)))
+    assert {j.item for j, e in found.items() if e.run is None} == {"q1"}
+    assert "ended 3 times" in found[Job("one", "q1")].error
+    assert len(found) == 5
+
+
+def test_a_worker_that_was_killed_once_costs_nothing(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(deadly="q1", mark=str(tmp_path / "mark")), Processes(2), Plan(("one",), items(5)))
+    assert all(e.run is not None for e in found.values())
+    assert digest(found) == digest(finished(tmp_path / "calm", Echo(), Threads(), Plan(("one",), items(5))))
+
+
+def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(tmp_path: Path) -> None:
+    code = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+from pathlib import Path
+from eval_makers import Echo, items
+from kgmed.evaluate.compare import Plan, compare
+from kgmed.evaluate.crews import Threads
+from kgmed.evaluate.log import Log
+with Log(Path({str(tmp_path / "killed")!r}), {WHAT!r}) as log:
+    compare(Plan(("one",), items(200)), Echo(broken="q7", seconds=0.005), log, Threads(2))
+"""
+    chance, log = random.Random(0), tmp_path / "killed" / LOG
+    for _ in range(3):
+        before = log.stat().st_size if log.exists() else 0
+        process = subprocess.Popen([sys.executable, "-c", code])
+        while process.poll() is None and (log.stat().st_size if log.exists() else 0) < before + 20_000:
+            time.sleep(chance.uniform(0.001, 0.01))
+        assert process.poll() is None, "it ended before it was killed"
+        process.kill()
+        process.wait()
+    subprocess.run([sys.executable, "-c", code], check=True)
+    calm = finished(tmp_path / "calm", Echo(broken="q7"), Threads(), Plan(("one",), items(200)))
+    assert digest(entries(tmp_path / "killed")) == digest(calm)
+    lines = (tmp_path / "killed" / LOG).read_bytes().splitlines()
+    assert len(lines) == 200, "nothing that was finished is done again"
+
+
+def test_a_torn_last_line_is_cut_off_and_done_again(tmp_path: Path) -> None:
+    whole = finished(tmp_path, Echo(), Threads())
+    path = tmp_path / LOG
+    path.write_bytes(path.read_bytes()[:-10])
+    assert len(entries(tmp_path)) == 23
+    assert digest(finished(tmp_path, Echo(), Threads())) == digest(whole)
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    finished(tmp_path, Echo(), Threads())
+    path = tmp_path / LOG
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b'{"method": 1}\n' + b"".join(lines[2:]))
+    with pytest.raises(SourceError, match=r"log.jsonl:2: is no entry"):
+        entries(tmp_path)
+
+
+def test_a_folder_of_another_evaluation_is_refused(tmp_path: Path) -> None:
+    finished(tmp_path, Echo(), Threads())
+    with pytest.raises(BadInput, match="begun with another data"):
+        Log(tmp_path, {"data": "other"})
+    Log(tmp_path, WHAT).__exit__(None, None, None)
+
+
+def test_a_job_that_was_never_done_counts_as_a_failure(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(), Threads(), Plan(("one",), items(2)))
+    assert [e.error for e in in_order(found, Plan(("one",), items(3)).jobs())] == ["", "", "was not run"]
+
+
+def test_odd_text_survives_the_log() -> None:
+    odd = Entry(Job("m", "q\ud800\u2028"), error="line\u2028separator \ud800")
+    assert to_line(odd).count(b"\n") == 1
+
+
+def test_only_one_kind_of_crew_can_be_asked_for() -> None:
+    assert crew(threads=3) == Threads(3)
+    assert crew(workers=2) == Processes(2)
+    with pytest.raises(BadInput, match="one of"):
+        crew(threads=2, workers=2)
