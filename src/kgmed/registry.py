@@ -19,6 +19,19 @@ METHODS = {
     "hykge": "kgmed.recipes.hykge:hykge",
     "mindmap": "kgmed.recipes.mindmap:mindmap",
     "mkg-rank": "kgmed.recipes.mkg_rank:mkg_rank",
+    "zero-shot": "kgmed.recipes.baselines.zero_shot:zero_shot",
+    "cot": "kgmed.recipes.baselines.cot:cot",
+    "tot": "kgmed.recipes.baselines.tot:tot",
+    "bm25": "kgmed.recipes.baselines.bm25:bm25",
+    "embedding": "kgmed.recipes.baselines.embedding:embedding",
+    "kg-retriever": "kgmed.recipes.baselines.kg_retriever:kg_retriever",
+    "kgrag": "kgmed.recipes.baselines.kgrag:kgrag",
+    "qe": "kgmed.recipes.baselines.qe:qe",
+    "chain-of-note": "kgmed.recipes.baselines.chain_of_note:chain_of_note",
+    "chain-of-knowledge": "kgmed.recipes.baselines.chain_of_knowledge:chain_of_knowledge",
+    "kalmv": "kgmed.recipes.baselines.kalmv:kalmv",
+    "kg-gpt": "kgmed.recipes.baselines.kg_gpt:kg_gpt",
+    "sure": "kgmed.recipes.baselines.sure:sure",
 }
 GROUP = "kgmed.methods"
 
