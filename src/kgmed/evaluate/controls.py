@@ -1,0 +1,129 @@
+"""What a method is held against: the same method with other evidence. Each is a wrapper of a pipeline.
+
+If random triples answer as well as ranked ones, the ranking is worth nothing; if shuffled ones do, the facts are not
+read; oracle evidence shows what the reader could do if retrieval were perfect. The first control, no evidence at all,
+is the method `zero-shot`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import xxhash
+
+from kgmed.evaluate.items import Gold, Item
+from kgmed.kg.graph import LocalGraph
+from kgmed.pipeline import Pipeline
+from kgmed.stages import Ranker
+from kgmed.types import Evidence, Link, Query, Triple
+
+
+def _text(t: Triple) -> str:
+    return f"{t.head.name} — {t.relation} → {t.tail.name}"
+
+
+def _draw(seed: int, query: Query) -> np.random.Generator:
+    """Chance that depends on seed and question alone."""
+    return np.random.default_rng([seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
+
+
+@dataclass(frozen=True)
+class RandomTriples:
+    """Ranker: as many pieces as came in, each a triple drawn from the whole graph."""
+
+    graph: LocalGraph
+    seed: int = 0
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
+        """One drawn triple in the place of each piece."""
+        edges = self.graph.adjacency.edges
+        if not edges:
+            return []
+        drawn = _draw(self.seed, query).integers(0, edges, len(evidence))
+        triples = [self.graph.triple(int(edge)) for edge in drawn]
+        return [Evidence(_text(t), "triple", (t,), (t.head,), e.score) for t, e in zip(triples, evidence, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledTriples:
+    """Ranker: the triples that came in with their tails dealt anew among them: the same names, other facts."""
+
+    seed: int = 0
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
+        """One piece a triple, in the order of the pieces."""
+        triples = [t for e in evidence for t in e.triples]
+        deal = _draw(self.seed, query).permutation(len(triples))
+        mixed = [replace(t, tail=triples[j].tail) for t, j in zip(triples, deal, strict=True)]
+        scores = [e.score for e in evidence for _ in e.triples]
+        return [Evidence(_text(t), "triple", (t,), (t.head,), s) for t, s in zip(mixed, scores, strict=True)]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Ranker: the triples of the graph that join what the gold names to what the question names, else around the gold.
+
+    It reads the gold and so is no method. With no name of the gold in the graph there is no evidence.
+    """
+
+    graph: LocalGraph
+    names: tuple[str, ...]
+    linked: Callable[[Query], Sequence[Link]]
+    keep: int = 20
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
+        """At most `keep` triples, those that join the two first, heavier before lighter."""
+        gold = {m.entity.id for name in self.names for m in self.graph.lookup(name)[:1]}
+        asked = {link.entity.id for link in self.linked(query)}
+        around = dict.fromkeys(t for entity in sorted(gold) for t in self.graph.neighbours(entity, limit=500))
+        joined = [t for t in around if {t.head.id, t.tail.id} & (asked - gold)]
+        kept = [*joined, *(t for t in around if t not in set(joined))][: self.keep]
+        return [Evidence(_text(t), "triple", (t,), (t.head, t.tail), t.weight) for t in kept]
+
+
+def gold_names(item: Item) -> tuple[str, ...]:
+    """What the gold names: its entities, else the texts of the right options.
+
+    >>> from kgmed.types import Question
+    >>> gold_names(Item(Question("?", (("A", "gout"), ("B", "flu"))), Gold(("A",))))
+    ('gout',)
+    """
+    gold: Gold = item.gold
+    return gold.entities or tuple(text for letter, text in item.question.options if letter in gold.choices)
+
+
+class Controlled(NamedTuple):
+    """A method and the control it is run under ("" = none), as `hykge` or `hykge+random`."""
+
+    method: str
+    control: str = ""
+
+
+CONTROLS = ("random", "shuffled", "oracle")
+
+
+def controlled(name: str) -> Controlled:
+    """The parts of a name.
+
+    >>> controlled("hykge+random"), controlled("hykge")
+    (Controlled(method='hykge', control='random'), Controlled(method='hykge', control=''))
+    """
+    method, _, control = name.partition("+")
+    return Controlled(method, control)
+
+
+def under(pipeline: Pipeline, control: str, graph: LocalGraph, item: Item, *, seed: int = 0) -> Pipeline:
+    """The pipeline with its ranked evidence replaced as the control says; everything after it stays."""
+
+    def linked(query: Query) -> Sequence[Link]:
+        return pipeline.link(pipeline.recognize(query))
+
+    rankers: dict[str, Callable[[], Ranker]] = {
+        "random": lambda: RandomTriples(graph, seed),
+        "shuffled": lambda: ShuffledTriples(seed),
+        "oracle": lambda: Oracle(graph, gold_names(item), linked),
+    }
+    if not control:
+        return pipeline
+    return replace(pipeline, rank=(*pipeline.rank, rankers[control]()), name=f"{pipeline.name}+{control}")

@@ -1,0 +1,69 @@
+"""Controls replace the evidence and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from kgmed.evaluate.controls import CONTROLS, Oracle, RandomTriples, ShuffledTriples, under
+from kgmed.evaluate.items import Gold, Item
+from kgmed.kg.rows import EdgeRow, NodeRow, Row, Source
+from kgmed.kg.store import Store, build, open_store
+from kgmed.kit import Kit
+from kgmed.models.ngram import NgramEncoder
+from kgmed.recipes.answer import facts
+from kgmed.types import Query, Question
+
+DRUGS = [f"drug{i}" for i in range(30)]
+ROWS: list[Row] = [
+    NodeRow("gout", "Gout", "disease"),
+    NodeRow("flu", "Flu", "disease"),
+    *(NodeRow(d, d.capitalize(), "drug") for d in DRUGS),
+    *(EdgeRow(d, "treats", "gout" if i % 2 else "flu", 0.5) for i, d in enumerate(DRUGS)),
+]
+ITEM = Item(Question("Which drug treats gout?", id="q"), Gold(entities=("Drug7", "Nothing")))
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder: Path = tmp_path_factory.mktemp("controls")
+    build(Source("toy", lambda: iter(ROWS)), folder / "toy")
+    return open_store(folder / "toy")
+
+
+@pytest.fixture(scope="module")
+def kit(graph: Store) -> Kit:
+    return Kit(graph, None, NgramEncoder())
+
+
+def test_random_triples_are_as_many_real_ones_and_the_same_each_time(kit: Kit) -> None:
+    plain = facts(kit)(ITEM.question)
+    drawn = under(facts(kit), "random", kit.graph, ITEM, seed=3)(ITEM.question)
+    assert len(drawn.evidence) == len(plain.evidence) > 0
+    assert drawn.evidence == under(facts(kit), "random", kit.graph, ITEM, seed=3)(ITEM.question).evidence
+    assert drawn.links == plain.links
+    assert drawn.method.endswith("+random")
+    many = RandomTriples(kit.graph, 3)(Query(ITEM.question), list(plain.evidence) * 20)
+    assert len({e.text for e in many}) > 5
+
+
+def test_shuffled_triples_have_the_same_names_and_other_facts(kit: Kit) -> None:
+    triples = [*kit.graph.neighbours("gout"), *kit.graph.neighbours("flu")]
+    pieces = RandomTriples(kit.graph, 1)(Query(ITEM.question), list(facts(kit)(ITEM.question).evidence) * 20)
+    mixed = ShuffledTriples(1)(Query(ITEM.question), pieces)
+    assert sorted(e.triples[0].tail.name for e in mixed) == sorted(t.tail.name for e in pieces for t in e.triples)
+    assert {e.triples[0] for e in mixed} - set(triples)
+
+
+def test_oracle_evidence_joins_the_gold_to_the_question(kit: Kit) -> None:
+    told = under(facts(kit), "oracle", kit.graph, ITEM)(ITEM.question)
+    assert told.evidence[0].text == "Drug7 — treats → Gout"
+
+
+def test_without_a_name_of_the_gold_the_oracle_has_nothing(kit: Kit) -> None:
+    assert Oracle(kit.graph, ("Nothing",), lambda _: ())(Query(ITEM.question), []) == []
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_control_leaves_a_method_without_evidence_alone_but_for_the_oracle(kit: Kit, control: str) -> None:
+    lost = Item(Question("What is the boiling point of tungsten?", id="t"), Gold())
+    assert under(facts(kit), control, kit.graph, lost)(lost.question).evidence == ()
