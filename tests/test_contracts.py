@@ -17,7 +17,7 @@ from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Source, TextRow
 from kgmed.kg.store import Store, build, edit, open_store
 from kgmed.link.by_name import Spelled
 from kgmed.link.cascade import Cascade
-from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder
+from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder, Wordwise
 from kgmed.recognize.lexicon import Lexicon
 from kgmed.stages import Message
 from kgmed.types import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
@@ -153,6 +153,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "read.facts:facts": lambda w, c: c,
         "read.llm:LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "read.mindmap:MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
+        "read.likelihood:LikelihoodReader": lambda w, c: c(Wordwise()),
         "read.letter:LetterReader": lambda w, c: c(Scripted(["[A]"])),
         "check.weak:UnlessWeak": lambda w, c: c(made("read.facts:facts"), 0.0),
         "read.unaided:ZeroShot": lambda w, c: c(Scripted(["It is flu."])),

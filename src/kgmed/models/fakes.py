@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import ModelFailed
+from kgmed.models.likelihood import LogProbs
 from kgmed.stages import Message, Reply
 
 
@@ -48,6 +49,31 @@ class Echo:
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The last message's text; "" without one."""
         return _reply(messages, messages[-1].text if messages else "", self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Wordwise:
+    """Likelihoods of words: those that the prompt holds have probability 1/2, others that of `rare`, else 1/8.
+
+    >>> Wordwise()
+    Wordwise(rare=(), name='wordwise')
+    >>> Wordwise().logprobs("red toe", [" toe", " gout toe"]).perplexities.round(3).tolist()
+    [2.0, 4.0]
+    """
+
+    rare: tuple[tuple[str, float], ...] = ()
+    name: str = "wordwise"
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """One log-probability a word."""
+        known, rare = set(_words(prompt)), dict(self.rare)
+        chances = ([0.5 if w in known else rare.get(w, 0.125) for w in _words(text)] for text in continuations)
+        return LogProbs(tuple(np.log(np.array(some, np.float64)) for some in chances))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, without full stops."""
+    return text.casefold().replace(".", " ").split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,121 @@
+"""The option whose text a language model finds most likely, for models too small to answer with a letter.
+
+Small models pick letters by their position; the likelihood of an option's text knows no letters. Common texts are
+likely after anything, hence the pointwise mutual information: the log-probability after the question less that
+without it (Holtzman et al. 2021, arXiv 2104.08315).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput, ModelFailed, PromptTooLong
+from kgmed.kg.language import prompt_language
+from kgmed.models.likelihood import Likelihood
+from kgmed.prompts import Prompt, prompt
+from kgmed.read.llm import FENCE, fence_for, fewer, first
+from kgmed.types import Answer, Candidate, Context, Query, Question
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodReader:
+    """Chooses one option by the likelihood of its text; no letter is written, and the order of options cannot matter.
+
+    `pmi` = less what the text is worth without the question. `per_token` = the mean a token in place of the sum, for
+    options of very different length (without `pmi` the sum prefers short ones). `evidence` = the model reads it;
+    evidence that names every option can hurt. The candidates carry the share of each option, exp(score) over their
+    sum. Two options alike choose nothing. A question without options raises `ModelFailed`, for another reader.
+    """
+
+    llm: Likelihood
+    pmi: bool = True
+    per_token: bool = False
+    evidence: bool = True
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer: the option's text, its letter, and how the options share."""
+        question = query.question
+        if not question.options:
+            raise ModelFailed("an option can be chosen only where the question has options")
+        scores, shown, asked = self._scores(question, context)
+        shares = np.exp(scores - scores.max())
+        shares /= shares.sum()
+        order = sorted(range(len(scores)), key=lambda i: (-scores[i], question.options[i][1]))
+        candidates = tuple(Candidate(question.options[i][1], float(shares[i])) for i in order)
+        one = len(order) == 1 or scores[order[0]] > scores[order[1]]
+        letter, text = question.options[order[0]]
+        return Answer(
+            f"{letter}. {text}" if one else "The options are alike to the model.",
+            candidates=candidates,
+            choices=(letter,) if one else (),
+            limits=self._limits(shown, len(context.cited), one=one),
+            reader=f"likelihood {self.llm.name}{', PMI' if self.pmi else ''}, prompt {asked} {asked.hash}",
+        )
+
+    def _limits(self, shown: int, there: int, *, one: bool) -> str:
+        """What is to be known of the answer."""
+        limits = ["chosen by the likelihood of its text: the model gave no reasons and cited nothing"]
+        if self.evidence and shown < there:
+            limits.append(f"the model read the first {shown} of {there} pieces of evidence")
+        return "; ".join(limits if one else [*limits, "two options are equally likely, so none is chosen"])
+
+    def _scores(self, question: Question, context: Context) -> tuple[NDArray[np.float64], int, Prompt]:
+        """The score of each option (n,), how many pieces of evidence the model saw, and its prompt."""
+        whole = Question("\n".join([*question.history, question.text]), language=question.language)
+        shown = len(context.cited) if self.evidence else 0
+        while True:
+            asked, text = self._asked(whole, context, shown)
+            try:
+                scores = self._likely(text, question)
+            except PromptTooLong as error:
+                if not shown:
+                    raise
+                shown = fewer(shown, error) if shown > 1 else 0
+            else:
+                break
+        if self.pmi:
+            blank = prompt("likelihood/blank", language=prompt_language(question), folder=self.prompts)
+            scores = scores - self._likely(_plain(blank), question)
+        return scores, shown, asked
+
+    def _asked(self, question: Question, context: Context, shown: int) -> tuple[Prompt, str]:
+        """The prompt with so many pieces of evidence, and its text."""
+        name = "background" if shown else "question"
+        asked = prompt(f"likelihood/{name}", language=prompt_language(question), folder=self.prompts)
+        if not shown:
+            return asked, _plain(asked, question=question.text)
+        fence, evidence = FENCE + fence_for(f"{context.text}\n{question.text}"), first(context, shown)
+        return asked, _plain(asked, fence=fence, evidence=evidence, question=question.text)
+
+    def _likely(self, text: str, question: Question) -> NDArray[np.float64]:
+        """How likely each option's text is after that text (n,)."""
+        space = " " if text[-1:].isascii() else ""
+        found = self.llm.logprobs(text, [f"{space}{option}" for _, option in question.options])
+        return found.means if self.per_token else found.totals
+
+
+def likelihood_of(llm: object) -> Likelihood:
+    """The model that gives likelihoods, however wrapped (meter, cache, ledger); raises `BadInput` where there is none.
+
+    What wraps it does not see these calls.
+    """
+    inner: object | None = llm
+    while inner is not None:
+        if callable(getattr(inner, "logprobs", None)):
+            found: Likelihood = inner  # type: ignore[assignment]
+            return found
+        inner = getattr(inner, "llm", None)
+    name = getattr(llm, "name", type(llm).__name__)
+    raise BadInput(
+        f"{name} gives no likelihoods of texts; take --llm smollm2, gguf/PATH or hf/FOLDER, or choose=letter"
+    )
+
+
+def _plain(asked: Prompt, **values: str) -> str:
+    """The text of a prompt, as it is, without roles."""
+    messages: Sequence[str] = [m.text for m in asked.messages(**values)]
+    return "\n".join(messages)
