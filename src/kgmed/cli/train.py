@@ -2,7 +2,10 @@
 
 import typer
 
+from kgmed.cli.train_ner import ner
+
 app = typer.Typer(no_args_is_help=True)
+app.command()(ner)
 
 
 @app.callback()

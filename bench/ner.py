@@ -1,0 +1,100 @@
+"""How well entities are found in CMeEE-V2: the trained tagger against the graph's own names. Prints one table.
+
+    KGMED_DATA=... python bench/ner.py --folder DIR [--part dev] [--threads 1]
+
+The folder is that of `kgmed train ner CMeEE-V2_dev.json.xz --preset small --out DIR`; where it holds no finished
+training, one with these settings is begun or gone on with. One tenth of the texts is held out to choose by (dev) and
+another for the figures (test).
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from kgmed.evaluate.ner import Score, by_kind, nested, score
+from kgmed.kg import sources
+from kgmed.kg.store import build, open_store
+from kgmed.kit import Kit
+from kgmed.models.ngram import NgramEncoder
+from kgmed.models.w2ner.saved import open_labeller
+from kgmed.models.w2ner.settings import PRESETS
+from kgmed.models.w2ner.units import Found
+from kgmed.train.ner.data import Parts, Sample, read, split
+from kgmed.train.ner.loop import Tell, train
+from kgmed.train.ner.settings import TRAININGS
+from kgmed.types import Mention, Query, Question
+
+Find = Callable[[str], list[Mention]]
+
+
+def by_names(find: Find, samples: Sequence[Sample]) -> list[list[Found]]:
+    """What a recogniser of names finds; it tells no types."""
+    return [[Found("", ((m.start, m.end),)) for m in find(s.text)] for s in samples]
+
+
+def row(name: str, s: Score, seconds: float | None = None) -> None:
+    """One line of the table."""
+    took = f"  {seconds:6.1f} s" if seconds is not None else ""
+    print(f"  {name:44} {s.precision:.3f}  {s.recall:.3f}  {s.f1:.3f}  {s.found:6} {s.gold:6}{took}")
+
+
+def names(samples: Sequence[Sample], gold: Sequence[Sequence[Found]]) -> None:
+    """The recognisers that need no training, over CMeKG."""
+    folder = Path(tempfile.mkdtemp()) / "cmekg"
+    build(sources.read("cmekg", None, name="cmekg"), folder)
+    kit = Kit(open_store(folder), encoder=NgramEncoder())
+    finders: dict[str, Find] = {
+        "names of CMeKG (lexicon)": kit.lexicon,
+        "names of CMeKG and phrases (kit.recognize)": lambda text: kit.recognize(Query(Question(text))),
+    }
+    for name, find in finders.items():
+        find("肺炎")  # makes the index
+        started = time.perf_counter()
+        found = by_names(find, samples)
+        row(name, score(found, gold, typed=False), time.perf_counter() - started)
+
+
+def tagger(parts: Parts, samples: Sequence[Sample], gold: Sequence[Sequence[Found]], folder: Path) -> None:
+    """The trained tagger: all entities, those that overlap others, each type."""
+    tell = Tell(line=lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+    train(parts, folder, architecture=PRESETS["small"], training=TRAININGS["small"], tell=tell)
+    label = open_labeller(folder)
+    started = time.perf_counter()
+    found = label([s.text for s in samples])
+    seconds = time.perf_counter() - started
+    row("tagger, type not counted", score(found, gold, typed=False), seconds)
+    row("tagger", score(found, gold), seconds)
+    inner = nested(gold)
+    right = score(found, inner).right
+    print(f"  of the {sum(map(len, inner))} entities that overlap another it finds {right / sum(map(len, inner)):.3f}")
+    for kind, of_kind in by_kind(found, gold).items():
+        row(f"tagger, {kind}", of_kind)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--folder", type=Path, required=True, help="the tagger's")
+    parser.add_argument("--part", choices=["dev", "test"], default="test")
+    parser.add_argument("--threads", type=int, default=1, help="of the network; the last digits depend on it")
+    options = parser.parse_args()
+    if not os.environ.get("KGMED_DATA"):
+        sys.exit("set KGMED_DATA to the folder that holds cmeee/CMeEE-V2_dev.json.xz")
+    torch.set_num_threads(options.threads)
+    parts = split(read(Path(os.environ["KGMED_DATA"]) / "cmeee" / "CMeEE-V2_dev.json.xz"))
+    samples: list[Sample] = getattr(parts, options.part)
+    gold = [list(s.entities) for s in samples]
+    print(f"CMeEE-V2, {parts.counts}; figures on {options.part}, {sum(map(len, gold))} entities")
+    print(f"  {'':44} P      R      F1      found   gold")
+    names(samples, gold)
+    tagger(parts, samples, gold, options.folder)
+
+
+if __name__ == "__main__":
+    main()

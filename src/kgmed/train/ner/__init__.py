@@ -1,0 +1,1 @@
+"""Training of a tagger on data in the format of CMeEE."""

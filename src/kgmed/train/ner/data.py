@@ -1,0 +1,134 @@
+"""Texts with their entities, in the format of CMeEE, and their parts for training, choosing and telling.
+
+A file is a JSON list, or one JSON object a line, of
+`{"text": ..., "entities": [{"start_idx": 3, "end_idx": 11, "type": "bod", "entity": ...}]}`; `end_idx` is the last
+character's. A discontinuous entity has lists there: `"start_idx": [0, 5], "end_idx": [1, 5]`. `entity` may be left
+out; where it is there it must be what the text has at these places. A file that ends in `.xz` is unpacked.
+"""
+
+import json
+import lzma
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xxhash
+
+from kgmed.errors import SourceError
+from kgmed.models.w2ner.units import Found, Part
+
+_MEND = "see the format at the top of kgmed.train.ner.data"
+
+
+class Sample(NamedTuple):
+    """A text and its entities."""
+
+    text: str
+    entities: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The samples to learn from, to choose by, and to tell the result by."""
+
+    train: list[Sample]
+    dev: list[Sample]
+    test: list[Sample]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of samples of each part."""
+        return {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)}
+
+
+def read(path: Path) -> list[Sample]:
+    """The samples of a file; raises `SourceError` that names line and record."""
+    text = _content(path)
+    if not text.strip():
+        raise SourceError(path, 0, "is empty", _MEND)
+    return [
+        _sample(record, path, line, f"record {number}") for number, (record, line) in enumerate(_records(text, path), 1)
+    ]
+
+
+def _content(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8-sig")
+    except OSError as e:
+        raise SourceError(path, 0, f"cannot be read ({e.strerror})", "name a file that can") from None
+    except lzma.LZMAError as e:
+        raise SourceError(path, 0, f"is no whole xz file ({e})", "fetch it again") from None
+    except UnicodeDecodeError as e:
+        raise SourceError(path, 0, f"is not UTF-8 at byte {e.start}", "save it as UTF-8") from None
+
+
+def _records(text: str, path: Path) -> Iterator[tuple[Any, int]]:
+    """The objects of a list, or of lines, each with the line it begins on."""
+    decode = json.JSONDecoder().raw_decode
+    listed = text.lstrip()[0] == "["
+    at = text.index("[") + 1 if listed else 0
+    line = 1 + text.count("\n", 0, at)
+    between = " \t\r\n" + ("," if listed else "")
+    while True:
+        start = at
+        while at < len(text) and text[at] in between:
+            at += 1
+        line += text.count("\n", start, at)
+        if at == len(text) or (listed and text[at] == "]"):
+            break
+        try:
+            record, end = decode(text, at)
+        except (ValueError, RecursionError) as e:
+            raise SourceError(path, line, f"is not JSON from here on ({e})", _MEND) from None
+        yield record, line
+        line += text.count("\n", at, end)
+        at = end
+    if listed and text[at:].strip() != "]":
+        raise SourceError(path, line, "the list does not end with one ]", "give the whole file")
+
+
+def _sample(record: Any, path: Path, line: int, where: str) -> Sample:
+    """A record checked; raises `SourceError`."""
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise SourceError(path, line, f"{where} has no text", _MEND)
+    listed = record.get("entities")
+    if not isinstance(listed, list):
+        raise SourceError(path, line, f"{where} has no list of entities", "train on a file with the entities marked")
+    found = [_entity(e, record["text"], path, line, f"{where}, entity {n}") for n, e in enumerate(listed, 1)]
+    return Sample(record["text"], tuple(dict.fromkeys(found)))
+
+
+def _entity(entity: Any, text: str, path: Path, line: int, where: str) -> Found:
+    """An entity checked; raises `SourceError`."""
+    if not isinstance(entity, dict) or not isinstance(entity.get("type"), str) or not entity["type"]:
+        raise SourceError(path, line, f"{where} has no type", _MEND)
+    starts, ends = (_numbers(entity.get(key)) for key in ("start_idx", "end_idx"))
+    parts: list[Part] = [(start, end + 1) for start, end in zip(starts, ends, strict=False)]
+    borders = [0, *(place for part in parts for place in part), len(text)]
+    if not parts or len(starts) != len(ends) or borders != sorted(borders) or any(a == b for a, b in parts):
+        problem = f"{where} has no places within the text in start_idx and end_idx"
+        raise SourceError(path, line, problem, "end_idx is the last character's; see kgmed.train.ner.data")
+    said, there = entity.get("entity"), "".join(text[a:b] for a, b in parts)
+    if said is not None and said != there:
+        raise SourceError(path, line, f"{where} is called {said!r}, but the text has {there!r}", "mend the places")
+    return Found(entity["type"], tuple(parts))
+
+
+def _numbers(value: Any) -> list[int]:
+    """One or several whole numbers; [] where it is anything else."""
+    several = value if isinstance(value, list) else [value]
+    return several if all(type(n) is int for n in several) else []
+
+
+def split(samples: Sequence[Sample], seed: int = 0) -> Parts:
+    """Eight, one and one tenth of the samples; equal texts stay together, and the order of the file does not matter."""
+    tenths = [xxhash.xxh3_64_intdigest(f"{seed}\n{s.text}".encode("utf-8", "surrogatepass")) % 10 for s in samples]
+    of = [[s for s, tenth in zip(samples, tenths, strict=True) if tenth in some] for some in (range(8), (8,), (9,))]
+    return Parts(*of)
+
+
+def fingerprint(samples: Sequence[Sample]) -> str:
+    """A hash of all that the samples say."""
+    return xxhash.xxh3_128_hexdigest(repr([tuple(s) for s in samples]).encode("utf-8", "surrogatepass"))

@@ -1,0 +1,247 @@
+"""The training of a tagger: every epoch is told of, kept, and can be gone on from as if it had never stopped.
+
+The folder holds the best tagger so far (by F1 on dev), `log.jsonl` (one line an epoch), `last.safetensors` (all that
+going on needs) and in the end `figures.json`. Everything is chosen on dev; test is looked at once, when all is done.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kgmed.errors import BadInput
+from kgmed.evaluate import ner as metrics
+from kgmed.models.w2ner.encoders import Transformer, Vocabulary, vocabulary
+from kgmed.models.w2ner.labeller import Labeller
+from kgmed.models.w2ner.network import W2NER, loss, mask
+from kgmed.models.w2ner.saved import (
+    WEIGHTS,
+    Plan,
+    load_weights,
+    new_network,
+    open_labeller,
+    read_tensors,
+    write_json,
+    write_plan,
+    write_tensors,
+)
+from kgmed.models.w2ner.settings import Architecture, to_plain
+from kgmed.models.w2ner.units import units
+from kgmed.stages import Encoder
+from kgmed.train import log
+from kgmed.train.ner.data import Parts, Sample, fingerprint
+from kgmed.train.ner.examples import Example, Lost, examples, relations
+from kgmed.train.ner.settings import Training
+
+LAST, LOG, FIGURES = "last.safetensors", "log.jsonl", "figures.json"
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Where a training says what it does: `line` what is worth keeping, `at` where it is just now."""
+
+    line: Callable[[str], None] = _silent
+    at: Callable[[str], None] = _silent
+
+
+@dataclass
+class _State:
+    """How far a run has come."""
+
+    epoch: int = 0
+    best: float = -1.0  # F1 on dev
+    best_epoch: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)  # must be the same to go on
+
+
+def train(
+    parts: Parts,
+    folder: Path,
+    *,
+    architecture: Architecture,
+    training: Training,
+    vectors: Encoder | None = None,
+    tell: Tell = Tell(),
+) -> dict[str, Any]:
+    """Train a tagger into a folder, from where it stopped if it was begun; what `figures.json` holds.
+
+    Raises `BadInput` where the folder holds a run of other data or settings, or a part has no sample.
+    """
+    if empty := [name for name, n in parts.counts.items() if not n]:
+        raise BadInput(f"no text falls into the part {empty[0]}: {parts.counts}; give more texts")
+    kinds = tuple(sorted({f.kind for sample in parts.train for f in sample.entities}))
+    if not kinds:
+        raise BadInput("no text of the train part has an entity; there is nothing to learn")
+    torch.manual_seed(training.seed)
+    words = [[u.text for u in units(s.text)] for s in parts.train]
+    known = Vocabulary() if architecture.encoder else vocabulary(words)
+    architecture = replace(architecture, vectors=vectors.name if vectors else "")
+    plan = Plan(architecture, kinds, known)
+    run = _Run(parts, folder, plan, training, new_network(plan, vectors), tell)
+    run.begin_or_go_on()
+    while run.state.epoch < training.epochs and run.state.epoch - run.state.best_epoch < training.patience:
+        run.one_epoch()
+    return run.finish(vectors)
+
+
+class _Run:
+    """One training in one folder."""
+
+    def __init__(self, parts: Parts, folder: Path, plan: Plan, training: Training, network: W2NER, tell: Tell) -> None:
+        self.parts, self.folder, self.plan, self.training, self.tell = parts, folder, plan, training, tell
+        self.network = network
+        self.lost = Lost()
+        self.examples = examples(parts.train, plan.architecture, self.lost)
+        self.optimizer = torch.optim.AdamW(_groups(network, training), weight_decay=training.decay)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+        data = {name: fingerprint(getattr(parts, name)) for name in parts.counts}
+        settings = {"architecture": to_plain(plan.architecture), "training": asdict(training), "data": data}
+        self.state = _State(settings=settings)
+
+    @property
+    def steps(self) -> int:
+        """The optimizer's steps of an epoch."""
+        return -(-len(self.examples) // self.training.batch)
+
+    def _set_rates(self, step: int) -> None:
+        """The rates at a step: up in a line from nearly nothing, then down to nearly nothing."""
+        whole = self.steps * self.training.epochs
+        up = max(1, int(whole * self.training.warmup))
+        share = min((step + 1) / up, (whole - step) / max(1, whole - up))
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * share
+
+    def begin_or_go_on(self) -> None:
+        """Take up a run where it was left, or begin; raises `BadInput` for a folder of another run."""
+        path = self.folder / LAST
+        if path.exists():
+            tensors, state = read_tensors(path)
+            if state.get("settings") != self.state.settings:
+                raise BadInput(f"{self.folder} holds a training with other data or settings; name another folder")
+            self._restore(tensors, state, path)
+            log.keep_to(self.folder / LOG, self.state.epoch)
+            self.tell.line(f"going on after epoch {self.state.epoch}")
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise BadInput(f"{self.folder} is not empty and holds no training; name another folder")
+        else:
+            write_plan(self.folder, self.plan, self.network)
+        self.tell.line(f"{self.parts.counts}, {len(self.examples)} windows; not learnable: {self.lost}")
+
+    def one_epoch(self) -> None:
+        """Learn from every window once, look at dev, keep everything."""
+        started, epoch = time.perf_counter(), self.state.epoch + 1
+        torch.manual_seed(self.training.seed * 1_000_003 + epoch)
+        mean = self._learn(_batches(self.examples, self.training.batch, self.training.seed * 1_000_003 + epoch), epoch)
+        dev = _scores(self.labeller(), self.parts.dev)["all"]
+        if dev["f1"] > self.state.best:
+            self.state.best, self.state.best_epoch = dev["f1"], epoch
+            write_tensors(self.folder / WEIGHTS, self.network.state_dict())
+        self.state.epoch = epoch
+        row = {"step": epoch, "loss": mean, "dev": dev, "seconds": round(time.perf_counter() - started, 1)}
+        write_tensors(self.folder / LAST, self._tensors(), asdict(self.state))
+        log.append(self.folder / LOG, row)
+        self.tell.line(f"epoch {epoch}/{self.training.epochs}: loss {mean:.5f}, dev {_line(dev)}, {row['seconds']} s")
+
+    def _learn(self, batches: Sequence[Sequence[Example]], epoch: int) -> float:
+        """One step a batch; the mean loss."""
+        self.network.train()
+        total = 0.0
+        for i, batch in enumerate(batches, start=1):
+            scores = self.network([e.words for e in batch])
+            inside = mask(torch.tensor([len(e.words) for e in batch])).to(scores.device)
+            value = loss(scores, relations(batch, self.plan.kinds).to(scores.device), inside)
+            self.optimizer.zero_grad()
+            torch.autograd.backward(value)
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.training.clip)
+            self._set_rates((epoch - 1) * self.steps + i - 1)
+            self.optimizer.step()
+            total += value.item()
+            self.tell.at(f"epoch {epoch}/{self.training.epochs}: step {i}/{len(batches)}, loss {total / i:.5f}")
+        return total / len(batches)
+
+    def labeller(self) -> Labeller:
+        """The network as it is now, at work."""
+        return Labeller(self.network, self.plan.kinds, self.plan.architecture)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Weights, and the moments of Adam by the number of the parameter."""
+        moments = self.optimizer.state_dict()["state"]
+        found = {f"adam/{i}/{name}": t for i, kept in moments.items() for name, t in kept.items()}
+        return found | {f"weight/{name}": t for name, t in self.network.state_dict().items()}
+
+    def _restore(self, tensors: dict[str, Tensor], state: dict[str, Any], path: Path) -> None:
+        """Put everything back as it was after the last epoch."""
+        self.state = _State(**state)
+        weights = {n.removeprefix("weight/"): t for n, t in tensors.items() if n.startswith("weight/")}
+        load_weights(self.network, weights, path)
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, t in tensors.items():
+            if name.startswith("adam/"):
+                _, i, key = name.split("/")
+                moments.setdefault(int(i), {})[key] = t
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
+
+    def finish(self, vectors: Encoder | None) -> dict[str, Any]:
+        """The figures of the best tagger on dev and, once, on test; they are also written down."""
+        path = self.folder / FIGURES
+        if path.exists():
+            known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return known
+        best = open_labeller(self.folder, vectors)
+        figures = {
+            "samples": self.parts.counts,
+            "best_epoch": self.state.best_epoch,
+            "epochs": self.state.epoch,
+            "not_learnable": asdict(self.lost),
+            "dev": _scores(best, self.parts.dev),
+            "test": _scores(best, self.parts.test),
+            **self.state.settings,
+        }
+        write_json(path, figures)
+        return figures
+
+
+def _groups(network: W2NER, training: Training) -> list[dict[str, Any]]:
+    """The parameters with their rates: a transformer learns more slowly."""
+    slow = list(network.encoder.parameters()) if isinstance(network.encoder, Transformer) else []
+    ids = {id(p) for p in slow}
+    rest = [p for p in network.parameters() if id(p) not in ids]
+    groups: list[dict[str, Any]] = [{"params": rest, "lr": training.rate}]
+    return [*groups, {"params": slow, "lr": training.encoder_rate}] if slow else groups
+
+
+def _batches(some: Sequence[Example], size: int, seed: int) -> list[list[Example]]:
+    """All windows in batches of like length, in an order that the seed decides."""
+    draw = random.Random(seed)  # noqa: S311
+    order = sorted(range(len(some)), key=lambda i: (len(some[i].words), draw.random()))
+    batches = [[some[i] for i in order[at : at + size]] for at in range(0, len(order), size)]
+    draw.shuffle(batches)
+    return batches
+
+
+def _scores(label: Labeller, samples: Sequence[Sample]) -> dict[str, dict[str, float]]:
+    """The figures of all entities, of all whatever their type, and of each type."""
+    found = label([s.text for s in samples])
+    gold = [list(s.entities) for s in samples]
+    named = {"all": metrics.score(found, gold), "all, type not counted": metrics.score(found, gold, typed=False)}
+    named |= {f"type {kind}": score for kind, score in metrics.by_kind(found, gold).items()}
+    return {name: plain(score) for name, score in named.items()}
+
+
+def plain(score: metrics.Score) -> dict[str, float]:
+    """A score as plain data."""
+    return {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
+
+
+def _line(scores: dict[str, float]) -> str:
+    return "P {precision:.3f} R {recall:.3f} F1 {f1:.3f}".format(**scores)
