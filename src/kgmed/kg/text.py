@@ -6,12 +6,14 @@ order in scripts with spaces. A graph is indexed by both.
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _NOT_WORD = re.compile(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
-_LOOSE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_LOOSE_DOT = re.compile(r"\.(?:(?!\d)|(?<!\d\.))")  # no digit after it, or none before it
 _POSSESSIVE = re.compile(r"['’`´]s?(?=\s|$|[^\w])")
 _ASCII_SPACES = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "+%<>=.")}
+_ASCII_BYTES = bytes(ord(_ASCII_SPACES.get(i, chr(i))) if chr(i) != "\n" else 10 for i in range(128)).ljust(256)
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
 _HAS_CJK = re.compile(f"[{_CJK}]")
@@ -69,6 +71,32 @@ def _normalise_ascii(text: str) -> str:
     return " ".join(text.split())
 
 
+def normalise_all(texts: Sequence[str]) -> list[str]:
+    """`normalise` of each text; those in ASCII all at once, several times as fast.
+
+    >>> normalise_all(["Crohn's_disease", "肺炎 ", "B. No. 12.5"])
+    ['crohn disease', '肺炎', 'b no 12.5']
+    """
+    plain = [text for text in texts if text.isascii() and "\n" not in text]
+    if len(plain) == len(texts):
+        return _normalise_lines(plain)
+    keys = iter(_normalise_lines(plain))
+    return [next(keys) if text.isascii() and "\n" not in text else normalise(text) for text in texts]
+
+
+def _normalise_lines(texts: Sequence[str]) -> list[str]:
+    """`normalise` of texts in ASCII, joined to lines and split again."""
+    lines = "\n".join(texts).lower()
+    if "'" in lines or "`" in lines:
+        lines = _POSSESSIVE.sub(" ", lines.replace("_", " "))
+    lines = lines.encode("ascii").translate(_ASCII_BYTES).decode("ascii")
+    if "." in lines:
+        lines = _LOOSE_DOT.sub(" ", lines)
+    while "  " in lines:
+        lines = lines.replace("  ", " ")
+    return lines.replace(" \n", "\n").replace("\n ", "\n").strip(" ").split("\n") if texts else []
+
+
 def singular(word: str) -> str:
     """An English word without its plural ending, by rule.
 
@@ -119,6 +147,35 @@ def fold_normalised(key: str) -> str:
         return "".join(words)
     kept = {fold_word(w) for w in words if w not in FUNCTION_WORDS} or {fold_word(w) for w in words}
     return " ".join(sorted(kept))
+
+
+class _Words(dict[str, str]):
+    """The folded form of each word that has been met; "" for function words."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= 1 << 18:
+            self.clear()
+        self[word] = folded = "" if word in FUNCTION_WORDS else fold_word(word)
+        return folded
+
+
+_WORDS = _Words()
+
+
+def fold_all(keys: Iterable[str]) -> list[str]:
+    """`fold_normalised` of each key, several times as fast.
+
+    >>> fold_all(["weakness of the muscles", "肺炎", "of the", "calves"])
+    ['muscle weakness', '肺炎', 'of the', 'calf']
+    """
+    return [_fold(key) if " " in key else fold_word(key) if key.isascii() else key for key in keys]
+
+
+def _fold(key: str) -> str:
+    """`fold_normalised` of several words."""
+    words = set(map(_WORDS.__getitem__, key.split()))
+    words.discard("")
+    return " ".join(sorted(words)) if words else fold_normalised(key)
 
 
 def one_line(text: str) -> str:

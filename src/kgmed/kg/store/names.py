@@ -10,7 +10,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from kgmed.kg.store.arena import load, save
-from kgmed.kg.text import fold_normalised, normalise
+from kgmed.kg.text import fold_all, normalise_all
 
 _BLOCK = 1 << 14  # names indexed at a time
 
@@ -67,8 +67,8 @@ def index_names(names: Iterable[str]) -> Iterator[tuple[NDArray[np.uint64], NDAr
     folded: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
     folded_of, count, rest = array("i"), 0, iter(names)
     while block := list(islice(rest, _BLOCK)):
-        keys = list(map(normalise, block))
-        loose = [fold_normalised(key) if " " in key or key.isascii() else key for key in keys]
+        keys = normalise_all(block)
+        loose = fold_all(keys)
         other = [i for i, key in enumerate(keys) if loose[i] != key]
         plain.append(digests(keys)[:, 0])
         folded.append(digests(loose[i] for i in other)[:, 0])
