@@ -5,12 +5,16 @@ the package that brings it.
 """
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, is_dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Any
 
 from kgmed.errors import UnknownName
 from kgmed.kit import Kit
 from kgmed.pipeline import Pipeline
+from kgmed.recipes.about import About, Calls, about
+from kgmed.settings import presets_of
 
 METHODS = {
     "facts": "kgmed.recipes.answer:facts",
@@ -49,3 +53,32 @@ def method(name: str) -> Callable[[Kit], Pipeline]:
     module, _, function = known[name].partition(":")
     found: Callable[[Kit], Pipeline] = getattr(import_module(module), function)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A method as a list shows it."""
+
+    name: str
+    paper: str
+    does: str
+    calls: str
+    calls_why: str
+    needs_model: bool
+    deviations: tuple[str, ...]
+    presets: dict[str, dict[str, Any]]  # the settings of each, the default first; "" = it has numbers but no presets
+
+
+def described(name: str) -> Described:
+    """What a method is, and its numbers; of a method that does not say, what its function's docstring does."""
+    function = method(name)
+    said = about(function) or _undescribed(function)
+    presets = {n: asdict(s) for n, s in presets_of(function).items() if is_dataclass(s) and not isinstance(s, type)}
+    calls = said.calls
+    return Described(name, str(said), said.does, str(calls), calls.why, said.needs_model, said.ours, presets)
+
+
+def _undescribed(function: Callable[..., object]) -> About:
+    """The first line of a docstring as a description."""
+    first = (function.__doc__ or "no description").strip().splitlines()[0]
+    return About(does=first, calls=Calls(0, 0, 0, "not told"), needs_model=False)

@@ -1,0 +1,107 @@
+"""`kgmed methods`: what each method is, and all of them on the same questions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgmed.cli import show as screen
+
+app = typer.Typer(no_args_is_help=False)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+HEADER = ("method", "stage", "seconds", "calls", "tokens", "questions", "abstained", "fell back", "errors", "why")
+WHY = 100  # characters of a reason in the table
+
+
+@app.callback(invoke_without_command=True)
+def methods(
+    ctx: typer.Context,
+    as_json: Json = False,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Also list each method's settings.")] = False,
+) -> None:
+    """List every method: its paper, what it does, how often it asks a model, its presets and numbers."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from kgmed.registry import described
+    from kgmed.registry import methods as known
+
+    found = [described(name) for name in known()]
+    if as_json:
+        screen.data([asdict(one) for one in found])
+        return
+    header = ("method", "paper", "model calls", "needs a model", "presets", "what it does")
+    screen.table(header, ([one.name, one.paper, one.calls, "yes" if one.needs_model else "no",
+                           ", ".join(one.presets), one.does] for one in found))  # fmt: skip
+    if numbers:
+        for one in found:
+            _print_numbers(one.name, one.presets)
+
+
+def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
+    """The settings of a method, one a line, with a column for each preset."""
+    if presets:
+        first = next(iter(presets.values()))
+        screen.lines(["", name])
+        screen.table(("setting", *presets), ([key, *(p[key] for p in presets.values())] for key in first))
+
+
+@app.command("try")
+def attempt(
+    llm: Annotated[str, typer.Option(help="As for ask: smollm2, a .gguf file, openai/NAME, ...")] = "smollm2",
+    base_url: Annotated[str, typer.Option(help="The server behind openai/NAME.")] = "",
+    questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these; all without it.")] = None,
+    graph: Annotated[list[str] | None, typer.Option("--graph", "-g", help="hpo, cmekg or both.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Keep each trial here; what it holds is not asked again.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask every method ten English and ten Chinese questions, and print what each stage took and what failed."""
+    from kgmed import registry
+    from kgmed.evaluate import trial
+    from kgmed.opening import asker
+    from kgmed.setup import Setup
+
+    names = method or list(registry.methods())
+    makers = {name: registry.method(name) for name in names}
+    asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
+    done = trial.kept(out) if out else {}
+    with screen.progress("opening graph and model", "rows") as opened:
+        who = asker(Setup(llm=llm, base_url=base_url), progress=opened)
+        kits = {name: who.kit(name) for name in dict.fromkeys(a.graph for a in asked)}
+    model = who.llm.name if who.llm else ""
+    found: list[trial.Trial] = []
+    with screen.progress("asking", f"of {len(names) * len(asked)} questions") as progress:
+        for name in names:
+            for one in asked:
+                key = (name, one.question.id, one.graph, model)
+                if key not in done:
+                    done[key] = trial.attempt(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
+                    if out:
+                        trial.keep(out, done[key])
+                found.append(done[key])
+                progress(len(found))
+    _print_trials(found, as_json=as_json)
+
+
+def _asking(make: Callable[..., Any], kit: Any) -> Callable[[Any], Any]:
+    """A function that asks one question, so that a method that cannot be made is a failed trial as well."""
+    return lambda question: make(kit)(question)
+
+
+def _print_trials(found: Sequence[Any], *, as_json: bool) -> None:
+    """The table, or the rows and trials as JSON."""
+    from kgmed.evaluate import trial
+
+    rows = list(trial.rows(found))
+    if as_json:
+        screen.data({"rows": rows, "trials": found})
+        return
+    screen.table(HEADER, ([r.method, r.stage, f"{r.seconds:.2f}", r.calls, r.tokens, *_counts(r)] for r in rows))
+
+
+def _counts(row: Any) -> list[object]:
+    """Questions and failures, in the rows of whole methods."""
+    whole = row.stage == "all"
+    return [row.questions, *([row.abstained, row.fell_back, row.errors, row.why[:WHY]] if whole else [""] * 4)]
