@@ -1,0 +1,125 @@
+"""What a graph scorer must beat: naive Bayes, logistic regression, overlap and the most frequent disease.
+
+All use the labels of the fitted cases. The first three are scikit-learn's (extra "eval"), with its defaults, on what
+`see` names of a case: the symptoms that are there ("there"), also those denied ("denied"), or all that the "best"
+scorer sees ("all": those unsure and those told first too).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from kgmed.errors import Unavailable, UnknownName
+from kgmed.reward.cases import Case, Cases
+from kgmed.reward.graph import CauseGraph
+from kgmed.reward.loglinear import DENIED, THERE, findings
+from kgmed.reward.scoring import Floats
+
+See = Literal["there", "denied", "all"]
+Model = Literal["bernoulli", "multinomial", "logistic"]
+_MARKS = {"there": THERE, "denied": THERE + DENIED, "all": ""}
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A fitted classifier of scikit-learn as a scorer."""
+
+    model: Any
+    diseases: tuple[str, ...]
+    columns: tuple[str, ...]
+    see: See
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The probabilities (b, m)."""
+        if not cases:
+            return np.zeros((0, len(self.diseases)))
+        return np.asarray(self.model.predict_proba(_seen(self.columns, cases, self.see)), np.float64)
+
+
+def classifying(name: Model, see: See = "there") -> Callable[[Cases, Cases], Classifier]:
+    """The fit of a classifier on train and validation together; raises `Unavailable` without scikit-learn."""
+    if see not in _MARKS:
+        raise UnknownName("part of a case", see, _MARKS)
+
+    def fit(training: Cases, validation: Cases) -> Classifier:
+        cases = training + validation
+        columns = tuple(sorted({f for c in cases for f in _kept(c, see)}))
+        model = _model(name).fit(_seen(columns, cases, see), [c.disease for c in cases])
+        return Classifier(model, tuple(str(d) for d in model.classes_), columns, see)
+
+    return fit
+
+
+def _model(name: Model) -> Any:
+    """A new classifier with scikit-learn's defaults."""
+    try:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.naive_bayes import BernoulliNB, MultinomialNB
+    except ImportError as error:
+        raise Unavailable('the baselines need scikit-learn: pip install "kgmed[eval]"') from error
+    known = {"bernoulli": BernoulliNB, "multinomial": MultinomialNB, "logistic": LogisticRegression}
+    if name not in known:
+        raise UnknownName("classifier", name, known)
+    return known[name](max_iter=1000) if name == "logistic" else known[name]()
+
+
+def _kept(case: Case, see: See) -> list[str]:
+    marks = _MARKS[see]
+    return [f for f in findings(case) if not marks or f[0] in marks]
+
+
+def _seen(columns: Sequence[str], cases: Sequence[Case], see: See) -> Floats:
+    """Which columns each case has (b, f)."""
+    place = {c: i for i, c in enumerate(columns)}
+    x = np.zeros((len(cases), len(columns)))
+    for row, case in zip(x, cases, strict=True):
+        row[[place[f] for f in _kept(case, see) if f in place]] = 1.0
+    return x
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """The share of a disease's cases that have the symptom, summed over the patient's: no walk, no network."""
+
+    graph: CauseGraph
+
+    @property
+    def diseases(self) -> tuple[str, ...]:
+        """The diseases of the graph."""
+        return self.graph.diseases
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The sums (b, m), scaled to sum 1; NaN outside the patient's subgraph."""
+        weight = self.graph.weight("symptom given disease")
+        values = np.array([weight[:, self.graph.places(c.positive)].sum(axis=1) for c in cases])
+        values = values.reshape(len(cases), len(self.diseases))
+        total = values.sum(axis=1, keepdims=True)
+        scaled = np.divide(values, total, out=np.full_like(values, np.nan), where=values > 0)
+        return np.asarray(scaled, np.float64)
+
+
+def overlap(training: Cases, validation: Cases) -> Overlap:
+    """The overlap scorer on the counts of train and validation."""
+    return Overlap(CauseGraph.counted(training + validation))
+
+
+@dataclass(frozen=True, slots=True)
+class Majority:
+    """The shares of the diseases, whatever the patient has."""
+
+    diseases: tuple[str, ...]
+    shares: tuple[float, ...]
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The shares, a row a case (b, m)."""
+        return np.ones((len(cases), 1)) * np.array([self.shares], np.float64)
+
+
+def majority(training: Cases, validation: Cases) -> Majority:
+    """The shares of the diseases in train and validation."""
+    counts = Counter(c.disease for c in training + validation)
+    names = tuple(sorted(counts))
+    return Majority(names, tuple(counts[d] / counts.total() for d in names))
