@@ -92,3 +92,54 @@ def test_a_shortlist_needs_no_index(tmp_path: Path) -> None:
     near = vectors.shortlisted(Fuzzy(graph), NgramEncoder(), "muscle weaknesses", limit=2)
     assert near[0].name == "Muscle weakness"
     assert vectors.shortlisted(Fuzzy(graph), NgramEncoder(), "漢", limit=2) == []
+
+
+class Spread(NgramEncoder):
+    """Few dimensions and no zero rows, so that neighbours are many and near."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+
+
+def test_above_the_limit_an_index_finds_what_exact_search_finds(tmp_path: Path) -> None:
+    pytest.importorskip("usearch", reason="needs the package usearch (extra index)")
+    graph, encoder = many(tmp_path), Spread()
+    exact = vectors.compute(graph, encoder)
+    steps: list[tuple[int, int]] = []
+    indexed = vectors.compute(graph, encoder, lambda done, of: steps.append((done, of)), exact=1000)
+    assert exact.near is None
+    assert indexed.near is not None
+    assert steps[-1] == (3100, 3100)
+    texts = [f"findings numbered {i}" for i in range(0, 3100, 31)]
+    wanted, found = exact.search(texts, limit=10), indexed.search(texts, limit=10)
+    shared = [len({n.row for n in a} & {n.row for n in b}) for a, b in zip(wanted, found, strict=True)]
+    assert sum(shared) / (10 * len(texts)) > 0.95
+    scores = {(i, n.row): n.score for i, near in enumerate(wanted) for n in near}
+    for i, near in enumerate(found):
+        assert [(-n.score, n.row) for n in near] == sorted((-n.score, n.row) for n in near)
+        assert all(scores.get((i, n.row), n.score) == pytest.approx(n.score, abs=1e-5) for n in near)
+        assert len(near) == 10
+
+
+def test_an_index_is_made_once_and_opened_afterwards(tmp_path: Path) -> None:
+    pytest.importorskip("usearch", reason="needs the package usearch (extra index)")
+    graph, encoder, steps = many(tmp_path), Spread(), list[int]()
+    vectors.compute(graph, encoder, exact=1000)
+    vectors.compute(graph, encoder, lambda done, of: steps.append(done), exact=1000)
+    assert steps == []
+    again = vectors.stored(graph, encoder, exact=1000)
+    assert again is not None
+    assert again.near is not None
+
+
+@pytest.mark.parametrize("keep", [0, 40, 5000])
+def test_a_damaged_index_leaves_exact_search(tmp_path: Path, keep: int) -> None:
+    pytest.importorskip("usearch", reason="needs the package usearch (extra index)")
+    graph, encoder = many(tmp_path), Spread()
+    vectors.compute(graph, encoder, exact=1000)
+    (path,) = tmp_path.rglob("near.usearch")
+    path.write_bytes(path.read_bytes()[:keep])
+    found = vectors.stored(graph, encoder, exact=1000)
+    assert found is not None
+    assert found.near is None
+    assert found.search(["finding number 77"], limit=1)[0][0].name == "finding number 77"

@@ -9,17 +9,21 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import StoreError
+from kgmed.kg import near_rows
 from kgmed.kg.beside import where
 from kgmed.kg.fuzzy import Fuzzy, Near
 from kgmed.kg.graph import LocalGraph
+from kgmed.kg.near_rows import NearRows
 from kgmed.stages import Encoder
 
+EXACT = 1_000_000  # names; more are searched by an index
 _BLOCK = 1024  # names; about half a second of work
 _SCAN = 16_384  # rows compared at a time
 _QUERIES = 256  # texts compared at a time
@@ -27,8 +31,13 @@ _QUERIES = 256  # texts compared at a time
 Progress = Callable[[int, int], None]
 
 
-def compute(graph: LocalGraph, encoder: Encoder, progress: Progress = lambda done, of: None) -> "Vectors":
-    """The finished vectors of all names of a graph; `progress(done, of)` is called after every block."""
+def compute(
+    graph: LocalGraph, encoder: Encoder, progress: Progress = lambda done, of: None, *, exact: int = EXACT
+) -> "Vectors":
+    """The finished vectors of all names of a graph; `progress(done, of)` is called after every block.
+
+    More than `exact` names get an index as well, where its package is installed.
+    """
     names = Fuzzy(graph)
     total = len(names)
     folder = _folder(graph, encoder)
@@ -41,31 +50,42 @@ def compute(graph: LocalGraph, encoder: Encoder, progress: Progress = lambda don
                 _save(block, rows.astype(np.float16))
             progress(min(start + _BLOCK, total), total)
         _join(folder, total, encoder.dimensions)
-    found = stored(graph, encoder)
+    found = stored(graph, encoder, exact=exact)
     if found is None:
         raise StoreError(f"the vectors in {folder} cannot be read; remove that folder and compute them again")
+    if found.near is None and len(found) > exact and find_spec("usearch"):
+        near_rows.build(folder, found.matrix, progress)
+        return stored(graph, encoder, exact=exact) or found
     return found
 
 
-def stored(graph: LocalGraph, encoder: Encoder) -> "Vectors | None":
-    """The finished vectors of a graph by this encoder; None where they were never computed or cannot be read."""
+def stored(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> "Vectors | None":
+    """The finished vectors of a graph by this encoder; None where they were never computed or cannot be read.
+
+    Without an index, more than `exact` names are searched in blocks as well, which takes longer.
+    """
     if not graph.folder:
         return None
+    folder = _folder(graph, encoder)
     try:
-        matrix = np.load(_folder(graph, encoder) / "all.npy", mmap_mode="r", allow_pickle=False)
+        matrix = np.load(folder / "all.npy", mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError):
         return None
     names = Fuzzy(graph)
-    whole = matrix.shape == (len(names), encoder.dimensions) and matrix.dtype == np.float16
-    return Vectors(names, encoder, matrix) if whole else None
+    if matrix.shape != (len(names), encoder.dimensions) or matrix.dtype != np.float16:
+        return None
+    near = near_rows.opened(folder, matrix.shape) if len(names) > exact else None
+    return Vectors(names, encoder, matrix, near)
 
 
 class Vectors:
-    """All names of a graph as vectors, searched exactly."""
+    """All names of a graph as vectors, searched exactly, or, where there is an index, among what that finds."""
 
-    def __init__(self, names: Fuzzy, encoder: Encoder, matrix: NDArray[np.float16]) -> None:
-        """The names and their rows (n, d)."""
-        self.names, self.encoder, self.matrix = names, encoder, matrix
+    def __init__(
+        self, names: Fuzzy, encoder: Encoder, matrix: NDArray[np.float16], near: NearRows | None = None
+    ) -> None:
+        """The names, their rows (n, d), and an index of the rows."""
+        self.names, self.encoder, self.matrix, self.near = names, encoder, matrix, near
 
     def __len__(self) -> int:
         """The number of names n."""
@@ -79,11 +99,26 @@ class Vectors:
     def _search(self, texts: list[str], limit: int) -> list[list[Near]]:
         """The nearest names of a few texts at once."""
         queries = self.encoder(texts)
-        best = [(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(texts)
+        best = self._best(queries, limit) if self.near is None else self._among(self.near, queries, limit)
+        return [[Near(self.names.name(int(r)), float(s), int(r)) for r, s in zip(*b, strict=True)] for b in best]
+
+    def _best(self, queries: NDArray[np.float32], limit: int) -> "list[Best]":
+        """The best rows for each query of all there are."""
+        best = [(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(queries)
         for start in range(0, len(self.matrix), _SCAN):
             scores = queries @ self.matrix[start : start + _SCAN].astype(np.float32).T
             best = [_best(old, start, row, limit) for old, row in zip(best, scores, strict=True)]
-        return [[Near(self.names.name(int(r)), float(s), int(r)) for r, s in zip(*b, strict=True)] for b in best]
+        return best
+
+    def _among(self, near: NearRows, queries: NDArray[np.float32], limit: int) -> "list[Best]":
+        """The best rows for each query of those that the index finds."""
+        best = []
+        for query, found in zip(queries, near.candidates(queries, limit), strict=True):
+            rows = np.sort(found)
+            scores = self.matrix[rows].astype(np.float32) @ query
+            order = np.lexsort((rows, -scores))[:limit]
+            best.append((rows[order], scores[order]))
+        return best
 
 
 Best = tuple[NDArray[np.int64], NDArray[np.float32]]
