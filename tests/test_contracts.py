@@ -18,6 +18,7 @@ from kgmed.kg.store import Store, build, edit, open_store
 from kgmed.link.by_name import Spelled
 from kgmed.link.cascade import Cascade
 from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder, Wordwise
+from kgmed.models.w2ner.units import Found
 from kgmed.recognize.lexicon import Lexicon
 from kgmed.stages import Message
 from kgmed.types import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
@@ -99,6 +100,9 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         ),
         "recognize.asking:WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "recognize.phrases:WithPhrases": lambda w, c: c(w.find),
+        "recognize.tagger:Tagger": lambda w, c: c(
+            lambda texts: [[Found("sym", ((m.start, m.end),)) for m in w.find(t)] for t in texts]
+        ),
     },
     "Linker": {
         "link.by_name:Spelled": lambda w, c: c(w.graph),
@@ -167,6 +171,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     },
     "Checker": {
         "check.citations:Citations": lambda w, c: c(),
+        "check.against:Against": lambda w, c: c(made("check.citations:Citations")(), w.graph, w.link),
         "check.reasoning:Reasoning": lambda w, c: c(w.graph),
     },
     "LLM": {

@@ -21,7 +21,7 @@ from kgmed.phrase.within import Within
 from kgmed.pipeline import Pipeline
 from kgmed.registry import method
 from kgmed.settings import presets_of, settings_of
-from kgmed.stages import LLM, Encoder, PairScorer
+from kgmed.stages import LLM, Encoder, PairScorer, Recognizer
 from kgmed.types import Question, Run
 
 AUTO = "auto"
@@ -49,6 +49,7 @@ class Asker:
     settings: Mapping[str, object] = field(default_factory=dict)
     evidence_tokens: int = 0  # of the context; 0 = any number
     abstain_below: float | None = None  # the best score of the evidence
+    tagger: Recognizer | None = None
     _kits: dict[str, Kit | RemoteKit] = field(default_factory=dict, repr=False)
 
     def ask(
@@ -98,7 +99,7 @@ class Asker:
             if isinstance(graph, Cached) or not hasattr(graph, "adjacency"):
                 self._kits[name] = RemoteKit(graph, *parts, attributes=graph.name != "umls")
             else:
-                self._kits[name] = Kit(cast(LocalGraph, graph), *parts)
+                self._kits[name] = Kit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
         return self._kits[name]
 
     def close(self) -> None:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from kgmed.check.against import Against
+from kgmed.check.citations import Citations
 from kgmed.errors import Unavailable
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.glossary import Glossary
@@ -18,7 +20,7 @@ from kgmed.recognize.asking import WithoutAsking
 from kgmed.recognize.lexicon import Lexicon
 from kgmed.recognize.phrases import WithPhrases
 from kgmed.recognize.scattered import Scattered
-from kgmed.stages import LLM, Encoder, PairScorer
+from kgmed.stages import LLM, Encoder, PairScorer, Recognizer
 from kgmed.types import Link, Mention, Query, Question
 
 
@@ -40,6 +42,7 @@ class Kit:
     pairs: PairScorer | None = None  # None = `LexicalPairs` over the encoder, where a method needs one
     prompts: Path | None = None  # the user's own, in place of kgmed's
     glossary: Glossary | None = None  # translations of terms; None = those of the graph itself
+    tagger: Recognizer | None = None  # a trained one; None = `recognize`, where a method needs one
 
     @cached_property
     def lexicon(self) -> Scattered:
@@ -68,6 +71,11 @@ class Kit:
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
         return self.link(self.lexicon(text))
+
+    @cached_property
+    def check(self) -> Against:
+        """Holds each sentence of an answer against its evidence and against the graph."""
+        return Against(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
         """The names of the entities that a text names outright."""
@@ -102,3 +110,8 @@ class RemoteKit:
     def names(self, text: str) -> Collection[str]:
         """Nothing: the names of a graph that is not here cannot be looked for in a text."""
         return ()
+
+    @property
+    def check(self) -> Against:
+        """Holds an answer against its evidence; the names in that are the only ones that are known here."""
+        return Against(Citations())

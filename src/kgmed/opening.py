@@ -25,6 +25,7 @@ from kgmed.models.ngram import NgramEncoder
 from kgmed.models.parts import encoder_from, scorer_from
 from kgmed.models.prices import prices
 from kgmed.models.rate import Rate
+from kgmed.recognize.tagger import open_tagger
 from kgmed.registry import method as method_named
 from kgmed.setup import AUTO, Setup
 from kgmed.stages import LLM
@@ -59,6 +60,7 @@ def asker(chosen: Setup, *, progress: Progress | None, environment: Mapping[str,
         settings=chosen.settings,
         evidence_tokens=chosen.evidence_tokens,
         abstain_below=chosen.abstain_below,
+        tagger=open_tagger(chosen.tagger) if chosen.tagger else None,
     )
 
 

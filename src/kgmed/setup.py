@@ -37,6 +37,7 @@ class Setup:
     base_url: str = ""
     encoder: str = ""  # "" = the embedded one where it is installed, else ngrams
     scorer: str = ""  # "" = words
+    tagger: Path | None = None  # the folder of a trained one, for hykge
     cache: Path | None = None  # the file of recorded replies
     cache_mode: Mode = Mode.RECORD
     budget: float | None = None  # US dollars
@@ -59,6 +60,7 @@ class Options(TypedDict, total=False):
     base_url: str
     encoder: str
     scorer: str
+    tagger: Path | str
     cache: Path | str
     cache_mode: str
     budget: float

@@ -10,6 +10,8 @@ pytest.importorskip("torch")
 
 from kgmed.cli import app
 from kgmed.errors import BadInput, SourceError, UnknownName
+from kgmed.kg.rows import EdgeRow, Source
+from kgmed.kg.store import build
 from kgmed.recognize.tagger import open_tagger
 from kgmed.types import Query, Question
 
@@ -27,6 +29,13 @@ def marked(tmp_path: Path) -> Path:
     path = tmp_path / "marked.json"
     path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    """The folder of a graph that knows a pain and its drug."""
+    build(Source("g", lambda: iter([EdgeRow("胃药", "治疗", "胃痛")]), language="zh"), tmp_path / "graph")
+    return tmp_path / "graph"
 
 
 def run(*words: object) -> tuple[int, str, BaseException | None]:
@@ -49,6 +58,19 @@ def test_a_tagger_is_trained_told_of_and_used(marked: Path, tmp_path: Path) -> N
     assert code == 0
     assert table.splitlines()[0].split("\t") == ["part", "entities", "P", "R", "F1", "found", "gold"]
     assert "test\ttype sym\t1.000\t1.000\t1.000" in table
+
+
+def test_asking_with_a_tagger_finds_its_terms_and_a_missing_one_is_refused(
+    marked: Path, tmp_path: Path, graph: Path
+) -> None:
+    out = tmp_path / "tagger"
+    run(marked, "--out", out, "--preset", "small", "--epochs", 6, "--batch", 2, "--rate", 0.01)
+    ask = ["ask", "-g", str(graph), "-m", "hykge", "--encoder", "ngrams", "--json", "第7人胃痛"]
+    result = CliRunner().invoke(app, [*ask, "--tagger", str(out)])
+    assert [m["name"] for m in json.loads(result.stdout)["mentions"]] == ["胃痛"]
+    refused = CliRunner().invoke(app, [*ask, "--tagger", str(tmp_path / "none")])
+    assert isinstance(refused.exception, SourceError)
+    assert "tagger.json: is not there" in str(refused.exception)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """HyKGE from question to answer with a model that says what it is told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 
 import pytest
@@ -11,9 +11,11 @@ from kgmed.kg.store import Store
 from kgmed.kit import Kit
 from kgmed.models.fakes import Scripted
 from kgmed.models.ngram import NgramEncoder
+from kgmed.models.w2ner.units import Found
 from kgmed.pipeline import Pipeline
 from kgmed.rank.pairs import Fragments
 from kgmed.recipes.hykge import PAPER, PRESETS, Settings, hykge
+from kgmed.recognize.tagger import Tagger
 from kgmed.registry import method
 from kgmed.types import Question
 from named_graph import small
@@ -154,3 +156,13 @@ def test_without_fragments_question_and_hypothesis_are_the_only_rows(graph: Stor
 
 def test_it_is_registered_under_its_name(graph: Store) -> None:
     assert method("hykge")(kit(graph, [GUESS, SAID]))(Question(Q)).method == "hykge"
+
+
+def test_a_trained_tagger_takes_the_place_of_the_graphs_names(graph: Store) -> None:
+    def label(texts: Sequence[str]) -> list[list[Found]]:
+        return [[Found("dis", ((i, i + 4),))] if (i := t.find("gout")) >= 0 else [] for t in texts]
+
+    parts = replace(kit(graph, [GUESS, SAID]), tagger=Tagger(label))
+    run = hykge(parts)(Question(Q, (("A", "remedy 3"), ("B", "colchicine"))))
+    assert [m.name for m in run.mentions] == ["gout"]
+    assert [link.entity.name for link in run.links] == ["gout"]

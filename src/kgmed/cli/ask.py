@@ -36,6 +36,7 @@ def ask(
     base_url: choices.BaseUrl = None,
     encoder: choices.Encoder = None,
     scorer: choices.Scorer = None,
+    tagger: choices.Tagger = None,
     cache: choices.Cache = None,
     cache_mode: choices.CacheMode = None,
     budget: choices.Budget = None,
@@ -57,8 +58,9 @@ def ask(
     """Answer a question from a graph and show what the answer stands on."""
     setup = choices.chosen(
         config, assign, graph=graph, method=method, preset=preset, llm=llm, base_url=base_url, encoder=encoder,
-        scorer=scorer, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices, max_calls=max_calls,
-        rate=rate, prompts=prompts, glossary=glossary, evidence_tokens=evidence_tokens, abstain_below=abstain_below,
+        scorer=scorer, tagger=tagger, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices,
+        max_calls=max_calls, rate=rate, prompts=prompts, glossary=glossary,
+        evidence_tokens=evidence_tokens, abstain_below=abstain_below,
     )  # fmt: skip
     text = _question(question, file)
     run = _asked(setup, text, _choices(option or []))

@@ -32,6 +32,9 @@ Scorer = Annotated[
     str | None,
     typer.Option(help="words, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."),
 ]
+Tagger = Annotated[
+    Path | None, typer.Option(help="The folder of a tagger that kgmed train ner has made; hykge finds terms by it.")
+]
 Cache = Annotated[Path | None, typer.Option(help="A file in which the model's replies are kept.")]
 CacheMode = Annotated[
     str | None,

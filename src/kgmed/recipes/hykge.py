@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kgmed.check.citations import Citations
 from kgmed.expand.guess import Guess
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kit import Kit
@@ -107,7 +106,7 @@ class WithSingles:
         does="chains between the entities of question and hypothesis, reranked by fragments, read by a model",
         calls=Calls.always(2, "the hypothesis and the answer; the paper's"),
         ours=(
-            "names and phrases of the graph stand in for the trained tagger, words and vectors for the reranker",
+            "without a trained tagger names and phrases of the graph stand in, without a reranker words and vectors",
             "an entity that no chain joins brings its triples; a link by vector must agree in the words that differ",
         ),
         needs_model=False,
@@ -123,7 +122,7 @@ def hykge(
     """
     s = settings or PRESETS[preset]
     base = Pipeline(
-        recognize=WithOptions(kit.recognize),
+        recognize=WithOptions(kit.tagger or kit.recognize),
         link=_linker(kit, s),
         retrieve=_retrievers(kit, s),
         rank=_rankers(s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
@@ -137,7 +136,7 @@ def hykge(
     asked = replace(
         base,
         read=LLMReader(kit.llm, name="hykge/reader", max_tokens=s.answer_tokens, prompts=kit.prompts),
-        check=Citations(names=kit.names),
+        check=kit.check,
         otherwise=facts,
     )
     guess = Guess(kit.llm, name="hykge/hypothesis", max_tokens=s.hypothesis_tokens, prompts=kit.prompts)
