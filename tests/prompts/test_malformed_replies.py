@@ -1,0 +1,296 @@
+"""Every prompt has a contract and a parser, and what the parser makes of replies that break it.
+
+Each row names a prompt, how its reply is read (the stage that asks it, with a model that says the reply), and at least
+five malformed replies with what comes of each: the name of the error, or the value that is mended or made do with.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kgmed.errors import ModelFailed, Unavailable
+from kgmed.expand.guess import Guess
+from kgmed.expand.lines import Lines
+from kgmed.models.fakes import Scripted
+from kgmed.models.listing import names, slots
+from kgmed.models.replies import among, final, number, short_text, some, yes
+from kgmed.models.structured import Malformed, strings
+from kgmed.phrase.rewritten import sentences_by_label
+from kgmed.prompts import known, prompt
+from kgmed.read.letter import LetterReader
+from kgmed.read.llm import LLMReader
+from kgmed.read.mindmap import MindMapReader
+from kgmed.read.stepwise import usable
+from kgmed.read.unaided import ZeroShot
+from kgmed.recognize.by_model import ByModel
+from kgmed.retrieve.own_knowledge import fragments
+from kgmed.retrieve.relevance import Judged
+from kgmed.types import Context, Entity, Evidence, Query, Question, Relation, Triple
+
+Read = Callable[[str], Any]
+GOUT = Triple(Entity("d", "gout"), Relation("has"), Entity("s", "toe pain"))
+CONTEXT = Context("[1] gout has toe pain", (Evidence("gout has toe pain", "triple", (GOUT,), (GOUT.head,)),))
+OPTIONS = (("A", "gout"), ("B", "flu"))
+MALFORMED, FAILED = "Malformed", "ModelFailed"
+LOOP = "It is gout. " * 4
+EMPTY = [("", FAILED), ("###", FAILED), ("\ufffd\ufffd", FAILED), (LOOP, FAILED), ("可以使用药物治疗该病。", FAILED)]
+NO_JSON = [("gout, flu", MALFORMED), ("", MALFORMED), ('["gout", "fl', MALFORMED), ('{"a": 1}', MALFORMED)]
+
+
+def reader(name: str) -> Read:
+    """What the reader makes of a reply."""
+    return lambda reply: LLMReader(Scripted([reply]), name)(Query(Question("What is it?")), CONTEXT).text
+
+
+def letter(reply: str) -> Any:
+    return LetterReader(Scripted([reply]))(Query(Question("Which?", OPTIONS)), CONTEXT).choices
+
+
+def mindmap(reply: str) -> Any:
+    answer = MindMapReader(Scripted([reply]))(Query(Question("What is it?")), CONTEXT)
+    return answer.text, answer.limits
+
+
+def guess(name: str) -> Read:
+    return lambda reply: Guess(Scripted([reply]), name)(Question("What is it?")).hypothesis
+
+
+def lines(name: str) -> Read:
+    return lambda reply: Lines(Scripted([reply] * 2), name)(Question("What is it?")).hypothesis.splitlines()
+
+
+def terms(reply: str) -> Any:
+    return [m.name for m in ByModel(Scripted([reply] * 2))(Query(Question("Is it gout or flu?")))]
+
+
+def judged(reply: str) -> Any:
+    return Judged(Scripted([reply]))(Query(Question("What is it?")), [GOUT, GOUT]).tolist()
+
+
+def zero_shot(reply: str) -> Any:
+    return ZeroShot(Scripted([reply] * 2))(Query(Question("What is it?")), Context("")).text
+
+
+def answer(reply: str) -> Any:
+    return usable(reply, Question("What is it?"))
+
+
+CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
+    "ask/reader": (reader("ask/reader"), EMPTY),
+    "ask/detailed": (reader("ask/detailed"), EMPTY),
+    "baselines/reader": (reader("baselines/reader"), EMPTY),
+    "hykge/reader": (reader("hykge/reader"), EMPTY),
+    "kg_rank/reader": (reader("kg_rank/reader"), EMPTY),
+    "kg_rank/short": (
+        reader("kg_rank/short"),
+        [*EMPTY, ("<think>hm</think>", FAILED), ("1 [1] 1 [1]", FAILED)],
+    ),
+    "hykge/hypothesis": (
+        guess("hykge/hypothesis"),
+        [
+            ("", FAILED),
+            ("...", FAILED),
+            ("<think>gout", FAILED),
+            ("\ufffd", FAILED),
+            ("Be comprehensive rather than certain;", FAILED),
+        ],
+    ),
+    "kg_rank/draft": (
+        guess("kg_rank/draft"),
+        [
+            ("", FAILED),
+            ("1.", FAILED),
+            ("<think>a</think>", FAILED),
+            ("gout\ufffd", FAILED),
+            ("<think>hm</think>Gout.", "Gout."),
+        ],
+    ),
+    "qe/background": (
+        guess("qe/background"),
+        [("", FAILED), ("-", FAILED), ("<think>", FAILED), ("\ufffd", FAILED), ("$$$ 12", FAILED)],
+    ),
+    "kg_rank/terms": (
+        terms,
+        [
+            *NO_JSON,
+            ('```json\n{"terms": ["gout",]}\n``` as asked', ["gout"]),
+            ('{"terms": ["gout", "Gout", "flu", ...]}', ["gout", "flu"]),
+            ('{"terms": []}', []),
+            ('{"terms": [1]}', MALFORMED),
+        ],
+    ),
+    "mindmap/extract": (
+        names,
+        [
+            ("none", []),
+            ("###", []),
+            ("", []),
+            ("1. gout\n2. flu", ["gout", "flu"]),
+            ("The entities are gout, gout<EOS> and more", ["gout"]),
+            ("\ufffd, gout", ["gout"]),
+        ],
+    ),
+    "mindmap/paths": (
+        lambda reply: sentences_by_label(reply, ["P1"]),
+        [("", {}), ("gout", {}), ("P9: gout", {}), ("P1:", {}), ("**P1**: gout\nP1: flu", {"P1": "gout"})],
+    ),
+    "mindmap/neighbours": (
+        lambda reply: sentences_by_label(reply, ["N1"]),
+        [
+            ("", {}),
+            ("N1 gout", {}),
+            ("P1: gout", {}),
+            ("N1, N2: gout", {}),
+            ("Neighbor-based Evidence 1: a", {"N1": "a"}),
+        ],
+    ),
+    "mkg_rank/declarative": (
+        lambda reply: sentences_by_label(reply, ["E1"]),
+        [("", {}), ("Gout hurts.", {}), ("E7: gout", {}), ("E1", {}), ("- E1：甲。", {"E1": "甲。"})],
+    ),
+    "mindmap/reason": (
+        mindmap,
+        [
+            ("", FAILED),
+            ("Output 2: P1('a'->'b'->'c')", FAILED),
+            (f"Output 1: {LOOP}", FAILED),
+            (
+                "Output 1: Gout (P1).",
+                (
+                    "Gout (P1).",
+                    "the model wrote no reasoning graph; the model wrote no decision tree; the model cited no evidence",
+                ),
+            ),
+            ("Output 1: 可以使用药物治疗该病。", FAILED),
+        ],
+    ),
+    "mindmap/relevant": (
+        judged,
+        [("none", [0.0, 0.0]), ("9", [0.0, 0.0]), ("2, 2", [0.0, 1.0]), ("1 and 2", [1.0, 1.0]), ("", FAILED)],
+    ),
+    "mkg_rank/question_terms": (lambda r: strings(r, "medical entities"), [*NO_JSON, ('["a", "A"]', ["a"])]),
+    "mkg_rank/option_terms": (
+        lambda r: slots(r, 2),
+        [*NO_JSON, ('["a"]', MALFORMED), ('["a", "none"]', ["a", None]), ('["a", 2]', MALFORMED)],
+    ),
+    "mkg_rank/translate": (
+        lambda r: slots(r, 2),
+        [*NO_JSON, ('["a", "b", "c"]', MALFORMED), ("［“a”，“b”］", ["a", "b"]), ('["a", null]', ["a", None])],
+    ),
+    "mkg_rank/background": (
+        fragments,
+        [("", []), ("# Flu", []), ("- a", []), ("```", []), ("Flu is viral. Flu is viral.", ["Flu is viral."])],
+    ),
+    "mkg_rank/reader": (
+        letter,
+        [("", FAILED), ("A or B", ()), ("Maybe A.", ()), ("[E]", ()), ("The answer is A. The answer is B.", ())],
+    ),
+    "zero_shot/answer": (zero_shot, [(text, MALFORMED) for text, _ in EMPTY]),
+    "cot/answer": (
+        final,
+        [
+            ("", MALFORMED),
+            ("It is gout.", MALFORMED),
+            ("Answer:", MALFORMED),
+            ("Answer: ...", MALFORMED),
+            ("<think>Answer: flu", MALFORMED),
+            ("Answer: flu\nNo.\nAnswer: gout", ("Answer: flu\nNo.", "gout")),
+        ],
+    ),
+    "con/read": (
+        final,
+        [
+            ("1: helps", MALFORMED),
+            ("答案：", MALFORMED),
+            ("the answer is gout", MALFORMED),
+            ("", MALFORMED),
+            ("1：有关\n**答案**： 痛风[1]", ("1：有关", "痛风[1]")),
+        ],
+    ),
+    "tot/propose": (lambda r: some(r, "thoughts"), [*NO_JSON, ('{"thoughts": []}', MALFORMED), ("[1]", MALFORMED)]),
+    "tot/vote": (
+        lambda r: number(r, 3),
+        [("", MALFORMED), ("the best", MALFORMED), ("4", MALFORMED), ("1 or 2", MALFORMED), ("1.\nSo: **2**", 2)],
+    ),
+    "tot/answer": (answer, [(text, MALFORMED) for text, _ in EMPTY]),
+    "cok/prepare": (lines("cok/prepare"), [*NO_JSON, ('{"sentences": ["", "a"]}', ["a"])]),
+    "kg_gpt/segment": (lines("kg_gpt/segment"), [*NO_JSON, ('{"sentences": [["a"]]}', MALFORMED)]),
+    "kg_gpt/relations": (
+        lambda r: among(r, "relations", ["has_symptom", "treats"]),
+        [*NO_JSON, ('["cures"]', MALFORMED), ('["Has  symptom", "cures"]', ["has_symptom"])],
+    ),
+    "cok/correct": (
+        short_text,
+        [
+            ("", MALFORMED),
+            ("...", MALFORMED),
+            ("\ufffd", MALFORMED),
+            ("a" * 3000, MALFORMED),
+            ("句子：甲\n乙", "甲 乙"),
+        ],
+    ),
+    "cok/answer": (answer, [(text, MALFORMED) for text, _ in EMPTY]),
+    "kalmv/answer": (answer, [(text, MALFORMED) for text, _ in EMPTY]),
+    "kalmv/verify": (
+        lambda r: number(r, 3),
+        [("", MALFORMED), ("right", MALFORMED), ("0", MALFORMED), ("2 and 3", MALFORMED), ("[1] says so: 3", 3)],
+    ),
+    "sure/candidates": (lambda r: some(r, "answers"), [*NO_JSON, ('{"answers": "gout"}', MALFORMED)]),
+    "sure/summarise": (
+        short_text,
+        [
+            ("", MALFORMED),
+            ("[1]", MALFORMED),
+            ("<think>a</think>", MALFORMED),
+            ("?", MALFORMED),
+            ("摘要：甲[1]", "甲[1]"),
+        ],
+    ),
+    "sure/valid": (
+        yes,
+        [("", MALFORMED), ("perhaps", MALFORMED), ("不支持", MALFORMED), ("不是", False), ("It does not.", False)],
+    ),
+    "sure/compare": (
+        lambda r: number(r, 2),
+        [("", MALFORMED), ("both", MALFORMED), ("3", MALFORMED), ("1 and 2", MALFORMED), ("第 1 段", 1)],
+    ),
+}
+UNREAD = {"likelihood/background", "likelihood/blank", "likelihood/question"}  # scored: nobody replies to these
+FIXTURES = [(name, reply, comes) for name, (_, replies) in CASES.items() for reply, comes in replies]
+
+
+def outcome(read: Read, reply: str) -> Any:
+    """The value, or the name of the error."""
+    try:
+        return read(reply)
+    except Malformed:
+        return MALFORMED
+    except ModelFailed:
+        return FAILED
+
+
+@pytest.mark.parametrize(("name", "reply", "comes"), FIXTURES)
+def test_a_malformed_reply_is_mended_made_do_with_or_refused(name: str, reply: str, comes: Any) -> None:
+    assert outcome(CASES[name][0], reply) == comes
+
+
+def test_every_prompt_has_five_malformed_replies_or_more() -> None:
+    there = {file.rsplit(".", 2)[0] for file in known()} - UNREAD
+    few = {name: len(replies) for name, (_, replies) in CASES.items() if len({r for r, _ in replies}) < 5}
+    assert there - set(CASES) == set()
+    assert few == {}
+
+
+@pytest.mark.parametrize("file", known())
+def test_every_prompt_says_on_its_first_line_what_it_is_for_and_what_it_needs(file: str) -> None:
+    name, language, _ = file.rsplit(".", 2)
+    first = prompt(name, language=language).template.splitlines()[0]
+    assert not first.startswith("#")
+    missing = [hole for hole in prompt(name, language=language).holes if f"{hole}" not in first]
+    assert missing == [] or ("Hole" not in first and "空位" not in first)
+
+
+def test_a_failure_of_every_kind_is_one_that_a_reader_falls_back_from() -> None:
+    assert issubclass(Malformed, ModelFailed)
+    assert issubclass(ModelFailed, Unavailable)
