@@ -9,6 +9,7 @@ from kgmed.errors import BadInput, ModelFailed, Unavailable
 from kgmed.phrase.numbered import Numbered
 from kgmed.pipeline import Pipeline
 from kgmed.rank.first import First
+from kgmed.rank.noted import Ranked
 from kgmed.read.facts import facts
 from kgmed.retrieve.found import Found
 from kgmed.types import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
@@ -107,3 +108,10 @@ def test_a_notebook_shows_the_answer_and_a_table_that_no_name_can_break() -> Non
     rows = [line for line in shown.splitlines() if line.startswith("|")]
     assert rows[2:] == ["| 1 | a \\| b \\| c &lt;script> |  |"]
     assert "<script" not in shown
+
+
+def test_what_a_ranker_notes_stands_in_the_run() -> None:
+    def rank(query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        return Ranked(evidence, notes=("one pick changed",))
+
+    assert replace(PIPELINE, rank=(rank, First(5)))("Is it gout?").notes == ("one pick changed",)

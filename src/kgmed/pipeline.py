@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.ledger import Ledger, ledger
+from kgmed.rank.noted import Ranked
 from kgmed.recognize.noted import Noted
 from kgmed.retrieve.found import Found
 from kgmed.stages import Checker, Expander, Linker, Phraser, Ranker, Reader, Recognizer, Retriever
@@ -52,7 +53,8 @@ class Pipeline:
         links = clock("link", lambda: self.link(mentions))
         found = clock("retrieve", lambda: [retrieve(query, links) for retrieve in self.retrieve])
         failures += [note for part in (mentions, *found) if isinstance(part, Noted | Found) for note in part.notes]
-        evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part]))
+        notes: list[str] = []
+        evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part], notes))
         context = clock("phrase", lambda: self.phrase(query, evidence))
         answer = clock("read", lambda: self._read(query, context, failures))
         answer = clock("check", lambda: self.check(query, context, answer))
@@ -60,7 +62,7 @@ class Pipeline:
         missed = tuple(m for m in mentions if m not in linked)
         return Run(
             query, tuple(mentions), tuple(links), missed, tuple(evidence), context, answer, tuple(clock.stages),
-            self.name, self.graph, tuple(failures), context.notes, prompts=book.prompts, spent=book.spent(),
+            self.name, self.graph, tuple(failures), (*notes, *context.notes), prompts=book.prompts, spent=book.spent(),
         )  # fmt: skip
 
     def _expanded(self, asked: Question, failures: list[str]) -> Query:
@@ -71,9 +73,10 @@ class Pipeline:
             failures.append(f"searched with the question alone: {e}")
             return Query(asked)
 
-    def _ranked(self, query: Query, evidence: list[Evidence]) -> list[Evidence]:
+    def _ranked(self, query: Query, evidence: list[Evidence], notes: list[str]) -> list[Evidence]:
         for rank in self.rank:
             evidence = rank(query, evidence)
+            notes += evidence.notes if isinstance(evidence, Ranked) else ()
         return evidence
 
     def _read(self, query: Query, context: Context, failures: list[str]) -> Answer:

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.phrase.numbered import Numbered
 from kgmed.rank.dense import MMR, Similarity, mmr
 from kgmed.rank.first import First
+from kgmed.rank.grouped import PerEntity
+from kgmed.rank.noted import Ranked
 from kgmed.rank.warnings import Warned
 from kgmed.types import Entity, Evidence, Query, Question, Relation, Role, Triple
 from role_graph import RoleGraph, query
@@ -32,6 +35,41 @@ def test_mmr_gives_the_orders_computed_by_hand(penalty: str) -> None:
     assert np.round(rows @ q, 4).tolist() == [0.9806, 0.9701, 0.8, 0.6, 0.101]
     assert mmr(q, rows, 5, penalty=penalty) == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
     assert mmr(q, rows, 5, base=0.5, step=0.1, penalty=penalty) == [0, 2, 1, 3, 4]  # type: ignore[arg-type]
+
+
+class Given:
+    """The vectors of the numeric oracle: the question's first, then one a piece."""
+
+    name, dimensions = "given", 3
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        rows = np.array([(1, 0, 0), (1, 0.2, 0), (1, 0.25, 0), (0.8, -0.6, 0), (0.6, 0, 0.8), (0.1, 0.9, 0.4)])
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(unit[[0, *(int(t) + 1 for t in texts[1:])]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("rank", "order", "note"),
+    [
+        (MMR(Given(), 5), "01234", "changed 0 of the 5 picks of plain similarity, 0 of them to new pieces"),
+        (MMR(Given(), 5, 0.5, 0.1), "02134", "changed 2 of the 5 picks of plain similarity, 0 of them to new pieces"),
+        (MMR(Given(), 2, 0.5, 0.1), "02", "changed 1 of the 2 picks of plain similarity, 1 of them to new pieces"),
+    ],
+)
+def test_how_much_mmr_departs_from_similarity_is_told(rank: MMR, order: str, note: str) -> None:
+    kept = rank(Q, [Evidence(str(i), "text") for i in range(5)])
+    assert "".join(e.text for e in kept) == order
+    assert isinstance(kept, Ranked)
+    assert kept.notes == (f"MMR {note}",)
+
+
+def test_by_entity_each_note_names_its_entity() -> None:
+    about = [Entity("a", "gout"), Entity("b", "flu")]
+    evidence = [Evidence(str(i), "text", about=(about[i % 2],)) for i in range(4)]
+    kept = PerEntity(MMR(Given(), 2))(Q, evidence)
+    assert isinstance(kept, Ranked)
+    assert [note.partition(": MMR changed")[0] for note in kept.notes] == ["gout", "flu"]
+    assert PerEntity(First(2))(Q, evidence).notes == ()  # type: ignore[attr-defined]
 
 
 @given(st.integers(0, 6), st.integers(0, 8), st.sampled_from(["mean", "max"]))

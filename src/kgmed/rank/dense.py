@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.rank.first import best
+from kgmed.rank.noted import Ranked
 from kgmed.stages import Encoder
 from kgmed.types import Evidence, Query
 
@@ -40,14 +41,20 @@ class MMR:
     penalty: Literal["mean", "max"] = "mean"
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
-        """The `keep` pieces picked, in the order of picking; their score is that of the moment."""
+        """The `keep` pieces picked, in the order of picking, with a score that counts down from the first of them.
+
+        `notes` say at how many places plain similarity would have picked another piece.
+        """
         if not evidence:
             return []
         vectors = self.encoder([query.text, *(e.text for e in evidence)])
         order = mmr(vectors[0], vectors[1:], self.keep, base=self.base, step=self.step, penalty=self.penalty)
         places = np.full(len(evidence), -1.0)
         places[order] = np.arange(len(order), 0, -1)
-        return best(evidence, places, len(order))
+        plain = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")[: len(order)]
+        changed, new = int((plain != np.array(order, np.intp)).sum()), len(set(order) - set(plain.tolist()))
+        note = f"MMR changed {changed} of the {len(order)} picks of plain similarity, {new} of them to new pieces"
+        return Ranked(best(evidence, places, len(order)), notes=(note,))
 
 
 def mmr(
