@@ -30,7 +30,7 @@ ROWS: tuple[Row, ...] = (
     *(EdgeRow(f"remedy {i}", "treats", "scurvy") for i in range(15)),
     *(EdgeRow(f"remedy {i}", "eases", "bleeding gums") for i in range(15)),
 )
-Q = "What helps bleeding gums in a sailor who has had no fresh fruit for many months, and is it scurvy?"
+Q = "What helps bleeding gums in a sailor who ate no fresh fruit for many months? Is it scurvy?"
 Ablation = Callable[[Pipeline, Store], Pipeline]
 TABLE_2: dict[str, tuple[Ablation, str]] = {
     "w/o HO": (lambda p, g: replace(p, expand=Query), "expand"),
