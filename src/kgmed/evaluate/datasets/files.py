@@ -1,0 +1,89 @@
+"""The files of data sets, read with an error that names file, line and mend; a file may also be packed as NAME.xz."""
+
+import csv
+import io
+import json
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgmed.errors import SourceError, Unavailable
+
+FETCH = "get the data set anew (kgmed eval datasets says from where)"
+
+
+def text(path: Path) -> str:
+    """The text of a file, or of the packed file beside it; raises `SourceError`."""
+    packed = path.with_name(path.name + ".xz")
+    try:
+        data = path.read_bytes() if path.exists() or not packed.exists() else lzma.decompress(packed.read_bytes())
+        return data.decode("utf-8-sig")
+    except OSError as e:
+        raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
+    except (lzma.LZMAError, UnicodeDecodeError) as e:
+        raise SourceError(path, 0, f"is damaged ({e})", FETCH) from None
+
+
+def whole_json(path: Path) -> Any:
+    """What a JSON file holds."""
+    try:
+        return json.loads(text(path))
+    except (ValueError, RecursionError) as e:
+        raise SourceError(path, getattr(e, "lineno", 0), "is not JSON", FETCH) from None
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file with one a line, each with its line number; blank lines are passed over."""
+    for number, line in enumerate(text(path).split("\n"), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                raise SourceError(path, number, "is not JSON", FETCH) from None
+            if not isinstance(row, dict):
+                raise SourceError(path, number, "is no JSON object", FETCH)
+            yield number, row
+
+
+def csv_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file by its header, each with the line it ends on; raises for a column that is not there."""
+    reader = csv.DictReader(io.StringIO(text(path), newline=""))
+    missing = [name for name in needed if name not in (reader.fieldnames or ())]
+    if missing:
+        raise SourceError(path, 1, f"has no column {', '.join(missing)}", FETCH)
+    try:
+        for row in reader:
+            if any(row[name] is None for name in needed):
+                raise SourceError(path, reader.line_num, "has too few fields", FETCH)
+            yield reader.line_num, row
+    except csv.Error as e:
+        raise SourceError(path, reader.line_num, f"is not CSV ({e})", FETCH) from None
+
+
+def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """The sheets of an Excel file by name, with the values of their rows; needs openpyxl."""
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError:
+        raise Unavailable('Excel files need openpyxl; pip install "kgmed[eval]"') from None
+    from zipfile import BadZipFile
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        for sheet in book:
+            yield sheet.title, list(sheet.iter_rows(values_only=True))
+        book.close()
+    except OSError as e:
+        raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
+    except (InvalidFileException, BadZipFile, KeyError, ValueError) as e:
+        raise SourceError(path, 0, f"is no Excel file ({e})", FETCH) from None
+
+
+def field(path: Path, line: int, row: Mapping[str, Any], name: str) -> str:
+    """A text field of a row, without the blanks around it; raises `SourceError` where it is missing or empty."""
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise SourceError(path, line, f"has no {name}", FETCH)
+    return value.strip()
