@@ -79,6 +79,7 @@ def test_asking_with_a_tagger_finds_its_terms_and_a_missing_one_is_refused(
         (["--preset", "smal"], UnknownName, "did you mean small"),
         (["--epochs", 0], BadInput, "epochs is 0"),
         (["--rate", "nan"], BadInput, "rate is nan"),
+        (["--device", "abacus", "--preset", "small"], BadInput, "'abacus'"),
         (["--encoder", "x", "--vectors"], BadInput, "leave out"),
     ],
 )

@@ -57,6 +57,7 @@ def entity(**change: object) -> str:
         (entity(start_idx=[0, 1], end_idx=[1]), 19, "has no places"),
         (entity(start_idx=[1, 0], end_idx=[1, 0]), 19, "has no places"),
         (entity(entity="减少"), 19, "is called '减少', but the text has '细胞'"),
+        ('[{"text": "a\\ud800", "entities": []}]', 1, "record 1 holds half a character"),
         ("[" * 100_000, 1, "not JSON"),
     ],
 )

@@ -30,6 +30,7 @@ def ner(
     batch: Annotated[int | None, typer.Option(help="Texts a step.")] = None,
     rate: Annotated[float | None, typer.Option(help="Rate of learning, of all but a transformer.")] = None,
     seed: Annotated[int, typer.Option(help="Of the weights and the order; the parts of the data stay the same.")] = 0,
+    device: Annotated[str, typer.Option(help="What computes, as torch calls it: cpu, cuda, mps.")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Train a tagger (W2NER) that finds flat, nested and discontinuous entities; chosen on dev, told on test."""
@@ -45,7 +46,15 @@ def ner(
     parts = split(read(data), training.split_seed)
     with bar.steps("reading") as at:
         tell = Tell(line=lambda text: show.warn([text]), at=at)
-        figures = train(parts, out, architecture=architecture, training=training, vectors=_vectors(vectors), tell=tell)
+        figures = train(
+            parts,
+            out,
+            architecture=architecture,
+            training=training,
+            vectors=_vectors(vectors),
+            device=device,
+            tell=tell,
+        )
     if as_json:
         show.data(figures)
     else:

@@ -93,6 +93,8 @@ def _sample(record: Any, path: Path, line: int, where: str) -> Sample:
     """A record checked; raises `SourceError`."""
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise SourceError(path, line, f"{where} has no text", _MEND)
+    if any("\ud800" <= char <= "\udfff" for char in record["text"]):
+        raise SourceError(path, line, f"{where} holds half a character", "mend the text")
     listed = record.get("entities")
     if not isinstance(listed, list):
         raise SourceError(path, line, f"{where} has no list of entities", "train on a file with the entities marked")

@@ -25,6 +25,7 @@ from kgmed.models.w2ner.saved import (
     Plan,
     load_weights,
     new_network,
+    on,
     open_labeller,
     read_tensors,
     write_json,
@@ -71,11 +72,13 @@ def train(
     architecture: Architecture,
     training: Training,
     vectors: Encoder | None = None,
+    device: str = "cpu",
     tell: Tell = Tell(),
 ) -> dict[str, Any]:
     """Train a tagger into a folder, from where it stopped if it was begun; what `figures.json` holds.
 
-    Raises `BadInput` where the folder holds a run of other data or settings, or a part has no sample.
+    `device` is torch's name of what computes. Raises `BadInput` where the folder holds a run of other data or
+    settings, a part has no sample, or there is no such device.
     """
     if empty := [name for name, n in parts.counts.items() if not n]:
         raise BadInput(f"no text falls into the part {empty[0]}: {parts.counts}; give more texts")
@@ -87,7 +90,7 @@ def train(
     known = Vocabulary() if architecture.encoder else vocabulary(words)
     architecture = replace(architecture, vectors=vectors.name if vectors else "")
     plan = Plan(architecture, kinds, known)
-    run = _Run(parts, folder, plan, training, new_network(plan, vectors), tell)
+    run = _Run(parts, folder, plan, training, on(new_network(plan, vectors), device), tell)
     run.begin_or_go_on()
     while run.state.epoch < training.epochs and run.state.epoch - run.state.best_epoch < training.patience:
         run.one_epoch()
@@ -148,8 +151,8 @@ class _Run:
             write_tensors(self.folder / WEIGHTS, self.network.state_dict())
         self.state.epoch = epoch
         row = {"step": epoch, "loss": mean, "dev": dev, "seconds": round(time.perf_counter() - started, 1)}
-        write_tensors(self.folder / LAST, self._tensors(), asdict(self.state))
         log.append(self.folder / LOG, row)
+        write_tensors(self.folder / LAST, self._tensors(), asdict(self.state))
         self.tell.line(f"epoch {epoch}/{self.training.epochs}: loss {mean:.5f}, dev {_line(dev)}, {row['seconds']} s")
 
     def _learn(self, batches: Sequence[Sequence[Example]], epoch: int) -> float:
