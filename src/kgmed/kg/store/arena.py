@@ -36,6 +36,12 @@ class Arena:
         begin = self._start.item(i)
         return str(self._blob[begin : begin + self._length.item(i)], "utf-8")
 
+    def many(self, numbers: NDArray[np.integer[Any]]) -> list[str]:
+        """The texts of those numbers."""
+        begin, blob = self._start[numbers], self._blob
+        ends = (begin + self._length[numbers]).tolist()
+        return [str(blob[a:b], "utf-8") for a, b in zip(begin.tolist(), ends, strict=True)]
+
     def __iter__(self) -> Iterator[str]:
         """All texts in order, read in blocks."""
         for first in range(0, len(self), 1 << 16):
@@ -57,6 +63,9 @@ class _Extended(Arena):
 
     def __getitem__(self, i: int) -> str:
         return self._at(self._start.item(i), self._length.item(i))
+
+    def many(self, numbers: NDArray[np.integer[Any]]) -> list[str]:
+        return [self[i] for i in numbers.tolist()]
 
     def __iter__(self) -> Iterator[str]:
         return map(self._at, self._start.tolist(), self._length.tolist())

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kgmed.kg.graph import Match, Named
 from kgmed.kg.rows import Scope
 from kgmed.kg.store.manifest import FULL_CHECK, Manifest, read_manifest, verify
 from kgmed.kg.store.publish import current
+from kgmed.kg.store.records import Kept, records
 from kgmed.kg.store.tables import Tables
 from kgmed.kg.text import fold, normalise
 from kgmed.types import Entity, Relation, Role, Support, Triple
@@ -64,7 +66,8 @@ class Store:
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
         self._source = f"{manifest.name} {manifest.release}".strip()
         self._has_loops = bool(manifest.counts.get("loops"))
-        self._entity = _entities(tables, manifest.kinds, self._colon)
+        self._entities, self._triples = Kept[Entity](), Kept[Triple]()
+        self._supports = Kept[tuple[Support, ...]]()
         self._of_roles = _masks(manifest.relations)
 
     def __len__(self) -> int:
@@ -116,12 +119,20 @@ class Store:
 
     def at(self, node: int, /) -> Entity:
         """The entity of a node number, without its description (see `entity`)."""
-        return self._entity(node)
+        return self._entities([node], self._make_entities)[0]
+
+    def _make_entities(self, nodes: list[int]) -> list[Entity]:
+        at = np.array(nodes)
+        name = self._name.many(at)
+        key = name if self._key is self._name else self._key.many(at)
+        kind = map(self._kinds.__getitem__, self._kind[at].tolist())
+        ids = [self._colon + k for k in key]
+        return records(Entity, len(nodes), id=ids, name=name, kind=kind, description=repeat(""))
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`."""
         node = self.number(entity_id)
-        found = self._entity(node)
+        found = self.at(node)
         return Entity(found.id, found.name, found.kind, self.description(node))
 
     def description(self, node: int) -> str:
@@ -183,7 +194,7 @@ class Store:
                 how = "folded" if folded else "exact" if text == name else "normalised"
                 score = _HOW_SCORE[how] - _SCOPE_COST * scope
                 how = "alias" if scope and not folded else how
-                rows.append((Match(self._entity(node), text, how, score), node))
+                rows.append((Match(self.at(node), text, how, score), node))
         return rows
 
     def _named(self, number: int) -> Named:
@@ -209,20 +220,13 @@ class Store:
         """The triple of an edge number."""
         return self.triples(np.array([edge]))[0]
 
-    def _triple(self, edge: int, head: int, tail: int) -> Triple:
-        relation = self.relations[self.adjacency.out.relation.item(edge)]
-        weight = 1.0 if self.weight is None else round(self.weight.item(edge), 6)
-        supports = self.tables.edge_support
-        support = () if supports is None else self.support(supports.item(edge))
-        source = EDITS if edge in self.edited else self._source
-        return Triple(self._entity(head), relation, self._entity(tail), weight, source, support)
-
     def support(self, number: int) -> tuple[Support, ...]:
         """The support of a support number."""
-        if not number:
-            return ()
-        rows = json.loads(self.tables.support[number])
-        return tuple(Support(reference, tuple((k, v) for k, v in said)) for reference, said in rows)
+        return self._supports([number], self._make_supports)[0]
+
+    def _make_supports(self, numbers: list[int]) -> list[tuple[Support, ...]]:
+        rows = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(np.array(numbers)))}]")
+        return [tuple([Support(ref, tuple([(k, v) for k, v in said])) for ref, said in row]) for row in rows]
 
     def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> NDArray[np.int64]:
         """At most `limit` edge numbers at a node, heaviest first, then outgoing before incoming, then by number.
@@ -252,9 +256,22 @@ class Store:
 
     def triples(self, edges: NDArray[np.integer[Any]]) -> list[Triple]:
         """The triples of edge numbers, in their order."""
-        out = self.adjacency.out
-        heads = out.indptr.searchsorted(edges, side="right") - 1
-        return list(map(self._triple, edges.tolist(), heads.tolist(), out.neighbour[edges].tolist()))
+        return self._triples(edges.tolist(), self._make_triples)
+
+    def _make_triples(self, numbers: list[int]) -> list[Triple]:
+        n, edges, out, support = len(numbers), np.array(numbers, np.int64), self.adjacency.out, self.tables.edge_support
+        heads = (out.indptr.searchsorted(edges, side="right") - 1).tolist()
+        ends = self._entities(heads + out.neighbour[edges].tolist(), self._make_entities)
+        return records(
+            Triple,
+            n,
+            head=ends[:n],
+            relation=map(self.relations.__getitem__, out.relation[edges].tolist()),
+            tail=ends[n:],
+            weight=repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[edges].tolist()],
+            source=[EDITS if edge in self.edited else self._source for edge in numbers],
+            support=repeat(()) if support is None else self._supports(support[edges].tolist(), self._make_supports),
+        )
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
@@ -265,19 +282,9 @@ class Store:
     def text(self, number: int) -> Triple:
         """The text of a text number, with the entity that it is about."""
         t = self.tables
-        head, relation = self._entity(t.text_node.item(number)), self.relations[t.text_relation.item(number)]
+        head, relation = self.at(t.text_node.item(number)), self.relations[t.text_relation.item(number)]
         tail, support = Entity("", t.text[number], "text"), self.support(t.text_support.item(number))
         return Triple(head, relation, tail, source=self._source, support=support)
-
-
-def _entities(t: Tables, kinds: Sequence[str], prefix: str) -> Callable[[int], Entity]:
-    """From a node number to its entity, the last ones kept; knows no store, so that one that is let go of is freed."""
-
-    @lru_cache(maxsize=1 << 16)
-    def entity(node: int) -> Entity:
-        return Entity(prefix + t.key[node], t.name[node], kinds[t.kind.item(node)])
-
-    return entity
 
 
 def _masks(relations: Sequence[Relation]) -> Callable[[tuple[Role, ...]], NDArray[np.bool_]]:
