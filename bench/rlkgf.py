@@ -1,0 +1,241 @@
+"""The scorers of RLKGF beside naive Bayes, logistic regression, overlap and the majority, on DXY, MZ, MZ-4 and MZ-10.
+
+    KGMED_DATA=DIR python bench/rlkgf.py [--only SET ...] [--seeds 5] [--table test|cv|both] [--again]
+    KGMED_DATA=DIR python bench/rlkgf.py --choose
+
+The first prints the test table (each scorer fitted on train and validation, then told once on the closed test cases)
+and the table of the cross-validation within train. --choose prints, by cross-validation within train alone, what each
+number of the "best" scorer does when it is changed. Every finished figure is kept in a file of the temporary folder,
+named by the content of the code, so a run that was broken off goes on; --again begins anew.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xxhash
+
+from kgmed.evaluate.cases import folder
+from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test
+from kgmed.reward import baselines, loglinear
+from kgmed.reward.cases import Fit, Split, folds
+from kgmed.reward.loglinear import LogLinearSettings
+from kgmed.reward.networks import Recipe
+from kgmed.reward.rlkgf import Settings, fitting, preset
+
+ROOT = Path(__file__).resolve().parents[1]
+NAMES = ("DXY", "MZ", "MZ-4", "MZ-10")
+PAPER = {"DXY": 0.8252, "MZ": 0.6846}  # RLKGF, Table 2, "RLKGF Base"; MZ-4 and MZ-10 are not in the paper
+FOLDS, REPEATS = 5, 3
+
+
+class Method(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    labels: str  # what it uses of the labels: nothing but counts, or more
+    fit: Callable[[int], Fit[Any]]  # seed -> fit
+    seeded: bool = False  # whether the seed changes anything
+
+
+def graph(name: str, settings: Settings, labels: str = "counts", *, seeded: bool = True) -> Method:
+    """A row of RLKGF's scorer."""
+    return Method(name, labels, lambda seed: fitting(settings, seed=seed), seeded)
+
+
+def network(name: str, recipe: Recipe) -> Method:
+    """A row of the semantic half alone."""
+    return graph(name, Settings(mu=1.0, recipe=recipe), "labels" if recipe.uses_labels else "counts")
+
+
+def classifier(name: str, model: Any, see: Any) -> Method:
+    """A row of a baseline."""
+    return Method(name, "labels", lambda seed: baselines.classifying(model, see))
+
+
+def learnt_mu(seed: int) -> Fit[Any]:
+    """The mixture with mu learnt on a fifth of what it is given."""
+    fit = fitting(Settings(mu=None, recipe=Recipe()), seed=seed)
+
+    def cut(train: Any, validation: Any) -> Any:
+        return fit(*(next(folds(train, FOLDS, seed=seed)) if not validation else (train, validation)))
+
+    return cut
+
+
+METHODS = [
+    Method("majority", "counts", lambda seed: baselines.majority),
+    Method("overlap", "counts", lambda seed: baselines.overlap),
+    graph("walk (paper: c .7, counts)", Settings(recipe=None), seeded=False),
+    graph("walk, c .3", Settings(c=0.3, recipe=None), seeded=False),
+    graph("walk, c .3, P(s|d)", Settings(c=0.3, weights="symptom given disease", recipe=None), seeded=False),
+    network("GCN, Eq. 5 softmax, links", Recipe(z_activation="softmax")),
+    network("GCN, links", Recipe()),
+    network("GCN, cases", Recipe(target="cases")),
+    network("GAT, links", Recipe(network="gat")),
+    network("GAT, cases", Recipe(network="gat", target="cases")),
+    graph("both (paper, mu .1)", preset("paper")),
+    graph("both (code, mu .1)", preset("code"), "labels"),
+    Method("both (mu learnt, GCN links)", "labels", learnt_mu, seeded=True),
+    Method("best (log-linear walk)", "labels", lambda seed: loglinear.fit),
+    classifier("Bernoulli NB", "bernoulli", "there"),
+    classifier("Bernoulli NB, + denied", "bernoulli", "denied"),
+    classifier("Bernoulli NB, all findings", "bernoulli", "all"),
+    classifier("multinomial NB", "multinomial", "there"),
+    classifier("multinomial NB, all findings", "multinomial", "all"),
+    classifier("logistic regression", "logistic", "there"),
+    classifier("logistic regression, + denied", "logistic", "denied"),
+    classifier("logistic regression, all", "logistic", "all"),
+]
+RIVALS = [m.name for m in METHODS if "NB" in m.name or "logistic" in m.name]
+BEST = "best (log-linear walk)"
+
+
+class Kept:
+    """Figures by key, in a file."""
+
+    def __init__(self, *, again: bool) -> None:
+        code = [Path(__file__), *sorted((ROOT / "src/kgmed/reward").glob("*.py"))]
+        code += sorted((ROOT / "src/kgmed/evaluate/cases").glob("*.py"))
+        digest = xxhash.xxh3_64_hexdigest(b"".join(p.read_bytes() for p in code if not p.name.startswith("pheno")))
+        self.path = Path(tempfile.gettempdir()) / f"kgmed-rlkgf-{digest}.json"
+        self.found: dict[str, Any] = {}
+        if self.path.exists() and not again:
+            self.found = json.loads(self.path.read_text("utf-8"))
+
+    def get(self, key: str, make: Callable[[], Any]) -> Any:
+        """The figure of the key, made where it is not there yet."""
+        if key not in self.found:
+            begin = time.perf_counter()
+            self.found[key] = make()
+            beside = self.path.with_suffix(".part")
+            beside.write_text(json.dumps(self.found), "utf-8")
+            beside.replace(self.path)
+            print(f"  {key}: {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
+        return self.found[key]
+
+
+def report(split: Split, method: Method, seed: int) -> list[bool]:
+    """Which test cases are right."""
+    return list(on_test(split, method.fit(seed)).right)
+
+
+def seeds(method: Method, many: int) -> range:
+    """The seeds to run; one where they change nothing."""
+    return range(many if method.seeded else 1)
+
+
+def cell(values: list[float], *, seeded: bool) -> str:
+    """Mean and, where there are several seeds, standard error."""
+    found = mean(values)
+    return f"{found.mean:.4f} ±{found.error:.4f}" if seeded and found.n > 1 else f"{found.mean:.4f}        "
+
+
+def told_table(kept: Kept, splits: list[Split], many: int) -> None:
+    """Accuracy on the closed test cases."""
+    right = {
+        (s.name, m.name): [
+            kept.get(f"test {s.name} | {m.name} | {i}", partial(report, s, m, i)) for i in seeds(m, many)
+        ]
+        for s in splits
+        for m in METHODS
+    }
+    print(f"\nTest accuracy; ± = standard error over {many} seeds, none where no seed changes the scorer.")
+    header(splits, [f"n = {len(s.test)}" for s in splits])
+    for method in METHODS:
+        columns = [[sum(r) / len(r) for r in right[s.name, method.name]] for s in splits]
+        print(line(method, [cell(c, seeded=method.seeded) for c in columns]))
+    print(f"{'the paper: RLKGF Base':31} {'':7}" + "".join(f"{PAPER.get(s.name, ''):<18}" for s in splits))
+    shares = [sum(right[s.name, BEST][0]) / len(s.test) for s in splits]
+    errors = [(p * (1 - p) / len(s.test)) ** 0.5 for p, s in zip(shares, splits, strict=True)]
+    print(f"{'s.e. of best over cases':39}" + "".join(f"{e:<18.4f}" for e in errors))
+    print("\nbest against each rival, test cases that only one of them has right, McNemar's exact p:")
+    for rival in RIVALS:
+        pairs = [compared(right[s.name, BEST][0], right[s.name, rival][0]) for s in splits]
+        print(f"{rival:39}" + "".join(f"{f'{c.only_first}:{c.only_second} p {c.p:.2f}':<18}" for c in pairs))
+
+
+def cv_table(kept: Kept, splits: list[Split]) -> None:
+    """Accuracy by cross-validation within train and validation."""
+    print(f"\n{FOLDS}-fold cross-validation within train; ± = standard error over {REPEATS} divisions into folds.")
+    header(splits, [f"n = {len(s.train + s.validation)}" for s in splits])
+    for method in METHODS:
+        columns = [[crossed_once(kept, s, method, i) for i in range(REPEATS)] for s in splits]
+        print(line(method, [cell(c, seeded=True) for c in columns]), flush=True)
+
+
+def crossed_once(kept: Kept, split: Split, method: Method, seed: int) -> float:
+    """One division into folds."""
+    cases = split.train + split.validation
+    made = kept.get(
+        f"cv {split.name} | {method.name} | {seed}", lambda: crossed(cases, method.fit(seed), k=FOLDS, seed=seed)
+    )
+    return float(made)
+
+
+def header(splits: list[Split], sizes: list[str]) -> None:
+    """The head of a table."""
+    print(f"{'':31} {'uses':7}" + "".join(f"{s.name:18}" for s in splits))
+    print(f"{'':39}" + "".join(f"{size:18}" for size in sizes))
+
+
+def line(method: Method, cells: list[str]) -> str:
+    """A row of a table."""
+    return f"{method.name:31} {method.labels:7}" + "".join(f"{c:18}" for c in cells)
+
+
+def variants() -> Iterator[LogLinearSettings]:
+    """The settings of the best scorer, then each with one number changed."""
+    base = LogLinearSettings()
+    yield base
+    grid = {
+        "c": (0.1, 0.3, 0.7),
+        "smooth": (0.3, 3.0),
+        "walk": (0.0, 0.5, 0.7),
+        "ridge": (0.1, 1.0),
+        "frequency": (0.0, 0.15, 0.5),
+    }
+    for name, values in grid.items():
+        yield from (replace(base, **{name: v}) for v in values)
+
+
+def choose(kept: Kept, splits: list[Split]) -> None:
+    """The cross-validated accuracy of each variant of the best scorer."""
+    print("c    smooth walk ridge frequency  mean    " + "".join(f"{s.name:8}" for s in splits))
+    for v in variants():
+        method = Method(f"best {v}", "labels", lambda seed, v=v: partial(loglinear.fit, settings=v))  # type: ignore[misc]
+        shares = [crossed_once(kept, s, method, 0) for s in splits]
+        numbers = f"{v.c:<5}{v.smooth:<7}{v.walk:<5}{v.ridge:<6}{v.frequency:<11}"
+        print(numbers + f"{sum(shares) / len(shares):.4f}  " + "".join(f"{x:<8.4f}" for x in shares), flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=list(NAMES), metavar="SET")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--table", choices=("test", "cv", "both"), default="both")
+    parser.add_argument("--choose", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    asked = parser.parse_args()
+    splits = [folder.read(name, Path(os.environ["KGMED_DATA"])) for name in asked.only]
+    kept = Kept(again=asked.again)
+    if asked.choose:
+        choose(kept, splits)
+        return
+    if asked.table != "test":
+        cv_table(kept, splits)
+    if asked.table != "cv":
+        told_table(kept, splits, asked.seeds)
+
+
+if __name__ == "__main__":
+    main()
