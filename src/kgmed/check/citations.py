@@ -20,9 +20,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kgmed.check.against import with_warnings
 from kgmed.check.claims import unborne
 from kgmed.check.terms import denies, numbers, sentences, terms
 from kgmed.errors import ModelFailed
+from kgmed.kg.language import prompt_language
 from kgmed.models.marks import marks, without_marks
 from kgmed.stages import Checker, Reader
 from kgmed.types import Answer, Context, Evidence, Query, Verdict
@@ -88,8 +90,9 @@ class Citations:
 class Checked:
     """A reader whose answer is held against its evidence before anyone sees it.
 
-    Sentences that do not stand are left out of the text, except those that warn or deny; all of them stay in the
-    verdicts, and `limits` says how many. Where none stands, it raises `ModelFailed`, to fall back from.
+    Sentences that do not stand are left out of the text, except those that warn or deny, and those that the graph
+    contradicts, which are shown with a warning; all of them stay in the verdicts, and `limits` says how many. Where
+    none stands, it raises `ModelFailed`, to fall back from.
     """
 
     read: Reader
@@ -102,14 +105,14 @@ class Checked:
             return answer
         standing = sum(v.supported for v in answer.verdicts)
         if not standing:
-            first = answer.verdicts[0]
+            first = min(answer.verdicts, key=lambda v: v.label != "contradicted")
             raise ModelFailed(f"{answer.reader} wrote nothing that its evidence supports: {first.reason}")
-        kept = [v for v in answer.verdicts if v.supported or denies(v.sentence)]
+        kept = [v for v in answer.verdicts if v.supported or denies(v.sentence) or v.label == "contradicted"]
         return replace(
             answer,
-            text=" ".join(map(_marked, kept)),
+            text=with_warnings(" ".join(map(_marked, kept)), kept, prompt_language(query.question)),
             citations=tuple(dict.fromkeys(n for v in kept for n in v.citations)),
-            limits="; ".join([*filter(None, [answer.limits]), *_left_out(len(answer.verdicts), standing, len(kept))]),
+            limits="; ".join([*filter(None, [answer.limits]), *_left_out(answer.verdicts, kept)]),
         )
 
 
@@ -141,9 +144,14 @@ def _marked(verdict: Verdict) -> str:
     return f"{body} {''.join(f'[{n}]' for n in verdict.citations)}{end}"
 
 
-def _left_out(there: int, standing: int, kept: int) -> Iterator[str]:
+def _left_out(verdicts: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
     """What to say of sentences that do not stand."""
-    if there > kept:
-        yield f"{there - kept} of the model's {there} sentences left out: the evidence does not support them"
-    if kept > standing:
-        yield f"{kept - standing} of the sentences shown warn without support in the evidence"
+    against = sum(v.label == "contradicted" for v in kept)
+    unsupported = sum(not v.supported for v in kept) - against
+    if len(verdicts) > len(kept):
+        there, left = len(verdicts), len(verdicts) - len(kept)
+        yield f"{left} of the model's {there} sentences left out: the evidence does not support them"
+    if unsupported:
+        yield f"{unsupported} of the sentences shown warn without support in the evidence"
+    if against:
+        yield f"{against} of the sentences shown are contradicted; see the warnings"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kgmed.check.citations import Checked, Citations
+from kgmed.check.citations import Checked
 from kgmed.errors import BadInput
 from kgmed.kit import Kit
 from kgmed.phrase.numbered import Numbered
@@ -74,4 +74,4 @@ def grounded(kit: Kit, *, settings: Grounded | None = None) -> Pipeline:
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
     reader = LLMReader(kit.llm, name=name, max_tokens=most, prompts=kit.prompts)
     base = facts(kit, settings=Facts(keep=s.keep))
-    return replace(base, read=Checked(reader, Citations(names=kit.names)), otherwise=read_facts, name="llm")
+    return replace(base, read=Checked(reader, kit.check), otherwise=read_facts, name="llm")

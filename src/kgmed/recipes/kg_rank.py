@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kgmed.check.citations import Citations
 from kgmed.errors import BadInput
 from kgmed.expand.guess import Guess
 from kgmed.kit import Kit, RemoteKit
@@ -95,7 +94,7 @@ def kg_rank(
     asked = replace(
         base,
         read=LLMReader(kit.llm, name=prompt, max_tokens=s.answer_tokens, prompts=kit.prompts),
-        check=Citations(names=kit.names),
+        check=kit.check,
         otherwise=facts,
     )
     draft = Guess(kit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=kit.prompts)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kgmed.check.citations import Citations
 from kgmed.check.reasoning import Reasoning
 from kgmed.errors import BadInput
 from kgmed.kg.fuzzy import Fuzzy
@@ -89,7 +88,7 @@ def mindmap(kit: Kit, *, preset: Preset = "paper", settings: Settings | None = N
         rank=(),
         phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=kit.prompts) if s.rewrite else Chains(),
         read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens, prompts=kit.prompts)),
-        check=Reasoning(kit.graph, Citations(names=kit.names)),
+        check=Reasoning(kit.graph, kit.check),
         otherwise=WithNotes(facts),
         name=f"mindmap ({s.relevance})",
         graph=kit.graph.label,

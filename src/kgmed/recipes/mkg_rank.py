@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from kgmed.check.citations import Citations
 from kgmed.errors import BadInput
 from kgmed.kg.glossary import Glossary
 from kgmed.kit import Kit, RemoteKit
@@ -100,7 +99,7 @@ def mkg_rank(
                 LLMReader(llm, name="ask/detailed", prompts=own),
             )
         ),
-        check=OpenOnly(Citations(names=kit.names)),
+        check=OpenOnly(kit.check),
         otherwise=WithNotes(facts),
         name="mkg-rank",
         graph=kit.graph.label,
