@@ -1,7 +1,7 @@
 """Sparse columns over diseases, and the broader terms of each term, in plain numpy."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,10 @@ class Columns:
         at = slice(int(self.indptr[column]), int(self.indptr[column + 1]))
         return Column(self.row[at], self.value[at])
 
-    def sizes(self, rows: int) -> Ints:
-        """How many entries of each column stand in the first `rows` rows."""
-        column = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        return np.bincount(column[self.row < rows], minlength=len(self.indptr) - 1)
-
     def sums(self, rows: int) -> Floats:
         """The sum of each column over the first `rows` rows."""
         column = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        return np.bincount(column, np.where(self.row < rows, self.value, 0), len(self.indptr) - 1)
+        return total(column, np.where(self.row < rows, self.value, 0.0), len(self.indptr) - 1)
 
 
 def columns(row: Ints, column: Ints, value: Floats, *, rows: int, width: int) -> Columns:
@@ -55,6 +50,11 @@ def columns(row: Ints, column: Ints, value: Floats, *, rows: int, width: int) ->
     value = np.maximum.reduceat(value, first) if len(first) else value
     column, row = np.divmod(key[first], rows)
     return Columns(starts(column, width), row, value.astype(np.float64))
+
+
+def total(group: Ints, value: NDArray[Any], size: int) -> Floats:
+    """The sum of the values of each of `size` groups (size,)."""
+    return np.bincount(group, value, size).astype(np.float64)
 
 
 def starts(column: Ints, width: int) -> Ints:
@@ -99,12 +99,18 @@ def closure(child: Ints, parent: Ints, size: int) -> Groups:
     [0, 1, 2]
     """
     up = groups(child, parent, size)
-    reached = np.arange(size) * (size + 1)  # node * size + itself
-    new = reached
-    while len(new):
-        node, at = np.divmod(new, size)
-        origin, above = up.spread(at)
-        new = np.setdiff1d(node[origin] * size + above, reached)
-        reached = np.union1d(reached, new)
-    node, above = np.divmod(reached, size)
-    return Groups(starts(node, size), above)
+    parents = [up[i].tolist() for i in range(size)]
+    reached = [sorted(_reached(i, parents)) for i in range(size)]
+    sizes = [len(found) for found in reached]
+    return Groups(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), np.concatenate(reached).astype(np.int64))
+
+
+def _reached(node: int, parents: list[list[int]]) -> set[int]:
+    """The node and everything above it."""
+    reached, open_ends = {node}, [node]
+    while open_ends:
+        for above in parents[open_ends.pop()]:
+            if above not in reached:
+                reached.add(above)
+                open_ends.append(above)
+    return reached

@@ -16,10 +16,8 @@ from kgmed.kg.beside import Arrays, kept
 from kgmed.kg.by_role import ByRole
 from kgmed.kg.graph import LocalGraph
 from kgmed.kg.sources.hpo import FREQUENCIES, UNSTATED
+from kgmed.reward.pheno_sparse import Floats, Ints, total
 from kgmed.types import Role, Triple
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 VERSION = 1  # goes up when the columns kept beside a graph change
 ROLES = (Role.FINDING, Role.EXCLUDES, Role.ONSET)
@@ -38,6 +36,10 @@ class Pooled(NamedTuple):
     frequency: Floats  # 0 = found in nobody, or denied
     patients: Floats  # those counted
 
+    def at(self, rows: Ints) -> "Pooled":
+        """Some of them, in that order."""
+        return Pooled(self.disease[rows], self.node[rows], self.frequency[rows], self.patients[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -55,7 +57,7 @@ class Table:
 
     def of_role(self, role: Role) -> NDArray[np.bool_]:
         """Which rows have that role (r,)."""
-        return self.role == ROLES.index(role)
+        return np.equal(self.role, ROLES.index(role))
 
     def with_copies(self, copies: Sequence[tuple[int, str]]) -> "Table":
         """The table with one more disease for each (disease, reference): a copy without what rests on the reference.
@@ -97,11 +99,10 @@ class Table:
         key = self.disease[at] * (int(self.node.max(initial=0)) + 1) + self.node[at]
         _, first, group = np.unique(key, return_index=True, return_inverse=True)
         size = len(first)
-        n, m = (np.bincount(group, column[at], size) for column in (self.counted, self.patients))
+        n, m = (total(group, column[at], size) for column in (self.counted, self.patients))
         told = np.isfinite(self.stated[at])
-        shares = np.bincount(group, np.where(told, self.stated[at], 0), size)
-        stated = shares / np.maximum(np.bincount(group, told, size), 1)
-        stated = np.where(np.bincount(group, told, size) > 0, stated, UNSTATED)
+        shares, times = total(group, np.where(told, self.stated[at], 0), size), total(group, told, size)
+        stated = np.where(times > 0, shares / np.maximum(times, 1), UNSTATED)
         counted = np.where(n > 0, (n + PSEUDO / 2) / (m + PSEUDO), 0)
         return Pooled(self.disease[at][first], self.node[at][first], np.where(m > 0, counted, stated), m)
 

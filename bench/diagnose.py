@@ -1,0 +1,243 @@
+"""Ranking HPO's diseases for published cases: what each ingredient is worth, under cross-validation. Prints tables.
+
+    KGMED_DATA=... python bench/diagnose.py [--cases N] [--folder DIR]
+
+The cases are a development set. Every row but the plain ones is fitted: its weights are chosen on four fifths of the
+diseases and the ranks taken on the cases of the fifth left out, for all five; no case is ranked by weights that its
+disease was fitted on. What is kept in DIR (features of the cases) is not computed again.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from kgmed.evaluate.pheno_ranking import Cohort, Ranks
+from kgmed.evaluate.phenopackets import Packet, packets
+from kgmed.kg.by_role import ByRole
+from kgmed.kg.sources import hpo
+from kgmed.kg.store import build, open_store
+from kgmed.reward.pheno_fit import Choice, fit
+from kgmed.reward.pheno_world import FEATURES
+from kgmed.reward.phenotype import WEIGHTS, Phenotypes
+from kgmed.types import Role
+
+Floats = NDArray[np.float64]
+FOLDS, POOL, CHUNK = 5, 250, 100
+FOR = ("exact", "narrower", "twin", "broader", "published")
+SIGNS = [1 if name in FOR else -1 for name in FEATURES]
+OURS = {name: WEIGHTS[name] for name in ("sex", "excluded")}  # set by hand, not fitted
+
+
+@dataclass(frozen=True)
+class Row:
+    """A scorer: which features are fitted, which weights are set by hand."""
+
+    name: str
+    fitted: tuple[str, ...]
+    by_hand: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def fixed(self) -> list[float | None]:
+        """The weight of each feature; None = to be fitted."""
+        return [None if name in self.fitted else self.by_hand.get(name, 0.0) for name in FEATURES]
+
+
+def rows() -> list[Row]:
+    """The scorer built up, as it is, and without each of its parts."""
+    steps = ("exact narrower", "broader", "twin", "missing", "published", "denied onset")
+    found, names = [], ()
+    for step in steps:
+        names = (*names, *step.split())
+        found.append(Row(("+ " if len(names) > 2 else "") + ", ".join(step.split()), names))
+    shipped = Row("+ sex, excluded = kgmed diagnose", names, OURS)
+    without = [Row(f"  without {n}", tuple(x for x in names if x != n), OURS) for n in names]
+    hands = [Row(f"  without {n}", names, {k: v for k, v in OURS.items() if k != n}) for n in OURS]
+    more = [Row(f"  excluded at {w}", names, OURS | {"excluded": w}) for w in (-0.05, -0.1, -0.2)]
+    return [*found, shipped, *without, *hands, *more]
+
+
+def main() -> None:
+    """Fit, rank, print."""
+    args = _arguments()
+    folder = Path(args.folder or tempfile.mkdtemp(prefix="kgmed-diagnose-"))
+    graph = folder / "hpo"
+    if not (graph / "CURRENT").is_file():
+        build(hpo.read(), graph)
+    store = open_store(graph)
+    path = Path(os.environ["KGMED_DATA"]) / "phenopackets_dev" / "phenopackets_dev.jsonl.xz"
+    cohort = Cohort(store, list(packets(path))[: args.cases])
+    print(f"{store.label}; {len(cohort.packets)} cases of {path.name}, {len(set(_diseases(cohort)))} diseases")
+    pool = list(_pool(cohort, folder / f"pool-{len(cohort.packets)}-{POOL}-{'-'.join(FEATURES)}"))
+    table = rows()
+    weights = [_fitted(row, pool, cohort) for row in _progress(table, "fitted")]
+    _print(_plain(cohort) | _ranked(cohort, table, weights))
+    shipped = next(i for i, row in enumerate(table) if "kgmed diagnose" in row.name)
+    blunt = next(i for i, row in enumerate(table) if row.name == "  without narrower")
+    some = {"findings one step broader": weights[shipped], "  without narrower": weights[blunt]}
+    print("\nevery finding replaced by what it is a kind of:")
+    _print(_ranked(replaced(cohort), [Row(name, ()) for name in some], list(some.values())))
+    everyone = fit(_choices(pool, cohort, -1), signs=SIGNS, fixed=table[shipped].fixed)
+    print("\nfitted on all cases:", ", ".join(f"{n} {w:.3f}" for n, w in zip(FEATURES, everyone, strict=True)))
+    _time(Phenotypes(store), cohort)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=None, help="only the first N")
+    parser.add_argument("--folder", default="", help="where the graph and the features are kept")
+    return parser.parse_args()
+
+
+def _diseases(cohort: Cohort) -> list[str]:
+    return [p.disease for p in cohort.packets]
+
+
+def _fold(packet: Packet) -> int:
+    """The part of the cases that a disease falls into."""
+    return xxhash.xxh3_64_intdigest(packet.disease.encode()) % FOLDS
+
+
+def _progress(items: Sequence[Any], what: str) -> Iterator[Any]:
+    """The items, with how many have been done on standard error."""
+    for i, item in enumerate(items):
+        sys.stderr.write(f"\r{what}: {i:,}/{len(items):,} ")
+        yield item
+    sys.stderr.write("\r\033[K")
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The best candidates of one case by the shipped weights, and the right one."""
+
+    case: int
+    features: Floats
+    right: int
+
+
+def _pool(cohort: Cohort, folder: Path) -> Iterator[Pooled]:
+    """Of each case with and without its own annotations, where the right disease stands for choice; kept in chunks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for start in _progress(range(0, len(cohort.packets), CHUNK), "chunks of features"):
+        file = folder / f"{start}.npz"
+        if not file.exists():
+            found = [p for i in range(start, min(start + CHUNK, len(cohort.packets))) for p in _candidates(cohort, i)]
+            part = file.with_suffix(".part.npz")
+            cases, right = np.array([p.case for p in found]), np.array([p.right for p in found])
+            size, features = np.array([len(p.features) for p in found]), np.concatenate([p.features for p in found])
+            np.savez(part, cases=cases, right=right, size=size, features=features)
+            part.replace(file)
+        with np.load(file, allow_pickle=False) as kept:
+            parts = np.split(kept["features"], np.cumsum(kept["size"])[:-1])
+            yield from map(Pooled, kept["cases"].tolist(), parts, kept["right"].tolist())
+
+
+def _candidates(cohort: Cohort, i: int) -> Iterator[Pooled]:
+    packet, model = cohort.packets[i], cohort.model
+    features = model.features(model.known(packet.patient)[0])
+    for own in (True, False):
+        allowed, right = cohort.allowed(packet, own=own), cohort.right(packet, own=own)
+        if right >= 0 and allowed[right]:
+            scores = np.where(allowed, features @ model.weights, -np.inf)
+            best = np.argpartition(-scores, POOL)[:POOL]
+            best = np.append(best[best != right], right)
+            yield Pooled(i, features[best].astype(np.float32), len(best) - 1)
+
+
+def _choices(pool: Sequence[Pooled], cohort: Cohort, left_out: int) -> list[Choice]:
+    """The cases of all parts but one; those of a disease with n cases count 1 / sqrt(n) each."""
+    times, cases = Counter(_diseases(cohort)), cohort.packets
+    return [
+        Choice(p.features, p.right, times[cases[p.case].disease] ** -0.5)
+        for p in pool
+        if _fold(cases[p.case]) != left_out
+    ]
+
+
+def _fitted(row: Row, pool: Sequence[Pooled], cohort: Cohort) -> Floats:
+    """The weights for each fold (FOLDS, FEATURES), fitted on the others."""
+    return np.array([fit(_choices(pool, cohort, f), signs=SIGNS, fixed=row.fixed) for f in range(FOLDS)])
+
+
+Figures = dict[str, tuple[Ranks, Ranks]]
+
+
+def _ranked(cohort: Cohort, table: Sequence[Row], weights: Sequence[Floats]) -> Figures:
+    """The ranks of every row, with and without own annotations, by the weights of the case's fold."""
+    by_fold = np.stack(weights, axis=2)  # (FOLDS, FEATURES, rows)
+    ranks: tuple[list[list[float]], list[list[float]]] = ([], [])
+    for packet in _progress(cohort.packets, "ranked"):
+        known = cohort.model.known(packet.patient)[0]
+        scores = cohort.model.features(known) @ by_fold[_fold(packet)]
+        for own, found in zip((True, False), ranks, strict=True):
+            found.append([cohort.rank(packet, scores[:, i], own=own) for i in range(len(table))])
+    columns = [[Ranks(tuple(c)) for c in zip(*found, strict=True)] for found in ranks]
+    return {row.name: (columns[0][i], columns[1][i]) for i, row in enumerate(table)}
+
+
+def _plain(cohort: Cohort) -> Figures:
+    """The plain likelihood: each finding by the rarest finding of the disease that it is a kind of; nothing fitted."""
+    names = {"": "plain, every database", "OMIM": "plain, OMIM only"}
+    found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names.values()}
+    model = cohort.model
+    for packet in _progress(cohort.packets, "plain"):
+        present = [model.graph.number(i) for i in model.known(packet.patient)[0].present]
+        scores = sum((model.world.nearest(q)[0] for q in present), np.zeros(model.world.size))
+        for database, name in names.items():
+            for own, ranks in zip((True, False), found[name], strict=True):
+                ranks.append(cohort.rank(packet, scores, own=own, database=database))
+    return {name: (Ranks(tuple(a)), Ranks(tuple(b))) for name, (a, b) in found.items()}
+
+
+def replaced(cohort: Cohort) -> Cohort:
+    """The cases with each finding replaced by the first that it is a kind of."""
+    up = ByRole(cohort.model.graph, Role.IS_A)
+
+    def broader(identifier: str) -> str:
+        graph = cohort.model.graph
+        above = up.objects([graph.number(identifier)]).node
+        return graph.at(int(above[0])).id if len(above) else identifier
+
+    def blunt(packet: Packet) -> Packet:
+        known = cohort.model.known(packet.patient)[0]
+        present = tuple(dict.fromkeys(broader(i) for i in known.present))
+        return replace(packet, patient=replace(known, present=present))
+
+    return Cohort(cohort.model.graph, [blunt(p) for p in cohort.packets])
+
+
+def _print(figures: Figures) -> None:
+    """One line a row: the four figures with, then without the case's own annotations."""
+    print(f"{'':34}  {'all annotations':^27}   {'without own':^27}")
+    print(f"{'':34} " + "   ".join([f"{'top-1':>6} {'top-3':>6} {'top-10':>6} {'MRR':>6}"] * 2))
+    for name, pair in figures.items():
+        cells = [f"{r.top(1):6.3f} {r.top(3):6.3f} {r.top(10):6.3f} {r.reciprocal:6.3f}" for r in pair]
+        print(f"{name:34} " + "   ".join(cells))
+    first = next(iter(figures.values()))
+    print("cases whose disease HPO does not describe: " + ", without own ".join(str(r.unranked) for r in first))
+
+
+def _time(model: Phenotypes, cohort: Cohort) -> None:
+    """Milliseconds a case, scoring alone and with the reasons of ten diseases."""
+    known = [model.known(p.patient)[0] for p in cohort.packets[:300]]
+    for what, work in (("scoring", lambda p: model.features(p) @ model.weights), ("with reasons", model.diagnose)):
+        times = []
+        for patient in known:
+            started = time.process_time()
+            work(patient)
+            times.append(1000 * (time.process_time() - started))
+        print(f"{what}: {np.median(times):.1f} ms a case (median), {np.quantile(times, 0.9):.1f} ms (9 of 10), CPU")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Why a disease stands where it stands: each finding of the patient, what is missing, and what speaks against it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgmed.kg.by_role import ByRole
+from kgmed.reward.pheno_patient import Patient
+from kgmed.reward.pheno_world import BROADER, EXACT, NARROWER, TWIN, World
+from kgmed.types import Entity, Role, Triple
+
+EXPECTED = 5  # findings named that are expected and were not mentioned
+_NAMES = {EXACT: "exact", NARROWER: "narrower", TWIN: "twin", BROADER: "broader"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing for or against a disease.
+
+    `kind`: exact, narrower, twin, broader (for it, see `phenotype`); agrees (absent in the patient, and the disease is
+    said not to have it); unlisted, denied, excluded, missing, sex, onset (against it).
+    """
+
+    kind: str
+    finding: Entity | None  # of the patient; None = about the disease as a whole
+    triples: tuple[Triple, ...] = ()  # what it rests on, with frequencies and references
+    through: Entity | None = None  # the broader finding that both come under, or the twin
+
+    @property
+    def frequencies(self) -> tuple[str, ...]:
+        """The frequencies that the sources state, each once."""
+        said = (v for t in self.triples for s in t.support for k, v in s.qualifiers if k == "frequency")
+        return tuple(dict.fromkeys(said))
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The references behind it, each once."""
+        return tuple(dict.fromkeys(r for t in self.triples for r in t.references))
+
+
+def reasons(
+    world: World, disease: int, present: Sequence[int], absent: Sequence[int], patient: Patient
+) -> tuple[Reason, ...]:
+    """What speaks for a disease, then what is missing, then what speaks against it."""
+    told = _Told(world, disease)
+    return (
+        *(told.fit(q) for q in present),
+        *told.denied(present),
+        *(reason for q in absent for reason in told.absent(q)),
+        *told.missing(present),
+        *told.whole(patient),
+    )
+
+
+class _Told:
+    """What the graph tells of one disease, by node."""
+
+    def __init__(self, world: World, disease: int) -> None:
+        self.world, self.disease = world, disease
+        self.node = int(world.diseases[disease])
+        self.found = self._edges(self.node, Role.FINDING)
+        self.no = self._edges(self.node, Role.EXCLUDES)
+
+    def _edges(self, node: int, role: Role) -> dict[int, int]:
+        hops = ByRole(self.world.graph, role).objects([node])
+        return dict(zip(hops.node.tolist(), hops.edge.tolist(), strict=True))
+
+    def fit(self, q: int) -> Reason:
+        """How the disease comes to a finding."""
+        world, finding = self.world, self.world.graph.at(q)
+        kind = int(world.fit(q)[0][self.disease])
+        if kind in (EXACT, NARROWER):
+            return Reason(_NAMES[kind], finding, self._under(q, self.found))
+        if kind == TWIN:
+            for twin in world.lenders(self.disease):
+                node = int(world.diseases[twin])
+                if triples := self._under(q, self._edges(node, Role.FINDING)):
+                    return Reason("twin", finding, triples, world.graph.at(node))
+        if kind == BROADER:
+            above = [a for a in world.above[q].tolist() if self._under(a, self.found)]
+            nearest = min(above, key=lambda a: world.rarity[a])
+            return Reason("broader", finding, self._under(nearest, self.found), world.graph.at(nearest))
+        return Reason("unlisted", finding)
+
+    def _under(self, q: int, edges: dict[int, int]) -> tuple[Triple, ...]:
+        """The triple of q itself, else of the most frequent kind of it; none where there is none."""
+        if q in edges:
+            return (self.world.graph.triple(edges[q]),)
+        kinds = [self.world.graph.triple(edge) for node, edge in edges.items() if q in self.world.above[node]]
+        return (max(kinds, key=lambda t: t.weight),) if kinds else ()
+
+    def _refused(self, q: int) -> tuple[Triple, ...]:
+        """The triples by which the disease does not have q, or anything that q is a kind of."""
+        return tuple(self.world.graph.triple(self.no[a]) for a in self.world.above[q].tolist() if a in self.no)
+
+    def denied(self, present: Sequence[int]) -> Iterator[Reason]:
+        """Findings of the patient that the disease does not have."""
+        for q in present:
+            if triples := self._refused(q):
+                yield Reason("denied", self.world.graph.at(q), triples)
+
+    def absent(self, q: int) -> Iterator[Reason]:
+        """What the absence of a finding says."""
+        if triples := self._under(q, self.found):
+            yield Reason("excluded", self.world.graph.at(q), triples)
+        elif refused := self._refused(q):
+            yield Reason("agrees", self.world.graph.at(q), refused)
+
+    def missing(self, present: Sequence[int]) -> Iterator[Reason]:
+        """The most frequent findings of the disease that were not mentioned."""
+        seen = {a for q in present for a in self.world.above[q].tolist()}
+        triples = [self.world.graph.triple(edge) for node, edge in self.found.items() if node not in seen]
+        for triple in sorted(triples, key=lambda t: (-t.weight, t.object.name))[:EXPECTED]:
+            yield Reason("missing", None, (triple,))
+
+    def whole(self, patient: Patient) -> Iterator[Reason]:
+        """Sex and age, where they speak against the disease."""
+        if self.world.other_sex(patient.sex)[self.disease]:
+            yield Reason("sex", None, self._all(Role.INHERITANCE))
+        if self.world.other_age(patient.age, patient.onset)[self.disease]:
+            yield Reason("onset", None, self._all(Role.ONSET))
+
+    def _all(self, role: Role) -> tuple[Triple, ...]:
+        return tuple(self.world.graph.triple(edge) for edge in np.unique(list(self._edges(self.node, role).values())))
