@@ -37,7 +37,7 @@ THERE, DENIED, UNSURE, FIRST = "+", "-", "?", "!"
 class LogLinearSettings:
     """The numbers of the scorer, chosen as the module says."""
 
-    c: float = 0.5
+    c: float = 0.3
     smooth: float = 1.0
     walk: float = 0.3  # t
     ridge: float = 0.3  # C
