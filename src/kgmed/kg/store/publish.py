@@ -1,13 +1,12 @@
 """Putting a finished version of a graph in the place of the old one, whole or not at all.
 
 A graph's folder holds one folder a version, and the file CURRENT that names the one to open. A build writes a version
-of its own beside the current one; it takes effect when CURRENT is renamed into place. Nothing waits for the disk: a
-graph that a power cut has damaged is known by its hashes and built again.
+of its own beside the current one; it takes effect when CURRENT is renamed into place. Before that its files are on the
+disk, so that a power cut leaves either graph whole.
 """
 
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +29,7 @@ def beside(folder: Path) -> Iterator[Path]:
         for stale in folder.glob(".building-*"):
             if not is_held(stale / LOCK):
                 shutil.rmtree(stale, ignore_errors=True)
-        work = folder / f".building-{os.getpid()}-{secrets.token_hex(4)}"
+        work = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
         work.mkdir()
         running = hold(work / LOCK)
     try:
@@ -47,7 +46,12 @@ def publish(folder: Path, work: Path, content: str) -> Path:
 
     What was derived from a version of the same content (vectors, automata) is taken over.
     """
+    from concurrent.futures import ThreadPoolExecutor  # only here: opening a graph must not load it
+
     name = f"v-{content[:12]}"
+    with ThreadPoolExecutor(8) as pool:  # files that wait for the disk together wait once
+        list(pool.map(_to_disk, [*work.glob("*.npy"), *work.glob("*.json")]))
+    _to_disk(work)
     with locked(folder):
         (work / LOCK).unlink()
         target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
@@ -64,10 +68,24 @@ def publish(folder: Path, work: Path, content: str) -> Path:
 
 
 def _point(folder: Path, version: str) -> None:
-    """Make CURRENT name a version."""
+    """Make CURRENT name a version; when this returns, it does so on the disk too."""
     pointer = folder / ".CURRENT"
     pointer.write_text(version, encoding="utf-8")
+    _to_disk(pointer)
+    _to_disk(folder)  # the version's folder has its name
     pointer.replace(folder / "CURRENT")
+    _to_disk(folder)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; a system that cannot do that of folders may not."""
+    if path.is_dir() and os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def current(folder: Path) -> Path:
