@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.evaluate.ner import Score, by_kind, discontinuous, nested, score
+from kgmed.evaluate.ner import Score, by_kind, nested, score
 from kgmed.models.w2ner.units import Found
 
 WHOLE, INNER = Found("sym", ((0, 4),)), Found("bod", ((0, 2),))
@@ -47,8 +47,7 @@ def test_types_add_up_to_the_whole_and_f1_is_the_harmonic_mean(pairs: list[tuple
         assert abs(whole.f1 - 2 / (1 / whole.precision + 1 / whole.recall)) < 1e-12
 
 
-def test_nested_and_discontinuous_entities_are_picked_out() -> None:
+def test_entities_that_share_a_character_with_another_are_picked_out() -> None:
     alone = Found("dis", ((7, 9),))
     assert nested([[WHOLE, INNER, alone]]) == [[WHOLE, INNER]]
     assert nested([[Found("sym", ((0, 2), (5, 7))), Found("sym", ((3, 4),))]]) == [[]]
-    assert discontinuous([[WHOLE, SPLIT]]) == [[SPLIT]]

@@ -242,3 +242,11 @@ def test_an_encoder_that_is_not_there_is_said_to_be_unavailable(tmp_path: Path) 
     with pytest.raises(Unavailable, match="cannot load the encoder"):
         train(ALL, tmp_path / "t", architecture=replace(TINY, encoder=str(tmp_path / "none")), training=QUICK)
     assert not (tmp_path / "t").exists()
+
+
+def test_a_tagger_whose_transformer_was_taken_away_is_refused(bert: Path, tmp_path: Path) -> None:
+    train(ALL, tmp_path / "t", architecture=replace(TINY, encoder=str(bert)), training=replace(QUICK, epochs=1))
+    for path in (tmp_path / "t" / "encoder").iterdir():
+        path.unlink()
+    with pytest.raises(SourceError, match="is no encoder"):
+        open_labeller(tmp_path / "t")

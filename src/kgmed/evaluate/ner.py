@@ -74,8 +74,3 @@ def nested(gold: Texts) -> list[list[Found]]:
 
 def _touch(one: Found, other: Found) -> bool:
     return any(a < d and c < b for a, b in one.parts for c, d in other.parts)
-
-
-def discontinuous(gold: Texts) -> list[list[Found]]:
-    """Of each text the entities of several parts."""
-    return [[f for f in text if len(f.parts) > 1] for text in gold]

@@ -5,8 +5,10 @@ it needs neither a network nor the model it was made from.
 """
 
 import json
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from kgmed.errors import BadInput, SourceError, Unavailable
+from kgmed.errors import BadInput, ModelFailed, SourceError, Unavailable
 from kgmed.models.use import UseEncoder
 from kgmed.models.w2ner.encoders import Embeddings, Transformer, Vocabulary
 from kgmed.models.w2ner.grid import THW
@@ -39,7 +41,7 @@ class Plan:
 def new_network(plan: Plan, vectors: Encoder | None = None) -> W2NER:
     """A network with random weights, on a transformer as it was pretrained where the plan names one."""
     a = plan.architecture
-    return _network(plan, _pretrained(a.encoder, a.encoder) if a.encoder else _embeddings(plan, vectors))
+    return _network(plan, _pretrained(a.encoder) if a.encoder else _embeddings(plan, vectors))
 
 
 def on(network: W2NER, device: str) -> W2NER:
@@ -47,8 +49,7 @@ def on(network: W2NER, device: str) -> W2NER:
     try:
         return network.to(device)
     except (RuntimeError, AssertionError) as e:
-        problem = " ".join(str(e).split())[:100]
-        raise BadInput(f"nothing can be computed on {device!r} ({problem}); try cpu") from None
+        raise BadInput(f"nothing can be computed on {device!r} ({_short(e)}); try cpu") from None
 
 
 def open_labeller(folder: Path, vectors: Encoder | None = None) -> Labeller:
@@ -126,8 +127,9 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor], path: Path) 
     try:
         network.load_state_dict(dict(weights))
     except RuntimeError as e:
-        problem = " ".join(str(e).split())[:200]
-        raise SourceError(path, 0, f"holds other weights than {PLAN} tells of ({problem})", "train it again") from None
+        raise SourceError(
+            path, 0, f"holds other weights than {PLAN} tells of ({_short(e)})", "train it again"
+        ) from None
 
 
 def _network(plan: Plan, encoder: Embeddings | Transformer) -> W2NER:
@@ -144,26 +146,38 @@ def _embeddings(plan: Plan, vectors: Encoder | None) -> Embeddings:
     return Embeddings(plan.vocabulary, plan.architecture.embedding, vectors)
 
 
-def _pretrained(model: str, tokenizer: str) -> Transformer:
-    """A transformer with its weights, from a folder or by its name on the hub; raises `Unavailable`."""
-    import transformers  # heavy
-
+def _pretrained(model: str) -> Transformer:
+    """A transformer with its weights, by folder or by name on the hub; raises `Unavailable` or `ModelFailed`."""
+    transformers = _transformers()
     try:
-        return Transformer(
-            transformers.AutoModel.from_pretrained(model), transformers.AutoTokenizer.from_pretrained(tokenizer)
-        )
-    except (OSError, ValueError, KeyError) as e:
-        raise Unavailable(f"cannot load the encoder {model}: {' '.join(str(e).split())[:200]}") from e
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model, trust_remote_code=False)
+        return Transformer(transformers.AutoModel.from_pretrained(model, trust_remote_code=False), tokenizer)
+    except OSError as e:
+        raise Unavailable(f"cannot load the encoder {model}: {_short(e)}") from e
+    except (ValueError, KeyError, RuntimeError, pickle.UnpicklingError) as e:
+        raise ModelFailed(f"{model} is no encoder that can be used: {_short(e)}") from e
 
 
 def _configured(folder: Path) -> Transformer:
     """A transformer with random weights, as the folder describes it; raises `SourceError`."""
-    import transformers  # heavy
-
+    transformers = _transformers()
+    here = {"local_files_only": True, "trust_remote_code": False}
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        build: Any = transformers.AutoModel.from_config
-        return Transformer(build(config), tokenizer)
-    except (OSError, ValueError, KeyError) as e:
-        raise SourceError(folder, 0, f"is no encoder ({' '.join(str(e).split())[:200]})", "train it again") from None
+        config = transformers.AutoConfig.from_pretrained(folder, **here)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **here)
+        return Transformer(transformers.AutoModel.from_config(config, trust_remote_code=False), tokenizer)
+    except (OSError, ValueError, KeyError, RuntimeError) as e:
+        raise SourceError(folder, 0, f"is no encoder ({_short(e)})", "train it again") from None
+
+
+def _transformers() -> Any:
+    """The package; raises `Unavailable`."""
+    try:
+        return import_module("transformers")  # heavy
+    except ImportError as e:
+        raise Unavailable('a tagger on a transformer needs transformers: pip install "kgmed[train]"') from e
+
+
+def _short(error: Exception) -> str:
+    """What an error says, on one line."""
+    return " ".join(str(error).split())[:200]
