@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
@@ -72,6 +71,7 @@ def ours(folder: Path, *, quick: bool) -> Measured:
         "lookup": each(store.lookup, names, US),
         "one-hop": each(lambda node: store.incident(node, limit=64), asked.around, US),
         "one-hop triples": each(lambda i: store.neighbours(i, limit=64), ids, US),
+        "one-hop again": each(lambda i: store.neighbours(i, limit=64), ids, US),
         "chains": _chains(adjacency, asked),
         "shortest": each(lambda pair: shortest(adjacency, *pair), asked.pairs, MS),
         "distances": [shortest(adjacency, a, b).distance for a, b in asked.pairs],
@@ -144,20 +144,6 @@ def _scanned(adjacency: Adjacency, anchors: list[int]) -> int:
         looks = [int((c.indptr[e + 1] - c.indptr[e]).sum()) for c, e in ((there, left), (back, right))]
         total += min(looks)
     return total
-
-
-def shared(folder: Path, *, quick: bool) -> Measured:
-    """Open and ask; then say so, and stay until the input ends, so that memory can be looked at from outside."""
-    store = open_store(folder)
-    asked = queries(store.adjacency, quick=quick)
-    for node in asked.around:
-        store.incident(node)
-        store.lookup(store.at(node).name)
-    chains(store.adjacency, asked.sets[0])
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    sys.stdin.read()
-    return {}
 
 
 def _names(store: Store) -> list[str]:

@@ -50,14 +50,17 @@ def peak() -> int:
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
-def proportional(pid: int, folder: str = "") -> int:
-    """The memory of a process in bytes, shared pages divided among those that share them; `folder`: of its files."""
-    total, counts = 0, not folder
+def proportional(pid: int, folder: str = "", *, heap: bool = False) -> int:
+    """The memory of a process in bytes, shared pages divided among those that share them.
+
+    `folder`: only of its files; `heap`: only what is no file's.
+    """
+    wanted, total, counts = "Anonymous:" if heap else "Pss:", 0, not folder
     for line in Path(f"/proc/{pid}/smaps").read_text("utf-8").splitlines():
         first, *rest = line.split()
         if not first.endswith(":"):
             counts = not folder or folder in line
-        elif first == "Pss:" and counts:
+        elif first == wanted and counts:
             total += 1024 * int(rest[0])
     return total
 

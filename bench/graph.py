@@ -75,7 +75,7 @@ def _task(options: argparse.Namespace) -> Measured:
         return _engines.in_networkx(folder, quick=quick, budget=budget)
     if options.task == "igraph":
         return _engines.in_igraph(folder, quick=quick, budget=budget)
-    return {"ours": _engines.ours, "shared": _engines.shared}[options.task](folder, quick=quick)
+    return _engines.ours(folder, quick=quick)
 
 
 def _load() -> str:
@@ -103,20 +103,29 @@ def _measure(options: argparse.Namespace, folder: Path) -> Measured:
 
 
 def _share(processes: int, folder: Path, extra: list[str]) -> Measured:
-    """The memory of so many processes that have the graph open, in all and of its files, shared pages counted once."""
-    command = [sys.executable, __file__, "--task", "shared", "--folder", str(folder), *extra]
+    """The memory of so many processes, pages that they share counted once: with numpy alone, with the graph, asked."""
+    command = [sys.executable, str(Path(__file__).with_name("_shared.py")), str(folder), *extra]
     running = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ)
         for _ in range(processes)
     ]
-    for process in running:
-        if process.stdout is None or process.stdout.readline() != b"ready\n":
-            raise SystemExit("a process that was to open the graph ended early")
-    total = sum(proportional(process.pid) for process in running)
-    files = sum(proportional(process.pid, str(folder)) for process in running)
+    figures: Measured = {}
+    for stage in ("empty", "open", "asked"):
+        for process in running:
+            if process.stdout is None or process.stdout.readline() != f"{stage}\n".encode():
+                raise SystemExit("a process that was to open the graph ended early")
+        figures[stage] = {
+            "total": sum(proportional(process.pid) for process in running),
+            "files": sum(proportional(process.pid, str(folder)) for process in running),
+            "heap": sum(proportional(process.pid, heap=True) for process in running) / processes,
+        }
+        for process in running:
+            if process.stdin is not None:
+                process.stdin.write(b"\n")
+                process.stdin.flush()
     for process in running:
         process.communicate()
-    return {"total": total, "files": files}
+    return figures
 
 
 def _lines(figures: Measured) -> list[Line]:
@@ -149,7 +158,9 @@ def _lines(figures: Measured) -> list[Line]:
         lines.append(line(what, "us", ours[key]["median"], key, "median", floor=floor[key]))
         lines.append(line(f"{what}, p99", "us", ours[key]["p99"], key, "p99", target=limit))
         lines.append(line(f"{what}, max", "us", ours[key]["max"], key, "max"))
-    lines.append(line("one-hop as triples, p99", "us", ours["one-hop triples"]["p99"]))
+    for key, what in (("one-hop triples", "one-hop as Triples"), ("one-hop again", "the same, asked again")):
+        lines.append(line(what, "us", ours[key]["median"]))
+        lines.append(line(f"{what}, p99", "us", ours[key]["p99"], target=200))
     chains = ours["chains"]
     same = [_same_sets(chains["each"], peer) for peer in (nx, ig)]
     lines.append(Line("chains k=3, 25 anchors", "ms", chains["median"], same[0], same[1], floor["chains"], 100))
@@ -200,16 +211,27 @@ def _print(figures: Measured) -> None:
             chains = figures[name]["chains"]
             times = ", ".join(f"{t:.2f}" for t in chains["each"])
             print(f"{name} found (1 shape): {chains['found']} in {times} s, {len(chains['each'])} whole sets")
-    one, four = figures["shared"][1], figures["shared"][4]
+    _print_shared(figures["shared"][1], figures["shared"][4])
+
+
+def _print_shared(one: Measured, four: Measured) -> None:
+    """What four processes take beside one."""
+    mb = 2**20
+    print("memory in MB, shared pages counted once   1 process  4 processes")
+    for stage, what in (("empty", "interpreter and numpy"), ("open", "graph opened"), ("asked", "all questions asked")):
+        print(f"  {what:36}{one[stage]['total'] / mb:>13.1f}{four[stage]['total'] / mb:>13.1f}")
+    files = four["asked"]["files"] / one["asked"]["files"]
     print(
-        f"graph files in memory: 1 process {one['files'] / 2**20:.0f} MB, 4 processes {four['files'] / 2**20:.0f} MB ",
-        end="",
+        f"  {'of which files of the graph':36}{one['asked']['files'] / mb:>13.1f}{four['asked']['files'] / mb:>13.1f}"
     )
+    for stage, what in (("open", "opened"), ("asked", "asked")):
+        own = (four[stage]["heap"] - four["empty"]["heap"]) / mb
+        print(f"  each of four, {what}, holds {own:.1f} MB of its own on top of interpreter and numpy")
+    net = [figures["asked"]["total"] - figures["empty"]["total"] for figures in (one, four)]
     print(
-        f"({four['files'] / one['files']:.2f} x, to reach 1.10); with interpreters {one['total'] / 2**20:.0f} MB, ",
-        end="",
+        f"4 processes / 1 process: files {files:.2f} x (to reach 1.10), all but interpreter and numpy "
+        f"{net[1] / net[0]:.2f} x, all {four['asked']['total'] / one['asked']['total']:.2f} x"
     )
-    print(f"{four['total'] / 2**20:.0f} MB ({four['total'] / one['total']:.2f} x)")
 
 
 def _row(line: Line) -> str:
