@@ -6,6 +6,8 @@ import typer
 
 from kgmed.cli import graph, methods, models, train
 from kgmed.cli.ask import ask
+from kgmed.cli.chat import chat
+from kgmed.cli.diagnose import SETTINGS, diagnose
 from kgmed.errors import BadInput, KgmedError
 
 app = typer.Typer(
@@ -15,6 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(ask)
+app.command()(chat)
+app.command(context_settings=SETTINGS)(diagnose)
 app.add_typer(graph.app, name="graph", help="Build, list, search and check graphs.")
 app.add_typer(models.app, name="models", help="List and fetch language models.")
 app.add_typer(methods.app, name="methods", help="List the methods and the rivals; try them all on the same questions.")

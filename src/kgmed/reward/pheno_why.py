@@ -61,34 +61,45 @@ class _Told:
         self.node = int(world.diseases[disease])
         self.found = self._edges(self.node, Role.FINDING)
         self.no = self._edges(self.node, Role.EXCLUDES)
+        self.under = self._best(self.found)
 
     def _edges(self, node: int, role: Role) -> dict[int, int]:
+        """The edges of a disease by the node at their other end, most frequent first."""
+        weight = self.world.graph.weight
         hops = ByRole(self.world.graph, role).objects([node])
-        return dict(zip(hops.node.tolist(), hops.edge.tolist(), strict=True))
+        often = np.ones(len(hops.edge)) if weight is None else weight[hops.edge]
+        order = np.argsort(-often, kind="stable")
+        return dict(zip(hops.node[order].tolist(), hops.edge[order].tolist(), strict=True))
+
+    def _best(self, edges: dict[int, int]) -> dict[int, int]:
+        """For each node that some edges lead to or below: its own edge, else that of the most frequent kind of it."""
+        found: dict[int, int] = {}
+        for node, edge in edges.items():
+            for above in self.world.above[node].tolist():
+                found.setdefault(above, edge)
+        return found | edges
 
     def fit(self, q: int) -> Reason:
         """How the disease comes to a finding."""
         world, finding = self.world, self.world.graph.at(q)
         kind = int(world.fit(q)[0][self.disease])
         if kind in (EXACT, NARROWER):
-            return Reason(_NAMES[kind], finding, self._under(q, self.found))
+            return Reason(_NAMES[kind], finding, self._triples(self.under[q]))
         if kind == TWIN:
-            for twin in world.lenders(self.disease):
-                node = int(world.diseases[twin])
-                if triples := self._under(q, self._edges(node, Role.FINDING)):
-                    return Reason("twin", finding, triples, world.graph.at(node))
+            twin, edge = self._twin(q)
+            return Reason("twin", finding, self._triples(edge), world.graph.at(int(world.diseases[twin])))
         if kind == BROADER:
-            above = [a for a in world.above[q].tolist() if self._under(a, self.found)]
-            nearest = min(above, key=lambda a: world.rarity[a])
-            return Reason("broader", finding, self._under(nearest, self.found), world.graph.at(nearest))
+            nearest = min((a for a in world.above[q].tolist() if a in self.under), key=lambda a: world.rarity[a])
+            return Reason("broader", finding, self._triples(self.under[nearest]), world.graph.at(nearest))
         return Reason("unlisted", finding)
 
-    def _under(self, q: int, edges: dict[int, int]) -> tuple[Triple, ...]:
-        """The triple of q itself, else of the most frequent kind of it; none where there is none."""
-        if q in edges:
-            return (self.world.graph.triple(edges[q]),)
-        kinds = [self.world.graph.triple(edge) for node, edge in edges.items() if q in self.world.above[node]]
-        return (max(kinds, key=lambda t: t.weight),) if kinds else ()
+    def _twin(self, q: int) -> tuple[int, int]:
+        """The first twin that has q or a kind of it, and the edge that says so."""
+        twins = ((t, self._edges(int(self.world.diseases[t]), Role.FINDING)) for t in self.world.lenders(self.disease))
+        return next((t, best[q]) for t, edges in twins if q in (best := self._best(edges)))
+
+    def _triples(self, edge: int) -> tuple[Triple, ...]:
+        return (self.world.graph.triple(edge),)
 
     def _refused(self, q: int) -> tuple[Triple, ...]:
         """The triples by which the disease does not have q, or anything that q is a kind of."""
@@ -102,17 +113,16 @@ class _Told:
 
     def absent(self, q: int) -> Iterator[Reason]:
         """What the absence of a finding says."""
-        if triples := self._under(q, self.found):
-            yield Reason("excluded", self.world.graph.at(q), triples)
+        if q in self.under:
+            yield Reason("excluded", self.world.graph.at(q), self._triples(self.under[q]))
         elif refused := self._refused(q):
             yield Reason("agrees", self.world.graph.at(q), refused)
 
     def missing(self, present: Sequence[int]) -> Iterator[Reason]:
         """The most frequent findings of the disease that were not mentioned."""
         seen = {a for q in present for a in self.world.above[q].tolist()}
-        triples = [self.world.graph.triple(edge) for node, edge in self.found.items() if node not in seen]
-        for triple in sorted(triples, key=lambda t: (-t.weight, t.object.name))[:EXPECTED]:
-            yield Reason("missing", None, (triple,))
+        for edge in [edge for node, edge in self.found.items() if node not in seen][:EXPECTED]:
+            yield Reason("missing", None, self._triples(edge))
 
     def whole(self, patient: Patient) -> Iterator[Reason]:
         """Sex and age, where they speak against the disease."""

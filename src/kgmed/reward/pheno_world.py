@@ -48,6 +48,8 @@ class World:
         self.begins, self.ends = _onsets(graph, table)
         self.annotated = np.bincount(findings.disease, minlength=self.size) > 0
         self.twins = _twins(graph, self.diseases[:originals], self.database.tolist(), copies)
+        lender = np.repeat(np.arange(self.size), np.diff(self.twins.indptr))
+        self._lenders = groups(self.twins.member, lender, self.size)
         self.fit = lru_cache(maxsize=512)(self._fit)
 
     def _columns(self, *pooled: Pooled) -> Columns:
@@ -82,8 +84,8 @@ class World:
 
     def lenders(self, disease: int) -> list[int]:
         """The twins that a disease borrows findings from."""
-        lender = np.repeat(np.arange(self.size), np.diff(self.twins.indptr))
-        return [int(d) for d in lender[self.twins.member == disease]]
+        found: list[int] = self._lenders[disease].tolist()
+        return found
 
     def denied(self, q: int) -> Bools:
         """Which diseases do not have q or what it is a kind of."""
