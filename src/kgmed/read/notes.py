@@ -1,13 +1,13 @@
 """Reader: notes on each piece of evidence first, then the answer (Chain-of-Note, arXiv 2311.09210)."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kgmed.kg.language import prompt_language
-from kgmed.models.replies import final
 from kgmed.models.structured import Tally
 from kgmed.read.llm import NO_EVIDENCE
-from kgmed.read.stepwise import Steps, answered
+from kgmed.read.stepwise import Steps, answered, concluded
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query
 
@@ -31,5 +31,5 @@ class NotesReader:
         if not context.cited:
             return Answer(NO_EVIDENCE[prompt_language(query.question)], abstained=True, reader=reader)
         steps = Steps(self.llm, "con", self.max_tokens, self.prompts, self.tally)
-        shown, (notes, said) = steps.read("read", query.question, context, final)
+        shown, (notes, said) = steps.read("read", query.question, context, partial(concluded, question=query.question))
         return answered(said, query.question, context, shown=shown, reader=reader, reasoning=notes)

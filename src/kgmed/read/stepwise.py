@@ -9,6 +9,7 @@ from typing import TypeVar
 from kgmed.errors import PromptTooLong
 from kgmed.kg.language import prompt_language
 from kgmed.models.marks import marks, without_marks
+from kgmed.models.replies import final
 from kgmed.models.structured import Malformed, Structured, Tally
 from kgmed.prompts import prompt
 from kgmed.read.choice import chosen
@@ -80,6 +81,16 @@ def usable(said: str, question: Question) -> str:
     if problem := fault(said, language=prompt_language(question)):
         raise Malformed(f"the model {problem}")
     return said.strip()
+
+
+def concluded(reply: str, question: Question) -> tuple[str, str]:
+    """What comes before the last line "Answer: ...", and that answer, which must be usable.
+
+    >>> concluded("It hurts.\\nAnswer: gout", Question("What is it?"))
+    ('It hurts.', 'gout')
+    """
+    before, said = final(reply)
+    return before, usable(said, question)
 
 
 def answered(

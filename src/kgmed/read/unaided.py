@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from kgmed.models.replies import final, number, some
+from kgmed.models.replies import number, some
 from kgmed.models.structured import Tally
-from kgmed.read.stepwise import Steps, answered, usable
+from kgmed.read.stepwise import Steps, answered, concluded, usable
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query, Question
 
@@ -43,7 +43,7 @@ class ChainOfThought:
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer, without a citation."""
         steps = Steps(self.llm, "cot", self.max_tokens, self.prompts, self.tally)
-        thoughts, said = steps.ask("answer", query.question, final)
+        thoughts, said = steps.ask("answer", query.question, partial(concluded, question=query.question))
         return _from_memory(said, query.question, f"chain of thought {self.llm.name}", thoughts)
 
 
