@@ -20,6 +20,9 @@ from kgmed.link.cascade import Cascade
 from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder, Wordwise
 from kgmed.models.w2ner.units import Found
 from kgmed.recognize.lexicon import Lexicon
+from kgmed.reward.criticality import Criticality
+from kgmed.reward.graph import CauseGraph
+from kgmed.reward.names import NamesIn, case_in
 from kgmed.stages import Message
 from kgmed.types import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
 
@@ -34,8 +37,9 @@ SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
     ("Sequence[Message]",): "LLM",
     ("Sequence[str]",): "Encoder",
     ("Sequence[tuple[str, str]]",): "PairScorer",
+    ("Sequence[Question | str]", "Sequence[str]"): "Reward",
 }
-PACKAGES = "expand recognize link retrieve rank phrase read check models".split()  # noqa: SIM905
+PACKAGES = "expand recognize link retrieve rank phrase read check models reward".split()  # noqa: SIM905
 ELSEWHERE = {  # needs a file or a server; its own tests hold it to the protocol
     "models.gguf:Gguf": "LLM",
     "models.anthropic:Anthropic": "LLM",
@@ -189,6 +193,13 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "models.fakes:OverlapScorer": lambda w, c: c(),
     },
     "LocalGraph": {"kg.store.store:Store": lambda w, c: w.graph},
+    "Reward": {
+        "reward.kg_reward:KGReward": lambda w, c: c(
+            Criticality(CauseGraph.of({"flu": {"fever": 2, "cough": 1}, "cold": {"cough": 2}})),
+            NamesIn({"flu": [], "cold": []}),
+            case_in(NamesIn({"fever": [], "cough": []})),
+        )
+    },
 }
 ADDS = {"rank.warnings:Warned"}  # a ranker that puts in warnings that were not retrieved
 
@@ -397,6 +408,22 @@ class TestPairScorer:
         score = stage(world, name)
         assert score([("a b", "a b"), ("a", "z")]).shape == (2,)
         assert score([]).shape == (0,)
+
+
+@of("Reward")
+class TestReward:
+    def test_every_answer_gets_one_number_in_their_order_or_none(self, world: World, name: str) -> None:
+        reward = stage(world, name)
+        questions, answers = [QUERY.question, "I have a cough.", "zzzz"], ["flu", "cold", "flu"]
+        scores = reward(questions, answers)
+        assert [s is None for s in scores] == [False, False, True]
+        assert scores == [reward([q], [a])[0] for q, a in zip(questions, answers, strict=True)]
+        assert reward([], []) == []
+
+    def test_naming_no_disease_or_all_never_pays_more_than_naming_one(self, world: World, name: str) -> None:
+        one, none, both = stage(world, name)(["I have a cough."] * 3, ["cold", "I do not know.", "flu, cold"])
+        assert one > none
+        assert one > both
 
 
 @of("LocalGraph")
