@@ -122,7 +122,7 @@ class Asker:
         """The run on one graph, with what it was made with."""
         made = self.pipeline(kit)
         if after is not None and after.graph == kit.graph.label:
-            made = replace(made, link=Carried(made.link, after.links))
+            made = replace(made, link=Carried(made.link, after.links, asked.text))
         before = _hits(kit.graph)
         run = made(asked)
         function, settings = self._method(kit)

@@ -1,0 +1,56 @@
+"""`kgmed chat` reads lines and answers each."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kgmed.cli import app
+
+ROWS = "gout\thas_symptom\ttoe pain\ncolchicine\ttreats\tgout\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chat")
+    (folder / "toe.tsv").write_text(ROWS, encoding="utf-8")
+    result = CliRunner().invoke(
+        app, ["graph", "build", "toe", str(folder / "toe.tsv")], env={"KGMED_HOME": str(folder)}
+    )
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def chat(home: Path, typed: str, *words: str) -> Result:
+    env = {"KGMED_HOME": str(home), "COLUMNS": "200"}
+    return CliRunner().invoke(app, ["chat", "-g", "toe", "--encoder", "ngrams", *words], env=env, input=typed)
+
+
+def test_each_line_is_answered_in_the_light_of_those_before(home: Path) -> None:
+    result = chat(home, "What are the symptoms of gout?\n\nWhich drug treats it?\n", "--json")
+    assert result.exit_code == 0, result.output
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert "toe pain" in first["answer"]["text"]
+    assert second["links"][0]["entity"]["name"] == "gout"
+    assert second["links"][0]["how"] == "before, exact"
+    assert "colchicine" in second["answer"]["text"]
+    assert len(second["query"]["question"]["history"]) == 2
+
+
+def test_a_person_sees_what_kgmed_ask_shows(home: Path) -> None:
+    shown = chat(home, "What are the symptoms of gout?\n").stdout
+    assert "toe pain [1]" in shown
+    assert "Found: gout = gout" in shown
+
+
+def test_the_end_of_the_input_ends_it(home: Path) -> None:
+    result = chat(home, "")
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_a_line_that_cannot_be_asked_does_not_end_the_talk(home: Path) -> None:
+    words = ("--json", "-m", "kg-rank", "--set", "ranking=expansion")
+    told = [json.loads(line) for line in chat(home, "gout?\ngout?\n", *words).stdout.splitlines()]
+    assert len(told) == 2
+    assert all("needs a language model" in row["error"] for row in told)
