@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.fakes import Scripted
 from kgmed.prompts import prompt
-from kgmed.read.llm import LLMReader, fence_for, first, language_of
+from kgmed.read.llm import LLMReader, fence_for, first
 from kgmed.types import Answer, Context, Evidence, Query, Question
 
 TEXTS = ("asthma | treated by | salbutamol", "asthma | finding | wheezing", "gout | finding | red toe")
@@ -157,4 +157,15 @@ def test_a_users_own_prompt_is_used(tmp_path: Path) -> None:
 
 
 def test_the_language_that_a_question_states_counts() -> None:
-    assert language_of(Question("ALT?", language="zh")) == "zh"
+    llm = Scripted(["可用沙丁胺醇 [1]。"])
+    answer = LLMReader(llm)(Query(Question("ALT?", language="zh")), context(*TEXTS))
+    assert ".zh " in answer.reader
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"), [("胃が痛い。何ですか？", "これは胃炎です [1]。"), ("두통?", "두통입니다 [1].")]
+)
+def test_an_answer_in_the_questions_own_language_is_no_fault(question: str, reply: str) -> None:
+    answer = LLMReader(Scripted([reply]))(Query(Question(question)), context(*TEXTS))
+    assert answer.text == reply
+    assert ".en " in answer.reader

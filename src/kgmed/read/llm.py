@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from kgmed.errors import ModelFailed, PromptTooLong
-from kgmed.kg.text import has_cjk
+from kgmed.kg.language import language_of, prompt_language
 from kgmed.models.marks import marks, without_marks
 from kgmed.models.streaming import aloud
 from kgmed.prompts import Prompt, prompt
@@ -42,14 +42,14 @@ class LLMReader:
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The model's answer; what is doubtful about its citations stands in `limits`."""
-        language = language_of(query.question)
+        language = prompt_language(query.question)
         if not context.cited:
             return Answer(NO_EVIDENCE[language], abstained=True, reader=f"llm {self.llm.name}")
         asked = prompt(self.name, language=language, folder=self.prompts)
         fence = fence_for(f"{context.text}\n{_whole(query.question)}")
         shown, reply = self._ask(asked, query.question, context, fence)
         said = _THINKING.sub("\n", reply.text).strip()
-        if problem := fault(said, language=language, instructions=_instructions(asked), fence=fence):
+        if problem := fault(said, language=language_of(query.question), instructions=_instructions(asked), fence=fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
         answer = self._answer(query.question, reply, shown, len(context.cited))
         return replace(answer, reader=f"llm {self.llm.name}, prompt {asked} {asked.hash}")
@@ -88,15 +88,6 @@ class LLMReader:
             limits="; ".join(limits),
             reasoning=_reasoning(reply.text),
         )
-
-
-def language_of(question: Question) -> str:
-    """The language to answer in: zh where the question says so or holds Chinese characters, else en.
-
-    >>> language_of(Question("胃反酸吃什么药？")), language_of(Question("What is ALT?", language="fr"))
-    ('zh', 'en')
-    """
-    return "zh" if question.language == "zh" or has_cjk(question.text) else "en"
 
 
 def fence_for(text: str) -> str:

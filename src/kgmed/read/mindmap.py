@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgmed.errors import ModelFailed
-from kgmed.kg.language import prompt_language
+from kgmed.kg.language import language_of, prompt_language
 from kgmed.models.labels import labels
 from kgmed.models.marks import marks
 from kgmed.models.steps import Outputs, cited_labels, outputs, tree, with_marks
@@ -48,7 +48,7 @@ class MindMapReader:
             self.llm, self.name, query.question, context, max_tokens=self.max_tokens, prompts=self.prompts
         )  # fmt: skip
         parts = outputs(said.text)
-        if problem := fault(parts.summary, language=language, fence=said.fence):
+        if problem := fault(parts.summary, language=language_of(query.question), fence=said.fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said.text[:60]!r}")
         return _answer(f"mindmap {self.llm.name}, prompt {said.prompt}", parts, query, context, said)
 
