@@ -1,6 +1,7 @@
 """`kgmed methods` as a person and a program meet it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from typer.testing import CliRunner, Result
 from json_server import serving
 from kgmed.cli import app
 from kgmed.errors import BadInput, ModelFailed, SourceError
-from kgmed.evaluate.trial import Trial, attempt, keep, kept, questions, rows
+from kgmed.evaluate.trial import Brief, Trial, attempt, keep, kept, questions, rows
+from kgmed.models.fakes import Echo
 from kgmed.registry import METHODS, described, method
 from kgmed.settings import presets_of
+from kgmed.stages import Message, Reply
 from kgmed.types import Question, Run, Stage
 
 
@@ -154,6 +157,21 @@ def test_methods_are_tried_end_to_end_and_go_on_where_they_stopped(tmp_path: Pat
     ]  # fmt: skip
     assert [row["calls"] for row in again["rows"] if row["stage"] == "all"] == [1, 1, 0]
     assert len(out.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_bound_on_replies_holds_and_is_part_of_the_models_name() -> None:
+    asked: list[int] = []
+
+    class Long(Echo):
+        def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+            asked.append(max_tokens)
+            return super().__call__(messages, max_tokens=max_tokens)
+
+    brief = Brief(Long(), 64)
+    for most in (500, 32):
+        brief([Message("user", "Hello")], max_tokens=most)
+        brief.as_json([Message("user", "Hello")], {}, max_tokens=most)
+    assert (brief.name, asked) == ("echo, 64 tokens a reply", [64, 64, 32, 32])
 
 
 def test_a_method_that_there_is_not_is_bad_input() -> None:

@@ -1,7 +1,7 @@
 """`kgmed methods`: what each method is, and all of them on the same questions."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,6 +54,9 @@ def attempt(
     questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these; all without it.")] = None,
     graph: Annotated[list[str] | None, typer.Option("--graph", "-g", help="hpo, cmekg or both.")] = None,
+    reply_tokens: Annotated[
+        int, typer.Option(help="No reply may be longer, for a quick look; 0 = as long as each method asks for.")
+    ] = 0,
     out: Annotated[Path | None, typer.Option(help="Keep each trial here; what it holds is not asked again.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -70,7 +73,9 @@ def attempt(
     with screen.progress("opening graph and model", "rows") as opened:
         who = asker(Setup(llm=llm, base_url=base_url), progress=opened)
         kits = {name: who.kit(name) for name in dict.fromkeys(a.graph for a in asked)}
-    model = who.llm.name if who.llm else ""
+    if reply_tokens:
+        kits = {name: replace(kit, llm=trial.Brief(kit.llm, reply_tokens)) for name, kit in kits.items() if kit.llm}
+    model = next((kit.llm.name for kit in kits.values() if kit.llm), "")
     found: list[trial.Trial] = []
     with screen.progress("asking", f"of {len(names) * len(asked)} questions") as progress:
         for name in names:

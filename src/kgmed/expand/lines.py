@@ -12,7 +12,7 @@ from kgmed.expand.guess import whole
 from kgmed.kg.language import prompt_language
 from kgmed.kg.text import one_line
 from kgmed.models.replies import some
-from kgmed.models.structured import Structured, Tally
+from kgmed.models.structured import Structured, Tally, strings_schema
 from kgmed.prompts import prompt
 from kgmed.stages import LLM
 from kgmed.types import Query, Question
@@ -36,6 +36,7 @@ class Lines:
         if not question.text.strip():
             return Query(question)
         asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
-        ask = Structured(self.llm, partial(some, key=KEY), self.max_tokens, tally=self.tally)
+        shape = strings_schema(KEY, least=1, most=self.most)
+        ask = Structured(self.llm, partial(some, key=KEY), self.max_tokens, tally=self.tally, schema=shape)
         said = ask(asked.messages(question=whole(question), count=str(self.most)))
         return Query(question, "\n".join(map(one_line, said[: self.most])))

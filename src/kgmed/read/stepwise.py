@@ -1,7 +1,7 @@
 """Asking a model in several steps: each is a prompt, a parser and one more try; none goes on without a reply."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +20,7 @@ from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Question
 
 T = TypeVar("T")
+Shape = Mapping[str, object] | None
 AGAIN = {
     "en": "That reply cannot be used: $reason. Reply once more, in the form that was asked for and nothing else.",
     "zh": "这个回答无法使用：$reason。请再答一次，只按要求的格式作答。",
@@ -40,12 +41,19 @@ class Steps:
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
 
-    def ask(self, step: str, question: Question, parse: Callable[[str], T], /, **values: str) -> T:
-        """What the reply to a prompt with the holes question and those given holds."""
-        return self._asked(step, question, parse, {"question": whole_question(question), **values})
+    def ask(self, step: str, question: Question, parse: Callable[[str], T], shape: Shape = None, /, **values: str) -> T:
+        """What the reply to a prompt with the holes question and those given holds; `shape` = its JSON schema."""
+        return self._asked(step, question, parse, shape, {"question": whole_question(question), **values})
 
     def read(
-        self, step: str, question: Question, context: Context, parse: Callable[[str], T], /, **values: str
+        self,
+        step: str,
+        question: Question,
+        context: Context,
+        parse: Callable[[str], T],
+        shape: Shape = None,
+        /,
+        **values: str,
     ) -> tuple[int, T]:
         """How many pieces of evidence the model saw, and what its reply holds; drops the last until the rest fits."""
         shown = len(context.cited)
@@ -55,20 +63,22 @@ class Steps:
             evidence = first(context, shown) if context.cited else context.text
             filled = {"question": whole, "fence": fence, "evidence": evidence, **values}
             try:
-                return shown, self._asked(step, question, parse, filled)
+                return shown, self._asked(step, question, parse, shape, filled)
             except PromptTooLong as error:
                 if shown <= 1:
                     raise
                 shown = fewer(shown, error)
 
-    def _asked(self, step: str, question: Question, parse: Callable[[str], T], values: dict[str, str]) -> T:
+    def _asked(
+        self, step: str, question: Question, parse: Callable[[str], T], shape: Shape, values: dict[str, str]
+    ) -> T:
         language = prompt_language(question)
         asked = prompt(f"{self.folder}/{step}", language=language, folder=self.prompts)
 
         def parsed(said: str) -> T:
             return parse(_THINKING.sub("\n", said).strip())
 
-        ask = Structured(self.llm, parsed, self.max_tokens, AGAIN[language], self.tally)
+        ask = Structured(self.llm, parsed, self.max_tokens, AGAIN[language], self.tally, shape)
         return ask(asked.messages(**values))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kgmed.kg.language import prompt_language
 from kgmed.models.replies import number, short_text, some, yes
-from kgmed.models.structured import Tally
+from kgmed.models.structured import Tally, strings_schema
 from kgmed.read.llm import NO_EVIDENCE
 from kgmed.read.stepwise import Steps, answered
 from kgmed.stages import LLM
@@ -36,10 +36,9 @@ class SummarisedReader:
         question, reader = query.question, f"sure {self.llm.name}"
         if not context.cited:
             return Answer(NO_EVIDENCE[prompt_language(question)], abstained=True, reader=reader)
-        key = partial(some, key="answers")
-        shown, said = self._steps(self.candidate_tokens).read(
-            "candidates", question, context, key, count=str(self.most)
-        )
+        key, shape = partial(some, key="answers"), strings_schema("answers", least=1, most=self.most)
+        propose = self._steps(self.candidate_tokens)
+        shown, said = propose.read("candidates", question, context, key, shape, count=str(self.most))
         names = said[: self.most]
         summaries = [self._summary(question, context, name) for name in names]
         scores = self._scores(question, names, summaries)

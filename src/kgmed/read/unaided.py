@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from kgmed.models.replies import number, some
-from kgmed.models.structured import Tally
+from kgmed.models.structured import Tally, strings_schema
 from kgmed.read.stepwise import Steps, answered, concluded, usable
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query, Question
@@ -76,7 +76,8 @@ class TreeOfThought:
     def _next(self, steps: Steps, question: Question, path: list[str]) -> str:
         """The best of the proposed next thoughts."""
         so_far = _numbered(path) or "-"
-        proposed = steps.ask("propose", question, partial(some, key="thoughts"), count=str(self.width), thoughts=so_far)
+        key, shape = partial(some, key="thoughts"), strings_schema("thoughts", least=1, most=self.width)
+        proposed = steps.ask("propose", question, key, shape, count=str(self.width), thoughts=so_far)
         choices = proposed[: self.width]
         if len(choices) == 1:
             return choices[0]

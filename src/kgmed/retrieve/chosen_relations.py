@@ -9,7 +9,7 @@ from kgmed.errors import ModelFailed
 from kgmed.kg.graph import KnowledgeGraph
 from kgmed.kg.language import prompt_language
 from kgmed.models.replies import among
-from kgmed.models.structured import Structured, Tally
+from kgmed.models.structured import Structured, Tally, strings_schema
 from kgmed.prompts import prompt
 from kgmed.retrieve.found import Found
 from kgmed.stages import LLM
@@ -56,7 +56,8 @@ class ChosenRelations:
         if len(names) <= self.keep:
             return names
         asked = prompt("kg_gpt/relations", language=prompt_language(query.question), folder=self.prompts)
-        ask = Structured(self.llm, partial(among, key=KEY, known=names), self.max_tokens, tally=self.tally)
+        parse, shape = partial(among, key=KEY, known=names), strings_schema(KEY, least=1, most=self.keep)
+        ask = Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=shape)
         try:
             return ask(asked.messages(sentence=line, count=str(self.keep), relations="\n".join(names)))[: self.keep]
         except ModelFailed as problem:
