@@ -190,6 +190,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     "Encoder": {"models.fakes:TrigramEncoder": lambda w, c: c(), "models.ngram:NgramEncoder": lambda w, c: c()},
     "PairScorer": {
         "models.pairs:LexicalPairs": lambda w, c: c(TrigramEncoder()),
+        "models.trained_pairs:TrainedPairs": lambda w, c: c((1.0,) * 12, -1.0, "g", TrigramEncoder()),
         "models.fakes:OverlapScorer": lambda w, c: c(),
     },
     "LocalGraph": {"kg.store.store:Store": lambda w, c: w.graph},

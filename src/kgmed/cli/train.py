@@ -3,9 +3,11 @@
 import typer
 
 from kgmed.cli.train_ner import ner
+from kgmed.cli.train_pairs import pairs
 
 app = typer.Typer(no_args_is_help=True)
 app.command()(ner)
+app.command()(pairs)
 
 
 @app.callback()

@@ -42,14 +42,18 @@ class LexicalPairs:
         words = np.array([_shared(units(a), units(b)) for a, b in pairs], np.float32)
         if self.encoder is None or not pairs:
             return words
-        number: dict[str, int] = {}
-        left, right = (
-            np.array([number.setdefault(pair[side], len(number)) for pair in pairs], np.intp) for side in (0, 1)
-        )
-        rows = self.encoder(list(number))
-        blocks = (slice(i, i + 4096) for i in range(0, len(left), 4096))
-        meaning = np.concatenate([_cosines(rows, left[block], right[block]) for block in blocks])
-        return np.asarray((words + meaning) / 2, np.float32)
+        return np.asarray((words + cosines(self.encoder, pairs)) / 2, np.float32)
+
+
+def cosines(encoder: Encoder, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+    """The cosine of the vectors of each pair (n,); each distinct text is encoded once."""
+    number: dict[str, int] = {}
+    left, right = (np.array([number.setdefault(pair[side], len(number)) for pair in pairs], np.intp) for side in (0, 1))
+    if not len(left):
+        return np.zeros(0, np.float32)
+    rows = encoder(list(number))
+    blocks = (slice(i, i + 4096) for i in range(0, len(left), 4096))
+    return np.concatenate([_cosines(rows, left[block], right[block]) for block in blocks])
 
 
 def _cosines(rows: NDArray[np.float32], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float32]:

@@ -6,11 +6,12 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.models.http_encoder import LAYOUTS, HttpEncoder, HttpPairScorer
 from kgmed.models.ngram import NgramEncoder
 from kgmed.models.pairs import LexicalPairs
+from kgmed.models.trained_pairs import load
 from kgmed.models.use import UseEncoder
 from kgmed.stages import Encoder, PairScorer
 
 ENCODERS = ("use", "ngrams", "local/NAME", "local-cls/NAME", "server/NAME@URL")
-SCORERS = ("words", "local/NAME", *(f"{layout}/NAME@URL" for layout in LAYOUTS))
+SCORERS = ("words", "trained/FILE", "local/NAME", *(f"{layout}/NAME@URL" for layout in LAYOUTS))
 
 
 def encoder_from(spec: str) -> Encoder:
@@ -36,12 +37,15 @@ def encoder_from(spec: str) -> Encoder:
 def scorer_from(spec: str, encoder: Encoder) -> PairScorer:
     """The pair scorer of that name; `words` is `LexicalPairs` over the encoder.
 
+    `trained/FILE` is what `kgmed train pairs` left, for the encoder that it was trained with.
     `local/NAME` is a cross-encoder in a folder or on the model hub; `vllm/NAME@URL`, `cohere/...` and `jina/...` are
     models behind `URL/rerank`.
     """
     kind, _, rest = spec.partition("/")
     if spec == "words":
         return LexicalPairs(encoder)
+    if kind == "trained" and rest:
+        return load(Path(_place(rest)), encoder)
     if kind == "local" and rest:
         from kgmed.models.sentence import CrossEncoder  # heavy where it is made
 
