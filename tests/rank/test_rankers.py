@@ -156,3 +156,9 @@ def test_a_drug_that_is_only_listed_and_one_without_contraindications() -> None:
     assert len(Warned(G)(query("What treats gout?"), [listed])) == 2
     proposed = Evidence("mild", "candidate", (treats,), (G.entity("mild"),))
     assert [e.text for e in Warned(G)(query("x"), [proposed])][1:] == ["mild — care → one; two"]
+
+
+def test_a_treatment_that_is_only_a_text_has_no_warnings() -> None:
+    text = Triple(Entity("gout", "gout"), Relation("treated by", Role.TREATS, reverse=True), Entity("", "rest"))
+    said = Evidence("rest", "triple", (text,), (Entity("gout", "gout"),))
+    assert Warned(G)(query("What treats gout?"), [said]) == [said]

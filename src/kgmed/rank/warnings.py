@@ -26,7 +26,8 @@ class Warned:
         """All of the evidence and, kind "warning", what it must not be read without."""
         said = {t for e in evidence for t in e.triples}
         listed = Role.TREATS in asks(query.text)
-        drugs = dict.fromkeys(t.subject for e in evidence for t in e.triples if _is_about(e, t, listed=listed))
+        about = (t.subject for e in evidence for t in e.triples if _is_about(e, t, listed=listed))
+        drugs = dict.fromkeys(drug for drug in about if drug.id)  # a treatment that is only a text has no warnings
         return [*evidence, *(w for drug in drugs for w in self._warning(drug, said))]
 
     def _warning(self, drug: Entity, said: set[Triple]) -> Iterator[Evidence]:
