@@ -176,22 +176,23 @@ def completion(text: str) -> dict[str, object]:
 
 
 REFUSED = {"error": {"message": "no"}}
-HALF = Said(b'{"id": "1", "choices": [{"mess', headers={"Content-Length": "4000"})
 FAILING = {
     "429": Said(REFUSED, 429, {"retry-after-ms": "1"}),
     "500": Said(REFUSED, 500, {"retry-after-ms": "1"}),
     "garbage": Said(b"\xff\xfe{not json"),
-    "half a stream": Said(b'{"id": "1", "choices": [{"mess'),
+    "half a reply": Said(b'{"id": "1", "choices": [{"mess'),
+    "half a stream": Said(b'{"id": "1", "choices": [{"mess', headers={"Content-Length": "4000"}),
     "nothing": Said(b""),
+    "silence": Said(b"", seconds=0.4),
 }
 
 
-def at(server: JsonServer, *, retries: int) -> object:
+def at(server: JsonServer, *, retries: int, timeout: float = 10.0) -> object:
     openai = pytest.importorskip("openai")
     assert openai
     from kgmed.models.openai import OpenAI
 
-    return OpenAI("m", f"{server.url}/v1", retries=retries, timeout=10, environment={})
+    return OpenAI("m", f"{server.url}/v1", retries=retries, timeout=timeout, environment={})
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)
@@ -200,7 +201,7 @@ def test_a_server_that_fails_is_a_typed_failure_or_the_facts_and_never_an_empty_
     graph: Store, server: JsonServer, name: str, how: str
 ) -> None:
     server.says = [FAILING[how]]
-    ask = pipeline(graph, name, at(server, retries=0))
+    ask = pipeline(graph, name, at(server, retries=0, timeout=0.15 if how == "silence" else 10.0))
     try:
         run = ask(SCURVY)
     except Unavailable:
