@@ -18,7 +18,7 @@ LAYERS = [
     "pipeline kit reward",
     "recipes",
     "evaluate train",
-    "registry opening answering settings setup conversation",
+    "registry opening answering evaluating settings setup conversation",
     "cli service",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

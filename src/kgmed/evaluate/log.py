@@ -186,7 +186,7 @@ def _agree(path: Path, manifest: dict[str, Any]) -> None:
         there = read_manifest(path.parent)
         differing = [k for k in sorted({*there, *wanted}) if there.get(k) != wanted.get(k)]
         if differing:
-            raise BadInput(f"{path}: was begun with another {', '.join(differing)}; name another folder with --out")
+            raise BadInput(f"{path}: was begun with another {', '.join(differing)}; name another folder")
         return
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")

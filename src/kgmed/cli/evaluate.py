@@ -1,0 +1,177 @@
+"""`kgmed eval`: methods compared on data sets, with a log that outlives the process and scores computed from it."""
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgmed.cli import choices
+from kgmed.cli import show as screen
+from kgmed.errors import BadInput
+
+app = typer.Typer(no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
+Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
+Metric = Annotated[list[str] | None, typer.Option("--metric", help="A metric; without it those of the task.")]
+
+
+@app.command()
+def datasets(data: Data = Path("data"), as_json: Json = False) -> None:
+    """List the data sets: what is there, what is missing and where it comes from."""
+    from kgmed.evaluate.datasets import checksum, missing
+    from kgmed.evaluate.datasets import datasets as known
+
+    rows: list[dict[str, Any]] = []
+    for found in known().values():
+        lacking = missing(found, data)
+        told = {k: v for k, v in asdict(found).items() if k != "read"}
+        rows.append(told | {"missing": lacking, "sha256": "" if lacking else checksum(found, data)})
+    if as_json:
+        screen.data(rows)
+        return
+    header = ("name", "task", "languages", "items", "there", "licence", "title", "from")
+    screen.table(header, ((r["name"], r["task"], " ".join(r["languages"]), r["items"],
+                           "no" if r["missing"] else r["sha256"][:12], r["licence"], r["title"], r["source"])
+                          for r in rows))  # fmt: skip
+
+
+@app.command()
+def metrics(as_json: Json = False) -> None:
+    """List the metrics: formula, source, what a failed run counts as."""
+    from kgmed.evaluate.metrics import metrics as known
+
+    found = list(known().values())
+    if as_json:
+        screen.data([{k: v for k, v in asdict(m).items() if k != "score"} for m in found])
+        return
+    header = ("name", "formula", "source", "of a failed run")
+    screen.table(header, ((m.name, m.formula, m.source, "-" if m.failed is None else m.failed) for m in found))
+
+
+@app.command()
+def run(
+    out: Out,
+    dataset: Annotated[str, typer.Option("--set", "-s", help="A data set's name, or a .jsonl file of your own.")],
+    method: Annotated[
+        list[str], typer.Option("--method", "-m", help="A method; +random, +shuffled or +oracle for a control.")
+    ],
+    graph: Annotated[str, typer.Option("--graph", "-g", help="The graph that all are asked on.")],
+    data: Data = Path("data"),
+    part: Annotated[str, typer.Option(help="train, dev or test.")] = "test",
+    number: Annotated[int, typer.Option("--number", "-n", help="So many questions, drawn by --sample; 0 = all.")] = 0,
+    sample: Annotated[int, typer.Option(help="Which questions --number draws.")] = 0,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; give several for several runs of each.")] = None,
+    threads: Annotated[int, typer.Option(help="Questions at once in this process.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes, each with its own models.", min=0)] = 0,
+    ray: Annotated[str, typer.Option(help="The address of a Ray cluster.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    probe: Annotated[int, typer.Option(help="With --dry-run: ask so many questions to measure tokens.", min=0)] = 0,
+    config: choices.Config = None,
+    preset: choices.Preset = None,
+    llm: choices.Llm = None,
+    base_url: choices.BaseUrl = None,
+    encoder: choices.Encoder = None,
+    scorer: choices.Scorer = None,
+    tagger: choices.Tagger = None,
+    cache: choices.Cache = None,
+    cache_mode: choices.CacheMode = None,
+    budget: choices.Budget = None,
+    prices: choices.Prices = None,
+    max_calls: choices.MaxCalls = None,
+    rate: choices.Rate = None,
+    prompts: choices.Prompts = None,
+    glossary: choices.Glossary = None,
+    tokens: choices.Tokens = None,
+    below: choices.Below = None,
+    as_json: Json = False,
+) -> None:
+    """Ask every question of every method; a run that was stopped goes on where it was."""
+    from kgmed.evaluate.crews import crew
+    from kgmed.evaluating import Trial, estimate, evaluate
+
+    chosen = choices.chosen(
+        config, None, graph=graph, preset=preset, llm=llm, base_url=base_url, encoder=encoder, scorer=scorer,
+        tagger=tagger, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices, max_calls=max_calls, rate=rate,
+        prompts=prompts, glossary=glossary, evidence_tokens=tokens, abstain_below=below,
+    )  # fmt: skip
+    trial = Trial(
+        methods=tuple(method), dataset=dataset, data=data, setup=chosen, part=part, limit=number, sample=sample,
+        seeds=tuple(seed or [0]),
+    )  # fmt: skip
+    if dry_run:
+        told = estimate(trial, probe=probe)
+        if as_json:
+            screen.data(told)
+        else:
+            header = tuple(asdict(told[0]))
+            screen.table(header, ([_cell(v) for v in asdict(row).values()] for row in told))
+        return
+    who = crew(threads=threads, workers=workers, ray=ray)
+    with screen.progress("asking", "answers") as progress:
+        asked = 0
+
+        def each(_: object) -> None:
+            nonlocal asked
+            asked += 1
+            progress(asked)
+
+        evaluate(trial, out, who, again=again, each=each)
+    _tell(out, data, asked, as_json=as_json)
+
+
+def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> None:
+    """What is in the log now."""
+    from kgmed.evaluate.log import digest, entries
+
+    found = entries(out)
+    failed = Counter(e.job.method for e in found.values() if e.run is None)
+    told = {"asked now": asked, "in the log": len(found), "failed": dict(failed), "digest": digest(found)}
+    if as_json:
+        screen.data(told)
+        return
+    screen.lines(f"{name}: {value}" for name, value in told.items() if value != {})
+    screen.lines([f"Scores: kgmed eval score {out} --data {data}"])
+
+
+@app.command()
+def score(
+    out: Out,
+    data: Data = Path("data"),
+    metric: Metric = None,
+    against: Annotated[str, typer.Option(help="Compare every method with this one.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Score what the log holds; failures count as failures."""
+    from kgmed.evaluate import scores
+    from kgmed.evaluate.datasets import dataset
+    from kgmed.evaluate.log import entries
+    from kgmed.evaluate.metrics import PLAIN
+    from kgmed.evaluate.metrics import metric as named
+    from kgmed.evaluating import reopened
+
+    trial = reopened(out, data)
+    plan, found = trial.plan(), entries(out)
+    if against and against not in plan.methods:
+        raise BadInput(f"{out} has no method {against!r}; it has {', '.join(plan.methods)}")
+    wanted = [named(name) for name in metric or PLAIN[dataset(trial.dataset).task]]
+    told = scores.score(found, plan, wanted)
+    compared = scores.against(told, against) if against else []
+    if as_json:
+        screen.data({"scores": told, "against": compared})
+        return
+    header = ("method", "metric", "mean", "s.e.", "95 % interval", "n", "without")
+    screen.table(header, ((s.method, s.metric, f"{s.mean.mean:.4f}", f"{s.mean.error:.4f}",
+                           f"{s.mean.low:.4f} to {s.mean.high:.4f}", s.mean.n, s.without) for s in told))  # fmt: skip
+    if compared:
+        screen.lines([""])
+        names = ("method", f"against {against} in", "difference", "95 % interval", "p", "p corrected", "test", "n")
+        screen.table(names, ((c.method, c.metric, f"{c.difference:+.4f}", f"{c.low:+.4f} to {c.high:+.4f}",
+                               f"{c.p:.4f}", f"{c.corrected:.4f}", c.test, c.n) for c in compared))  # fmt: skip
+
+
+def _cell(value: object) -> object:
+    return "-" if value is None else value
