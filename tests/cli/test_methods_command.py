@@ -13,6 +13,7 @@ from kgmed.cli import app
 from kgmed.errors import BadInput, ModelFailed, SourceError
 from kgmed.evaluate.trial import Brief, Trial, attempt, keep, kept, questions, rows
 from kgmed.models.fakes import Echo
+from kgmed.models.ledger import Told, ledger
 from kgmed.registry import METHODS, described, method
 from kgmed.settings import presets_of
 from kgmed.stages import Message, Reply
@@ -87,13 +88,20 @@ def test_questions_that_there_are_not_are_bad_input(count: int, graph: str) -> N
 
 
 def test_a_method_that_fails_is_a_trial_that_says_why() -> None:
+    llm = Told(Echo())
+
     def broken(question: Question) -> Run:
-        raise ModelFailed("it babbled")
+        llm([Message("user", "one two")])
+        with ledger():
+            llm([Message("user", "three")])
+            raise ModelFailed("it babbled")
 
     one = questions(1, ("hpo",))[0]
     made = attempt(broken, one, method="sure", llm="m")
     assert (made.error, made.answer, made.key) == ("ModelFailed: it babbled", "", ("sure", "en-1", "hpo", "m"))
-    assert next(rows([made])).errors == 1
+    whole, failed = rows([made])
+    assert whole.errors == 1
+    assert (failed.stage, failed.calls, failed.tokens) == ("failed", 2, 6)
 
 
 def test_an_error_of_another_kind_is_not_hidden() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from kgmed.errors import BadInput, KgmedError, SourceError
+from kgmed.models.ledger import ledger
 from kgmed.models.passing import Passing
 from kgmed.stages import LLM, Message, Reply
 from kgmed.types import Question, Run, Stage, to_json
@@ -92,15 +93,22 @@ def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> 
 
 
 def attempt(ask: Ask, asked: Asked, *, method: str, llm: str) -> Trial:
-    """The trial of one question; an error of kgmed's own is part of it."""
+    """The trial of one question; an error of kgmed's own is part of it, as a stage "failed" with all that was asked."""
     begin = perf_counter()
     key = (method, asked.question.id, asked.graph, llm)
-    try:
-        run = ask(asked.question)
-    except KgmedError as problem:
-        return Trial(*key, perf_counter() - begin, error=f"{type(problem).__name__}: {problem}")
+    with ledger() as book:
+        try:
+            run = ask(asked.question)
+        except KgmedError as problem:
+            why = f"{type(problem).__name__}: {problem}"
+            run = None
+    seconds = perf_counter() - begin
+    if run is None:
+        spent = book.spent()
+        failed = Stage("failed", seconds, spent.tokens_in + spent.tokens_out, spent.calls)
+        return Trial(*key, seconds, (failed,), error=why)
     answer = run.answer
-    return Trial(*key, perf_counter() - begin, run.stages, answer.text, answer.abstained, run.failures)
+    return Trial(*key, seconds, run.stages, answer.text, answer.abstained, run.failures)
 
 
 @dataclass(frozen=True, slots=True)
