@@ -70,6 +70,7 @@ def _version() -> str:
 _SCOPES = {**ALIASES, **dict.fromkeys(CODES, Scope.XREF)}  # of the names that a relation gives
 _EMPTY = 0  # the code of the empty name
 _EVERY = 1 << 13  # rows of a batch
+_new = tuple.__new__  # of a row whose values are all given: a third of the time of calling its class
 
 
 def _rows(path: Path) -> Batches:
@@ -87,24 +88,20 @@ class _Names(dict[str, int]):
         self.texts = [""]  # code -> tidied form
         self._codes = {"": _EMPTY}
         self.nothing: set[int] = set()  # they name no entity: "not known", a number
-        self.bracketed: set[int] = set()  # they end in brackets
-        self.special: set[int] = set()  # both
+        self.special: set[int] = set()  # those and the ones that end in brackets
 
     def __missing__(self, value: str) -> int:
-        name = tidy(value)
-        code = self[value] = self._codes.setdefault(name, len(self.texts))
-        if code == len(self.texts):
+        name, new = tidy(value), len(self.texts)
+        code = self[value] = self._codes.setdefault(name, new)
+        if code == new:
             self.texts.append(name)
-            self._classify(name, code)
+            last = name[-1]
+            if last in "］）)":
+                self.special.add(code)
+            elif name in _NOTHING or ((last in "IVX" or not last.isalpha()) and _NUMERAL.match(name)):
+                self.special.add(code)
+                self.nothing.add(code)
         return code
-
-    def _classify(self, name: str, code: int) -> None:
-        if name.endswith(("］", "）", ")")):
-            self.bracketed.add(code)
-            self.special.add(code)
-        elif name in _NOTHING or ((not name[-1].isalpha() or name[-1] in "IVX") and _NUMERAL.match(name)):
-            self.nothing.add(code)
-            self.special.add(code)
 
 
 class _Meaning(NamedTuple):
@@ -199,23 +196,30 @@ class _Reading:
         yield from self.out.take()
 
     def _subject(self, key: int, relations: Mapping[str, list[str]]) -> None:
-        code_of, kind, name = self.names.__getitem__, kind_of(relations), self.names.texts[key]
+        texts, code_of, meanings, kind = self.names.texts, self.names.__getitem__, self.meanings, kind_of(relations)
         aliases: list[Alias] = []
         rows: list[tuple[_Meaning, list[int]]] = []
         for relation, values in relations.items():
-            codes, meaning = list(map(code_of, values)), self.meanings[relation, kind]
+            codes, meaning = list(map(code_of, values)), meanings[relation, kind]
             if key == _EMPTY or _EMPTY in codes:
                 codes = self._without_empty(key, codes)
             self.count += len(values)
             if meaning.scope is None:
                 rows.append((meaning, codes))
             else:
-                aliases.extend(_alias(relation, self.names.texts[code], meaning.scope) for code in codes)
-        if key != _EMPTY:
-            self.out.tell([NodeRow(name, kind=kind, aliases=(*aliases, *_other_names(name)))])
-            self.seen.add(key)
+                aliases.extend(_alias(relation, texts[code], meaning.scope) for code in codes)
+        if key == _EMPTY:
+            return
+        name, out = texts[key], self.out
+        out.tell([NodeRow(name, kind=kind, aliases=(*aliases, *_other_names(name)))])
+        self.seen.add(key)
         for meaning, codes in rows:
-            self._statements(key, meaning, codes)
+            if not meaning.joins:
+                out.tell([_new(TextRow, (name, meaning.name, texts[code], ())) for code in codes])
+            elif self.names.special.isdisjoint(codes):
+                out.join(key, meaning.code, codes)
+            else:
+                self._second_look(key, meaning, codes)
 
     def _without_empty(self, key: int, codes: list[int]) -> list[int]:
         """The values that are not empty at a subject that is not; the others are dropped."""
@@ -223,22 +227,17 @@ class _Reading:
         self.out.tell([DroppedRow("empty name", i) for i in empty])
         return [code for code in codes if _EMPTY not in (key, code)]
 
-    def _statements(self, key: int, meaning: _Meaning, codes: list[int]) -> None:
-        """The edges or the texts that the values are, and the other names of a tail that is first met in brackets."""
-        names, out = self.names, self.out
-        if not meaning.joins:
-            out.tell([TextRow(names.texts[key], meaning.name, names.texts[code]) for code in codes])
-        elif names.special.isdisjoint(codes):
-            out.join(key, meaning.code, codes)
-        else:
-            for code in codes:
-                if code in names.nothing:
-                    out.tell([TextRow(names.texts[key], meaning.name, names.texts[code])])
-                    continue
-                out.join(key, meaning.code, [code])
-                if code in names.bracketed and code not in self.seen:
-                    self.seen.add(code)
-                    out.tell([NodeRow(names.texts[code], aliases=a) for a in [_other_names(names.texts[code])] if a])
+    def _second_look(self, key: int, meaning: _Meaning, codes: list[int]) -> None:
+        """A text for each value that names nothing, an edge for the others, other names of those met in brackets."""
+        texts, nothing, out = self.names.texts, self.names.nothing, self.out
+        for code in codes:
+            if code in nothing:
+                out.tell([TextRow(texts[key], meaning.name, texts[code])])
+                continue
+            out.join(key, meaning.code, [code])
+            if code in self.names.special and code not in self.seen:
+                self.seen.add(code)
+                out.tell([NodeRow(texts[code], aliases=found) for found in [_other_names(texts[code])] if found])
 
 
 def _alias(relation: str, text: str, scope: Scope) -> Alias:

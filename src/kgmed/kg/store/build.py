@@ -148,7 +148,7 @@ class _Builder:
         weight = None if weights.count(1.0) == len(heads) else np.array(weights, np.float32)
         if weight is not None and not ((weight >= 0) & (weight <= 1)).all():
             raise self.fault("holds a weight that is not between 0 and 1", "scale the weights to 0..1")
-        support = self.supports.numbers(supports, len(heads)) if any(supports) else None
+        support = self.supports.numbers(supports) if any(supports) else None
         self._edges(head, tail, relation, weight=weight, support=support)
 
     def _edges(self, head: Ints, tail: Ints, relation: Ints, **unusual: Ints | None) -> None:
@@ -196,9 +196,9 @@ class _Builder:
                 self.dropped[row.reason] = count + 1, lines if len(lines) >= 5 else [*lines, row.line]
 
     def _texts(self, numbers: Ints, rows: list[TextRow]) -> None:
-        relations = map(self.relations.__getitem__, (row.relation for row in rows))
-        supports = self.supports.numbers((row.support for row in rows), len(rows))
-        self.text.extend((row.text for row in rows), numbers, relations, supports)
+        _, relations, texts, supports = zip(*rows, strict=True) if rows else ((),) * 4
+        relation = map(self.relations.__getitem__, relations)
+        self.text.extend(texts, numbers, relation, self.supports.numbers(supports))
 
     def _nodes(self, numbers: Ints, rows: list[NodeRow]) -> None:
         number = list(zip(numbers.tolist(), rows, strict=True))

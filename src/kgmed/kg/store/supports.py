@@ -1,7 +1,7 @@
 """The supports of edges and texts while a graph is built: each is one JSON text, number 0 says nothing."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,11 @@ class Supports:
         """The number of a support; 0 where there is none."""
         return self.texts.add(pack_support(support)) if support else 0
 
-    def numbers(self, supports: Iterable[tuple[Support, ...]], count: int) -> NDArray[np.uint32]:
-        """The number of each of so many supports (count,)."""
-        return np.fromiter(map(self.number, supports), np.uint32, count)
+    def numbers(self, supports: Sequence[tuple[Support, ...]]) -> NDArray[np.uint32]:
+        """The number of each support (n,)."""
+        if not any(supports):
+            return np.zeros(len(supports), np.uint32)
+        return np.fromiter(map(self.number, supports), np.uint32, len(supports))
 
     def merged(self, numbers: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
         """Of each run of numbers, which begin at `starts`, the one that says all of it, each word once."""
