@@ -73,6 +73,7 @@ def test_the_option_with_the_strongest_ties_is_chosen() -> None:
     said = answer("Which?", option("A", 0.4), option("B", 0.3), option("B", 0.3), options={"A": "x", "B": "y"})
     assert said.choices == ("B",)
     assert said.text.startswith("Best supported option B (y):")
+    assert [(c.name, c.score, c.citations) for c in said.candidates] == [("B", 0.6, (2, 3)), ("A", 0.4, (1,))]
 
 
 def test_options_that_tie_or_have_no_ties_choose_none() -> None:

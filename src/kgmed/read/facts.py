@@ -1,6 +1,6 @@
 """Reader without a model: the answer is the evidence itself, grouped and cited."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kgmed.asks import OF_THE_SUBJECT, asks
 from kgmed.kg.text import one_line
@@ -101,14 +101,16 @@ def _choose(rows: Sequence[Numbered], query: Query, words: Words) -> tuple[tuple
     return (top[0],), [*lines, *_block(words["neighbours"], others)]
 
 
-def _candidates(rows: Sequence[Numbered]) -> Iterable[Candidate]:
-    """One candidate an entity or option, with the numbers of its evidence, in the order of the evidence."""
+def _candidates(rows: Sequence[Numbered]) -> list[Candidate]:
+    """One candidate an entity, in the order of the evidence, or an option, by the weight of its ties."""
     numbers: dict[str, list[int]] = {}
     first: dict[str, Evidence] = {}
+    weight: dict[str, float] = {}
     for i, e in rows:
         name = e.id if e.kind == "option" else e.about[0].name
         numbers.setdefault(name, []).append(i)
+        weight[name] = weight.get(name, 0.0) + e.score
         first.setdefault(name, e)
-    for name, e in first.items():
-        entity = None if e.kind == "option" else e.about[0]
-        yield Candidate(name, e.score, entity, tuple(numbers[name]))
+    options = sorted((n for n in first if first[n].kind == "option"), key=lambda n: -weight[n])
+    entities = [Candidate(n, e.score, e.about[0], tuple(numbers[n])) for n, e in first.items() if e.kind != "option"]
+    return [*entities, *(Candidate(n, round(weight[n], 4), None, tuple(numbers[n])) for n in options)]
