@@ -65,7 +65,7 @@ def fit(
 
     >>> one = Choice(np.array([[1.0], [0.0]]), 0)
     >>> bool(fit([one], signs=[1])[0] > 0), float(fit([one], signs=[-1])[0])
-    (True, -0.0)
+    (True, 0.0)
     """
     pool = _pool(choices)
     scale = pool.features.std(0) + 1e-9

@@ -30,6 +30,13 @@ class Columns:
         at = slice(int(self.indptr[column]), int(self.indptr[column + 1]))
         return Column(self.row[at], self.value[at])
 
+    def of(self, columns: Ints) -> Column:
+        """The entries of several columns, one after the other."""
+        begin = self.indptr[columns]
+        counts = self.indptr[columns + 1] - begin
+        at = np.arange(int(counts.sum())) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+        return Column(self.row[at], self.value[at])
+
     def sums(self, rows: int) -> Floats:
         """The sum of each column over the first `rows` rows."""
         column = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
@@ -72,6 +79,11 @@ class Groups:
     def __getitem__(self, number: int) -> Ints:
         """The members of a group."""
         return self.member[self.indptr[number] : self.indptr[number + 1]]
+
+    @property
+    def owners(self) -> Ints:
+        """For each member, the number whose group it is in."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def spread(self, numbers: Ints) -> tuple[Ints, Ints]:
         """For each member of the groups of `numbers`: the place in `numbers` it comes from, and the member.

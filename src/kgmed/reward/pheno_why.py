@@ -120,7 +120,7 @@ class _Told:
 
     def missing(self, present: Sequence[int]) -> Iterator[Reason]:
         """The most frequent findings of the disease that were not mentioned."""
-        seen = {a for q in present for a in self.world.above[q].tolist()}
+        seen = {a for q in present for near in (self.world.above, self.world.below) for a in near[q].tolist()}
         for edge in [edge for node, edge in self.found.items() if node not in seen][:EXPECTED]:
             yield Reason("missing", None, self._triples(edge))
 

@@ -34,6 +34,7 @@ class World:
         self.database = np.array([graph.at(d).id.partition(":")[0] for d in table.diseases.tolist()], np.str_)
         is_a = ByRole(graph, Role.IS_A).objects(np.arange(graph.adjacency.nodes))
         self.above = closure(is_a.origin, is_a.node, graph.adjacency.nodes)
+        self.below = groups(self.above.member, self.above.owners, graph.adjacency.nodes)
         findings, denied = table.pooled(Role.FINDING), table.pooled(Role.EXCLUDES)
         nobody = findings.frequency == 0
         findings, none = findings.at(np.flatnonzero(~nobody)), findings.at(np.flatnonzero(nobody))
@@ -48,8 +49,7 @@ class World:
         self.begins, self.ends = _onsets(graph, table)
         self.annotated = np.bincount(findings.disease, minlength=self.size) > 0
         self.twins = _twins(graph, self.diseases[:originals], self.database.tolist(), copies)
-        lender = np.repeat(np.arange(self.size), np.diff(self.twins.indptr))
-        self._lenders = groups(self.twins.member, lender, self.size)
+        self._lenders = groups(self.twins.member, self.twins.owners, self.size)
         self.fit = lru_cache(maxsize=512)(self._fit)
 
     def _columns(self, *pooled: Pooled) -> Columns:
@@ -95,12 +95,13 @@ class World:
         return found
 
     def missing(self, present: Iterable[int]) -> Floats:
-        """The sum of the frequencies of what each disease is annotated with and the patient was not said to have."""
-        missing = self.expected.copy()
-        for a in {a for q in present for a in self.above[q].tolist()}:
-            row, frequency = self.direct[a]
-            missing[row] -= frequency
-        return missing
+        """The sum of the frequencies of what each disease is annotated with and the patient was not said to have.
+
+        Neither what comes above a finding of the patient nor a kind of it is missing.
+        """
+        near = [kin[q] for q in present for kin in (self.above, self.below)]
+        row, frequency = self.direct.of(np.unique(np.concatenate([np.empty(0, np.int64), *near])))
+        return (self.expected - total(row, frequency, self.size)).clip(0)
 
     def other_sex(self, sex: str) -> Bools:
         """Which diseases hardly occur in that sex."""
