@@ -13,10 +13,12 @@ from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.folders import data_folder
 from kgmed.models.get import get, installed
 from kgmed.models.gguf import Gguf
+from kgmed.models.listing import slots
 from kgmed.models.streaming import told
-from kgmed.models.structured import Malformed, strings, strings_schema
+from kgmed.models.structured import Malformed, Tally, slots_schema, strings, strings_schema
 from kgmed.phrase.numbered import Numbered
 from kgmed.read.llm import LLMReader
+from kgmed.recognize.by_model import ByModel
 from kgmed.stages import Message
 from kgmed.types import Answer, Evidence, Query, Question
 
@@ -143,6 +145,22 @@ def test_a_reply_by_schema_can_be_nothing_else(llm: Gguf) -> None:
     assert 1 <= len(said) <= 3
     with pytest.raises(Malformed):
         strings(llm(ask, max_tokens=60).text, "terms")
+
+
+@pytest.mark.starter
+@pytest.mark.network
+def test_the_terms_of_a_question_come_as_the_prompt_asks_for_them(llm: Gguf) -> None:
+    tally = Tally()
+    found = ByModel(llm, tally=tally)(Query(Question("My son has muscle weakness and large calves. What is it?")))
+    assert 1 <= len(found) <= 5
+    assert (tally.asked, tally.again, tally.failed) == (1, 0, 0)
+
+
+@pytest.mark.starter
+@pytest.mark.network
+def test_a_list_of_slots_has_as_many_as_asked(llm: Gguf) -> None:
+    ask = [Message("user", "One medical term for each: A. gout, B. flu, C. car")]
+    assert len(slots(llm.as_json(ask, slots_schema(3), max_tokens=120).text, 3)) == 3
 
 
 @pytest.mark.starter

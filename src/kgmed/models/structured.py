@@ -58,6 +58,16 @@ def strings_schema(key: str, *, least: int = 0, most: int = 0) -> dict[str, obje
     return {"type": "object", "properties": {key: items}, "required": [key], "additionalProperties": False}
 
 
+def slots_schema(count: int) -> dict[str, object]:
+    """The JSON schema of an object with a list of exactly `count` strings or nulls.
+
+    >>> slots_schema(2)["properties"]
+    {'list': {'type': 'array', 'items': {'type': ['string', 'null']}, 'minItems': 2, 'maxItems': 2}}
+    """
+    items = {"type": "array", "items": {"type": ["string", "null"]}, "minItems": count, "maxItems": count}
+    return {"type": "object", "properties": {"list": items}, "required": ["list"], "additionalProperties": False}
+
+
 class Malformed(ModelFailed):
     """A model's reply does not hold the data asked for."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from kgmed.errors import ModelFailed
 from kgmed.kg.language import prompt_language
 from kgmed.kg.text import has_cjk
-from kgmed.models.structured import Structured, Tally, strings
+from kgmed.models.structured import Structured, Tally, strings, strings_schema
 from kgmed.prompts import prompt
 from kgmed.recognize.negation import negated
 from kgmed.recognize.noted import Noted
@@ -54,9 +54,8 @@ class ByModel:
         """What the model names, at most `most`."""
         language = prompt_language(question)
         asked = prompt(self.name, language=language, folder=self.prompts)
-        ask = Structured(
-            self.llm, partial(strings, key=KEY[language]), self.max_tokens, AGAIN[language], tally=self.tally
-        )
+        key, schema = KEY[language], strings_schema(KEY[language], most=self.most)
+        ask = Structured(self.llm, partial(strings, key=key), self.max_tokens, AGAIN[language], self.tally, schema)
         return ask(asked.messages(question=_with_options(question), most=str(self.most)))[: self.most]
 
 

@@ -5,7 +5,7 @@ that the graph knows as it stands needs no translation; a glossary comes next; w
 call whose reply must have exactly one entry a term.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TypeVar
 from kgmed.kg.graph import KnowledgeGraph
 from kgmed.kg.language import prompt_language
 from kgmed.models.listing import slots
-from kgmed.models.structured import Structured, Tally, strings
+from kgmed.models.structured import Structured, Tally, slots_schema, strings, strings_schema
 from kgmed.prompts import prompt
 from kgmed.recognize.by_model import located
 from kgmed.stages import LLM
@@ -57,8 +57,8 @@ class Translated:
 
     def _of_question(self, question: Question) -> list[str]:
         """At most `most` terms of the question."""
-        asked = self._ask(partial(strings, key=KEY), "question_terms", question, most=str(self.most),
-                          question=question.text)  # fmt: skip
+        parse, schema = partial(strings, key=KEY), strings_schema(KEY, most=self.most)
+        asked = self._ask(parse, schema, "question_terms", question, most=str(self.most), question=question.text)
         return asked[: self.most]
 
     def _of_options(self, question: Question) -> list[str | None]:
@@ -67,15 +67,18 @@ class Translated:
             return []
         count = len(question.options)
         listed = "\n".join(f"{letter}. {text}" for letter, text in question.options)
-        return self._ask(partial(slots, count=count), "option_terms", question, count=str(count), options=listed)
+        return self._ask(
+            partial(slots, count=count), slots_schema(count), "option_terms", question, count=str(count), options=listed
+        )
 
     def translations(self, question: Question, terms: Sequence[str]) -> list[str]:
         """The name to look up for each term; its own where nothing translates it."""
         found = {term: self._known(term) for term in terms}
         left = [term for term, name in found.items() if not name]
         if left:
-            said = self._ask(partial(slots, count=len(left)), "translate", question, count=str(len(left)),
-                             language=self.graph.language, terms="\n".join(left))  # fmt: skip
+            parse, schema = partial(slots, count=len(left)), slots_schema(len(left))
+            values = {"count": str(len(left)), "language": self.graph.language, "terms": "\n".join(left)}
+            said = self._ask(parse, schema, "translate", question, **values)
             found |= {term: name or term for term, name in zip(left, said, strict=True)}
         return [found[term] for term in terms]
 
@@ -86,7 +89,9 @@ class Translated:
         said = list(self.glossary(term))
         return next((name for name in said if self.graph.lookup(name)), said[0] if said else "")
 
-    def _ask(self, parse: Callable[[str], T], step: str, asked_in: Question, /, **values: str) -> T:
+    def _ask(
+        self, parse: Callable[[str], T], schema: Mapping[str, object], step: str, asked_in: Question, /, **values: str
+    ) -> T:
         """What the reply to one prompt holds."""
         asked = prompt(f"mkg_rank/{step}", language=prompt_language(asked_in), folder=self.prompts)
-        return Structured(self.llm, parse, self.max_tokens, tally=self.tally)(asked.messages(**values))
+        return Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=schema)(asked.messages(**values))
