@@ -87,7 +87,7 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Pat
     parts = replace(ALL, dev=SAMPLES[:1], test=SAMPLES[1:])
     architecture, training = replace(TINY, dropout=0.3), replace(QUICK, **change)
     whole = train(parts, tmp_path / "whole", architecture=architecture, training=training)
-    for epoch in (2, 4):
+    for epoch in (0, 2, 4):
         with pytest.raises(Stopped):
             train(parts, tmp_path / "cut", architecture=architecture, training=training, tell=stop_after(epoch))
     assert train(parts, tmp_path / "cut", architecture=architecture, training=training) == whole
@@ -119,6 +119,14 @@ def test_a_folder_of_another_training_or_of_other_things_is_left_alone(folder: P
     with pytest.raises(BadInput, match="holds no training"):
         trained(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["letter.txt"]
+    with pytest.raises(BadInput, match=r"letter\.txt is not empty and holds no training"):
+        trained(tmp_path / "letter.txt")
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    with pytest.raises(BadInput, match="cannot be written"):
+        trained(tmp_path / "file" / "t")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from kgmed.models.w2ner.encoders import Transformer, Vocabulary, vocabulary
 from kgmed.models.w2ner.labeller import Labeller
 from kgmed.models.w2ner.network import W2NER, loss, mask
 from kgmed.models.w2ner.saved import (
+    ENCODER,
+    PLAN,
     WEIGHTS,
     Plan,
     load_weights,
@@ -91,10 +93,13 @@ def train(
     architecture = replace(architecture, vectors=vectors.name if vectors else "")
     plan = Plan(architecture, kinds, known)
     run = _Run(parts, folder, plan, training, on(new_network(plan, vectors), device), tell)
-    run.begin_or_go_on()
-    while run.state.epoch < training.epochs and run.state.epoch - run.state.best_epoch < training.patience:
-        run.one_epoch()
-    return run.finish(vectors)
+    try:
+        run.begin_or_go_on()
+        while run.state.epoch < training.epochs and run.state.epoch - run.state.best_epoch < training.patience:
+            run.one_epoch()
+        return run.finish(vectors)
+    except OSError as e:
+        raise BadInput(f"{folder}: cannot be written ({e.strerror or e}); name another folder, or make room") from e
 
 
 class _Run:
@@ -134,7 +139,7 @@ class _Run:
             self._restore(tensors, state, path)
             log.keep_to(self.folder / LOG, self.state.epoch)
             self.tell.line(f"going on after epoch {self.state.epoch}")
-        elif self.folder.exists() and any(self.folder.iterdir()):
+        elif self.folder.exists() and not _is_unused(self.folder):
             raise BadInput(f"{self.folder} is not empty and holds no training; name another folder")
         else:
             write_plan(self.folder, self.plan, self.network)
@@ -212,6 +217,11 @@ class _Run:
         }
         write_json(path, figures)
         return figures
+
+
+def _is_unused(folder: Path) -> bool:
+    """Whether a folder holds nothing, or what a training leaves that was stopped before its first epoch was done."""
+    return folder.is_dir() and all(p.name in (PLAN, ENCODER) or p.suffix == ".new" for p in folder.iterdir())
 
 
 def _groups(network: W2NER, training: Training) -> list[dict[str, Any]]:
