@@ -4,10 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from kgmed.errors import Unavailable
 from kgmed.kg import sources
 from kgmed.kg.store import Store, build, open_store
+
+settings.register_profile("no time limit", deadline=None)  # a busy machine is no failure
+settings.load_profile("no time limit")
 
 
 @pytest.fixture(scope="session")

@@ -141,3 +141,12 @@ def test_a_damaged_or_hostile_pickle_is_one_line_of_error(pickled: Pickle, data:
         rows_of(path)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_comes_after_a_treatment_is_no_treatment() -> None:
+    from kgmed.kg.sources.cmekg_table import RELATIONS
+    from kgmed.types import Role
+
+    assert RELATIONS["药物治疗"].role is Role.TREATS
+    assert RELATIONS["药物治疗后症状"].role is Role.COMPLICATION
+    assert RELATIONS["诊断依据_血培养及药敏试验"].role is Role.OTHER
