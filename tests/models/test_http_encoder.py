@@ -118,9 +118,10 @@ def test_an_answer_that_is_none_is_a_failure_and_never_a_zero(server: JsonServer
         (Said({"detail": "no"}, 404), Unavailable, "has no model 'm'"),
         (Said({"detail": "slow"}, 429), Busy, "refuses more requests"),
         (Said(b"oops\noops", 500), Busy, "is failing"),
+        (Said(b'{"data', 200), ModelFailed, "cannot be used"),
         (Said({"detail": "bad"}, 400), ModelFailed, "cannot be used"),
         (Said(b"", 307, {"Location": "/elsewhere"}), ModelFailed, "cannot be used"),
-        (Said(b'{"data', 200, {"Content-Length": "5000"}), ModelFailed, "cannot be used"),
+        (Said(b'{"data', 200, {"Content-Length": "5000"}), Busy, "broke off"),
     ],
 )
 def test_each_failure_is_one_line_without_the_key(

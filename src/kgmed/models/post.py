@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from kgmed.errors import Busy
 from kgmed.models.border import Remote, seconds_to_wait
 
 MOST = 1 << 28  # bytes of an answer
@@ -48,18 +49,27 @@ def post(remote: Remote, url: str, body: object, *, timeout: float, retries: int
                 raise remote.late() from None
         except (OSError, http.client.HTTPException) as error:
             if not left:
-                is_late = isinstance(getattr(error, "reason", None), TimeoutError)
-                raise (remote.late() if is_late else remote.lost()) from None
+                raise _lost(remote, error) from None
         time.sleep(min(LONGEST, max(after, pause * 2 ** (retries - left))))
     raise remote.lost()
+
+
+def _lost(remote: Remote, error: Exception) -> Busy:
+    """Our error for a connection that was not made, or not kept."""
+    if isinstance(error, http.client.IncompleteRead):
+        return remote.broken()
+    return remote.late() if isinstance(getattr(error, "reason", None), TimeoutError) else remote.lost()
 
 
 def _read(remote: Remote, request: urllib.request.Request, timeout: float) -> Any:
     """The answer to one try."""
     with _OPENER.open(request, timeout=timeout) as answer:
         text = answer.read(MOST + 1)
+        promised = answer.headers.get("Content-Length") or ""
     if len(text) > MOST:
         raise remote.unusable(f"more than {MOST} bytes")
+    if promised.isdecimal() and len(text) < int(promised):
+        raise http.client.IncompleteRead(text, int(promised) - len(text))
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
