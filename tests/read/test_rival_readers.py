@@ -172,6 +172,19 @@ def test_evidence_that_does_not_fit_is_left_out_from_the_end_and_told_of() -> No
         NotesReader(Narrow(0))(Q, context(4))
 
 
+def test_a_batch_that_does_not_fit_is_halved() -> None:
+    class Brief(Narrow):
+        def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+            super().__call__(messages, max_tokens=max_tokens)
+            return Reply("3" if "Write 1 if" in messages[-1].text else "Ice [1] [2].")
+
+    answer = VerifiedReader(Brief(1), batch=4)(Q, context(4))
+    assert answer.citations == (1,)
+    assert "the model read 1 of 4 pieces of evidence" in answer.limits
+    with pytest.raises(PromptTooLong):
+        VerifiedReader(Brief(0), batch=4)(Q, context(4))
+
+
 def test_a_model_that_is_down_is_not_asked_again_by_a_step() -> None:
     llm = Scripted([ModelFailed("down"), "Answer: ice"])
     with pytest.raises(ModelFailed, match="down"):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from kgmed.errors import PromptTooLong
 from kgmed.kg.language import prompt_language
 from kgmed.models.replies import number
 from kgmed.models.structured import Tally
@@ -26,7 +27,8 @@ class VerifiedReader:
 
     Evidence that has nothing to do with the question gives way to the next batch; an answer that does not follow from
     its evidence is asked for again, and the model is told which answers were refused. Where none passes it abstains,
-    and `limits` say why. Without evidence it abstains and the model is not asked.
+    and `limits` say why. A batch that is too long for the model is halved. Without evidence it abstains and the model
+    is not asked.
     """
 
     llm: LLM
@@ -42,22 +44,26 @@ class VerifiedReader:
         question, reader = query.question, f"kalmv {self.llm.name}"
         if not context.cited:
             return Answer(NO_EVIDENCE[prompt_language(question)], abstained=True, reader=reader)
-        begin = 0
+        begin, batch, said = 0, self.batch, ""
         refused: list[str] = []
         why: list[str] = []
-        for _ in range(self.rounds):
-            shown = Context(part(context, begin, begin + self.batch), context.cited[begin : begin + self.batch])
-            said = self._drafted(question, shown, refused)
-            verdict = self._checked(question, shown, said)
+        while len(why) < self.rounds and begin < len(context.cited):
+            end = min(begin + batch, len(context.cited))
+            shown = Context(part(context, begin, end), context.cited[begin:end])
+            try:
+                said = self._drafted(question, shown, refused)
+                verdict = self._checked(question, shown, said)
+            except PromptTooLong:
+                if batch <= 1:
+                    raise
+                batch //= 2
+                continue
             if verdict == RIGHT:
                 limits = [f"after {len(why)} refused: {', '.join(why)}"] if why else []
-                end = min(begin + self.batch, len(context.cited))
                 return answered(said, question, context, shown=end, begin=begin, reader=reader, limits=limits)
             why.append("evidence off the question" if verdict == ELSEWHERE else "answer not in the evidence")
             refused = [*refused, said] if verdict == UNGROUNDED else []
-            begin += self.batch if verdict == ELSEWHERE else 0
-            if begin >= len(context.cited):
-                break
+            begin = end if verdict == ELSEWHERE else begin
         unverified = _UNVERIFIED[prompt_language(question)]
         return Answer(unverified, abstained=True, limits=f"refused: {', '.join(why)}", reasoning=said, reader=reader)
 
