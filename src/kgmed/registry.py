@@ -1,7 +1,7 @@
 """The names of methods that a person may type, and where each is; another package adds its own by an entry point.
 
-A new method is one function `(kit) -> Pipeline` and one row here, or one row in the entry points `kgmed.methods` of
-the package that brings it.
+A new method is one function `(kit) -> Pipeline` with `@described` on it, and one row here, or one row in the entry
+points `kgmed.methods` of the package that brings it.
 """
 
 from collections.abc import Callable
