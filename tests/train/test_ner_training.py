@@ -258,3 +258,11 @@ def test_a_tagger_whose_transformer_was_taken_away_is_refused(bert: Path, tmp_pa
         path.unlink()
     with pytest.raises(SourceError, match="is no encoder"):
         open_labeller(tmp_path / "t")
+
+
+def test_a_damaged_checkpoint_and_damaged_figures_are_refused(folder: Path, tmp_path: Path) -> None:
+    for name, damage in ((LAST, b"\x80"), (FIGURES, b"{")):
+        for path in folder.iterdir():
+            (tmp_path / path.name).write_bytes(damage if path.name == name else path.read_bytes())
+        with pytest.raises(SourceError, match=name):
+            trained(tmp_path)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate import ner as metrics
 from kgmed.models.w2ner.encoders import Transformer, Vocabulary, vocabulary
 from kgmed.models.w2ner.labeller import Labeller
@@ -188,23 +188,24 @@ class _Run:
         return found | {f"weight/{name}": t for name, t in self.network.state_dict().items()}
 
     def _restore(self, tensors: dict[str, Tensor], state: dict[str, Any], path: Path) -> None:
-        """Put everything back as it was after the last epoch."""
-        self.state = _State(**state)
+        """Put everything back as it was after the last epoch; raises `SourceError`."""
         weights = {n.removeprefix("weight/"): t for n, t in tensors.items() if n.startswith("weight/")}
         load_weights(self.network, weights, path)
         moments: dict[int, dict[str, Tensor]] = {}
-        for name, t in tensors.items():
-            if name.startswith("adam/"):
+        try:
+            self.state = _State(**state)
+            for name in tensors.keys() - {f"weight/{name}" for name in weights}:
                 _, i, key = name.split("/")
-                moments.setdefault(int(i), {})[key] = t
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
+                moments.setdefault(int(i), {})[key] = tensors[name]
+            self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
+        except (TypeError, ValueError) as e:
+            raise SourceError(path, 0, f"is no checkpoint ({e})", "name another folder to begin again") from None
 
     def finish(self, vectors: Encoder | None) -> dict[str, Any]:
         """The figures of the best tagger on dev and, once, on test; they are also written down."""
         path = self.folder / FIGURES
         if path.exists():
-            known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return known
+            return _read(path)
         best = open_labeller(self.folder, vectors)
         figures = {
             "samples": self.parts.counts,
@@ -217,6 +218,15 @@ class _Run:
         }
         write_json(path, figures)
         return figures
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The figures of a finished training; raises `SourceError`."""
+    try:
+        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as e:
+        raise SourceError(path, 0, f"is not JSON ({e})", "remove it; the same command makes it again") from None
+    return known
 
 
 def _is_unused(folder: Path) -> bool:
@@ -248,10 +258,10 @@ def _scores(label: Labeller, samples: Sequence[Sample]) -> dict[str, dict[str, f
     gold = [list(s.entities) for s in samples]
     named = {"all": metrics.score(found, gold), "all, type not counted": metrics.score(found, gold, typed=False)}
     named |= {f"type {kind}": score for kind, score in metrics.by_kind(found, gold).items()}
-    return {name: plain(score) for name, score in named.items()}
+    return {name: _plain(score) for name, score in named.items()}
 
 
-def plain(score: metrics.Score) -> dict[str, float]:
+def _plain(score: metrics.Score) -> dict[str, float]:
     """A score as plain data."""
     return {**asdict(score), "precision": score.precision, "recall": score.recall, "f1": score.f1}
 
