@@ -25,7 +25,9 @@ Method = Annotated[
 ]
 Preset = Annotated[str | None, typer.Option(help="The method's numbers: paper or code.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="A setting of the method, as NAME=VALUE.")]
-Llm = Annotated[str | None, typer.Option(help="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME.")]
+Llm = Annotated[
+    str | None, typer.Option(help="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME.")
+]
 BaseUrl = Annotated[str | None, typer.Option(help="The server behind openai/NAME; its key comes from KGMED_API_KEY.")]
 Encoder = Annotated[str | None, typer.Option(help="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")]
 Scorer = Annotated[
