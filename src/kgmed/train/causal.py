@@ -1,0 +1,182 @@
+"""A causal language model with a value head: what the policies share.
+
+Only hidden states where an action is taken go through the language model's head; logits of whole prompts would need
+several gigabytes. Nothing is dropped out, so that an answer is as likely when it is trained on as when it was given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.train.extra import need
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Adapt = Literal["lora", "full"]
+RANK = 16  # of LoRA, on all linear layers but the head
+_PACKAGED = "smollm2"
+
+
+class Tokens(Protocol):
+    """A tokenizer."""
+
+    @property
+    def end(self) -> int:
+        """The token that ends an answer."""
+        ...
+
+    def encode(self, text: str, /) -> list[int]:
+        """The tokens of a text."""
+        ...
+
+    def decode(self, tokens: Sequence[int], /) -> str:
+        """The text of tokens, without the end."""
+        ...
+
+    def save(self, folder: Path, /) -> None:
+        """Write the tokenizer beside its model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Causal:
+    """A causal model, its tokenizer and a value head; `model` is what is saved, `body` what gives hidden states."""
+
+    name: str
+    tokens: Tokens
+    model: Any  # of transformers, or of peft around one
+    body: Any  # tokens -> hidden states
+    head: Any  # hidden states -> logits
+    value: Any  # hidden states -> the value
+    device: str = "cpu"
+
+    def parameters(self) -> dict[str, "Tensor"]:
+        """The trained tensors by name."""
+        own = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        return own | {f"value.{name}": p for name, p in self.value.named_parameters()}
+
+    def save(self, folder: Path) -> None:
+        """Write the model (adapters alone where only they were trained) and its tokenizer in their own formats."""
+        self.model.save_pretrained(folder)
+        self.tokens.save(folder)
+
+    def states(self, before: Sequence[Sequence[int]], after: "Tensor", mask: "Tensor") -> "Tensor":
+        """Hidden states (n, T + 1, d) at the last token before, and at each of the tokens after (n, T)."""
+        torch = need("torch")
+        longest = max(map(len, before))
+        rows = torch.tensor([[self.tokens.end] * (longest - len(b)) + list(b) for b in before])
+        there = torch.tensor([[False] * (longest - len(b)) + [True] * len(b) for b in before])
+        ids, seen = torch.cat([rows, after * mask], 1), torch.cat([there, mask], 1)
+        place = (seen.cumsum(1) - 1).clamp(min=0)
+        inputs = {"input_ids": ids, "attention_mask": seen.long(), "position_ids": place}
+        moved = {name: t.to(self.device) for name, t in inputs.items()}
+        states: Tensor = self.body(**moved, use_cache=False).last_hidden_state
+        return states[:, longest - 1 :]
+
+    def values(self, states: "Tensor") -> "Tensor":
+        """The value of each state, without a gradient to the model: the value head learns alone."""
+        values: Tensor = self.value(states.detach().float())
+        return values.squeeze(-1)
+
+
+def build(
+    name: str,
+    model: Any,
+    tokens: Tokens,
+    *,
+    adapt: Adapt = "lora",
+    seed: int = 0,
+    rank: int = RANK,
+    device: str = "cpu",
+) -> Causal:
+    """A loaded model made ready for training: all of it ("full"), or low-rank adapters (LoRA, Hu et al. 2021)."""
+    torch = need("torch")
+    body, head = model.get_decoder(), model.get_output_embeddings()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        wrapped = _with_adapters(model, rank) if adapt == "lora" else model
+        value = torch.nn.Linear(model.config.hidden_size, 1)
+    for parameter in value.parameters():
+        torch.nn.init.zeros_(parameter)
+    return Causal(name, tokens, wrapped.to(device).eval(), body, head, value.to(device), device)
+
+
+def load(
+    model: str, folder: Path, *, adapt: Adapt = "lora", seed: int = 0, rank: int = RANK, device: str = "cpu"
+) -> Causal:
+    """A model by name: smollm2 (from the data folder `folder`), a folder or a name on the model hub."""
+    transformers = need("transformers")
+    path = str(_converted(folder)) if model == _PACKAGED else model
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+        loaded = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=need("torch").float32)
+    except OSError as error:
+        raise Unavailable(f"cannot load the model {model}: {_line(error)}") from error
+    except (ValueError, KeyError, RuntimeError) as error:
+        raise ModelFailed(f"{model} is no causal model that can be used: {_line(error)}") from error
+    name = Path(model).name if Path(model).is_dir() else model
+    return build(name, loaded, HubTokens(tokenizer), adapt=adapt, seed=seed, rank=rank, device=device)
+
+
+class HubTokens:
+    """A tokenizer of transformers."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        """Raises `BadInput` for one that has no end-of-text token."""
+        if tokenizer.eos_token_id is None:
+            raise BadInput("the tokenizer has no end-of-text token; training needs one")
+        self._tokenizer = tokenizer
+        self.end: int = tokenizer.eos_token_id
+
+    def encode(self, text: str, /) -> list[int]:
+        """The tokens of a text, without special ones; a text cannot write special tokens either."""
+        return list(self._tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
+
+    def decode(self, tokens: Sequence[int], /) -> str:
+        """The text of tokens, without special ones."""
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
+
+    def save(self, folder: Path, /) -> None:
+        """Write the tokenizer's files."""
+        self._tokenizer.save_pretrained(folder)
+
+
+def _with_adapters(model: Any, rank: int) -> Any:
+    """The model with low-rank adapters in its linear layers; nothing else is trained."""
+    peft = need("peft")
+    return peft.get_peft_model(model, peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
+
+
+def _converted(folder: Path) -> Path:
+    """The packaged GGUF model as a folder that transformers reads in a second; made once (20 s, 0.5 GB)."""
+    from kgmed.models.get import installed
+
+    if _PACKAGED not in installed(folder):
+        raise Unavailable(f"the model {_PACKAGED} is not here yet: kgmed models get {_PACKAGED}")
+    file = installed(folder)[_PACKAGED]
+    made = file.with_suffix(".transformers")
+    if not made.is_dir():
+        beside = made.with_suffix(".new")
+        _convert(file, beside)
+        beside.rename(made)
+    return made
+
+
+def _convert(file: Path, folder: Path) -> None:
+    """Write the weights of a GGUF file as safetensors, with the tokenizer."""
+    transformers = need("transformers")
+    need("gguf")
+    source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    model = transformers.AutoModelForCausalLM.from_pretrained(**source, dtype=need("torch").float32)
+    model.hf_quantizer, model.is_quantized = None, False  # else transformers refuses to save what was quantised
+    del model.config.quantization_config
+    model.save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
+
+
+def _line(error: Exception) -> str:
+    """The first 200 characters of a message, on one line."""
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,135 @@
+"""From a base model through a warm start to RLKGF and to RLAIF, with several seeds, and what each does on test cases.
+
+Everything is kept in one folder, a folder a seed and stage, so that what was stopped goes on where it was. The test
+cases are asked once a stage, when its training is over; nothing is chosen by them.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import sqrt
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from kgmed.reward.cases import Predict
+from kgmed.reward.scoring import Scorer
+from kgmed.train import ppo, sft, stages
+from kgmed.train.judge import Judge
+from kgmed.train.policy import Policy
+from kgmed.train.preference import PreferenceReward
+from kgmed.train.run import Row
+from kgmed.train.task import Task
+from kgmed.train.verify import Verified
+
+STAGES = ("base", "sft", "rlkgf", "rlaif")
+CHECKS = ("best of 8", "veto")
+Tell = Callable[[str, Row], None]
+
+
+def quiet(what: str, row: Row) -> None:
+    """Says nothing."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Demo:
+    """The numbers of a demonstration; `make` gives an untrained policy for a seed."""
+
+    task: Task
+    scorer: Scorer
+    judge: Judge
+    make: Callable[[int], Policy]
+    folder: Path
+    warm: sft.Settings = field(default_factory=lambda: sft.Settings(steps=10))
+    reinforce: ppo.Settings = field(default_factory=ppo.Settings)
+    watch_every: int = 10
+    tell: Tell = quiet
+
+    @cached_property
+    def taught(self) -> tuple[PreferenceReward, float]:
+        """The judge's reward model, and how often it agrees with the judge on validation; the same for all seeds."""
+        return stages.taught_by(self.judge, self.task)
+
+    def seed(self, seed: int) -> dict[str, dict[str, Any]]:
+        """The test figures of one seed: stage -> accuracy, right (a list over cases), and those after verification."""
+        return {stage: self._tested(seed, stage) for stage in STAGES}
+
+    def _after(self, stage: str, seed: int) -> Policy:
+        """The policy after a stage, trained unless that is done; both kinds of PPO begin at the warm start."""
+        policy = self.make(seed)
+        if stage == "base":
+            return policy
+        stages.supervised(policy, self.task, self.warm, self._watch("sft", seed), labels="random")
+        if stage == "rlkgf":
+            stages.rlkgf(policy, self.task, self.scorer, self.reinforce, self._watch(stage, seed))
+        elif stage == "rlaif":
+            stages.rlaif(policy, self.task, self.taught[0], self.reinforce, self._watch(stage, seed))
+        return policy
+
+    def _watch(self, stage: str, seed: int) -> stages.Watch:
+        def tell(row: Row) -> None:
+            self.tell(f"seed {seed} {stage}", row)
+
+        return stages.Watch(folder=self._place(seed, stage), seed=seed, every=self.watch_every, tell=tell)
+
+    def _place(self, seed: int, stage: str) -> Path:
+        return self.folder / f"seed-{seed}" / stage
+
+    def _tested(self, seed: int, stage: str) -> dict[str, Any]:
+        """The test figures of a stage, asked once when its training is over, and kept."""
+        path = self._place(seed, stage) / "test.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            checked = Verified(self.task, self._after(stage, seed), self.scorer, seed=seed)
+            found = self._told(checked.before())
+            found["after"] = {name: self._told(predict) for name, predict in self._checks(checked)}
+            beside = path.with_suffix(".new")
+            beside.write_text(json.dumps(found), encoding="utf-8")
+            beside.replace(path)
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return kept
+
+    def _checks(self, checked: Verified) -> Iterator[tuple[str, Predict]]:
+        """The ways to verify; a veto asks for what an equal share among the diseases would be."""
+        yield from zip(CHECKS, (checked.best(), checked.vetoed(1 / len(self.task.diseases))), strict=True)
+
+    def _told(self, predict: Predict) -> dict[str, Any]:
+        report = self.task.split.test.report(predict)
+        return {"accuracy": report.accuracy, "right": list(report.right), "unanswered": report.unjudged}
+
+
+def spread(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and its standard error; the error of one value is 0.
+
+    >>> spread([0.5, 0.7])
+    (0.6, 0.1)
+    """
+    error = stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
+    return round(mean(values), 9), round(error, 9)
+
+
+def gap(ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """How far two stages lie apart in accuracy, and the larger of two standard errors: over seeds, and over cases."""
+    over_seeds = spread([a["accuracy"] - b["accuracy"] for a, b in zip(ours, theirs, strict=True)])
+    by_case = [a - b for a, b in zip(_by_case(ours), _by_case(theirs), strict=True)]
+    return over_seeds[0], max(over_seeds[1], spread(by_case)[1])
+
+
+def _by_case(figures: Sequence[Mapping[str, Any]]) -> list[float]:
+    """How often each case was right, a mean over seeds."""
+    return [mean(map(float, right)) for right in zip(*(f["right"] for f in figures), strict=True)]
+
+
+def verdict(figures: Sequence[Mapping[str, Mapping[str, Any]]], *, ceiling: float, judge: float) -> str:
+    """A plain sentence: whether RLKGF ends above its start and above RLAIF by more than the standard error, and why."""
+    found = {stage: [f[stage] for f in figures] for stage in STAGES}
+    parts = []
+    for name, other in (("its start", "sft"), ("RLAIF", "rlaif")):
+        by, error = gap(found["rlkgf"], found[other])
+        word = "above" if by > error else "below" if by < -error else "not apart from"
+        parts.append(f"{word} {name} (by {by:+.3f}, standard error {error:.3f})")
+    return (
+        f"RLKGF ends {' and '.join(parts)}. It learns from the graph's scores, whose own first choice is right in "
+        f"{ceiling:.3f} of the validation cases; RLAIF learns from a judge whose first choice is right in {judge:.3f}."
+    )

@@ -1,0 +1,217 @@
+"""Proximal policy optimisation (Schulman et al. 2017) of a policy against a reward: one loop, to be read from the top.
+
+A step draws questions, lets the policy answer each, asks the reward, and climbs the clipped objective for a few epochs.
+Token level with generalised advantage estimation (`kgmed.train.gain`). What the reward cannot judge (None) is counted
+and moves nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgmed.errors import BadInput
+from kgmed.stages import Reward
+from kgmed.train import gain
+from kgmed.train.extra import need
+from kgmed.train.policy import Answers, Policy, restore, snapshot
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The numbers of PPO."""
+
+    clip: float = 0.2  # RLKGF, Table 7
+    gamma: float = 0.99  # Table 7
+    smoothing: float = 0.95  # lambda of GAE; the paper names none
+    kl: float = 0.0  # weight of the KL penalty; the paper has none
+    kl_every: int = 5  # ours: without a penalty the KL is measured every so many steps
+    value: float = 0.5  # weight of the value loss; the paper names none
+    epochs: int = 2  # ours; 5 in Table 7
+    prompts: int = 16  # questions a step: Table 7, batch
+    samples: int = 8  # ours: answers a question
+    batch: int = 128  # ours: answers an optimiser step
+    at_once: int = 128  # ours: answers that go through the model together; only memory depends on it
+    rate: float = 3e-4  # ours, for adapters; 1e-5 in Table 7
+    decay: bool = True  # ours: the rate falls to 0 over the run
+    whiten: bool = True  # ours: advantages of a batch have mean 0 and deviation 1
+    norm: float = 1.0  # ours: gradients are cut to this norm
+    steps: int = 20
+
+    def __post_init__(self) -> None:
+        """Raise `BadInput` for numbers that mean nothing."""
+        counts = {
+            k: getattr(self, k) for k in ("epochs", "prompts", "samples", "batch", "at_once", "steps", "kl_every")
+        }
+        if wrong := [name for name, count in counts.items() if count < 1]:
+            raise BadInput(f"{wrong[0]} must be 1 or more, not {counts[wrong[0]]}")
+        if not (0 < self.clip < 1 and 0 <= self.gamma <= 1 and 0 <= self.smoothing <= 1 and self.rate > 0):
+            raise BadInput("clip must lie between 0 and 1, gamma and smoothing from 0 to 1, rate above 0")
+
+
+PAPER = Settings(epochs=5, prompts=50, samples=1, batch=16, rate=1e-5, decay=False)
+"""Table 7; its "update frequency 50" is read as 50 answers gathered before each update."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rollout:
+    """Answers as they were judged when they were given; (n, T) but for the rewards (n,)."""
+
+    answers: Answers
+    rewards: "Tensor"  # 0 where there was none
+    judged: "Tensor"  # the answers' mask, False for those without a reward
+    old: "Tensor"  # log-probabilities
+    penalty: "Tensor"  # KL estimate to the start of training, action by action
+    advantages: "Tensor"
+    returns: "Tensor"
+
+
+def steps(  # noqa: PLR0913 - what training needs
+    policy: Policy,
+    questions: Sequence[str],
+    reward: Reward,
+    settings: Settings,
+    *,
+    optimizer: Any,
+    generator: "Generator",
+    start: int = 0,
+    reference: dict[str, "Tensor"] | None = None,
+    named: Callable[[str], object] = bool,
+) -> Iterator[dict[str, Any]]:
+    """What happened in each step from `start` on; the policy is changed in place before a step is told.
+
+    `reference` = the trained tensors that the KL penalty holds on to, needed where `settings.kl` is not 0; `named`
+    gives None or "" for an answer that is invalid, which is counted.
+    """
+    if settings.kl and reference is None:
+        raise BadInput("a KL penalty needs the reference to stay near")
+    for step in range(start + 1, settings.steps + 1):
+        for group in optimizer.param_groups:
+            group["lr"] = rate(settings, step)
+        asked = drawn(questions, settings, generator)
+        near = reference if settings.kl or step % settings.kl_every == 0 else None
+        rollout = collect(policy, asked, reward, settings, generator, near)
+        losses = [
+            row for _ in range(settings.epochs) for row in _epoch(policy, rollout, settings, optimizer, generator)
+        ]
+        row = {"step": step, **told(rollout, named), **{k: _mean([row[k] for row in losses]) for k in losses[0]}}
+        yield row if near is not None else {k: v for k, v in row.items() if k != "kl"}
+
+
+def adam(policy: Policy, rate: float) -> Any:
+    """The optimiser of a policy's trained tensors (Kingma and Ba 2015, its usual numbers)."""
+    return need("torch").optim.Adam(list(policy.parameters().values()), lr=rate)
+
+
+def rate(settings: Settings, step: int) -> float:
+    """The learning rate of a step, from 1: the whole at first, falling in a line where it decays."""
+    return settings.rate * (1 - (step - 1) / settings.steps) if settings.decay else settings.rate
+
+
+def drawn(questions: Sequence[str], settings: Settings, generator: "Generator") -> list[str]:
+    """Questions at random without repetition, each as often as it is to be answered."""
+    order = need("torch").randperm(len(questions), generator=generator)[: settings.prompts].tolist()
+    return [questions[i] for i in order for _ in range(settings.samples)]
+
+
+def collect(
+    policy: Policy,
+    asked: Sequence[str],
+    reward: Reward,
+    settings: Settings,
+    generator: "Generator",
+    reference: dict[str, "Tensor"] | None = None,
+) -> Rollout:
+    """The policy's answers with rewards, advantages and returns."""
+    torch = need("torch")
+    answers = policy.answer(asked, generator)
+    marks = reward(asked, answers.texts)
+    rewards = torch.tensor([0.0 if mark is None else mark for mark in marks])
+    judged = answers.mask & torch.tensor([mark is not None for mark in marks])[:, None]
+    with torch.no_grad():
+        old, values = scored(policy, answers, settings.at_once)
+        penalty = torch.zeros_like(old) if reference is None else old - _by(policy, reference, answers, settings)
+    gains, returns = gain.advantages(
+        gain.per_action(rewards, settings.kl * penalty, judged),
+        values,
+        judged,
+        gamma=settings.gamma,
+        smoothing=settings.smoothing,
+    )
+    gains = gain.whitened(gains, judged) if settings.whiten else gains
+    return Rollout(answers, rewards, judged, old, penalty, gains, returns)
+
+
+def scored(policy: Policy, answers: Answers, at_once: int) -> tuple["Tensor", "Tensor"]:
+    """Log-probabilities and values of answers (n, T), so many at once, without gradients."""
+    torch = need("torch")
+    with torch.no_grad():
+        parts = [policy.scores(answers.pick(rows)) for rows in _spans(range(len(answers)), at_once)]
+    return torch.cat([p.logp.cpu() for p in parts]), torch.cat([p.values.cpu() for p in parts])
+
+
+def loss(policy: Policy, rollout: Rollout, rows: Sequence[int], settings: Settings) -> tuple["Tensor", dict[str, Any]]:
+    """The loss of some answers, summed over their actions, and its parts."""
+    said = policy.scores(rollout.answers.pick(rows))
+    seen, place = rollout.judged[rows], list(rows)
+    climbs, cut = gain.clipped_loss(said.logp.cpu(), rollout.old[place], rollout.advantages[place], settings.clip)
+    errors = gain.value_loss(said.values.cpu(), rollout.returns[place])
+    parts = {"loss": (climbs * seen).sum(), "value_loss": (errors * seen).sum(), "clipped": (cut & seen).sum().float()}
+    return parts["loss"] + settings.value * parts["value_loss"], {k: float(v.detach()) for k, v in parts.items()}
+
+
+def told(rollout: Rollout, named: Callable[[str], object] = bool) -> dict[str, Any]:
+    """What a log says of a rollout: mean reward, KL and length, shares of invalid answers and of those not judged."""
+    judged = rollout.judged.any(1)
+    return {
+        "reward": float(rollout.rewards[judged].mean()) if bool(judged.any()) else None,
+        "kl": float(rollout.penalty[rollout.answers.mask].sum()) / len(rollout.answers),
+        "length": float(rollout.answers.mask.sum(1).float().mean()),
+        "invalid": sum(not named(text) for text in rollout.answers.texts) / len(rollout.answers),
+        "unjudged": float((~judged).float().mean()),
+    }
+
+
+def _epoch(
+    policy: Policy, rollout: Rollout, settings: Settings, optimizer: Any, generator: "Generator"
+) -> Iterator[dict[str, float]]:
+    """One pass over the answers, an optimiser step a batch; the mean loss over actions of each."""
+    torch = need("torch")
+    for batch in _spans(_order(rollout, settings, generator), settings.batch):
+        count = max(1, int(rollout.judged[batch].sum()))
+        optimizer.zero_grad()
+        parts = []
+        for rows in _spans(sorted(batch), settings.at_once):
+            total, part = loss(policy, rollout, rows, settings)
+            torch.autograd.backward(total / count)
+            parts.append(part)
+        torch.nn.utils.clip_grad_norm_(list(policy.parameters().values()), settings.norm)
+        optimizer.step()
+        yield {name: sum(part[name] for part in parts) / count for name in parts[0]}
+
+
+def _order(rollout: Rollout, settings: Settings, generator: "Generator") -> list[int]:
+    """The answers as they are gone through: as they are where one batch takes all, else at random."""
+    n = len(rollout.answers)
+    return list(range(n)) if settings.batch >= n else need("torch").randperm(n, generator=generator).tolist()
+
+
+def _by(policy: Policy, reference: dict[str, "Tensor"], answers: Answers, settings: Settings) -> "Tensor":
+    """The log-probabilities (n, T) that the reference gives to answers."""
+    now = snapshot(policy)
+    restore(policy, reference)
+    try:
+        return scored(policy, answers, settings.at_once)[0]
+    finally:
+        restore(policy, now)
+
+
+def _spans(rows: Sequence[int], size: int) -> Iterator[list[int]]:
+    """The rows, so many at a time."""
+    return (list(rows[i : i + size]) for i in range(0, len(rows), size))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

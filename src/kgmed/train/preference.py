@@ -1,0 +1,121 @@
+"""A reward model learnt from a judge's preferences (Bradley and Terry 1952), used as the reward of the same PPO.
+
+The score of an answer is linear in the words of its question, and pairs of neighbouring words, each crossed with the
+answer: small enough to be learnt from some thousand pairs in seconds, and the same for all policies.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput
+from kgmed.kg.tokens import tokens
+from kgmed.reward.names import text_of
+from kgmed.train.judge import Judge, Pair
+from kgmed.train.task import FLOOR
+from kgmed.types import Question
+
+Floats = NDArray[np.float64]
+_BIAS = ""
+
+
+@dataclass(frozen=True, eq=False)
+class PreferenceReward:
+    """The reward (protocol `Reward`) that a judge's preferences teach: the answer's share among the listed answers.
+
+    An answer that names none of them, or several, gets the floor, as from the graph.
+    """
+
+    answers: tuple[str, ...]
+    words: dict[str, int]
+    weights: Floats  # (words, answers)
+    named: Callable[[str], str | None]  # the listed answer that a text names
+    floor: float = FLOOR
+
+    def __call__(self, questions: Sequence[Question | str], answers: Sequence[str], /) -> list[float | None]:
+        """The reward of each answer."""
+        texts = [text_of(q) for q in questions]
+        shares = {text: self.shares(text) for text in dict.fromkeys(texts)}
+        said = [self.named(answer) for answer in answers]
+        place = {answer: i for i, answer in enumerate(self.answers)}
+        return [
+            float(shares[text][place[name]]) if name in place else self.floor
+            for text, name in zip(texts, said, strict=True)
+        ]
+
+    def shares(self, question: str) -> Floats:
+        """How the listed answers share what there is to prefer (m,); sums to 1."""
+        scores = _features([question], self.words)[0] @ self.weights
+        raised = np.exp(scores - scores.max())
+        return np.asarray(raised / raised.sum())
+
+    def agreement(self, asked: Sequence[Pair], verdicts: Sequence[bool | None]) -> float:
+        """The share of decided pairs that it orders as the judge does; 0 where none is decided."""
+        place = {answer: i for i, answer in enumerate(self.answers)}
+        right = [
+            bool(self.shares(pair.question)[[place[pair.first], place[pair.second]]].argmax()) is not first
+            for pair, first in zip(asked, verdicts, strict=True)
+            if first is not None
+        ]
+        return sum(right) / len(right) if right else 0.0
+
+
+def learn(
+    judge: Judge,
+    asked: Sequence[Pair],
+    named: Callable[[str], str | None],
+    *,
+    decay: float = 0.01,  # ours: weight of the squared weights, a pair
+    rate: float = 0.05,  # ours
+    rounds: int = 300,  # ours
+) -> PreferenceReward:
+    """The reward model of a judge's verdicts on pairs; raises `BadInput` where the judge decides none."""
+    decided = [(p, first) for p, first in zip(asked, judge(asked), strict=True) if first is not None]
+    if not decided:
+        raise BadInput("the judge decided on none of the pairs; ask another judge")
+    answers = tuple(dict.fromkeys(a for p, _ in decided for a in (p.first, p.second)))
+    place = {answer: i for i, answer in enumerate(answers)}
+    questions = list(dict.fromkeys(p.question for p, _ in decided))
+    at = {question: i for i, question in enumerate(questions)}
+    words = {word: i for i, word in enumerate(sorted({w for q in questions for w in _words(q)}))}
+    rows = np.array([at[p.question] for p, _ in decided])
+    won = np.array([place[p.first if first else p.second] for p, first in decided])
+    lost = np.array([place[p.second if first else p.first] for p, first in decided])
+    weights = _fitted(_features(questions, words), rows, won, lost, (len(answers), decay, rate, rounds))
+    return PreferenceReward(answers, words, weights, named)
+
+
+def _fitted(
+    features: Floats, rows: NDArray[np.int_], won: NDArray[np.int_], lost: NDArray[np.int_],
+    numbers: tuple[int, float, float, int],
+) -> Floats:  # fmt: skip
+    """The weights (words, answers) under which the better answers win most likely, by Adam over all pairs."""
+    m, decay, rate, rounds = numbers
+    weights, first, second = (np.zeros((features.shape[1], m)) for _ in range(3))
+    for t in range(1, rounds + 1):
+        scores = features @ weights
+        doubt = 1 / (1 + np.exp(scores[rows, won] - scores[rows, lost])) / len(rows)
+        pull = np.zeros_like(scores)
+        np.add.at(pull, (rows, won), -doubt)
+        np.add.at(pull, (rows, lost), doubt)
+        slope = features.T @ pull + decay * weights
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        weights -= rate * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+    return weights
+
+
+def _features(questions: Sequence[str], words: dict[str, int]) -> Floats:
+    """Which of the known words each question holds (n, words)."""
+    found = np.zeros((len(questions), len(words)))
+    for row, question in zip(found, questions, strict=True):
+        row[[words[w] for w in _words(question) if w in words]] = 1
+    return found
+
+
+def _words(question: str) -> set[str]:
+    """The words of a question, pairs of neighbours among them, and one that every question has."""
+    single = [t.text for t in tokens(question)]
+    return {_BIAS, *single, *(f"{a} {b}" for a, b in pairwise(single))}
