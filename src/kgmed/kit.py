@@ -61,7 +61,8 @@ class Kit:
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
             stages.append(Dense(self.graph, self.encoder, names))
-        return Cascade(tuple(stages))
+        nearest = Dense(self.graph, self.encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
+        return Cascade(tuple(stages), nearest=nearest)
 
     def prepare(self) -> None:
         """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""

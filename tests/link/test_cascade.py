@@ -105,6 +105,15 @@ def test_a_later_stage_is_asked_only_for_what_is_left() -> None:
     assert Cascade((Fixed(), Fixed(b)))([mention("x")])[0].how == "dense"
 
 
+def test_what_lies_nearest_is_suggested_and_never_linked() -> None:
+    a, b = Match(Entity("a", "A"), "A", "exact"), Match(Entity("b", "B"), "B", "dense", 0.1)
+    cascade = Cascade((Fixed(),), nearest=Fixed(b))
+    assert cascade([mention("x")]) == []
+    assert cascade.suggestions([mention("x")], 5) == [[b]]
+    assert Cascade((Fixed(a),), nearest=Fixed(b, a)).suggestions([mention("x")], 5) == [[a, b]]
+    assert Cascade((Fixed(a),)).suggestions([mention("x")], 5) == [[a]]
+
+
 def test_the_dense_stage_uses_the_whole_index_where_there_is_one(tmp_path: Path) -> None:
     graph = small(tmp_path)
     before = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3, agreement=0.4).topk(

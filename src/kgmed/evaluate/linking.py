@@ -16,13 +16,18 @@ import xxhash
 from kgmed.kg.graph import LocalGraph, Match
 from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.kg.text import normalise
-from kgmed.types import Mention
+from kgmed.link.cascade import Cascade
+from kgmed.types import Link, Mention
 
 _UMLS = "UMLS:"
 
 
 class Linking(Protocol):
-    """Anything that ranks entities for mentions."""
+    """Anything that links mentions and ranks entities for them."""
+
+    def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
+        """At most one link a mention."""
+        ...
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """For each mention at most k entities, best first."""
@@ -42,9 +47,9 @@ class Recall:
     """How a linker did on n cases; shares, not percent."""
 
     n: int
-    first: float  # the right entity is first
-    five: float  # the right entity is among the first five
-    linked: float  # something is found
+    first: float  # a link is made, to the right entity
+    five: float  # the right entity is among the first five candidates, suggestions that are not linked included
+    linked: float  # a link is made
 
     @property
     def precision(self) -> float:
@@ -58,16 +63,16 @@ class Recall:
 
 
 def recall(linker: Linking, cases: Sequence[Case]) -> Recall:
-    """Recall at 1 and 5 over the cases."""
-    ranked = linker.topk([mention(c.text) for c in cases], 5)
-    found = [[m.entity.id for m in matches] for matches in ranked]
+    """Recall at 1 of the links made, and at 5 of the candidates, over the cases."""
+    mentions = [mention(c.text) for c in cases]
+    made = {link.mention: link.entity.id for link in linker(mentions)}
+    ranked = linker.suggestions(mentions, 5) if isinstance(linker, Cascade) else linker.topk(mentions, 5)
     n = len(cases) or 1
-    pairs = list(zip(found, cases, strict=True))
     return Recall(
         n=len(cases),
-        first=sum(bool(f) and f[0] in c.right for f, c in pairs) / n,
-        five=sum(not c.right.isdisjoint(f) for f, c in pairs) / n,
-        linked=sum(bool(f) for f, c in pairs) / n,
+        first=sum(made.get(m) in c.right for m, c in zip(mentions, cases, strict=True)) / n,
+        five=sum(any(f.entity.id in c.right for f in found) for found, c in zip(ranked, cases, strict=True)) / n,
+        linked=sum(m in made for m in mentions) / n,
     )
 
 

@@ -20,10 +20,14 @@ class Candidates(Protocol):
 
 @dataclass(frozen=True)
 class Cascade:
-    """Ways to link from the surest to the boldest; `kinds` limits what is linked to (() = anything)."""
+    """Ways to link from the surest to the boldest; `kinds` limits what is linked to (() = anything).
+
+    `nearest` says what lies next to a mention, however far: it is shown to a person, and never linked.
+    """
 
     stages: tuple[Candidates, ...]
     kinds: tuple[str, ...] = ()
+    nearest: Candidates | None = None
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention, in their order; a mention without one was not found."""
@@ -37,6 +41,17 @@ class Cascade:
             more = stage.topk([mentions[i] for i in short], k)
             for i, matches in zip(short, more, strict=True):
                 found[i] = distinct([*found[i], *_of_kinds(matches, self.kinds)])[:k]
+        return found
+
+    def suggestions(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
+        """The best k of all stages, then what lies nearest, whatever its score; each entity once."""
+        found = self.topk(mentions, k)
+        if self.nearest is None:
+            return found
+        short = [i for i, matches in enumerate(found) if len(matches) < k]
+        more = self.nearest.topk([mentions[i] for i in short], k)
+        for i, matches in zip(short, more, strict=True):
+            found[i] = distinct([*found[i], *_of_kinds(matches, self.kinds)])[:k]
         return found
 
 
