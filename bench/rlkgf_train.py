@@ -37,7 +37,7 @@ def main() -> None:
     made = demo(given, Path(data))
     began, cpu = perf_counter(), process_time()
     judged = made.taught[1]
-    figures = [made.seed(seed) for seed in range(given.seeds)]
+    figures = [made.seed(seed) for seed in given.seeds]
     print(table(figures))
     ceiling, judge = _validation(made)
     print(f"reward model agrees with its judge on {judged:.3f} of the validation pairs")
@@ -45,7 +45,7 @@ def main() -> None:
     graph = made.task.split.test.report(made.task.words.back(first(made.scorer)))
     print(f"the graph alone, test: {graph.accuracy:.3f} ± {graph.error:.3f} (over {graph.n} cases)")
     print(f"minutes: {(perf_counter() - began) / 60:.1f} by the clock, {(process_time() - cpu) / 60:.1f} of processor")
-    logs = {f"{s} {i}": given.folder / f"seed-{i}" / s / "log.jsonl" for i in range(given.seeds) for s in STAGES[1:]}
+    logs = {f"{s} {i}": given.folder / f"seed-{i}" / s / "log.jsonl" for i in given.seeds for s in STAGES[1:]}
     plot(logs, given.folder / "training.svg")
 
 
@@ -120,9 +120,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--policy", choices=KINDS, default="choice")
     parser.add_argument("--model", default="smollm2", help="smollm2, a folder of a causal model, or a name on the hub")
     parser.add_argument("--set", choices=SETS, default="DXY")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--steps", type=int, default=16)
+    parser.add_argument("--rate", type=float, default=7e-4)
     parser.add_argument("--folder", type=Path, default=None, help="where all is kept; the data folder's if not given")
     given = parser.parse_args()
     given.folder = given.folder or data_folder() / "training" / f"{given.set}-{given.policy}"

@@ -5,7 +5,7 @@ so that the probabilities of all names sum to 1. An answer is one action: the nu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,10 +43,12 @@ class Choice:
     def answer(self, prompts: Sequence[str], /, generator: "Generator | None" = None) -> Answers:
         """One name a prompt."""
         torch = need("torch")
-        with torch.inference_mode():
-            shares = self.chances(prompts)
-        drawn = shares.argmax(-1) if generator is None else torch.multinomial(shares, 1, generator=generator)[:, 0]
-        return self._answers(prompts, drawn.clone())
+        with torch.no_grad():
+            logp, values = self._all(prompts)
+        drawn = logp.argmax(-1, keepdim=True)
+        if generator is not None:
+            drawn = torch.multinomial(logp.exp(), 1, generator=generator)
+        return replace(self._answers(prompts, drawn[:, 0]), given=Scores(logp.gather(1, drawn), values[:, None]))
 
     def encode(self, prompts: Sequence[str], texts: Sequence[str], /) -> Answers:
         """Given names as actions; raises `BadInput` for one that is not listed."""

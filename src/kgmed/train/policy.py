@@ -1,7 +1,7 @@
 """What is trained: a policy answers questions and says how likely its answers are; one loop trains any of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +17,7 @@ class Answers:
     texts: tuple[str, ...]  # n
     actions: "Tensor"  # (n, T) int64; what it holds where the mask is False does not matter
     mask: "Tensor"  # (n, T) bool; each row begins with as many True as the answer has actions
+    given: "Scores | None" = None  # what the policy said of them when it gave them, where it tells at no cost
 
     def __len__(self) -> int:
         """The number of answers."""
@@ -26,7 +27,7 @@ class Answers:
         """The answers at those places."""
         rows = list(places)
         prompts, texts = tuple(self.prompts[i] for i in rows), tuple(self.texts[i] for i in rows)
-        return replace(self, prompts=prompts, texts=texts, actions=self.actions[rows], mask=self.mask[rows])
+        return Answers(prompts, texts, self.actions[rows], self.mask[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

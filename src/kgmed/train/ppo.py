@@ -131,7 +131,8 @@ def collect(
     rewards = torch.tensor([0.0 if mark is None else mark for mark in marks])
     judged = answers.mask & torch.tensor([mark is not None for mark in marks])[:, None]
     with torch.no_grad():
-        old, values = scored(policy, answers, settings.at_once)
+        given = answers.given
+        old, values = (given.logp, given.values) if given else scored(policy, answers, settings.at_once)
         penalty = torch.zeros_like(old) if reference is None else old - _by(policy, reference, answers, settings)
     gains, returns = gain.advantages(
         gain.per_action(rewards, settings.kl * penalty, judged),

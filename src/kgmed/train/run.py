@@ -6,7 +6,7 @@ The folder holds `log.jsonl`, `checkpoint.safetensors` and `start.safetensors`, 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from kgmed.train import checkpoint, log, ppo
@@ -47,9 +47,9 @@ def run(policy: Policy, steps: Steps, plan: Plan) -> list[Row]:
     generator = need("torch").Generator().manual_seed(plan.seed)
     reference = _reference(policy, plan.folder)
     start = _begin(policy, optimizer, generator, plan)
-    clock = perf_counter()
+    clock, cpu = perf_counter(), process_time()
     for row in steps(optimizer, generator, start, reference):
-        row["seconds"] = round(perf_counter() - clock, 3)
+        row |= {"seconds": round(perf_counter() - clock, 3), "processor": round(process_time() - cpu, 3)}
         if row["step"] % plan.watch_every == 0 or row["step"] == plan.last:
             row |= plan.watch()
         log.append(plan.folder / LOG, row)
@@ -57,7 +57,7 @@ def run(policy: Policy, steps: Steps, plan: Plan) -> list[Row]:
         if row["step"] % plan.save_every == 0 or row["step"] == plan.last:
             state = checkpoint.State(row["step"], plan.settings)
             checkpoint.save(plan.folder / CHECKPOINT, policy, optimizer, generator, state)
-        clock = perf_counter()
+        clock, cpu = perf_counter(), process_time()
     return log.read(plan.folder / LOG)
 
 
