@@ -90,6 +90,7 @@ def main() -> None:
     _print(_ranked(replaced(cohort), [Row(name, ()) for name in some], list(some.values())))
     everyone = fit(_choices(pool, cohort, -1), signs=SIGNS, fixed=table[shipped].fixed)
     print("\nfitted on all cases:", ", ".join(f"{n} {w:.3f}" for n, w in zip(FEATURES, everyone, strict=True)))
+    print(f"the weight of excluded if its sign were free: {_free(pool, cohort, table[shipped]):+.3f}")
     _time(Phenotypes(store), cohort)
 
 
@@ -168,6 +169,14 @@ def _choices(pool: Sequence[Pooled], cohort: Cohort, left_out: int) -> list[Choi
 def _fitted(row: Row, pool: Sequence[Pooled], cohort: Cohort) -> Floats:
     """The weights for each fold (FOLDS, FEATURES), fitted on the others."""
     return np.array([fit(_choices(pool, cohort, f), signs=SIGNS, fixed=row.fixed) for f in range(FOLDS)])
+
+
+def _free(pool: Sequence[Pooled], cohort: Cohort, row: Row) -> float:
+    """The weight that the cases would give to absent findings, were it let speak for a disease."""
+    place = FEATURES.index("excluded")
+    signs = [1 if i == place else sign for i, sign in enumerate(SIGNS)]
+    fixed = [None if i == place else weight for i, weight in enumerate(row.fixed)]
+    return float(fit(_choices(pool, cohort, -1), signs=signs, fixed=fixed)[place])
 
 
 Figures = dict[str, tuple[Ranks, Ranks]]
