@@ -34,9 +34,8 @@ def pairs(
         at("learning")
         scorer = train(store, found, vectors)
         at("comparing")
-        table = compared(
-            {"words": LexicalPairs(), "words and vectors": LexicalPairs(vectors), "trained": scorer}, found
-        )
+        others = {"words": LexicalPairs()} | ({"words and vectors": LexicalPairs(vectors)} if vectors else {})
+        table = compared({**others, "trained": scorer}, found)
     figures = {name: by_kind["all"] for name, by_kind in table.items()}
     save(scorer, path, {name: {"n": f.n, "mrr": f.mrr, "auc": f.auc} for name, f in figures.items()})
     if as_json:
