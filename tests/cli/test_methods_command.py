@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -118,7 +118,8 @@ TRIAL = Trial("sure", "en-1", "hpo", "m", 2.0, (Stage("read", 1.5, 30, 7), Stage
 def test_rows_add_up_and_leave_out_what_took_nothing() -> None:
     whole, read = list(rows([TRIAL, TRIAL]))
     assert (whole.stage, whole.calls, whole.tokens, whole.seconds, whole.questions) == ("all", 14, 60, 4.0, 2)
-    assert (whole.fell_back, whole.errors, whole.why) == (2, 0, "a")
+    assert (whole.fell_back, whole.noted, whole.errors, whole.why) == (0, 2, 0, "a")
+    assert next(rows([replace(TRIAL, reader="facts")])).fell_back == 1
     assert (read.stage, read.seconds, read.calls) == ("read", 3.0, 14)
 
 

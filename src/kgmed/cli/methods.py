@@ -11,7 +11,19 @@ from kgmed.cli import show as screen
 
 app = typer.Typer(no_args_is_help=False)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-HEADER = ("method", "stage", "seconds", "calls", "tokens", "questions", "abstained", "fell back", "errors", "why")
+HEADER = (
+    "method",
+    "stage",
+    "seconds",
+    "calls",
+    "tokens",
+    "questions",
+    "abstained",
+    "fell back",
+    "noted",
+    "errors",
+    "why",
+)
 WHY = 100  # characters of a reason in the table
 
 
@@ -109,4 +121,7 @@ def _print_trials(found: Sequence[Any], *, as_json: bool) -> None:
 def _counts(row: Any) -> list[object]:
     """Questions and failures, in the rows of whole methods."""
     whole = row.stage == "all"
-    return [row.questions, *([row.abstained, row.fell_back, row.errors, row.why[:WHY]] if whole else [""] * 4)]
+    return [
+        row.questions,
+        *([row.abstained, row.fell_back, row.noted, row.errors, row.why[:WHY]] if whole else [""] * 5),
+    ]

@@ -41,8 +41,14 @@ class Trial:
     stages: tuple[Stage, ...] = ()
     answer: str = ""
     abstained: bool = False
-    failures: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()  # what the run notes as lost or gone wrong on the way
     error: str = ""
+    reader: str = ""  # who wrote the answer
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether the facts were read, since the method's own reader failed."""
+        return bool(self.failures) and self.reader == "facts" != self.method
 
     @property
     def key(self) -> Key:
@@ -108,7 +114,7 @@ def attempt(ask: Ask, asked: Asked, *, method: str, llm: str) -> Trial:
         failed = Stage("failed", seconds, spent.tokens_in + spent.tokens_out, spent.calls)
         return Trial(*key, seconds, (failed,), error=why)
     answer = run.answer
-    return Trial(*key, seconds, run.stages, answer.text, answer.abstained, run.failures)
+    return Trial(*key, seconds, run.stages, answer.text, answer.abstained, run.failures, "", answer.reader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,8 @@ class Row:
     tokens: int
     questions: int
     abstained: int = 0
-    fell_back: int = 0  # runs in which something failed on the way, and which went on
+    fell_back: int = 0  # runs whose reader failed, and in which the facts were read
+    noted: int = 0  # runs that note something lost or gone wrong, those among them
     errors: int = 0  # questions without a run
     why: str = ""  # the first failure
 
@@ -156,6 +163,7 @@ def _whole(method: str, mine: Sequence[Trial]) -> Row:
         sum(s.tokens for s in stages),
         len(mine),
         sum(t.abstained for t in mine),
+        sum(t.fell_back for t in mine),
         sum(bool(t.failures) for t in mine),
         sum(bool(t.error) for t in mine),
         problems[0] if problems else "",
