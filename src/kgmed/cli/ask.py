@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -16,6 +16,9 @@ from kgmed.errors import BadInput
 from kgmed.kg.text import one_line
 from kgmed.types import Evidence, Run, to_json
 
+if TYPE_CHECKING:
+    from kgmed.setup import Setup
+
 LINKS = {
     "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
     "OMIM": "https://www.omim.org/entry/{}",
@@ -26,6 +29,7 @@ Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choi
 
 
 def ask(
+    ctx: typer.Context,
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
     graph: choices.Graph = None,
     method: choices.Method = None,
@@ -51,19 +55,15 @@ def ask(
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")
-    ] = False,
+    explain: choices.Explain = False,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
-    setup = choices.chosen(
-        config, assign, graph=graph, method=method, preset=preset, llm=llm, base_url=base_url, encoder=encoder,
-        scorer=scorer, tagger=tagger, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices,
-        max_calls=max_calls, rate=rate, prompts=prompts, glossary=glossary,
-        evidence_tokens=evidence_tokens, abstain_below=abstain_below,
-    )  # fmt: skip
-    text = _question(question, file)
-    run = _asked(setup, text, _choices(option or []))
+    run = _asked(choices.chosen(ctx.params), _question(question, file), _choices(option or []))
+    _tell(run, svg, as_json=as_json, explain=explain)
+
+
+def _tell(run: Run, svg: Path | None, *, as_json: bool, explain: bool) -> None:
+    """Write the image, if one is asked for, and print the run."""
     if svg is not None:
         tree.write_svg(run, svg)
     if as_json:
@@ -72,7 +72,7 @@ def ask(
         show(run, explain=explain)
 
 
-def _asked(setup: Any, text: str, options: dict[str, str]) -> Run:
+def _asked(setup: "Setup", text: str, options: dict[str, str]) -> Run:
     """The run of one question."""
     from kgmed.opening import asker
 

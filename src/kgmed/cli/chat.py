@@ -21,6 +21,7 @@ PROMPT = "> "
 
 
 def chat(
+    ctx: typer.Context,
     graph: choices.Graph = None,
     method: choices.Method = None,
     preset: choices.Preset = None,
@@ -42,20 +43,13 @@ def chat(
     abstain_below: choices.Below = None,
     config: choices.Config = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")
-    ] = False,
+    explain: choices.Explain = False,
 ) -> None:
     """Ask one question after the other, a line each; Ctrl-D ends."""
     from kgmed.conversation import Conversation
     from kgmed.opening import asker
 
-    setup = choices.chosen(
-        config, assign, graph=graph, method=method, preset=preset, llm=llm, base_url=base_url, encoder=encoder,
-        scorer=scorer, tagger=tagger, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices,
-        max_calls=max_calls, rate=rate, prompts=prompts, glossary=glossary, evidence_tokens=evidence_tokens,
-        abstain_below=abstain_below,
-    )  # fmt: skip
+    setup = choices.chosen(ctx.params)
     with screen.progress("building the graph (first use)", "rows") as progress:
         asked = asker(setup, progress=progress)
     try:

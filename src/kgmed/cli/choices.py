@@ -1,11 +1,16 @@
 """The options that every command that asks has in common, and what they choose."""
 
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgmed.settings import assignments
+
+if TYPE_CHECKING:
+    from kgmed.setup import Setup
 
 Graph = Annotated[
     str | None,
@@ -32,7 +37,7 @@ BaseUrl = Annotated[str | None, typer.Option(help="The server behind openai/NAME
 Encoder = Annotated[str | None, typer.Option(help="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")]
 Scorer = Annotated[
     str | None,
-    typer.Option(help="words, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."),
+    typer.Option(help="words, trained/FILE, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."),
 ]
 Tagger = Annotated[
     Path | None, typer.Option(help="The folder of a tagger that kgmed train ner has made; hykge finds terms by it.")
@@ -51,10 +56,13 @@ Glossary = Annotated[str | None, typer.Option(help="A bilingual graph whose name
 Tokens = Annotated[int | None, typer.Option("--evidence-tokens", help="Fit the evidence to so many tokens.", min=1)]
 Below = Annotated[float | None, typer.Option("--abstain-below", help="Say nothing below this score of the evidence.")]
 Config = Annotated[Path | None, typer.Option(help="A TOML file of these options.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")]
 
 
-def chosen(config: Path | None, assigned: list[str] | None, **given: Any) -> Any:
-    """The choices of a configuration and of the command line; raises `BadInput`."""
-    from kgmed.setup import setup
+def chosen(given: Mapping[str, Any]) -> "Setup":
+    """The choices among a command's parameters, laid over those of its configuration file; raises `BadInput`."""
+    from kgmed.setup import Setup, setup
 
-    return setup(config, {**given, "settings": assignments(assigned or [])})
+    names = {f.name for f in fields(Setup)}
+    options = {name: value for name, value in given.items() if name in names}
+    return setup(given["config"], {**options, "settings": assignments(given["assign"] or [])})
