@@ -155,7 +155,7 @@ class _Words(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= 1 << 18:
             self.clear()
-        self[word] = folded = "" if word in FUNCTION_WORDS else fold_word(word)
+        self[word] = folded = "" if word in FUNCTION_WORDS else word if word.isdigit() else fold_word(word)
         return folded
 
 

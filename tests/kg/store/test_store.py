@@ -12,6 +12,8 @@ from kgmed.errors import SourceError, UnknownName
 from kgmed.kg.graph import Csr
 from kgmed.kg.rows import Alias, Batch, Batches, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow, Told
 from kgmed.kg.store import Store, build, open_store
+from kgmed.kg.store.index import NameIndex
+from kgmed.kg.store.publish import current
 from kgmed.kg.text import fold, normalise
 from kgmed.types import Role, Support
 
@@ -216,3 +218,23 @@ def test_rows_that_come_as_columns_give_the_graph_that_they_give_one_by_one(
         manifest = build(Source("g", lambda: both), Path(folder) / "columns")
         assert triples(open_store(Path(folder) / "columns")) == Oracle.of(one_by_one).edges
         assert build(Source("g", lambda: iter(one_by_one)), Path(folder) / "rows").counts == manifest.counts
+
+
+def test_a_helper_indexes_half_of_many_names_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    edges = [EdgeRow(f"name {i}s", "r", f"b {i}") for i in range(20)]
+    manifest = build(source([*edges, NodeRow("b 1", aliases=(Alias("the Calves"), Alias("x")))]), tmp_path / "g")
+    folder = current(tmp_path / "g")
+    before = {file: (folder / file).read_bytes() for file in manifest.files}
+    for file in ("normalised_hash", "normalised_number", "folded_hash", "folded_number"):
+        (folder / f"{file}.npy").unlink()
+    with NameIndex(folder, many=10).helped() as index:
+        index.write()
+    assert {file.name: file.read_bytes() for file in folder.glob("*.npy")} == before
+
+
+def test_names_are_indexed_without_the_helper_where_it_does_not_run(tmp_path: Path) -> None:
+    build(source([EdgeRow(f"name {i}s", "r", "b") for i in range(20)]), tmp_path / "g")
+    folder = current(tmp_path / "g")
+    before = (folder / "folded_hash.npy").read_bytes()
+    NameIndex(folder, many=10).write()
+    assert (folder / "folded_hash.npy").read_bytes() == before

@@ -22,9 +22,10 @@ from kgmed.kg.sources.roles import infer, kinds_of
 from kgmed.kg.store.about import About
 from kgmed.kg.store.arena import Arena, rename_arena, save, write_arena
 from kgmed.kg.store.columns import Columns
+from kgmed.kg.store.index import NameIndex
 from kgmed.kg.store.intern import Interner, Numbers
 from kgmed.kg.store.manifest import Manifest, seal
-from kgmed.kg.store.names import HashIndex, index_names
+from kgmed.kg.store.names import HashIndex
 from kgmed.kg.store.publish import beside, publish
 from kgmed.kg.store.supports import Supports
 from kgmed.types import Relation
@@ -218,13 +219,13 @@ class _Builder:
         if not len(self.number):
             raise self.fault("holds no entity", "give a file with at least one triple")
         self._grow()
-        edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
         self._write_names()
         for texts in (self.description, self.alias, self.text):
             texts.close()
-        self.supports.texts.close()
-        for index, (hashes, numbers) in zip(("normalised", "folded"), index_names(self._all_names()), strict=True):
-            HashIndex.write(self.folder, index, hashes, numbers)
+        with NameIndex(self.folder).helped() as index:
+            edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
+            self.supports.texts.close()
+            index.write()
         save(self.folder, "kind", np.frombuffer(self.kind, np.uint16))
         counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges.edges}
         counts |= {"texts": len(self.text), "aliases": len(self.alias), "merged": edges.merged, "loops": edges.loops}
@@ -256,7 +257,3 @@ class _Builder:
             rename_arena(self.folder, "key", "name")
         for file in self.folder.glob("given_*.npy"):
             file.unlink()
-
-    def _all_names(self) -> Iterator[str]:
-        yield from Arena.open(self.folder, "name")
-        yield from Arena.open(self.folder, "alias")

@@ -158,16 +158,14 @@ def _with_aliases(t: Tables, added: list[tuple[int, str, int]], names: list[str]
     scopes = np.array([scope for _, _, scope in aliases], np.uint8)
     places = t.alias_node.searchsorted(nodes, side="right")
     new = np.append(np.arange(len(t.name) - len(names), len(t.name)), places + np.arange(len(places)) + len(t.name))
-    (plain, plain_of), (folded, folded_of) = index_names([*names, *texts])
+    plain, folded, folded_of = index_names([*names, *texts])
     moved = _moved(t, places, len(names))
     return replace(
         t,
         alias=t.alias.inserted(places, texts),
         alias_node=np.insert(t.alias_node, places, nodes),
         alias_scope=np.insert(t.alias_scope, places, scopes),
-        normalised=HashIndex(t.normalised.hashes, moved[t.normalised.numbers]).inserted(
-            plain, new[plain_of].astype(np.int32)
-        ),
+        normalised=HashIndex(t.normalised.hashes, moved[t.normalised.numbers]).inserted(plain, new.astype(np.int32)),
         folded=HashIndex(t.folded.hashes, moved[t.folded.numbers]).inserted(folded, new[folded_of].astype(np.int32)),
     )
 

@@ -1,9 +1,10 @@
 """The sorted index of names: from the hash of a normalised or folded name to the numbers of the names that have it."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import xxhash
@@ -61,18 +62,25 @@ class HashIndex:
         return numbers
 
 
-def index_names(names: Iterable[str]) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int32]]]:
-    """Hashes and numbers of the normalised names, then of the folded names that differ from them."""
+class Keys(NamedTuple):
+    """The hashes of the normalised names, in their order, and of the folded ones that differ, with their numbers."""
+
+    plain: NDArray[np.uint64]
+    folded: NDArray[np.uint64]
+    folded_of: NDArray[np.int32]
+
+
+def index_names(names: Iterable[str], first: int = 0) -> Keys:
+    """The keys of names that are numbered from `first`."""
     plain: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
     folded: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
-    folded_of, count, rest = array("i"), 0, iter(names)
+    folded_of, rest = array("i"), iter(names)
     while block := list(islice(rest, _BLOCK)):
         keys = normalise_all(block)
         loose = fold_all(keys)
         other = [i for i, key in enumerate(keys) if loose[i] != key]
-        plain.append(digests(keys)[:, 0])
-        folded.append(digests(loose[i] for i in other)[:, 0])
-        folded_of.extend(i + count for i in other)
-        count += len(block)
-    yield np.concatenate(plain), np.arange(count, dtype=np.int32)
-    yield np.concatenate(folded), np.array(folded_of, np.int32)
+        plain.append(digests(keys)[:, 0].copy())
+        folded.append(digests(loose[i] for i in other)[:, 0].copy())
+        folded_of.extend(i + first for i in other)
+        first += len(block)
+    return Keys(np.concatenate(plain), np.concatenate(folded), np.array(folded_of, np.int32))
