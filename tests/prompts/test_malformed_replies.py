@@ -76,6 +76,14 @@ def answer(reply: str) -> Any:
     return usable(reply, Question("What is it?"))
 
 
+def judged_better(reply: str) -> Any:
+    """Whether the first answer wins, where the judge says this of one order and 2 of the other."""
+    from kgmed.train.judge import ByModel as Judge
+    from kgmed.train.judge import Pair
+
+    return Judge(Scripted([reply, "2"]))([Pair("What is it?", "gout", "flu")])[0]
+
+
 CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "ask/reader": (reader("ask/reader"), EMPTY),
     "ask/detailed": (reader("ask/detailed"), EMPTY),
@@ -250,6 +258,10 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "sure/valid": (
         yes,
         [("", MALFORMED), ("perhaps", MALFORMED), ("不支持", MALFORMED), ("不是", False), ("It does not.", False)],
+    ),
+    "rlkgf/judge": (
+        judged_better,
+        [("", None), ("both", None), ("1 or 2", None), ("3", None), ("The better one is 1.", True)],
     ),
     "sure/compare": (
         lambda r: number(r, 2),
