@@ -21,6 +21,7 @@ import numpy as np
 from _measure import Measured, each, peak, seconds
 
 from kgmed.kg import sources
+from kgmed.kg.rows import Batches
 from kgmed.kg.store import build, open_store
 
 CONCEPTS, RELATIONS, NAMES = 3_800_000, 78_000_000, 15_000_000
@@ -102,27 +103,29 @@ def _child(task: str, folder: str) -> Measured:
 
 def _rows(folder: Path) -> Measured:
     """What only reading the rows takes."""
-    source = sources.read("umls", folder)
-    return {"seconds": seconds(lambda: sum(1 for _ in source.rows())), "peak": peak()}
+    rows = sources.read("umls", folder).rows()
+    batches = rows.batches if isinstance(rows, Batches) else rows
+    return {"seconds": seconds(lambda: sum(1 for _ in batches)), "peak": peak()}
 
 
 def _build(folder: Path) -> Measured:
     """Building the graph, then asking it."""
     before, resting = resource.getrusage(resource.RUSAGE_SELF), peak()
     took = seconds(lambda: build(sources.read("umls", folder), folder / "graph"))
-    after, most = resource.getrusage(resource.RUSAGE_SELF), peak()
+    after, most, helper = resource.getrusage(resource.RUSAGE_SELF), peak(), resource.getrusage(resource.RUSAGE_CHILDREN)
     store = open_store(folder / "graph")
     nodes = np.random.default_rng(11).integers(0, len(store), 2000).tolist()
     ids, names = [store.at(node).id for node in nodes], [store.at(node).name for node in nodes]
     return {
         "seconds": took,
-        "cpu": after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime,
-        "peak": most,
+        "cpu": after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime + helper.ru_utime + helper.ru_stime,
+        "peak": most + helper.ru_maxrss * 1024,
         "resting": resting,
         "counts": store.manifest.counts,
         "disk": store.manifest.bytes,
         "one-hop": each(lambda node: store.incident(node, limit=64), nodes, 1e-6),
         "triples": each(lambda i: store.neighbours(i, limit=64), ids, 1e-6),
+        "again": each(lambda i: store.neighbours(i, limit=64), ids, 1e-6),
         "lookup": each(store.lookup, names, 1e-6),
     }
 
@@ -140,7 +143,8 @@ def _print(share: float, rows: Measured, built: Measured) -> None:
         ("on disk, MB", built["disk"] / mb, None, share),
         ("one-hop, 64 edges, us, median", built["one-hop"]["median"], TARGETS["one-hop"], 1),
         ("one-hop, 64 edges, us, p99", built["one-hop"]["p99"], None, 1),
-        ("one-hop as triples, us, median", built["triples"]["median"], None, 1),
+        ("one-hop as triples, us, median", built["triples"]["median"], TARGETS["one-hop"], 1),
+        ("  asked again, us, median", built["again"]["median"], TARGETS["one-hop"], 1),
         ("name look-up, us, median", built["lookup"]["median"], None, 1),
     ]
     for what, value, target, by in lines:
