@@ -155,6 +155,22 @@ def test_evidences_that_are_no_list_of_codes_are_refused(tmp_path: Path, evidenc
     assert error.value.line == 2
 
 
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"A,B\n1,2\n", b"", b"PATHOLOGY,EVIDENCES,INITIAL_EVIDENCE\nFlu\n"])
+def test_a_file_of_patients_that_is_none_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "p.csv"
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match=r"DDXPlus|no list of codes"):
+        list(ddxplus.patients(path, str, str))
+
+
+def test_a_release_file_taken_for_the_other_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "release_conditions.json"
+    path.write_text('{"I": {"cond-name-eng": "Flu"}}')
+    with pytest.raises(SourceError, match="with question_en"):
+        ddxplus.findings(path)
+    assert ddxplus.diseases(path)("Flu") == "Flu"
+
+
 def test_a_set_that_is_not_known_is_answered_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="MZ-4"):
         folder.read("MZ4", tmp_path)

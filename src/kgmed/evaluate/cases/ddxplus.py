@@ -46,15 +46,23 @@ def patients(path: Path, disease: Name, finding: Name) -> Iterator[Case]:
     check_file(path)
     with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
-        if not set(rows.fieldnames or ()) >= _COLUMNS:
-            raise SourceError(path, 1, "lacks columns of DDXPlus", _MEND)
-        for number, row in enumerate(rows, start=1):
-            codes = _codes(path, rows.line_num, row["EVIDENCES"])
-            if not row["PATHOLOGY"]:
-                raise SourceError(path, rows.line_num, "has a case without a disease", _MEND)
-            first = tuple(finding(c) for c in [row["INITIAL_EVIDENCE"]] if c)
-            positive = tuple(dict.fromkeys(map(finding, codes)))
-            yield Case(f"{path.stem}-{number}", positive, disease=disease(row["PATHOLOGY"]), explicit=first)
+        try:
+            if not set(rows.fieldnames or ()) >= _COLUMNS:
+                raise SourceError(path, 1, "lacks columns of DDXPlus", _MEND)
+            for number, row in enumerate(rows, start=1):
+                yield _patient(path, rows.line_num, f"{path.stem}-{number}", row, disease, finding)
+        except (csv.Error, UnicodeError) as error:
+            raise SourceError(path, rows.line_num, f"is no CSV in UTF-8 ({error})", _MEND) from error
+
+
+def _patient(
+    path: Path, line: int, case_id: str, row: dict[str, str | None], disease: Name, finding: Name
+) -> Case:
+    codes, name = _codes(path, line, row["EVIDENCES"]), row["PATHOLOGY"]
+    if not name:
+        raise SourceError(path, line, "has a case without a disease", _MEND)
+    first = tuple(finding(c) for c in [row["INITIAL_EVIDENCE"]] if c)
+    return Case(case_id, tuple(dict.fromkeys(map(finding, codes))), disease=disease(name), explicit=first)
 
 
 def _codes(path: Path, line: int, text: str | None) -> list[str]:
@@ -70,38 +78,36 @@ def _codes(path: Path, line: int, text: str | None) -> list[str]:
 
 def diseases(path: Path | None) -> Name:
     """A function from a disease's English or French name to its English one; without a file it changes nothing."""
-    rows = _json(path).values() if path else []
+    rows = _json(path, "cond-name-eng").values() if path else []
     table = {str(r.get(key)): str(r["cond-name-eng"]) for r in rows for key in ("cond-name-fr", "condition_name")}
     return lambda name: table.get(name, name)
 
 
 def findings(path: Path | None) -> Name:
     """A function from an evidence's code to its question and value in English; a code it does not know stays."""
-    table = _json(path) if path else {}
+    table = _json(path, "question_en") if path else {}
 
     def name(code: str) -> str:
         question, _, value = code.partition("_@_")
         known = table.get(question)
         if not known:
             return code
-        meaning = known.get("value_meaning", {}).get(value, {}).get("en", value)
-        return f"{known['question_en']} {meaning}".strip()
+        meanings = known.get("value_meaning")
+        meaning = meanings.get(value) if isinstance(meanings, dict) else None
+        english = meaning.get("en", value) if isinstance(meaning, dict) else value
+        return f"{known['question_en']} {english}".strip()
 
     return name
 
 
-def _json(path: Path) -> dict[str, dict[str, Any]]:
+def _json(path: Path, needed: str) -> dict[str, dict[str, Any]]:
+    """The objects of a release file, each with the key `needed`."""
     check_file(path)
+    mend = f"give the release_*.json of DDXPlus with {needed}"
     try:
         rows = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        mend = "give the release_*.json of DDXPlus"
         raise SourceError(path, getattr(error, "lineno", 0), f"is no JSON ({error})", mend) from error
-    needed = {"question_en"}, {"cond-name-eng"}
-    if not isinstance(rows, dict) or not all(
-        isinstance(r, dict) and any(n <= r.keys() for n in needed) for r in rows.values()
-    ):
-        raise SourceError(
-            path, 0, "is no release file of DDXPlus", "give release_conditions.json or release_evidences.json"
-        )
+    if not isinstance(rows, dict) or not all(isinstance(r, dict) and needed in r for r in rows.values()):
+        raise SourceError(path, 0, "is no such release file of DDXPlus", mend)
     return rows
