@@ -57,7 +57,8 @@ class Row:
 def rows() -> list[Row]:
     """The scorer built up, as it is, and without each of its parts."""
     steps = ("exact narrower", "broader", "twin", "missing", "published", "onset")
-    found, names = [], ()
+    found: list[Row] = []
+    names: tuple[str, ...] = ()
     for step in steps:
         names = (*names, *step.split())
         found.append(Row(("+ " if len(names) > 2 else "") + ", ".join(step.split()), names))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
-from kgmed.kg.rows import EdgeRow, NodeRow
+from kgmed.kg.rows import EdgeRow, NodeRow, Row
 from kgmed.kg.store import Store
 from kgmed.kit import Kit
 from kgmed.models.ngram import NgramEncoder
@@ -69,7 +69,8 @@ def test_the_likelihood_of_a_finding_is_that_computed_by_hand(model: Phenotypes)
 def test_the_score_is_the_weighted_sum_of_the_features(model: Phenotypes) -> None:
     best = model.diagnose(Patient((A1,))).ranked[0]
     wanted = WEIGHTS["exact"] * log1p(F1 / P_A1) + WEIGHTS["published"] * log(2)
-    assert (best.disease.id, best.score) == ("OMIM:1", pytest.approx(wanted, abs=1e-4))
+    assert best.disease.id == "OMIM:1"
+    assert best.score == pytest.approx(wanted, abs=1e-4)
 
 
 def test_absent_and_missing_findings_count_by_their_frequency(model: Phenotypes) -> None:
@@ -133,7 +134,7 @@ def test_a_twin_of_another_database_lends_its_findings_and_one_of_the_same_does_
 
 def test_sex_and_age_speak_against_diseases_that_do_not_begin_so(tmp_path: Path) -> None:
     rows = [("OMIM:1", A, "", ""), ("OMIM:2", A, "", "")]
-    more = [
+    more: list[Row] = [
         NodeRow("HP:0001419", "X-linked recessive inheritance"),
         NodeRow("HP:0003581", "Adult onset"),
         EdgeRow("OMIM:1", "has_inheritance", "HP:0001419"),
