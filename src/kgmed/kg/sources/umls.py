@@ -122,8 +122,9 @@ class _Filter:
 
 
 def _suppressed(block: Block, suppress: int) -> Mask:
-    letters: NDArray[np.uint8] = block.letters(suppress)
-    return (letters == ord("O")) | (letters == ord("E")) | (letters == ord("Y"))
+    letters = block.letters(suppress)
+    found: Mask = (letters == ord("O")) | (letters == ord("E")) | (letters == ord("Y"))
+    return found
 
 
 class _Relations(dict[bytes, int]):
