@@ -91,6 +91,9 @@ def main() -> None:
     _print(_ranked(replaced(cohort), [Row(name, ()) for name in some], list(some.values())))
     everyone = fit(_choices(pool, cohort, -1), signs=SIGNS, fixed=table[shipped].fixed)
     print("\nfitted on all cases:", ", ".join(f"{n} {w:.3f}" for n, w in zip(FEATURES, everyone, strict=True)))
+    least, most = weights[shipped].min(0), weights[shipped].max(0)
+    spans = (f"{n} {a:.3f} to {b:.3f}" for n, a, b in zip(FEATURES, least, most, strict=True) if a < b)
+    print("over the five folds:", ", ".join(spans))
     print(f"the weight of excluded if its sign were free: {_free(pool, cohort, table[shipped]):+.3f}")
     _time(Phenotypes(store), cohort)
 
