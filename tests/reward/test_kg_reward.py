@@ -138,6 +138,15 @@ def test_the_longest_name_is_found_and_none_inside_it() -> None:
     ]
 
 
+def test_of_two_names_that_begin_alike_the_longer_is_found() -> None:
+    find = NamesIn({"肺炎": ["lung disease"], "肺炎链球菌感染": ["lung"]})
+    assert [sorted(f.names) for f in find("肺炎链球菌感染, lung disease, lung")] == [
+        ["肺炎链球菌感染"],
+        ["肺炎"],
+        ["肺炎链球菌感染"],
+    ]
+
+
 def test_the_best_of_several_answers_is_the_one_of_the_highest_reward() -> None:
     best = best_of(REWARD, ASKED, ["hm", "cold", "flu", "flu"])
     assert (best.answer, best.place, best.reward) == ("flu", 2, SCORES["flu"])
