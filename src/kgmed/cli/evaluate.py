@@ -9,9 +9,11 @@ import typer
 
 from kgmed.cli import choices
 from kgmed.cli import show as screen
+from kgmed.cli.sweep import REST, sweep
 from kgmed.errors import BadInput
 
 app = typer.Typer(no_args_is_help=True)
+app.command(context_settings=REST)(sweep)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
@@ -93,11 +95,12 @@ def run(
     from kgmed.evaluate.crews import crew
     from kgmed.evaluating import Trial, estimate, evaluate
 
-    chosen = choices.chosen(
-        config, None, graph=graph, preset=preset, llm=llm, base_url=base_url, encoder=encoder, scorer=scorer,
-        tagger=tagger, cache=cache, cache_mode=cache_mode, budget=budget, prices=prices, max_calls=max_calls, rate=rate,
-        prompts=prompts, glossary=glossary, evidence_tokens=tokens, abstain_below=below,
-    )  # fmt: skip
+    chosen = choices.chosen({
+        "config": config, "assign": None, "graph": graph, "preset": preset, "llm": llm, "base_url": base_url,
+        "encoder": encoder, "scorer": scorer, "tagger": tagger, "cache": cache, "cache_mode": cache_mode,
+        "budget": budget, "prices": prices, "max_calls": max_calls, "rate": rate, "prompts": prompts,
+        "glossary": glossary, "evidence_tokens": tokens, "abstain_below": below,
+    })  # fmt: skip
     trial = Trial(
         methods=tuple(method), dataset=dataset, data=data, setup=chosen, part=part, limit=number, sample=sample,
         seeds=tuple(seed or [0]),
