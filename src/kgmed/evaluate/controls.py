@@ -5,6 +5,7 @@ read; oracle evidence shows what the reader could do if retrieval were perfect. 
 is the method `zero-shot`.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import xxhash
 
+from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
 from kgmed.kg.graph import LocalGraph
 from kgmed.pipeline import Pipeline
@@ -94,23 +96,36 @@ def gold_names(item: Item) -> tuple[str, ...]:
 
 
 class Controlled(NamedTuple):
-    """A method and the control it is run under ("" = none), as `hykge` or `hykge+random`."""
+    """A method, the control it is run under ("" = none), and the settings of its own that it is run with, as texts.
+
+    As `hykge`, `hykge+random`, `hykge[hops=3]` or `hykge[hops=3,keep=5]+random`.
+    """
 
     method: str
     control: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 CONTROLS = ("random", "shuffled", "oracle")
+_NAME = re.compile(r"([^\[\]+]*)(?:\[([^\[\]]*)\])?(?:\+([^\[\]]*))?")
+_SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^=,]+?)\s*")
 
 
 def controlled(name: str) -> Controlled:
-    """The parts of a name.
+    """The parts of a name; raises `BadInput` for one of another form.
 
     >>> controlled("hykge+random"), controlled("hykge")
-    (Controlled(method='hykge', control='random'), Controlled(method='hykge', control=''))
+    (Controlled(method='hykge', control='random', settings=()), Controlled(method='hykge', control='', settings=()))
+    >>> controlled("hykge[hops=3]").settings
+    (('hops', '3'),)
     """
-    method, _, control = name.partition("+")
-    return Controlled(method, control)
+    found = _NAME.fullmatch(name)
+    parts = found[2].split(",") if found and found[2] is not None else []
+    pairs = [_SETTING.fullmatch(part) for part in parts]
+    settings = tuple((pair[1], pair[2]) for pair in pairs if pair)
+    if not found or len({n for n, _ in settings}) != len(parts):
+        raise BadInput(f"{name!r} is no name of a method; write METHOD, METHOD[SETTING=VALUE,...] or METHOD+CONTROL")
+    return Controlled(found[1], found[3] or "", settings)
 
 
 def under(pipeline: Pipeline, control: str, graph: LocalGraph, item: Item, *, seed: int = 0) -> Pipeline:
