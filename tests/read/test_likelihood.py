@@ -1,19 +1,23 @@
 """Options chosen by how likely their texts are."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
+from kgmed.models.at_most import AtMost
+from kgmed.models.cached import Cached, NotRecorded, recorded
 from kgmed.models.fakes import Scripted, Wordwise
+from kgmed.models.ledger import Reaching, Told, ledger
 from kgmed.models.likelihood import LogProbs
-from kgmed.models.metered import Metered
+from kgmed.models.metered import Budget, BudgetSpent, Metered
 from kgmed.read.likelihood import LikelihoodReader, likelihood_of
-from kgmed.types import Context, Evidence, Query, Question
+from kgmed.types import Answer, Context, Evidence, Query, Question
 
 OPTIONS = (("A", "gout"), ("B", "flu"), ("C", "measles"))
 QUESTION = Question("A red toe. Is it gout", OPTIONS)
@@ -126,17 +130,59 @@ class Both:
     """A model that replies and says how likely texts are."""
 
     name: str = "both"
+    asked: int = 0
 
     def __call__(self, *args: object, **kwargs: object) -> None:
         raise AssertionError
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
-        return LogProbs(tuple([math.log(0.5)] for _ in continuations))  # type: ignore[misc]
+        self.asked += 1
+        return LogProbs(tuple(np.log([0.5, 0.1 + 0.2]) for _ in continuations), 9)
 
 
 def test_the_model_is_found_behind_what_wraps_it() -> None:
     model = Both()
     assert likelihood_of(model) is model
-    assert likelihood_of(Metered(model, price={})) is model  # type: ignore[arg-type]
+    behind = Metered(model, price={})  # type: ignore[arg-type]
+    assert likelihood_of(behind) is behind
     with pytest.raises(BadInput, match="scripted gives no likelihoods"):
         likelihood_of(Metered(Scripted([]), price={}))
+
+
+def read(llm: object) -> Answer:
+    """What the reader makes of the question with that model."""
+    return LikelihoodReader(likelihood_of(llm))(Query(QUESTION), NOTHING)
+
+
+def test_likelihoods_are_counted_kept_and_written_down_like_any_call(tmp_path: Path) -> None:
+    model, path = Both(), tmp_path / "replies.sqlite"
+
+    def behind() -> Told:
+        return Told(Cached(Reaching(Metered(model, price={})), path), behind=True)  # type: ignore[arg-type]
+
+    with ledger() as first:
+        said = read(behind())
+    with ledger() as second:
+        again = read(behind())
+    assert model.asked == 2  # with the question, and without it
+    assert (first.spent().calls, first.spent().cached, first.spent().tokens_in) == (2, 0, 18)
+    assert (second.spent().calls, second.spent().cached, second.spent().tokens_in) == (2, 2, 0)
+    assert [p.split()[0] for p in first.prompts] == ["likelihood/question.en", "likelihood/blank.en"]
+    assert again == said
+
+
+def test_likelihoods_are_replayed_bit_by_bit_without_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    found = Cached(Both(), path).logprobs("It is", [" gout", " flu"])  # type: ignore[arg-type]
+    replayed = Cached(recorded(path)[0], path, mode="replay")
+    again = likelihood_of(replayed).logprobs("It is", [" gout", " flu"])
+    assert [t.tolist() for t in again.tokens] == [t.tolist() for t in found.tokens]
+    with pytest.raises(NotRecorded, match="no reply of both"):
+        likelihood_of(replayed).logprobs("It is", [" mumps"])
+
+
+def test_a_budget_and_a_number_of_calls_hold_for_likelihoods_too() -> None:
+    with pytest.raises(BudgetSpent):
+        read(Metered(Both(), budget=Budget(tokens=10), price={}))  # type: ignore[arg-type]
+    with pytest.raises(BudgetSpent):
+        read(AtMost(Both(), 1))  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from kgmed.errors import StoreError, Unavailable
+from kgmed.models.likelihood import LogProbs, as_messages, as_reply, asked, from_reply
 from kgmed.models.reply_file import ReplyFile
 from kgmed.models.streaming import streamed
 from kgmed.models.structured import shaped
@@ -53,7 +54,15 @@ class Absent:
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """Raises `Unavailable`."""
-        raise Unavailable(f"the model {self.name} is not here; only what it said before can be replayed")
+        raise self._absent()
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """Raises `Unavailable`."""
+        raise self._absent()
+
+    def _absent(self) -> Unavailable:
+        """That it is not here."""
+        return Unavailable(f"the model {self.name} is not here; only what it said before can be replayed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +136,13 @@ class Cached:
                 return kept
             reply = yield from streamed(self.llm, messages, max_tokens=max_tokens)
             return self._keep(key, reply)
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """How likely the model finds each text after the prompt: kept, or asked for and kept."""
+        messages = as_messages(prompt, continuations)
+        key = digest(self._model, self._settings, messages, 0)
+        ask = lambda: as_reply(asked(self.llm, prompt, continuations), self._model)  # noqa: E731
+        return from_reply(self._kept_or(key, messages, ask))
 
     def _kept_or(self, key: str, messages: Sequence[Message], call: Callable[[], Reply]) -> Reply:
         """The reply of that key, or what the call gives, kept."""

@@ -3,6 +3,7 @@
 import os
 import re
 import secrets
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class Gguf:
         self.threads = threads or _threads_from(os.environ)
         self.context = context
         self.seed = seed
+        self._turn = threading.Lock()
         self._key = secrets.token_urlsafe(32)
         self._server = _load(self.path, threads=self.threads, context=context, key=self._key)
 
@@ -80,19 +82,26 @@ class Gguf:
         """How likely each text is after the prompt; both are read as they are, without a chat template.
 
         llama.cpp gives no probabilities of a prompt. A grammar of tokens lets each text be all that it can write, and
-        the probabilities are those before the grammar.
+        the probabilities are those before the grammar. The prompt is read once; for each text only its last token is
+        read again.
         """
         start = self._tokens(without_tags(prompt))
-        return LogProbs(tuple(self._written(start, self._tokens(without_tags(prompt + c))) for c in continuations))
+        wholes = [self._tokens(without_tags(prompt + c)) for c in continuations]
+        shared = [shared_start(start, whole) for whole in wholes]
+        with self._turn:  # another question between would take the place of the prompt that was read
+            if len(wholes) > 1:
+                self._completed({"prompt": start, "max_tokens": 1, "temperature": 0, "cache_prompt": False})
+            again = len(wholes) > 1
+            found = [self._written(whole, n, again=again) for whole, n in zip(wholes, shared, strict=True)]
+        return LogProbs(tuple(found), len(start) + sum(map(len, found)))
 
-    def _written(self, start: list[int], whole: list[int]) -> NDArray[np.float64]:
-        """The log-probability of each token that the whole has after what it shares with its start."""
-        shared = shared_start(start, whole)
+    def _written(self, whole: list[int], shared: int, *, again: bool) -> NDArray[np.float64]:
+        """The log-probability of each token after the first `shared`; `again` = those were read a moment ago."""
         if shared == len(whole):
             return np.zeros(0)
         forced = " ".join(f"<[{token}]>" for token in whole[shared:])
         request = {"prompt": whole[:shared], "grammar": f"root ::= {forced}", "max_tokens": len(whole) - shared}
-        answer = self._completed({**request, "temperature": 0, "n_probs": 1, "cache_prompt": False})
+        answer = self._completed({**request, "temperature": 0, "n_probs": 1, "cache_prompt": again})
         said = (answer["choices"][0]["logprobs"] or {}).get("content", [])
         if [token["id"] for token in said] != whole[shared:]:
             raise ModelFailed(f"{self.name} could not be made to write a given text; give another runtime of llama.cpp")
@@ -128,7 +137,8 @@ class Gguf:
     def _ask(self, request: Mapping[str, object], take: Callable[[Mapping[str, Any]], bool] | None = None) -> Any:
         """The server's answer; with `take`, chunk by chunk to it, and no answer."""
         try:
-            return self._server.handle_chat_completions(dict(request), take)
+            with self._turn:
+                return self._server.handle_chat_completions(dict(request), take)
         except (RuntimeError, ValueError) as error:  # all that the binding raises
             raise ModelFailed(f"{self.name} failed: {_one_line(error)}") from error
 

@@ -1,5 +1,10 @@
-"""How likely a language model finds a text: the protocol, and what is made of its numbers."""
+"""How likely a language model finds a text: the protocol, what is made of its numbers, and how they are passed on.
 
+What stands before a model (meter, cache, ledger) counts and keeps a question for likelihoods as a call like any other:
+`as_messages` is what was asked, `as_reply` what came, and `from_reply` gives the numbers back bit by bit.
+"""
+
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,7 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import ModelFailed
+from kgmed.errors import BadInput, ModelFailed
+from kgmed.prompts import Conversation
+from kgmed.stages import Message, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,7 @@ class LogProbs:
     """
 
     tokens: tuple[NDArray[np.float64], ...]
+    read: int = 0  # tokens that the model read for it, prompt and texts; 0 = not told
 
     @property
     def totals(self) -> NDArray[np.float64]:
@@ -51,6 +59,60 @@ class Likelihood(Protocol):
         A space between prompt and continuation belongs to the continuation. Raises `Unavailable` or `ModelFailed`.
         """
         ...
+
+
+class Start(str):
+    """The beginning of a text that knows the prompt it was made from."""
+
+    prompt: str = ""  # name, language and hash
+
+    @classmethod
+    def of(cls, text: str, prompt: str) -> "Start":
+        """That text, made from that prompt."""
+        made = cls(text)
+        made.prompt = prompt
+        return made
+
+
+def gives_likelihoods(llm: object) -> bool:
+    """Whether the model at the end of what stands before it says how likely it finds a text."""
+    while (inner := getattr(llm, "llm", None)) is not None:
+        llm = inner
+    return callable(getattr(llm, "logprobs", None))
+
+
+def asked(llm: object, start: str, continuations: Sequence[str]) -> LogProbs:
+    """What a model says, or what stands before it; raises `BadInput` for one that gives no likelihoods."""
+    ask = getattr(llm, "logprobs", None)
+    if not callable(ask):
+        name = getattr(llm, "name", type(llm).__name__)
+        raise BadInput(f"{name} gives no likelihoods of texts; take --llm smollm2, gguf/PATH or hf/FOLDER")
+    found: LogProbs = ask(start, continuations)
+    return found
+
+
+def as_messages(start: str, continuations: Sequence[str]) -> Conversation:
+    """The question for likelihoods as messages, of roles that no conversation has."""
+    messages = [Message("start", str(start)), *(Message("continuation", text) for text in continuations)]
+    return Conversation.of(messages, start.prompt if isinstance(start, Start) else "")
+
+
+def as_reply(found: LogProbs, name: str) -> Reply:
+    """The numbers as a reply: JSON, in which a float comes back as it was.
+
+    >>> as_reply(LogProbs((np.array([-0.5, -1.0]),), 7), "tiny")
+    Reply(text='[[-0.5, -1.0]]', tokens_in=7, tokens_out=0, model='tiny')
+    """
+    return Reply(json.dumps([t.tolist() for t in found.tokens]), found.read, 0, name)
+
+
+def from_reply(reply: Reply) -> LogProbs:
+    """The numbers in a reply; raises `ModelFailed` where it holds none."""
+    try:
+        rows = json.loads(reply.text)
+        return LogProbs(tuple(np.array(row, np.float64) for row in rows), reply.tokens_in)
+    except (ValueError, TypeError) as error:
+        raise ModelFailed("what was kept of likelihoods holds none; refresh it, or delete the file") from error
 
 
 def shared_start(start: Sequence[int], whole: Sequence[int]) -> int:

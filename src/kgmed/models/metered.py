@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong
+from kgmed.models.likelihood import LogProbs, as_messages, as_reply, asked, from_reply
 from kgmed.models.prices import Price, prices
 from kgmed.models.rate import Rate
 from kgmed.models.streaming import streamed
@@ -135,6 +136,11 @@ class Metered:
                 raise
             self._took(reply, most)
             return reply
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """How likely the model finds each text; the prompt counts once for each, as some models read it."""
+        most = self._taken(sum(bound(as_messages(prompt, [text])) for text in continuations), 0)
+        return from_reply(self._metered(most, lambda: as_reply(asked(self.llm, prompt, continuations), self.name)))
 
     def _metered(self, most: Usage, call: Callable[[], Reply]) -> Reply:
         """What a call gives that takes no more than `most`."""

@@ -1,8 +1,12 @@
-"""What stands before a model and passes every way of asking it on: in one piece, by JSON schema, word by word."""
+"""What stands before a model and passes every way of asking it on.
+
+In one piece, by JSON schema, word by word, and for the likelihood of texts.
+"""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from kgmed.models.likelihood import LogProbs, as_messages, as_reply, asked, from_reply
 from kgmed.models.streaming import streamed
 from kgmed.models.structured import shaped
 from kgmed.stages import LLM, Message, Reply
@@ -51,6 +55,11 @@ class Passing:
         with self.around(messages) as note:
             reply = yield from streamed(self.llm, messages, max_tokens=max_tokens)
             return note(reply)
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """How likely the model finds each text after the prompt; raises `BadInput` where it cannot say."""
+        with self.around(as_messages(prompt, continuations)) as note:
+            return from_reply(note(as_reply(asked(self.llm, prompt, continuations), self.name)))
 
 
 def as_it_is(reply: Reply) -> Reply:

@@ -66,7 +66,7 @@ class TransformersLM:
         found: list[NDArray[np.float64]] = []
         for i in range(0, len(rows), self._batch):
             found += self._scored(rows[i : i + self._batch], begins[i : i + self._batch])
-        return LogProbs(tuple(found))
+        return LogProbs(tuple(found), sum(map(len, rows)))
 
     def _scored(self, rows: Sequence[list[int]], begins: Sequence[int]) -> list[NDArray[np.float64]]:
         """The log-probabilities of the tokens of each row from where it begins."""

@@ -5,7 +5,6 @@ likely after anything, hence the pointwise mutual information: the log-probabili
 without it (Holtzman et al. 2021, arXiv 2104.08315).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.kg.language import prompt_language
-from kgmed.models.likelihood import Likelihood
+from kgmed.models.likelihood import Likelihood, Start, gives_likelihoods
 from kgmed.prompts import Prompt, prompt
 from kgmed.read.llm import FENCE, fence_for, fewer, first
 from kgmed.types import Answer, Candidate, Context, Query, Question
@@ -99,16 +98,13 @@ class LikelihoodReader:
 
 
 def likelihood_of(llm: object) -> Likelihood:
-    """The model that gives likelihoods, however wrapped (meter, cache, ledger); raises `BadInput` where there is none.
+    """The model, if it gives likelihoods at the end of what stands before it; raises `BadInput` where it does not.
 
-    What wraps it does not see these calls.
+    What stands before it (meter, cache, ledger) counts, keeps and writes down these calls like any other.
     """
-    inner: object | None = llm
-    while inner is not None:
-        if callable(getattr(inner, "logprobs", None)):
-            found: Likelihood = inner  # type: ignore[assignment]
-            return found
-        inner = getattr(inner, "llm", None)
+    if gives_likelihoods(llm):
+        found: Likelihood = llm  # type: ignore[assignment]
+        return found
     name = getattr(llm, "name", type(llm).__name__)
     raise BadInput(
         f"{name} gives no likelihoods of texts; take --llm smollm2, gguf/PATH or hf/FOLDER, or choose=letter"
@@ -116,6 +112,6 @@ def likelihood_of(llm: object) -> Likelihood:
 
 
 def _plain(asked: Prompt, **values: str) -> str:
-    """The text of a prompt, as it is, without roles."""
-    messages: Sequence[str] = [m.text for m in asked.messages(**values)]
-    return "\n".join(messages)
+    """The text of a prompt, as it is, without roles; it knows its prompt."""
+    messages = asked.messages(**values)
+    return Start.of("\n".join(m.text for m in messages), messages.prompt)
