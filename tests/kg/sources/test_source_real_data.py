@@ -8,6 +8,7 @@ import pytest
 from kgmed.kg import sources
 from kgmed.kg.rows import DroppedRow, EdgeRow, NodeRow, Scope, TextRow
 from kgmed.kg.sources import cmekg, hpo
+from kgmed.kg.sources.cmekg_pickle import load
 from kgmed.types import Role, Support
 
 
@@ -60,7 +61,7 @@ def test_the_crawled_entries_have_the_relations_that_their_readme_counts(data: P
 @pytest.mark.starter
 def test_every_triple_of_cmekg_becomes_exactly_one_thing() -> None:
     pytest.importorskip("pyCMeKG", exc_type=ImportError)
-    graph = cmekg.load(cmekg.packaged())
+    graph = load(cmekg.packaged())
     assert len(graph) == 27_403
     raw = sum(len(values) for relations in graph.values() for values in relations.values())
     assert raw == 967_409
