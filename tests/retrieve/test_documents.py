@@ -7,7 +7,7 @@ import pytest
 
 from kgmed.kg.bm25 import BM25, words
 from kgmed.kg.rows import EdgeRow, NodeRow, Row
-from kgmed.kg.store import Store
+from kgmed.kg.store import Store, open_store
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.retrieve.documents import ByVector, ByWords, Documents, Postings, documents
 from kgmed.types import Query, Question
@@ -68,6 +68,21 @@ def test_the_index_scores_as_bm25_over_the_texts_does() -> None:
     query = "fever with cough 发热"
     index = Postings.of([words(t) for t in texts])
     np.testing.assert_allclose(index.scores(query, k1=1.5, b=0.75), BM25().scores(query, texts))
+
+
+def test_the_index_of_words_is_kept_beside_the_graph_and_opened_again(tmp_path: Path) -> None:
+    made = Documents(small(tmp_path, ROWS)).postings
+    (kept,) = Path(tmp_path).glob("**/derived/document-words-*")
+    times = {file: file.stat().st_mtime_ns for file in kept.iterdir()}
+    again = Documents(open_store(kept.parents[1])).postings
+    assert {file: file.stat().st_mtime_ns for file in kept.iterdir()} == times
+    assert again.number == made.number
+    assert again.scores("red rash", k1=1.5, b=0.75).tolist() == made.scores("red rash", k1=1.5, b=0.75).tolist()
+
+
+def test_an_index_of_no_documents_finds_nothing() -> None:
+    index = Postings.from_arrays(Postings.of([]).arrays())
+    assert index.scores("fever", k1=1.5, b=0.75).tolist() == []
 
 
 def test_vectors_find_the_nearest_document_and_are_kept_beside_the_graph(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ that is the head of an edge has a document.
 """
 
 import threading
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import log
@@ -15,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.kg.beside import kept
+from kgmed.kg.beside import Arrays, kept
 from kgmed.kg.bm25 import words
 from kgmed.kg.graph import LocalGraph
 from kgmed.kg.text import one_line
@@ -24,6 +25,7 @@ from kgmed.types import Entity, Evidence, Link, Query, Triple
 
 _BLOCK = 256  # documents encoded at a time
 VERSION = "1"  # of the texts, for what is kept beside the graph
+KEPT = "words", "bounds", "places", "often", "lengths"
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,13 @@ class Documents:
 
     @cached_property
     def postings(self) -> "Postings":
-        """The words of all documents."""
-        return Postings.of([words(self.text(i)) for i in range(len(self.nodes))])
+        """The words of all documents, computed once and kept beside the graph."""
+        key = f"{VERSION} {self.graph.label} {self.listed} {self.limit}"
+        made = kept(self.graph.folder, "document-words", key, KEPT, lambda: self._indexed().arrays())
+        return Postings.from_arrays(made)
+
+    def _indexed(self) -> "Postings":
+        return Postings.of(words(self.text(i)) for i in range(len(self.nodes)))
 
     def vectors(self, encoder: Encoder) -> NDArray[np.float32]:
         """One unit row a document (n, d), computed once and kept beside the graph."""
@@ -87,22 +94,43 @@ class Documents:
 
 @dataclass(frozen=True)
 class Postings:
-    """For each word the documents that hold it and how often; `lengths` in words."""
+    """For each word the documents that hold it and how often; those of word `i` are at `bounds[i]:bounds[i + 1]`."""
 
-    of_word: dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]
-    lengths: NDArray[np.float64]
+    number: Mapping[str, int]  # of a word
+    bounds: NDArray[np.int64]  # (words + 1,)
+    places: NDArray[np.int32]  # of the documents, ascending within a word
+    often: NDArray[np.int32]
+    lengths: NDArray[np.int32]  # of each document, in words
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]]) -> "Postings":
+    def of(cls, texts: Iterable[Sequence[str]]) -> "Postings":
         """Of texts cut into words."""
-        rows: dict[str, tuple[list[int], list[int]]] = {}
+        number: dict[str, int] = {}
+        ids, places, often, lengths = (array("i") for _ in range(4))
         for place, text in enumerate(texts):
-            for word, often in Counter(text).items():
-                places, counts = rows.setdefault(word, ([], []))
-                places.append(place)
-                counts.append(often)
-        arrays = {w: (np.array(p, np.int32), np.array(c, np.int32)) for w, (p, c) in rows.items()}
-        return cls(arrays, np.array([len(text) for text in texts], np.float64))
+            counts = Counter(text)
+            ids.extend(number.setdefault(word, len(number)) for word in counts)
+            places.extend([place] * len(counts))
+            often.extend(counts.values())
+            lengths.append(len(text))
+        of_word, size = np.array(ids, np.int32), len(number)
+        order = np.argsort(of_word, kind="stable")
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(of_word, minlength=size))]).astype(np.int64)
+        sorted_places, counts = np.array(places, np.int32)[order], np.array(often, np.int32)[order]
+        return cls(number, bounds, sorted_places, counts, np.array(lengths, np.int32))
+
+    def arrays(self) -> Arrays:
+        """All of it as arrays, to be kept in files; no word has a line break in it."""
+        listed = np.frombuffer("\n".join(self.number).encode(), np.uint8)
+        made = (listed, self.bounds, self.places, self.often, self.lengths)
+        return dict(zip(KEPT, made, strict=True))
+
+    @classmethod
+    def from_arrays(cls, made: Arrays) -> "Postings":
+        """What `arrays` were made from."""
+        listed, bounds, places, often, lengths = (made[name] for name in KEPT)
+        named = listed.tobytes().decode().split("\n") if len(listed) else []
+        return cls({word: i for i, word in enumerate(named)}, bounds, places, often, lengths)
 
     def scores(self, query: str, *, k1: float, b: float) -> NDArray[np.float64]:
         """The BM25 score of every document (n,), as `kg.bm25` gives it.
@@ -114,8 +142,10 @@ class Postings:
         total = np.zeros(n)
         norm = k1 * (1 - b + b * self.lengths / (self.lengths.mean() or 1.0)) if n else self.lengths
         for word in dict.fromkeys(words(query)):
-            if word in self.of_word:
-                places, often = self.of_word[word]
+            i = self.number.get(word)
+            if i is not None:
+                here = slice(int(self.bounds[i]), int(self.bounds[i + 1]))
+                places, often = self.places[here], self.often[here]
                 rarity = log(1 + (n - len(places) + 0.5) / (len(places) + 0.5))
                 total[places] += rarity * often * (k1 + 1) / (often + norm[places])
         return total
