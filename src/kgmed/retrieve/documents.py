@@ -116,8 +116,8 @@ class Postings:
         of_word, size = np.array(ids, np.int32), len(number)
         order = np.argsort(of_word, kind="stable")
         bounds = np.concatenate([[0], np.cumsum(np.bincount(of_word, minlength=size))]).astype(np.int64)
-        sorted_places, counts = np.array(places, np.int32)[order], np.array(often, np.int32)[order]
-        return cls(number, bounds, sorted_places, counts, np.array(lengths, np.int32))
+        there, times = np.array(places, np.int32)[order], np.array(often, np.int32)[order]
+        return cls(number, bounds, there, times, np.array(lengths, np.int32))
 
     def arrays(self) -> Arrays:
         """All of it as arrays, to be kept in files; no word has a line break in it."""
