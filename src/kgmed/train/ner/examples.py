@@ -1,7 +1,7 @@
 """What a network learns from: windows of texts, and the relations in them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import torch
@@ -27,6 +27,14 @@ class Lost:
     within_a_unit: int = 0  # one end is not that of a unit
     of_two_types: int = 0  # the same words have another type, which is kept
     beyond_the_window: int = 0  # in no window as a whole
+
+    def __str__(self) -> str:
+        """The counts in words.
+
+        >>> str(Lost(within_a_unit=2))
+        '2 within a unit, 0 of two types, 0 beyond the window'
+        """
+        return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in asdict(self).items())
 
 
 def examples(samples: Sequence[Sample], a: Architecture, lost: Lost) -> list[Example]:

@@ -143,7 +143,8 @@ class _Run:
             raise BadInput(f"{self.folder} is not empty and holds no training; name another folder")
         else:
             write_plan(self.folder, self.plan, self.network)
-        self.tell.line(f"{self.parts.counts}, {len(self.examples)} windows; not learnable: {self.lost}")
+        texts = ", ".join(f"{name} {n:,}" for name, n in self.parts.counts.items())
+        self.tell.line(f"texts: {texts}; {len(self.examples):,} windows; entities that cannot be learnt: {self.lost}")
 
     def one_epoch(self) -> None:
         """Learn from every window once, look at dev, keep everything."""
