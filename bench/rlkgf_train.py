@@ -58,7 +58,9 @@ def demo(given: argparse.Namespace, data: Path) -> Demo:
         task=asked,
         scorer=Criticality(CauseGraph.counted(asked.train), temperature=0.05),  # ours: T = 1 makes all rewards alike
         judge=ByLikelihood(policy(given.policy, given.model, asked, data_folder()), asked.question(Case("", ()))),
-        make=lambda seed: policy(given.policy, given.model, asked, data_folder(), seed=seed),
+        make=lambda seed: policy(
+            given.policy, given.model, asked, data_folder(), seed=seed, top=0 if free else given.top
+        ),
         folder=given.folder,
         warm=sft.Settings(steps=40 if tiny else 15 if free else 10, rate=1e-3 if tiny else 3e-4),
         reinforce=ppo.Settings(
@@ -121,8 +123,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--model", default="smollm2", help="smollm2, a folder of a causal model, or a name on the hub")
     parser.add_argument("--set", choices=SETS, default="DXY")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=16)
-    parser.add_argument("--rate", type=float, default=7e-4)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--top", type=int, default=10, help="adapters in so many upper layers, 0 = in all; for choice")
     parser.add_argument("--folder", type=Path, default=None, help="where all is kept; the data folder's if not given")
     given = parser.parse_args()
     given.folder = given.folder or data_folder() / "training" / f"{given.set}-{given.policy}"

@@ -4,6 +4,7 @@ Only hidden states where an action is taken go through the language model's head
 several gigabytes. Nothing is dropped out, so that an answer is as likely when it is trained on as when it was given.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kgmed.errors import BadInput, ModelFailed, Unavailable
 from kgmed.train.extra import need
+from kgmed.train.halves import Halves
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,6 +54,7 @@ class Causal:
     head: Any  # hidden states -> logits
     value: Any  # hidden states -> the value
     device: str = "cpu"
+    halves: Halves | None = None  # in place of the body, where only its upper layers are trained
 
     def parameters(self) -> dict[str, "Tensor"]:
         """The trained tensors by name."""
@@ -73,7 +76,7 @@ class Causal:
         place = (seen.cumsum(1) - 1).clamp(min=0)
         inputs = {"input_ids": ids, "attention_mask": seen.long(), "position_ids": place}
         moved = {name: t.to(self.device) for name, t in inputs.items()}
-        states: Tensor = self.body(**moved, use_cache=False).last_hidden_state
+        states: Tensor = self.halves(**moved) if self.halves else self.body(**moved, use_cache=False).last_hidden_state
         return states[:, longest - 1 :]
 
     def values(self, states: "Tensor") -> "Tensor":
@@ -88,24 +91,30 @@ def build(
     tokens: Tokens,
     *,
     adapt: Adapt = "lora",
+    top: int = 0,
     seed: int = 0,
-    rank: int = RANK,
     device: str = "cpu",
 ) -> Causal:
-    """A loaded model made ready for training: all of it ("full"), or low-rank adapters (LoRA, Hu et al. 2021)."""
+    """A loaded model made ready for training: all of it ("full"), or low-rank adapters (LoRA, Hu et al. 2021).
+
+    `top` = adapters in so many of the upper layers alone, 0 = in all.
+    """
+    if top and adapt == "full":
+        raise BadInput("the top layers alone can only be trained by adapters; leave out one of the two")
     torch = need("torch")
     body, head = model.get_decoder(), model.get_output_embeddings()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        wrapped = _with_adapters(model, rank) if adapt == "lora" else model
+        wrapped = _with_adapters(model, top) if adapt == "lora" else model
         value = torch.nn.Linear(model.config.hidden_size, 1)
     for parameter in value.parameters():
         torch.nn.init.zeros_(parameter)
-    return Causal(name, tokens, wrapped.to(device).eval(), body, head, value.to(device), device)
+    wrapped.to(device).eval()
+    return Causal(name, tokens, wrapped, body, head, value.to(device), device, Halves(body, top) if top else None)
 
 
 def load(
-    model: str, folder: Path, *, adapt: Adapt = "lora", seed: int = 0, rank: int = RANK, device: str = "cpu"
+    model: str, folder: Path, *, adapt: Adapt = "lora", top: int = 0, seed: int = 0, device: str = "cpu"
 ) -> Causal:
     """A model by name: smollm2 (from the data folder `folder`), a folder or a name on the model hub."""
     transformers = need("transformers")
@@ -118,7 +127,7 @@ def load(
     except (ValueError, KeyError, RuntimeError) as error:
         raise ModelFailed(f"{model} is no causal model that can be used: {_line(error)}") from error
     name = Path(model).name if Path(model).is_dir() else model
-    return build(name, loaded, HubTokens(tokenizer), adapt=adapt, seed=seed, rank=rank, device=device)
+    return build(name, loaded, HubTokens(tokenizer), adapt=adapt, top=top, seed=seed, device=device)
 
 
 class HubTokens:
@@ -144,10 +153,21 @@ class HubTokens:
         self._tokenizer.save_pretrained(folder)
 
 
-def _with_adapters(model: Any, rank: int) -> Any:
-    """The model with low-rank adapters in its linear layers; nothing else is trained."""
+def _with_adapters(model: Any, top: int) -> Any:
+    """The model with low-rank adapters in the linear layers of its top layers (0 = all); nothing else is trained."""
+    count = model.config.num_hidden_layers
+    which: dict[str, Any] = {"layers_to_transform": list(range(count - top, count))} if top else {}
+    numbers = {"r": RANK, "lora_alpha": 2 * RANK, "target_modules": _linear(model), **which}
     peft = need("peft")
-    return peft.get_peft_model(model, peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)  # peft 0.21
+        return peft.get_peft_model(model, peft.LoraConfig(**numbers))
+
+
+def _linear(model: Any) -> list[str]:
+    """The names of the linear layers of a model's decoder, without where they stand."""
+    linear = need("torch").nn.Linear
+    return sorted({name.rpartition(".")[2] for name, m in model.get_decoder().named_modules() if isinstance(m, linear)})
 
 
 def _converted(folder: Path) -> Path:

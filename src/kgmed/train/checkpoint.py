@@ -61,6 +61,11 @@ def weights(path: Path) -> dict[str, "Tensor"]:
     return {name.removeprefix("weight/"): t for name, t in tensors.items() if name.startswith("weight/")}
 
 
+def state(path: Path) -> State:
+    """How far the run of a checkpoint has come, and what it was started with."""
+    return _read(path)[1]
+
+
 def _read(path: Path) -> tuple[dict[str, "Tensor"], State]:
     """All tensors and the state of a checkpoint."""
     safetensors = need("safetensors")

@@ -17,7 +17,7 @@ from kgmed.reward.cases import Predict
 from kgmed.reward.scoring import Scorer
 from kgmed.train import ppo, sft, stages
 from kgmed.train.judge import Judge
-from kgmed.train.policy import Policy
+from kgmed.train.policy import Policy, restore, snapshot
 from kgmed.train.preference import PreferenceReward
 from kgmed.train.run import Row
 from kgmed.train.task import Task
@@ -45,6 +45,7 @@ class Demo:
     reinforce: ppo.Settings = field(default_factory=ppo.Settings)
     watch_every: int = 10
     tell: Tell = quiet
+    _made: dict[int, tuple[Policy, dict[str, Any]]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def taught(self) -> tuple[PreferenceReward, float]:
@@ -57,7 +58,7 @@ class Demo:
 
     def _after(self, stage: str, seed: int) -> Policy:
         """The policy after a stage, trained unless that is done; both kinds of PPO begin at the warm start."""
-        policy = self.make(seed)
+        policy = self._untrained(seed)
         if stage == "base":
             return policy
         stages.supervised(policy, self.task, self.warm, self._watch("sft", seed), labels="random")
@@ -65,6 +66,16 @@ class Demo:
             stages.rlkgf(policy, self.task, self.scorer, self.reinforce, self._watch(stage, seed))
         elif stage == "rlaif":
             stages.rlaif(policy, self.task, self.taught[0], self.reinforce, self._watch(stage, seed))
+        return policy
+
+    def _untrained(self, seed: int) -> Policy:
+        """The policy of a seed as it was made; the same object for all stages, so that what it has read is kept."""
+        if seed not in self._made:
+            self._made.clear()  # one at a time: models are large
+            policy = self.make(seed)
+            self._made[seed] = (policy, snapshot(policy))
+        policy, start = self._made[seed]
+        restore(policy, start)
         return policy
 
     def _watch(self, stage: str, seed: int) -> stages.Watch:

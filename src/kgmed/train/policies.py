@@ -23,6 +23,7 @@ def policy(
     *,
     seed: int = 0,
     adapt: Adapt = "lora",
+    top: int = 0,
     device: str = "cpu",
 ) -> Policy:
     """A policy for a task, untrained; `folder` is the data folder that smollm2 is in. Raises `UnknownName`.
@@ -34,5 +35,5 @@ def policy(
         raise UnknownName("policy", kind, KINDS)
     if kind == "tiny":
         return Free(tiny(task.names, seed=seed), longest=1)
-    causal: Any = load(model, folder, adapt=adapt, seed=seed, device=device)
+    causal: Any = load(model, folder, adapt=adapt, top=top, seed=seed, device=device)
     return Choice(causal, task.diseases) if kind == "choice" else Free(causal)

@@ -68,9 +68,11 @@ class Policy(Protocol):
 
 
 def restore(policy: Policy, tensors: dict[str, "Tensor"]) -> None:
-    """Put trained tensors (all of them, by name) into a policy."""
+    """Put trained tensors into a policy; raises `KeyError` unless they are those that it trains."""
     from kgmed.train.extra import need
 
+    if other := policy.parameters().keys() ^ tensors.keys():
+        raise KeyError(f"{min(other)} is not among both")
     with need("torch").no_grad():
         for name, parameter in policy.parameters().items():
             parameter.copy_(tensors[name])

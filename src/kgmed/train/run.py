@@ -63,8 +63,8 @@ def run(policy: Policy, steps: Steps, plan: Plan) -> list[Row]:
 
 def done(plan: Plan) -> bool:
     """Whether the run of a plan has reached its last step."""
-    rows = log.read(plan.folder / LOG)
-    return (plan.folder / CHECKPOINT).exists() and bool(rows) and rows[-1].get("step") == plan.last
+    path = plan.folder / CHECKPOINT
+    return path.exists() and checkpoint.state(path).step == plan.last
 
 
 def _begin(policy: Policy, optimizer: Any, generator: "Generator", plan: Plan) -> int:

@@ -1,0 +1,158 @@
+"""Runs that stop and go on, bit by bit the same, and what a damaged or foreign checkpoint says."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_cases import made_split
+
+torch: Any = pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("transformers", reason="training needs transformers")
+safetensors: Any = pytest.importorskip("safetensors.torch", reason="training needs safetensors")
+
+from kgmed.errors import BadInput, SourceError  # noqa: E402
+from kgmed.reward.criticality import Criticality  # noqa: E402
+from kgmed.reward.graph import CauseGraph  # noqa: E402
+from kgmed.train import checkpoint, log, ppo, sft, stages  # noqa: E402
+from kgmed.train.free import Free  # noqa: E402
+from kgmed.train.policy import Policy, snapshot  # noqa: E402
+from kgmed.train.task import Task, task  # noqa: E402
+from kgmed.train.tiny import tiny  # noqa: E402
+
+SETTINGS = ppo.Settings(steps=7, prompts=4, samples=2, batch=4, kl=0.05, rate=1e-3)
+
+
+class Stopped(Exception):
+    """The run is stopped from outside."""
+
+
+def made() -> tuple[Task, Policy]:
+    asked = task(made_split())
+    return asked, Free(tiny(asked.names, seed=1, width=16), longest=2)
+
+
+def go(folder: Path, stop_after: int = 99, settings: ppo.Settings = SETTINGS, save_every: int = 3) -> Policy:
+    """The policy of a run; raises `Stopped` when the step after `stop_after` has been logged."""
+    asked, policy = made()
+
+    def tell(row: dict[str, Any]) -> None:
+        if row["step"] > stop_after:
+            raise Stopped
+
+    scorer = Criticality(CauseGraph.counted(asked.train))
+    stages.rlkgf(policy, asked, scorer, settings, stages.Watch(folder=folder, seed=5, save_every=save_every, tell=tell))
+    return policy
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """The log without times."""
+    return [
+        {k: v for k, v in row.items() if k not in ("seconds", "processor")} for row in log.read(folder / "log.jsonl")
+    ]
+
+
+@pytest.mark.parametrize("stop_after", [1, 3, 6])
+def test_a_run_that_was_stopped_anywhere_ends_bit_by_bit_as_one_that_was_not(tmp_path: Path, stop_after: int) -> None:
+    whole = snapshot(go(tmp_path / "whole"))
+    with pytest.raises(Stopped):
+        go(tmp_path / "parts", stop_after)
+    resumed = snapshot(go(tmp_path / "parts"))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert rows(tmp_path / "whole") == rows(tmp_path / "parts")
+    assert [row["step"] for row in rows(tmp_path / "parts")] == list(range(8))
+
+
+def test_a_supervised_run_goes_on_exactly_as_well(tmp_path: Path) -> None:
+    def go_on(folder: Path, stop_after: int) -> Policy:
+        asked, policy = made()
+
+        def tell(row: dict[str, Any]) -> None:
+            if row["step"] > stop_after:
+                raise Stopped
+
+        watch = stages.Watch(folder=folder, save_every=2, tell=tell)
+        stages.supervised(policy, asked, sft.Settings(steps=5, batch=4), watch)
+        return policy
+
+    whole = snapshot(go_on(tmp_path / "whole", 99))
+    with pytest.raises(Stopped):
+        go_on(tmp_path / "parts", 3)
+    resumed = snapshot(go_on(tmp_path / "parts", 99))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path) -> None:
+    first = snapshot(go(tmp_path))
+    again = snapshot(go(tmp_path, stop_after=0))  # it would stop at the first step it does
+    assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+def test_another_seed_ends_elsewhere(tmp_path: Path) -> None:
+    one = snapshot(go(tmp_path / "a"))
+    two = snapshot(go(tmp_path / "b", settings=replace(SETTINGS, rate=2e-3)))
+    assert not all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_a_run_does_not_go_on_with_other_settings(tmp_path: Path) -> None:
+    go(tmp_path)
+    with pytest.raises(BadInput, match=r"clip = 0\.2, not 0\.1"):
+        go(tmp_path, settings=replace(SETTINGS, clip=0.1))
+
+
+def test_the_log_says_what_was_measured_before_and_after(tmp_path: Path) -> None:
+    go(tmp_path)
+    first, *_, last = rows(tmp_path)
+    assert {"accuracy", "invalid_validation"} <= first.keys() & last.keys()
+    assert {"reward", "kl", "length", "invalid", "unjudged", "loss", "value_loss", "clipped"} <= last.keys()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04}.", b"x" * 200])
+def test_a_damaged_checkpoint_is_named_and_nothing_is_unpickled(tmp_path: Path, damage: bytes) -> None:
+    go(tmp_path)
+    (tmp_path / "checkpoint.safetensors").write_bytes(damage)
+    with pytest.raises(SourceError, match=r"checkpoint\.safetensors: no checkpoint .*remove the folder"):
+        checkpoint.weights(tmp_path / "checkpoint.safetensors")
+
+
+def test_a_safetensors_file_of_another_program_is_no_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.safetensors"
+    safetensors.save_file({"a": torch.zeros(1)}, str(path))
+    with pytest.raises(SourceError, match="no checkpoint"):
+        checkpoint.weights(path)
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    go(tmp_path)
+    asked, _ = made()
+    other = Free(tiny(asked.names, width=32), longest=2)
+    saved = json.loads(_header(tmp_path / "checkpoint.safetensors")["state"])
+    with pytest.raises(SourceError, match="not a checkpoint of tiny, free"):
+        checkpoint.load(
+            tmp_path / "checkpoint.safetensors", other, ppo.adam(other, 0.1), torch.Generator(), saved["settings"]
+        )
+
+
+def _header(path: Path) -> dict[str, str]:
+    from safetensors import safe_open
+
+    with safe_open(str(path), framework="pt") as file:
+        found: dict[str, str] = file.metadata()
+    return found
+
+
+def test_a_line_of_the_log_that_is_no_json_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\nnonsense\n{"step": 3}\n', encoding="utf-8")
+    with pytest.raises(SourceError, match=r"log\.jsonl:2"):
+        log.read(path)
+
+
+def test_a_last_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\n{"st', encoding="utf-8")
+    assert log.read(path) == [{"step": 1}]
+    log.keep_to(path, 1)
+    assert path.read_text(encoding="utf-8") == '{"step": 1}\n'

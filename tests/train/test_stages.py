@@ -1,0 +1,139 @@
+"""A tiny model from nothing learns to diagnose in seconds: from the graph, from a judge, from labels."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_cases import DISEASES, made_split
+
+torch: Any = pytest.importorskip("torch", reason="training needs torch")
+pytest.importorskip("transformers", reason="training needs transformers")
+pytest.importorskip("safetensors", reason="training needs safetensors")
+
+from kgmed.errors import BadInput  # noqa: E402
+from kgmed.reward.criticality import Criticality  # noqa: E402
+from kgmed.reward.graph import CauseGraph  # noqa: E402
+from kgmed.train import ppo, sft, stages  # noqa: E402
+from kgmed.train.choice import Choice  # noqa: E402
+from kgmed.train.demo import CHECKS, STAGES, Demo, gap, verdict  # noqa: E402
+from kgmed.train.free import Free  # noqa: E402
+from kgmed.train.plot import plot  # noqa: E402
+from kgmed.train.policy import Policy  # noqa: E402
+from kgmed.train.task import Task, task  # noqa: E402
+from kgmed.train.tiny import tiny  # noqa: E402
+from kgmed.train.verify import Verified  # noqa: E402
+
+PPO = ppo.Settings(steps=30, prompts=16, samples=4, batch=64, rate=5e-3)
+
+
+def scorer(made: Task) -> Criticality:
+    return Criticality(CauseGraph.counted(made.train), temperature=0.05)
+
+
+def free(made: Task, seed: int = 0) -> Policy:
+    return Free(tiny(made.names, seed=seed, width=32), longest=1)
+
+
+def test_rlkgf_teaches_a_model_that_knows_nothing_and_writes_nonsense(tmp_path: Path) -> None:
+    made = task(made_split(), listed=False)
+    policy = free(made)
+    rows = stages.rlkgf(policy, made, scorer(made), PPO, stages.Watch(folder=tmp_path, every=30))
+    assert rows[0]["accuracy"] < 0.5
+    assert rows[1]["invalid"] > 0.5
+    assert rows[-1]["accuracy"] > 0.8
+    assert rows[-1]["invalid"] < 0.1
+    assert made.split.test.report(made.predict(policy)).accuracy > 0.8
+
+
+def test_supervised_training_learns_labels_and_random_ones_teach_the_form_alone(tmp_path: Path) -> None:
+    made = task(made_split(), listed=False)
+    settings = sft.Settings(steps=60, batch=16, rate=3e-3)
+    true, random = free(made), free(made)
+    stages.supervised(true, made, settings, stages.Watch(folder=tmp_path / "true"))
+    stages.supervised(random, made, settings, stages.Watch(folder=tmp_path / "random"), labels="random")
+    assert stages.measured(true, made)["accuracy"] > 0.8
+    learnt = stages.measured(random, made)
+    assert learnt["accuracy"] < 0.7
+    assert learnt["invalid_validation"] < 0.1
+
+
+def test_best_of_n_and_a_veto_mend_a_model_that_guesses() -> None:
+    made = task(made_split(), listed=False)
+    policy = Choice(tiny(made.names, seed=1, width=16), DISEASES)
+    checked = Verified(made, policy, scorer(made), n=8)
+    before, best, vetoed = (
+        made.split.test.report(p) for p in (checked.before(), checked.best(), checked.vetoed(1 / 3))
+    )
+    assert best.accuracy > before.accuracy + 0.2
+    assert vetoed.accuracy > before.accuracy
+    assert before.unjudged == 0
+    nothing = made.split.test.report(checked.vetoed(2.0))
+    assert (nothing.accuracy, nothing.unjudged) == (0.0, 60)
+
+
+def demo(folder: Path, told: list[str]) -> Demo:
+    made = task(made_split(), listed=False)
+    truth = {made.question(c): c.disease for c in made.train + made.validation}
+    return Demo(
+        task=made,
+        scorer=scorer(made),
+        judge=lambda asked: [p.first < p.second for p in asked] if truth else [],  # likes the alphabet
+        make=lambda seed: free(made, seed),
+        folder=folder,
+        warm=sft.Settings(steps=10, rate=3e-3),
+        reinforce=PPO,
+        tell=lambda what, row: told.append(what),
+    )
+
+
+def test_the_demonstration_tells_what_each_stage_does_and_a_second_time_trains_nothing(tmp_path: Path) -> None:
+    told: list[str] = []
+    first = demo(tmp_path, told).seed(0)
+    assert set(first) == set(STAGES)
+    assert {what.split()[2] for what in told} == {"sft", "rlkgf", "rlaif"}
+    assert first["rlkgf"]["accuracy"] > 0.8 > 0.5 > first["rlaif"]["accuracy"]
+    assert set(first["sft"]["after"]) == set(CHECKS)
+    told.clear()
+    assert demo(tmp_path, told).seed(0) == first
+    assert told == []
+    said = verdict([first], ceiling=0.9, judge=0.3)
+    assert said.startswith("RLKGF ends above its start (by +")
+    assert "and above RLAIF" in said
+
+
+def test_a_difference_smaller_than_its_error_is_said_to_be_none() -> None:
+    a = {"accuracy": 0.6, "right": [True, True, True, False, False]}
+    b = {"accuracy": 0.6, "right": [False, True, True, True, False]}
+    by, error = gap([a, a], [b, b])
+    assert (by, error > 0.2) == (0, True)
+    figures = [{"sft": a, "rlkgf": b, "rlaif": a, "base": a}]
+    assert "not apart from its start" in verdict(figures, ceiling=0.9, judge=0.3)
+
+
+def test_a_gap_counts_the_larger_of_the_errors_over_seeds_and_over_cases() -> None:
+    def of(*right: bool) -> dict[str, Any]:
+        return {"accuracy": sum(right) / len(right), "right": list(right)}
+
+    by, error = gap([of(True, True), of(True, True)], [of(False, False), of(True, True)])
+    assert by == 0.5
+    assert error == pytest.approx(0.5)  # over seeds: 1 and 0; over cases: .5 and .5
+
+
+@pytest.mark.parametrize("form", ["training.svg", "training.png"])
+def test_a_log_is_drawn(tmp_path: Path, form: str) -> None:
+    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    log = tmp_path / "log.jsonl"
+    rows = [{"step": i, "reward": i / 3, "accuracy": 0.5, "kl": None} for i in range(3)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    plot({"one": log, "missing": tmp_path / "none.jsonl"}, tmp_path / form)
+    assert (tmp_path / form).stat().st_size > 5000
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log.jsonl", form]
+
+
+def test_nothing_to_draw_and_an_unknown_form_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no log"):
+        plot({"missing": tmp_path / "none.jsonl"}, tmp_path / "a.svg")
+    with pytest.raises(BadInput, match="must end in"):
+        plot({}, tmp_path / "a.bmp")
