@@ -9,10 +9,12 @@ import typer
 
 from kgmed.cli import choices
 from kgmed.cli import show as screen
+from kgmed.cli.report import report
 from kgmed.cli.sweep import REST, sweep
 from kgmed.errors import BadInput
 
 app = typer.Typer(no_args_is_help=True)
+app.command()(report)
 app.command(context_settings=REST)(sweep)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
@@ -44,13 +46,18 @@ def datasets(data: Data = Path("data"), as_json: Json = False) -> None:
 def metrics(as_json: Json = False) -> None:
     """List the metrics: formula, source, what a failed run counts as."""
     from kgmed.evaluate.metrics import metrics as known
+    from kgmed.evaluate.metrics.made import NEEDS
 
     found = list(known().values())
     if as_json:
-        screen.data([{k: v for k, v in asdict(m).items() if k != "score"} for m in found])
+        plain = [{k: v for k, v in asdict(m).items() if k not in ("score", "ready")} for m in found]
+        screen.data([*plain, *({"name": name, "made from": needs} for name, needs in NEEDS.items())])
         return
     header = ("name", "formula", "source", "of a failed run")
-    screen.table(header, ((m.name, m.formula, m.source, "-" if m.failed is None else m.failed) for m in found))
+    rows = [(m.name, m.formula, m.source, "-" if m.failed is None else m.failed) for m in found]
+    screen.table(
+        header, [*rows, *((name, f"made from {needs}", "docs/metrics.md", "") for name, needs in NEEDS.items())]
+    )
 
 
 @app.command()
@@ -146,33 +153,47 @@ def score(
     data: Data = Path("data"),
     metric: Metric = None,
     against: Annotated[str, typer.Option(help="Compare every method with this one.")] = "",
+    metric_model: Annotated[
+        list[str] | None, typer.Option(help="A model's folder for the metrics that need one, or METRIC=FOLDER.")
+    ] = None,
+    layer: Annotated[int, typer.Option(help="Which layer BERTScore and MoverScore read; -1 = the last.")] = -1,
+    idf: Annotated[bool, typer.Option("--idf", help="BERTScore weighs words by their rarity.")] = False,
+    baseline: Annotated[Path | None, typer.Option(help="Rescale BERTScore by this file.")] = None,
+    keywords: Annotated[str, typer.Option(help="The graph whose names hallucination compares; else words.")] = "",
     as_json: Json = False,
 ) -> None:
     """Score what the log holds; failures count as failures."""
     from kgmed.evaluate import scores
-    from kgmed.evaluate.datasets import dataset
+    from kgmed.evaluate.datasets import dataset, load
     from kgmed.evaluate.log import entries
     from kgmed.evaluate.metrics import PLAIN
     from kgmed.evaluate.metrics import metric as named
+    from kgmed.evaluate.metrics.made import MADE, Choices, make, models
     from kgmed.evaluating import reopened
 
     trial = reopened(out, data)
     plan, found = trial.plan(), entries(out)
     if against and against not in plan.methods:
         raise BadInput(f"{out} has no method {against!r}; it has {', '.join(plan.methods)}")
-    wanted = [named(name) for name in metric or PLAIN[dataset(trial.dataset).task]]
+    names = metric or PLAIN[dataset(trial.dataset).task]
+    whole = load(trial.dataset, data) if {*names} & {*MADE} else []
+    chosen = Choices(models(metric_model or []), layer, idf, baseline, keywords)
+    made = {name: make(name, chosen, whole) for name in dict.fromkeys(names) if name in MADE}
+    wanted = [m for name in names for m in made.get(name) or (named(name),)]
     told = scores.score(found, plan, wanted)
     compared = scores.against(told, against) if against else []
+    sources = {m.name: m.source for some in made.values() for m in some}
     if as_json:
-        screen.data({"scores": told, "against": compared})
+        screen.data({"scores": told, "against": compared, "made": sources})
         return
     header = ("method", "metric", "mean", "s.e.", "95 % interval", "n", "without")
     screen.table(header, ((s.method, s.metric, f"{s.mean.mean:.4f}", f"{s.mean.error:.4f}",
                            f"{s.mean.low:.4f} to {s.mean.high:.4f}", s.mean.n, s.without) for s in told))  # fmt: skip
+    screen.lines(f"{name}: {source}" for name, source in sources.items())
     if compared:
         screen.lines([""])
-        names = ("method", f"against {against} in", "difference", "95 % interval", "p", "p corrected", "test", "n")
-        screen.table(names, ((c.method, c.metric, f"{c.difference:+.4f}", f"{c.low:+.4f} to {c.high:+.4f}",
+        titles = ("method", f"against {against} in", "difference", "95 % interval", "p", "p corrected", "test", "n")
+        screen.table(titles, ((c.method, c.metric, f"{c.difference:+.4f}", f"{c.low:+.4f} to {c.high:+.4f}",
                                f"{c.p:.4f}", f"{c.corrected:.4f}", c.test, c.n) for c in compared))  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class Metric:
     tasks: tuple[Task, ...] = ("choice", "text", "entities")
     failed: float | None = 0.0  # what a run that failed counts as; None = it has no such number
     higher: bool = True  # whether higher is better
+    ready: Callable[[Sequence[tuple[Run, Item]]], None] | None = None  # hears what will be scored, to do it at once
 
     def of(self, run: Run | None, item: Item) -> float | None:
         """The number for a run, or for the lack of one."""
@@ -29,4 +30,6 @@ class Metric:
 
     def over(self, runs: Sequence[Run | None], items: Sequence[Item]) -> list[float | None]:
         """The numbers of runs, one an item."""
+        if self.ready is not None:
+            self.ready([(run, item) for run, item in zip(runs, items, strict=True) if run is not None])
         return [self.of(run, item) for run, item in zip(runs, items, strict=True)]
