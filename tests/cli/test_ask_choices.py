@@ -209,3 +209,30 @@ def test_a_server_that_says_what_cannot_be_used_is_told_of(server: JsonServer, h
     run_ = told(run(home, *ASKED, *model(server), "--json"))
     assert run_["failures"]
     assert run_["spent"]["failed"] > 0
+
+
+def streamed(*words: str) -> Said:
+    """What a server sends that streams its words."""
+    parts = [{"delta": {"content": word}, "finish_reason": None} for word in words]
+    chunks = [[{"index": 0, **part}] for part in [*parts, {"delta": {}, "finish_reason": "stop"}]]
+    kind: dict[str, Any] = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    data = [*({**kind, "choices": chunk} for chunk in chunks), {**kind, "choices": [], "usage": usage}]
+    body = "".join(f"data: {json.dumps(one)}\n\n" for one in data)
+    return Said(body.encode(), 200, {"Content-Type": "text/event-stream"})
+
+
+def test_the_words_of_the_answer_are_shown_as_they_come_where_that_is_asked_for(home: Path, server: JsonServer) -> None:
+    server.answers = None
+    server.says = [Said(replies({"messages": "JSON"})), streamed("Colchicine ", "treats \x1b[2Jgout [1].")]
+    found = run(home, *ASKED, *model(server), "--stream")
+    assert found.exit_code == 0, found.output
+    assert found.stderr == "Colchicine treats [2Jgout [1].\n\n"
+    assert [asked.get("stream", False) for asked in server.asked] == [False, True]
+    assert found.stdout.count("Colchicine treats") == 1
+
+
+def test_no_words_are_shown_where_no_terminal_looks_or_json_is_wanted(home: Path, server: JsonServer) -> None:
+    found = run(home, *ASKED, *model(server))
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert "take one of them" in failed(run(home, *ASKED, *model(server), "--stream", "--json"))

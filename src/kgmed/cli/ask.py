@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from rich.markup import escape
 
 from kgmed.cli import choices, tree
 from kgmed.cli import show as screen
+from kgmed.cli.spoken import Stream, spoken
 from kgmed.errors import BadInput
 from kgmed.kg.text import one_line
 from kgmed.types import Evidence, Run, to_json
@@ -55,10 +57,13 @@ def ask(
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
+    stream: Stream = None,
     explain: choices.Explain = False,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
-    run = _asked(choices.chosen(ctx.params), _question(question, file), _choices(option or []))
+    with ExitStack() as bar, spoken(stream, as_json=as_json, begin=bar.close):
+        progress = bar.enter_context(screen.progress("building the graph (first use)", "rows"))
+        run = _asked(choices.chosen(ctx.params), _question(question, file), _choices(option or []), progress)
     _tell(run, svg, as_json=as_json, explain=explain)
 
 
@@ -72,16 +77,15 @@ def _tell(run: Run, svg: Path | None, *, as_json: bool, explain: bool) -> None:
         show(run, explain=explain)
 
 
-def _asked(setup: "Setup", text: str, options: dict[str, str]) -> Run:
+def _asked(setup: "Setup", text: str, options: dict[str, str], progress: Callable[[int], None]) -> Run:
     """The run of one question."""
     from kgmed.opening import asker
 
-    with screen.progress("building the graph (first use)", "rows") as progress:
-        asked = asker(setup, progress=progress)
-        try:
-            return asked.ask(text, options=options)
-        finally:
-            asked.close()
+    asked = asker(setup, progress=progress)
+    try:
+        return asked.ask(text, options=options)
+    finally:
+        asked.close()
 
 
 def _question(text: str, file: Path | None) -> str:

@@ -11,6 +11,7 @@ import typer
 from kgmed.cli import choices
 from kgmed.cli import show as screen
 from kgmed.cli.ask import show
+from kgmed.cli.spoken import Stream, spoken
 from kgmed.errors import KgmedError
 from kgmed.types import to_json
 
@@ -43,6 +44,7 @@ def chat(
     abstain_below: choices.Below = None,
     config: choices.Config = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
+    stream: Stream = None,
     explain: choices.Explain = False,
 ) -> None:
     """Ask one question after the other, a line each; Ctrl-D ends."""
@@ -53,16 +55,17 @@ def chat(
     with screen.progress("building the graph (first use)", "rows") as progress:
         asked = asker(setup, progress=progress)
     try:
-        _talk(Conversation(asked), as_json=as_json, explain=explain)
+        _talk(Conversation(asked), stream, as_json=as_json, explain=explain)
     finally:
         asked.close()
 
 
-def _talk(talk: "Conversation", *, as_json: bool, explain: bool) -> None:
+def _talk(talk: "Conversation", stream: bool | None, *, as_json: bool, explain: bool) -> None:
     """Answer each line; what goes wrong with one is told, and the next is asked for."""
     for line in _lines():
         try:
-            run = talk.ask(line)
+            with spoken(stream, as_json=as_json):
+                run = talk.ask(line)
         except KgmedError as problem:
             _failed(problem, as_json=as_json)
             continue
