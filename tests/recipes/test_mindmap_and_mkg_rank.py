@@ -104,6 +104,21 @@ def test_a_useless_reply_leaves_the_facts_and_the_run_says_so(stores: dict[str, 
     assert run.answer.reader == "facts"
 
 
+def test_the_example_of_the_prompt_is_no_answer(stores: dict[str, Store]) -> None:
+    example = "Output 1: The swollen toe points to gout (P1). Serum urate should be measured (N1)."
+    run = mindmap(kit(stores["en"], "fever, cough", example), settings=replace(PAPER, rewrite=False))(FLU)
+    assert "repeated its instructions" in run.failures[0]
+    assert run.answer.reader == "facts"
+
+
+def test_terms_that_cannot_be_read_leave_the_graphs_names_and_the_run_says_so(stores: dict[str, Store]) -> None:
+    options = (("A", "influenza"), ("B", "gout"))
+    useless = kit(stores["en"], "fever, cough?", "I think so.", "...", "The answer is: A")
+    run = mkg_rank(useless, settings=replace(MKG, declarative=False, min_score=0.0))(Question(FLU, options))
+    assert "terms by the graph's names" in run.failures[0]
+    assert {link.entity.name for link in run.links} >= {"fever", "cough"}
+
+
 def test_without_rewriting_two_calls_and_with_it_four(stores: dict[str, Store]) -> None:
     for rewrite, calls in ((True, 4), (False, 2)):
         replies = SAID if rewrite else (SAID[0], SAID[3])

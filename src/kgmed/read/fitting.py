@@ -8,7 +8,7 @@ from kgmed.errors import PromptTooLong
 from kgmed.kg.language import prompt_language
 from kgmed.models.streaming import aloud
 from kgmed.prompts import prompt
-from kgmed.read.llm import FENCE, fence_for, fewer, first
+from kgmed.read.llm import FENCE, fence_for, fewer, first, instructions
 from kgmed.stages import LLM
 from kgmed.types import Context, Question
 
@@ -24,6 +24,7 @@ class Said:
     prompt: str  # name, language and hash
     fence: str
     cut_off: bool  # whether the reply used all its tokens
+    instructions: tuple[str, ...] = ()  # the sentences of the prompt, which an answer does not repeat
 
 
 def ask(llm: LLM, name: str, question: Question, context: Context, *, max_tokens: int, prompts: Path | None) -> Said:
@@ -43,7 +44,8 @@ def ask(llm: LLM, name: str, question: Question, context: Context, *, max_tokens
             shown = fewer(shown, error)
         else:
             text = _THINKING.sub("\n", reply.text).strip()
-            return Said(text, shown, f"{asked} {asked.hash}", fence, reply.tokens_out >= max_tokens)
+            cut = reply.tokens_out >= max_tokens
+            return Said(text, shown, f"{asked} {asked.hash}", fence, cut, tuple(instructions(asked)))
 
 
 def whole_question(question: Question) -> str:

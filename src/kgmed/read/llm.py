@@ -49,7 +49,7 @@ class LLMReader:
         fence = fence_for(f"{context.text}\n{_whole(query.question)}")
         shown, reply = self._ask(asked, query.question, context, fence)
         said = _THINKING.sub("\n", reply.text).strip()
-        if problem := fault(said, language=language_of(query.question), instructions=_instructions(asked), fence=fence):
+        if problem := fault(said, language=language_of(query.question), instructions=instructions(asked), fence=fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
         answer = self._answer(query.question, reply, shown, len(context.cited))
         return replace(answer, reader=f"llm {self.llm.name}, prompt {asked} {asked.hash}")
@@ -127,7 +127,7 @@ def _whole(question: Question) -> str:
     return "\n".join([*question.history, question.text, *options])
 
 
-def _instructions(asked: Prompt) -> list[str]:
+def instructions(asked: Prompt) -> list[str]:
     """The sentences of the prompt that say what to do, as an echo would repeat them."""
     text = "\n".join(m.text for m in asked.messages(**dict.fromkeys(asked.holes, "\n")))
     return [s.strip() for s in re.split(r"(?<=[.。])\s*|\n", text) if s.strip()]

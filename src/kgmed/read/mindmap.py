@@ -26,6 +26,8 @@ _UNSURE = re.compile(
     r"\s*(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)|我?不知道|无法(?:回答|确定))", re.I
 )
 
+_HEADING = re.compile(r"^(?:Output|输出)\s*\d\s*[:：]\s*")
+
 
 @dataclass(frozen=True, slots=True)
 class MindMapReader:
@@ -48,7 +50,9 @@ class MindMapReader:
             self.llm, self.name, query.question, context, max_tokens=self.max_tokens, prompts=self.prompts
         )  # fmt: skip
         parts = outputs(said.text)
-        if problem := fault(parts.summary, language=language_of(query.question), fence=said.fence):
+        lines = [_HEADING.sub("", line) for line in said.instructions]  # an example that is taken for the answer
+        language = language_of(query.question)
+        if problem := fault(parts.summary, language=language, instructions=lines, fence=said.fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said.text[:60]!r}")
         return _answer(f"mindmap {self.llm.name}, prompt {said.prompt}", parts, query, context, said)
 

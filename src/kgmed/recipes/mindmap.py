@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgmed.check.reasoning import Reasoning
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, ModelFailed
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.search.shortest import Direction
 from kgmed.kit import Kit
@@ -18,6 +18,7 @@ from kgmed.read.facts import facts
 from kgmed.read.mindmap import MindMapReader
 from kgmed.recipes.about import About, Calls, described
 from kgmed.recognize.listed import Listed
+from kgmed.recognize.noted import Noted
 from kgmed.retrieve.mindmap_paths import MindMapPaths, Order
 from kgmed.retrieve.relevance import Every, Judged, OfTypes, Relevance, Similar
 from kgmed.retrieve.relevant import Relevant
@@ -117,14 +118,20 @@ def _candidates(kit: Kit, settings: Settings) -> Candidates:
 
 @dataclass(frozen=True, slots=True)
 class OrElse:
-    """The mentions that the first recogniser finds; those of the second where it finds none."""
+    """The mentions of the first recogniser; those of the second where it finds none, or where its model is of no use.
+
+    The latter is noted for the run's record. A model that cannot be reached ends the run.
+    """
 
     first: Recognizer
     second: Recognizer
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions of one of the two."""
-        return self.first(query) or self.second(query)
+        try:
+            return self.first(query) or self.second(query)
+        except ModelFailed as problem:
+            return Noted(self.second(query), notes=(f"terms by the graph's names: {problem}",))
 
 
 @dataclass(frozen=True, slots=True)
