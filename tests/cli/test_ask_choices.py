@@ -213,7 +213,7 @@ def test_a_server_that_says_what_cannot_be_used_is_told_of(server: JsonServer, h
 
 def streamed(*words: str) -> Said:
     """What a server sends that streams its words."""
-    parts = [{"delta": {"content": word}, "finish_reason": None} for word in words]
+    parts: list[dict[str, Any]] = [{"delta": {"content": word}, "finish_reason": None} for word in words]
     chunks = [[{"index": 0, **part}] for part in [*parts, {"delta": {}, "finish_reason": "stop"}]]
     kind: dict[str, Any] = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
