@@ -1,0 +1,1 @@
+"""Reports of finished evaluations: tables, plots, and one page that stands on its own."""

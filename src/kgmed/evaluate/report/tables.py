@@ -1,0 +1,150 @@
+"""The tables of a study."""
+
+from collections.abc import Iterable
+
+from kgmed.evaluate import scores
+from kgmed.evaluate.metric import Metric
+from kgmed.evaluate.report.papers import reported
+from kgmed.evaluate.report.study import Study
+from kgmed.evaluate.report.table import Cell, Signed, Table
+
+PAPER = "paper, with its model"
+BORROWED = (
+    "The last column is what the papers print, with their models, graphs and prompts: not our figures, and not "
+    "reproduced here."
+)
+
+
+def _papers(study: Study, method: str, metric: str) -> str:
+    """What the papers report in that place."""
+    return " · ".join(map(str, reported(method, study.dataset.name, metric)))
+
+
+def _mean(study: Study, method: str, name: str) -> float | None:
+    found = study.score(method, name)
+    return found.mean.mean if found and found.mean.n else None
+
+
+def headline(study: Study) -> Table:
+    """Every method in one line: the main metric, how sure it is, what failed, what it took."""
+    rows = []
+    for method in study.plan.methods:
+        score, against = study.score(method, study.main.name), study.difference(method, study.main.name)
+        if score is None:
+            continue
+        took = [_mean(study, method, name) for name in ("seconds", "calls", "tokens-in", "tokens-out")]
+        tokens = None if took[2] is None or took[3] is None else took[2] + took[3]
+        rows.append((
+            method, score.mean.mean, score.mean.low, score.mean.high, score.mean.n, sum(study.failed(method).values()),
+            Signed(against.difference) if against else None, against.corrected if against else None,
+            took[0], took[1], tokens, _papers(study, method, study.main.name),
+        ))  # fmt: skip
+    header = ("method", study.main.name, "95 % from", "to", "n", "failed", f"against {study.against}", "p corrected",
+              "seconds", "calls", "tokens", PAPER)  # fmt: skip
+    note = f"Failures count as failures. p is corrected for the number of methods (Holm). {_size(study)} {BORROWED}"
+    return Table("headline", "At a glance", header, _rows(rows), note)
+
+
+def _size(study: Study) -> str:
+    """Whether this is a sample, in a sentence."""
+    n = len(study.plan.items)
+    return f"A sample: {n} of {study.of} questions." if study.sampled else f"All {n} questions."
+
+
+def _rows(rows: Iterable[Iterable[Cell]]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(tuple(row) for row in rows)
+
+
+def scores_of(study: Study, metric: Metric) -> Table:
+    """One metric of every method."""
+    rows = [
+        (s.method, s.metric, s.mean.mean, s.mean.error, s.mean.low, s.mean.high, s.mean.n, s.without,
+         sum(study.failed(s.method).values()), _papers(study, s.method, s.metric))
+        for s in study.scores if s.metric == metric.name
+    ]  # fmt: skip
+    header = ("method", "metric", "mean", "s.e.", "95 % from", "to", "n", "without", "failed", PAPER)
+    failed = "is not counted here" if metric.failed is None else f"counts as {metric.failed:g}"
+    note = f"{metric.formula} ({metric.source}); {'higher' if metric.higher else 'lower'} is better. "
+    return Table("scores", metric.name, header, _rows(rows), f"{note}A failed run {failed}. {_size(study)}")
+
+
+def differences_of(study: Study, metric: Metric) -> Table:
+    """One metric of every method against the baseline."""
+    rows = [
+        (d.method, d.baseline, d.metric, Signed(d.difference), Signed(d.low), Signed(d.high), d.n, d.p, d.corrected,
+         d.test) for d in study.differences if d.metric == metric.name
+    ]  # fmt: skip
+    header = ("method", "against", "metric", "difference", "95 % from", "to", "n", "p", "p corrected", "test")
+    note = "n = questions of which both have a number; p corrected for the number of methods compared (Holm)."
+    return Table("differences", f"{metric.name} against {study.against}", header, _rows(rows), note if rows else "")
+
+
+def failures(study: Study) -> Table:
+    """What failed, by method and message, the most frequent first; then what went wrong without ending a run."""
+    rows: list[tuple[Cell, ...]] = []
+    for method in study.plan.methods:
+        rows += [(method, "failed", n, error) for error, n in study.failed(method).most_common()]
+        told: dict[str, int] = {}
+        for run in study.runs(method):
+            for fault in run.failures:
+                told[fault] = told.get(fault, 0) + 1
+        most = sorted(told.items(), key=lambda pair: -pair[1])
+        rows += [(method, "went on", n, fault) for fault, n in most[:10]]
+        if len(most) > 10:
+            rows.append((method, "went on", sum(n for _, n in most[10:]), f"{len(most) - 10} other messages"))
+    header = ("method", "what", "times", "message")
+    note = (
+        "failed = the run has no answer and is scored so; went on = answered all the same, for instance without a step."
+    )
+    return Table("failures", "What went wrong", header, tuple(rows), note if rows else "")
+
+
+def letters(study: Study) -> Table:
+    """How often each option was chosen, beside how often it is right; empty where there are no options."""
+    known = sorted({letter for item in study.plan.items for letter, _ in item.question.options})
+    if study.dataset.task != "choice" or not known:
+        return Table("letters", "Which options are chosen", (), ())
+    right = _share([item.gold.choices for item in study.plan.items], known)
+    rows: list[tuple[Cell, ...]] = [("right answers", None, *right)]
+    for method in study.plan.methods:
+        chosen = _share([run.answer.choices for run in study.runs(method)], known)
+        rows.append((method, scores.option_bias(study.found, study.plan, method), *chosen))
+    note = (
+        "Shares of the options. distance = total variation between what is chosen and what is right, over the "
+        "questions where something is chosen: 0 = alike, 1 = apart."
+    )
+    return Table("letters", "Which options are chosen", ("method", "distance", *known), tuple(rows), note)
+
+
+def _share(chosen: list[tuple[str, ...]], known: list[str]) -> list[float | None]:
+    """The share of each letter; a question with several counts for each in part."""
+    told = [c for c in chosen if c]
+    if not told:
+        return [None] * len(known)
+    return [sum((letter in c) / len(c) for c in told) / len(told) for letter in known]
+
+
+def stages(study: Study) -> Table:
+    """The mean seconds of each stage."""
+    of = {method: study.stages(method) for method in study.plan.methods}
+    names = list(dict.fromkeys(name for told in of.values() for name in told))
+    rows = [(m, *(told.get(name) for name in names), sum(told.values()) if told else None) for m, told in of.items()]
+    note = "Mean seconds, over the runs that did not fail, on the machine and under the load of that day."
+    return Table("stages", "Seconds by stage", ("method", *names, "sum"), _rows(rows), note)
+
+
+def models(study: Study) -> Table:
+    """What each method was made with."""
+    of = {method: study.models(method) for method in study.plan.methods}
+    kinds = list(dict.fromkeys(kind for told in of.values() for kind in told))
+    rows = [(m, *(told.get(kind, "none") for kind in kinds)) for m, told in of.items()]
+    return Table("models", "Models", ("method", *kinds), _rows(rows))
+
+
+def divided(study: Study, *, most: int = 0) -> Table:
+    """The questions that methods disagree on, with the score of each; `most` = so many, 0 = all."""
+    found = scores.disagreements(study.found, study.plan, study.main)
+    rows = [(name, *(told.get(m) for m in study.plan.methods)) for name, told in (found[:most] if most else found)]
+    note = f"{len(found)} of {len(study.plan.items)} questions are not scored alike by {study.main.name}; the most "
+    return Table("disagreements", "Where methods disagree", ("question", *study.plan.methods), _rows(rows),
+                 f"{note}divided first.")  # fmt: skip
