@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from json_server import JsonServer, serving
 from kgmed.cli import app
-from kgmed.errors import BadInput, KgmedError, Unavailable
+from kgmed.errors import BadInput, KgmedError, ModelFailed, Unavailable
 from kgmed.kg.remote.sparql import RESULTS
 from loopback import Asked, Loopback, Said, loopback
 
@@ -203,6 +203,65 @@ def test_dbpedia_answers_over_sparql_and_a_second_time_from_the_cache(
     again = told(run(tmp_path, llm, name, "Which medication is for gout?", "--json"))
     assert len(graph.asked) == requests
     assert all(found == asked for _, found, asked in again["hits"])
+
+
+def berlin(data: Path) -> Any:
+    """An endpoint that gives the recorded rows of people born in Berlin to our own queries."""
+    path = data / "sparql_samples" / "dbpedia_vcr" / "dbpedia_select_via_defaults.json"
+    rows = json.loads(json.loads(path.read_text("utf-8"))[0]["response"]["body"])["results"]["bindings"]
+    place = {"type": "uri", "value": f"{RESOURCE}Berlin"}
+    label = {"type": "literal", "xml:lang": "en", "value": "Berlin"}
+    born = {"type": "uri", "value": "http://dbpedia.org/ontology/birthPlace"}
+    named = {"type": "literal", "xml:lang": "en", "value": "birth place"}
+    around = {"relation": born, "relationLabel": named, "tail": place, "tailLabel": label}
+
+    def says(asked: Asked) -> Said:
+        query = asked.form["query"]
+        if "VALUES ?name" in query:
+            found = [{"item": place, "label": label, "name": label}] if '"Berlin"' in query else []
+        elif "?headLabel" in query:
+            found = [{"head": row["person"], "headLabel": row["name"], **around} for row in rows]
+        else:
+            found = []
+        return Said({"head": {"vars": []}, "results": {"bindings": found}}, headers={"Content-Type": RESULTS})
+
+    return says
+
+
+@pytest.mark.data
+def test_recorded_rows_of_dbpedia_reach_the_answer(
+    graph: Loopback, llm: JsonServer, data: Path, tmp_path: Path
+) -> None:
+    """None of the recorded exchanges is one of our queries, so their rows are given to ours, by shape.
+
+    The rows (person, name) of "born in Berlin before 1900" are kept cell by cell, and stand where `neighbours` asks
+    for ?head and ?headLabel; the relation is that of the recorded query.
+    """
+    said = {True: '{"terms": ["Berlin"]}', False: '"Annot" (Annot Jacobi) has the birth place Berlin [1].'}
+    llm.answers = lambda asked: completion(said["JSON" in json.dumps(asked["messages"])])
+    graph.says = berlin(data)
+    name = f"sparql+{graph.url}/sparql"
+    run_ = told(run(tmp_path, llm, name, "Who has the birth place Berlin?", "--json"))
+    assert [link["entity"]["id"] for link in run_["links"]] == ["dbpedia:Berlin"]
+    triples = [t for e in run_["context"]["cited"] for t in e["triples"]]
+    assert {"dbpedia:Annot_(artist)"} <= {t["head"]["id"] for t in triples}
+    assert {(t["relation"]["name"], t["tail"]["id"]) for t in triples} == {("birth place", "dbpedia:Berlin")}
+    assert run_["answer"]["text"].startswith('"Annot" (Annot Jacobi) has the birth place Berlin')
+    assert run_["failures"] == []
+
+
+@pytest.mark.parametrize("method", ["kg-rank", "mkg-rank"])
+def test_terms_that_cannot_be_read_end_the_run_and_are_no_abstention(
+    graph: Loopback, llm: JsonServer, tmp_path: Path, method: str
+) -> None:
+    """Behind a server there are no names to stand in; an abstention would say that the graph knows nothing."""
+    llm.answers = lambda _: completion("I would rather talk about the weather.")
+    graph.says = dbpedia
+    result = run(tmp_path, llm, f"sparql+{graph.url}/sparql", "Which medication is for gout?", "-m", method)
+    assert isinstance(result.exception, ModelFailed)
+    assert "gave no usable reply twice" in str(result.exception)
+    assert "\n" not in str(result.exception)
+    assert (graph.asked, len(llm.asked)) == ([], 2)
 
 
 def test_an_endpoint_that_fails_ends_the_run(graph: Loopback, llm: JsonServer, tmp_path: Path) -> None:
