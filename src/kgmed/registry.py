@@ -23,6 +23,7 @@ METHODS = {
     "hykge": "kgmed.recipes.hykge:hykge",
     "mindmap": "kgmed.recipes.mindmap:mindmap",
     "mkg-rank": "kgmed.recipes.mkg_rank:mkg_rank",
+    "rlkgf-prompt": "kgmed.recipes.rlkgf:rlkgf_prompt",
     "zero-shot": "kgmed.recipes.baselines.zero_shot:zero_shot",
     "cot": "kgmed.recipes.baselines.cot:cot",
     "tot": "kgmed.recipes.baselines.tot:tot",

@@ -76,6 +76,16 @@ def answer(reply: str) -> Any:
     return usable(reply, Question("What is it?"))
 
 
+def chosen_disease(reply: str) -> str:
+    """The disease that a reply chooses of gout and flu; "" where it chooses none."""
+    from kgmed.recipes.rlkgf import Chosen
+
+    cited = tuple(Evidence(f"{n}: pain", "candidate", about=(Entity(n, n, "disease"),)) for n in ("gout", "flu"))
+    read = Chosen(LLMReader(Scripted([reply]), name="rlkgf/diagnose"))
+    found = read(Query(Question("Toe pain?")), Context("[1] gout: pain\n[2] flu: pain", cited))
+    return found.candidates[0].name if found.candidates else ""
+
+
 def judged_better(reply: str) -> Any:
     """Whether the first answer wins, where the judge says this of one order and 2 of the other."""
     from kgmed.train.judge import ByModel as Judge
@@ -258,6 +268,21 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "sure/valid": (
         yes,
         [("", MALFORMED), ("perhaps", MALFORMED), ("不支持", MALFORMED), ("不是", False), ("It does not.", False)],
+    ),
+    "rlkgf/diagnose": (
+        chosen_disease,
+        [
+            *((text, FAILED) for text, _ in EMPTY),
+            ("gout or flu", FAILED),
+            ("It is measles.", FAILED),
+            ("[1] [2]", FAILED),
+            ("UNKNOW", ""),
+            ("未知", ""),
+            ("Not gout but flu", "flu"),
+            ("Disease: Gout.", "gout"),
+            ("[2]", FAILED),
+            ("The second one [2].", "flu"),
+        ],
     ),
     "rlkgf/judge": (
         judged_better,
