@@ -91,12 +91,15 @@ def _intervals(study: Study) -> str:
 
 def _price(study: Study) -> str:
     """The main metric against money where prices are known, else tokens, else seconds."""
+    answered = [p for p in points(study) if any(True for _ in study.runs(p.name))]
+    silent = [m for m in study.plan.methods if m not in {p.name for p in answered}]
+    note = f'<p class="note">Without an answer and so not drawn: {html(", ".join(silent))}.</p>\n' if silent else ""
     for label, names in (("US dollars a question", ("cost",)), ("tokens a question", ("tokens-in", "tokens-out")),
                          ("seconds a question", ("seconds",))):  # fmt: skip
-        took = {m: _sum(study, m, names) for m in study.plan.methods}
-        found = [p._replace(x=x) for p in points(study) if (x := took[p.name]) is not None]
-        if found and len(found) == len(points(study)) and any(p.x for p in found):
-            return plots.scatter(found, label, study.main.name)
+        took = {p.name: _sum(study, p.name, names) for p in answered}
+        found = [p._replace(x=x) for p in answered if (x := took[p.name]) is not None]
+        if found and len(found) == len(answered) and any(p.x for p in found):
+            return plots.scatter(found, label, study.main.name) + note
     return ""
 
 

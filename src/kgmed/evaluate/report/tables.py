@@ -41,7 +41,9 @@ def headline(study: Study) -> Table:
         ))  # fmt: skip
     header = ("method", study.main.name, "95 % from", "to", "n", "failed", f"against {study.against}", "p corrected",
               "seconds", "calls", "tokens", PAPER)  # fmt: skip
+    flat = any(low == high for _, _, low, high, *_ in rows)
     note = f"Failures count as failures. p is corrected for the number of methods (Holm). {_size(study)} {BORROWED}"
+    note += " An interval without width comes of values that are all alike; it is no certainty." if flat else ""
     return Table("headline", "At a glance", header, _rows(rows), note)
 
 

@@ -1,0 +1,250 @@
+"""A report says what the log says: every method, every failure, whose figures are whose."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgmed.evaluate.compare import Plan
+from kgmed.evaluate.datasets import datasets
+from kgmed.evaluate.items import Gold, Item
+from kgmed.evaluate.log import Entry, Job
+from kgmed.evaluate.metrics import metrics
+from kgmed.evaluate.report import manifest, markdown, papers, plots, sweeps, tables, written
+from kgmed.evaluate.report.page import page
+from kgmed.evaluate.report.plots import Point
+from kgmed.evaluate.report.study import MAIN, Study, default_baseline, shown_metrics
+from kgmed.registry import METHODS
+from kgmed.types import Answer, Context, Entity, Evidence, Query, Question, Relation, Run, Spent, Stage, Triple
+
+EVIL = '<script>alert("x")</script>\u202e=cmd'
+OPTIONS = (("A", EVIL), ("B", "rest"))
+ITEMS = [Item(Question(f"{EVIL} {i}", OPTIONS, "en", f"q{i}"), Gold(("A",))) for i in range(4)]
+MANIFEST = {
+    "dataset": {"name": "mmcu", "revision": "r", "sha256": "s", "part": "test", "limit": 4, "sample": 0},
+    "graph": "toy 1 #abc",
+    "setup": {"graph": "/home/somebody/toy", "llm": "it's; rm -rf x", "evidence_tokens": 0},
+    "versions": {"kgmed": "0.1.0"},
+}
+
+
+def run(item: Item, choice: str, *, tokens: int = 10, name: str = "") -> Run:
+    triple = Triple(Entity("a", EVIL), Relation("treats"), Entity("b", "rest"), source=EVIL)
+    piece = Evidence(EVIL, "triple", (triple,))
+    answer = Answer(EVIL, choices=(choice,) if choice else ())
+    stages = (Stage("link", 0.25), Stage("read", 0.5))
+    spent = Spent(calls=1, tokens_in=tokens, tokens_out=tokens, cost=tokens / 1000)
+    context, models = Context("", (piece,)), (("llm", EVIL),)
+    return Run(Query(item.question), (), (), (), (piece,), context, answer, stages, name, failures=(EVIL,),
+               models=models, spent=spent)  # fmt: skip
+
+
+def study(methods: dict[str, str], *, of: int = 2819, **changes: Any) -> Study:
+    """A study of methods by the letter that each gives to the four questions; "x" = the run failed, "." = not run."""
+    found = {}
+    for method, said in methods.items():
+        for item, letter in zip(ITEMS, said, strict=True):
+            job = Job(method, item.question.id)
+            if letter != ".":
+                run_of = None if letter == "x" else run(item, letter, tokens=10 * len(method))
+                found[job] = Entry(job, run_of, EVIL if run_of is None else "")
+    plan = Plan(tuple(methods), ITEMS)
+    made = Study("folder", datasets()["mmcu"], MANIFEST, plan, found, of, shown_metrics("choice", ()))
+    return replace(made, **changes)
+
+
+TOLD = {"zero-shot": "ABBB", "hykge": "AAAB", "hykge+random": "BBx.", "mindmap": "xxxx"}
+
+
+def column(table: tables.Table, name: str) -> dict[object, object]:
+    return {row[0]: row[table.header.index(name)] for row in table.rows}
+
+
+def test_every_method_has_a_line_with_its_failures_counted_as_failures() -> None:
+    table = tables.headline(study(TOLD))
+    assert column(table, "accuracy") == {"zero-shot": 0.25, "hykge": 0.75, "hykge+random": 0, "mindmap": 0}
+    assert column(table, "n") == dict.fromkeys(TOLD, 4)
+    assert column(table, "failed") == {"zero-shot": 0, "hykge": 0, "hykge+random": 2, "mindmap": 4}
+    told = tables.failures(study(TOLD))
+    assert ("hykge+random", "failed", 1, "was not run") in told.rows
+    assert ("mindmap", "failed", 4, EVIL) in told.rows
+    assert ("hykge", "went on", 4, EVIL) in told.rows
+
+
+def test_the_baseline_is_zero_shot_else_the_first_control_else_the_one_named() -> None:
+    assert column(tables.headline(study(TOLD)), "against zero-shot")["hykge"] == 0.5
+    assert column(tables.headline(study(TOLD)), "against zero-shot")["zero-shot"] is None
+    assert default_baseline(["facts", "hykge+random", "facts+random"]) == "hykge+random"
+    named = study(TOLD, baseline="hykge")
+    assert {d.baseline for d in named.differences} == {"hykge"}
+    assert column(tables.differences_of(named, named.main), "difference")["zero-shot"] == -0.5
+    assert min(d.corrected - d.p for d in named.differences) >= 0
+
+
+def test_figures_of_papers_stand_in_their_own_column_with_their_model() -> None:
+    of = study(TOLD)
+    table = tables.headline(of)
+    assert table.header[-1] == "paper, with its model"
+    assert "0.4965 with GPT-3.5" in str(column(table, "paper, with its model")["hykge"])
+    assert column(table, "paper, with its model")["hykge+random"] == ""
+    other = replace(of, dataset=replace(of.dataset, name="own"))
+    assert set(column(tables.headline(other), "paper, with its model").values()) == {""}
+    drawn = re.findall(r"<svg.*?</svg>", page([of]), re.S)
+    assert drawn
+    assert not any("0.4965" in drawing or "GPT" in drawing for drawing in drawn)
+
+
+def test_every_figure_of_a_paper_is_of_a_method_a_data_set_and_a_metric_that_there_are() -> None:
+    found = papers.figures()
+    assert {f.method.partition("[")[0] for f in found} <= set(METHODS)
+    assert {f.dataset for f in found} <= set(datasets())
+    assert {f.metric for f in found} <= set(metrics())
+    assert all(0 < f.value < 1 and f.model for f in found)
+    keys = [(f.method, f.dataset, f.metric, f.model) for f in found]
+    assert len(keys) == len(set(keys))
+
+
+def test_a_sample_is_called_one_and_a_whole_set_is_not() -> None:
+    assert "a sample of 4 of its 2819 questions" in page([study(TOLD)])
+    assert "A sample: 4 of 2819" in markdown.report([study(TOLD)])
+    whole = study(TOLD, of=4)
+    assert "sample of" not in page([whole])
+    assert "All 4 questions" in tables.headline(whole).note
+
+
+def test_letters_are_told_beside_those_that_are_right() -> None:
+    table = tables.letters(study(TOLD))
+    assert table.rows[0] == ("right answers", None, 1.0, 0.0)
+    assert column(table, "distance") == {"right answers": None, "zero-shot": 0.75, "hykge": 0.25, "hykge+random": 1.0,
+                                         "mindmap": None}  # fmt: skip
+
+
+class Page(HTMLParser):
+    """The tags of a page and what they point to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[tuple[str, str | None]] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= set(attrs)
+
+
+def test_the_page_stands_alone_and_nothing_of_strangers_is_alive_in_it() -> None:
+    whole = page([study(TOLD), study(TOLD, name=EVIL)])
+    parser = Page()
+    parser.feed(whole)
+    assert not parser.tags & {
+        "script",
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "base",
+        "form",
+        "image",
+        "use",
+        "foreignobject",
+    }
+    assert not [name for name, _ in parser.attributes if name.startswith("on") or name in ("src", "xlink:href")]
+    assert all((value or "").startswith("#") for name, value in parser.attributes if name == "href")
+    assert "<script" not in whole
+    assert "\u202e" not in whole
+    assert not re.search(r"url\(|@import|https?://", whole.split("</style>")[0])
+    assert "default-src 'none'" in whole
+
+
+def test_the_page_is_the_same_each_time() -> None:
+    assert page([study(TOLD)]) == page([study(TOLD)])
+
+
+def test_disagreements_show_every_answer_and_failure_side_by_side() -> None:
+    whole = page([study(TOLD)])
+    part = whole[whole.index("Where methods disagree") :]
+    assert "3 of 4 questions are not scored alike" in part
+    assert part.count("<details>") >= 3
+    assert part.count('<section class="side">') == 3 * len(TOLD)
+    assert part.count("failed:") == 3 + 1 + 0  # mindmap at three questions, hykge+random at q2
+    alike = study({"a": "AAAA", "b": "AAAA"})
+    assert "scored alike on every question" in page([alike])
+
+
+def test_sweeps_are_found_among_the_methods_and_drawn_by_value() -> None:
+    names = ["hykge[hops=10]", "hykge[hops=2]", "hykge[hops=2]+random", "hykge[hops=3]+random", "kg-rank[ranking=mmr]",
+             "hykge[keep=5]"]  # fmt: skip
+    (found,) = sweeps.sweeps(names)
+    assert found.setting == "hops"
+    assert dict(found.series) == {
+        "hykge": ((2.0, "hykge[hops=2]"), (10.0, "hykge[hops=10]")),
+        "hykge+random": ((2.0, "hykge[hops=2]+random"), (3.0, "hykge[hops=3]+random")),
+    }
+    of = study({"hykge[hops=1]": "ABBB", "hykge[hops=2]": "AAAB"})
+    (one,) = sweeps.sweeps(list(of.plan.methods))
+    score, pieces, seconds = sweeps.drawn(of, one)
+    assert "hykge[hops=2]: 0.7500" in score
+    assert "hykge[hops=2]: 1.0000" in pieces
+    assert "hykge[hops=1]: 0.7500" in seconds
+
+
+def test_a_dot_stands_where_its_value_is() -> None:
+    drawn = plots.intervals([Point("a", 0.0, 0.0, 0.0), Point("b", 0.5, 0.25, 1.0), Point("c", 1.0, 1.0, 1.0)], "x")
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)
+    line = re.findall(r'x1="([\d.]+)"[^>]*x2="([\d.]+)"[^>]*class="range"', drawn)[1]
+    assert float(line[0]) == pytest.approx((places[0] + places[1]) / 2, abs=0.2)
+    assert float(line[1]) == pytest.approx(places[2], abs=0.2)
+
+
+def test_quality_is_drawn_against_money_where_prices_are_known_and_says_who_is_missing() -> None:
+    whole = page([study(TOLD)])
+    assert "US dollars a question" in whole
+    assert "not drawn: mindmap" in whole
+
+
+def test_a_stage_s_piece_is_as_wide_as_its_seconds() -> None:
+    drawn = plots.stacked([("a", {"link": 1.0, "read": 3.0})], "seconds")
+    bars = re.findall(r'width="([\d.]+)" height="16.0"[^>]*><title>a, (\w+)', drawn)
+    assert [name for _, name in bars] == ["link", "read"]
+    assert float(bars[1][0]) == pytest.approx(3 * float(bars[0][0]), abs=0.3)
+
+
+def test_the_command_is_quoted_and_names_no_folder_of_the_machine() -> None:
+    told = manifest.command(study(TOLD))
+    assert "/home" not in told
+    assert "--number 4 --sample 0" in told
+    assert "'it'\"'\"'s; rm -rf x'" in told
+    assert "hykge+random" in told
+
+
+def test_results_name_the_model_and_the_commands() -> None:
+    text = markdown.results([study(TOLD)], command="kgmed eval report folder --markdown docs/results.md")
+    assert "```sh\nkgmed eval report folder --markdown docs/results.md\n```" in text
+    assert "```sh\nkgmed eval run folder" in text
+    assert "The language model: " in text
+    assert "far smaller" not in text
+    assert not re.search(r"(?<!\\)<script", text)
+    small = {job: replace(e, run=replace(e.run, models=(("llm", "gguf/SmolLM2-135M-Instruct.Q4_1.gguf"),)))
+             for job, e in study(TOLD).found.items() if e.run}  # fmt: skip
+    assert "(a file of 98 MB)" in markdown.results([study(TOLD, found=small)], command="x")
+
+
+def test_files_are_written_whole_and_tables_of_all_studies_stand_together(tmp_path: Path) -> None:
+    paths = written.write([study(TOLD), study(TOLD, name="second")], tmp_path)
+    assert {p.name for p in paths} >= {"report.html", "report.md", "scores.csv", "differences.csv", "failures.csv"}
+    rows = (tmp_path / "tables" / "scores.csv").read_text("utf-8").splitlines()
+    assert {row.split(",")[0] for row in rows} == {"evaluation", "folder", "second"}
+    assert not list(tmp_path.rglob("*.new"))
+
+
+def test_the_usual_metrics_begin_with_the_main_one_and_named_ones_are_those() -> None:
+    for task, main in MAIN.items():
+        assert shown_metrics(task, ())[0].name == main
+        assert {m.name for m in shown_metrics(task, ("all",))} == {
+            m.name for m in metrics().values() if task in m.tasks
+        }
+    assert [m.name for m in shown_metrics("choice", ("pcr", "accuracy"))] == ["pcr", "accuracy"]
