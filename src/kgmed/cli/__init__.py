@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from kgmed.cli import evaluate, graph, methods, models, train
+from kgmed.cli import evaluate, graph, methods, models, rescore, train
 from kgmed.cli.ask import ask
 from kgmed.cli.chat import chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
@@ -22,6 +22,7 @@ app.command(context_settings=SETTINGS)(diagnose)
 app.add_typer(graph.app, name="graph", help="Build, list, search and check graphs.")
 app.add_typer(models.app, name="models", help="List and fetch language models.")
 app.add_typer(methods.app, name="methods", help="List the methods and the rivals; try them all on the same questions.")
+evaluate.app.add_typer(rescore.app, name="rescore", help="Score the papers' recorded answers again.")
 app.add_typer(evaluate.app, name="eval", help="Compare methods on data sets, with a log, scores and statistics.")
 app.add_typer(train.app, name="train", help="Train models on your own files, here.")
 

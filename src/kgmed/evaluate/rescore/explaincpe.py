@@ -1,0 +1,146 @@
+"""MindMap's recorded replies to 400 questions of ExplainCPE: the recorded grades, and ours from the raw text.
+
+The file (wyl-willing/MindMap, output/explainpe) holds for each of six systems the reply and a grade: 1 right, 0 wrong,
+2 failed. A reply that names several options is wrong here, as most such replies are graded there.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgmed.errors import SourceError
+from kgmed.evaluate.datasets.files import FETCH, csv_rows
+from kgmed.read.said import Said, said
+
+FILE = "explaincpe/mindmap_output_explainpe_acc_final.csv"
+SYSTEMS = {  # the column of replies, the column of grades
+    "MindMap": ("MindMap_output1", "mindmap_acc"),
+    "GPT-3.5": ("chatgpt", "chatgpt_acc"),
+    "GPT-4": ("gpt4", "gpt4_acc"),
+    "BM25": ("document+bm25", "bm25_acc"),
+    "embedding": ("document+embedding", "embedding_acc"),
+    "KG retriever": ("kg_retrival", "kg_acc"),
+}
+GRADES = {"1": "right", "0": "wrong", "2": "failed"}
+WANTED = 0.98  # the agreement asked for
+_OPTION = re.compile(r"\n(?=[A-Z][:：])")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One system's recorded reply to the question of a row, its recorded grade, and what we read in it."""
+
+    row: int
+    system: str
+    text: str
+    gold: str
+    grade: str
+    said: Said
+
+    @property
+    def ours(self) -> str:
+        """Our grade: right where the right option is named and no other, failed where none can be told."""
+        return "failed" if not self.said.letters else "right" if self.said.letters == (self.gold,) else "wrong"
+
+    @property
+    def reason(self) -> str:
+        """Why both grades differ, by what is in the text: "" where they agree."""
+        if self.ours == self.grade:
+            return ""
+        return f"{self._names()}, graded {self.grade}"
+
+    def _names(self) -> str:
+        letters = self.said.letters
+        if len(letters) > 1:
+            return f"several options, the right one {'among' if self.gold in letters else 'not among'} them"
+        if letters:
+            return "the right option alone" if letters == (self.gold,) else "another option alone"
+        return "at odds with itself" if self.said.how else "no option can be told"
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """One system: grades recorded and ours in number, and in how many of the n replies both agree.
+
+    `contradicted`: replies that name one option alone whose recorded grade says otherwise. `several`: the recorded
+    grades of the replies that name several options. Percentages are of n.
+    """
+
+    system: str
+    n: int
+    recorded: dict[str, int]
+    ours: dict[str, int]
+    agreeing: int
+    contradicted: int
+    several: dict[str, int]
+
+    @property
+    def agreement(self) -> float:
+        """The share of replies with the same grade."""
+        return self.agreeing / self.n
+
+
+def read(data: Path) -> list[Reply]:
+    """All replies, system by system; raises `SourceError` for a row that is not as it should be."""
+    path = data / FILE
+    columns = ("Question", "label_choice", *(name for pair in SYSTEMS.values() for name in pair))
+    rows = list(csv_rows(path, columns))
+    if not rows:
+        raise SourceError(path, 0, "holds no row", FETCH)
+    return [
+        _reply(path, line, number, system, row)
+        for system in SYSTEMS
+        for number, (line, row) in enumerate(rows)
+    ]  # fmt: skip
+
+
+def _reply(path: Path, line: int, number: int, system: str, row: dict[str, str]) -> Reply:
+    text, graded = (row[name] for name in SYSTEMS[system])
+    options = options_within(row["Question"])
+    gold, grade = row["label_choice"].strip(), GRADES.get(graded.strip(), "")
+    if gold not in {letter for letter, _ in options}:
+        raise SourceError(path, line, f"the right option {gold!r} is not among those of the question", FETCH)
+    if not grade:
+        raise SourceError(path, line, f"{SYSTEMS[system][1]} is {graded!r}, not one of {', '.join(GRADES)}", FETCH)
+    return Reply(number, system, text, gold, grade, said(text, options))
+
+
+def options_within(question: str) -> tuple[tuple[str, str], ...]:
+    """The options written into a question, each on lines of its own behind its letter.
+
+    >>> options_within("Which?\\nA: gout\\nB: flu\\n")
+    (('A', 'gout'), ('B', 'flu'))
+    """
+    return tuple((part[0], part[2:].strip()) for part in _OPTION.split(question)[1:])
+
+
+def rescore(replies: Sequence[Reply]) -> list[Rescored]:
+    """Recorded and our own scores of every system."""
+    return [_rescored(system, [r for r in replies if r.system == system]) for system in SYSTEMS]
+
+
+def _rescored(system: str, replies: Sequence[Reply]) -> Rescored:
+    several = [r.grade for r in replies if len(r.said.letters) > 1]
+    return Rescored(
+        system,
+        len(replies),
+        _counted(r.grade for r in replies),
+        _counted(r.ours for r in replies),
+        sum(not r.reason for r in replies),
+        sum(bool(r.reason) and len(r.said.letters) == 1 for r in replies),
+        _counted(several),
+    )
+
+
+def _counted(grades: Iterator[str] | Sequence[str]) -> dict[str, int]:
+    found = Counter(grades)
+    return {grade: found[grade] for grade in GRADES.values()}
+
+
+def reasons(replies: Sequence[Reply]) -> dict[str, dict[str, int]]:
+    """How many disagreements of each reason each system has, the most frequent reason first."""
+    found = Counter((r.reason, r.system) for r in replies if r.reason)
+    order = Counter(r.reason for r in replies if r.reason).most_common()
+    return {reason: {system: found[reason, system] for system in SYSTEMS} for reason, _ in order}
