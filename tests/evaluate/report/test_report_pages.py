@@ -17,6 +17,7 @@ from kgmed.evaluate.report import manifest, markdown, papers, plots, sweeps, tab
 from kgmed.evaluate.report.page import page
 from kgmed.evaluate.report.plots import Point
 from kgmed.evaluate.report.study import MAIN, Study, default_baseline, shown_metrics
+from kgmed.evaluate.report.table import Table
 from kgmed.registry import METHODS
 from kgmed.types import Answer, Context, Entity, Evidence, Query, Question, Relation, Run, Spent, Stage, Triple
 
@@ -59,7 +60,7 @@ def study(methods: dict[str, str], *, of: int = 2819, **changes: Any) -> Study:
 TOLD = {"zero-shot": "ABBB", "hykge": "AAAB", "hykge+random": "BBx.", "mindmap": "xxxx"}
 
 
-def column(table: tables.Table, name: str) -> dict[object, object]:
+def column(table: Table, name: str) -> dict[object, object]:
     return {row[0]: row[table.header.index(name)] for row in table.rows}
 
 
@@ -185,7 +186,8 @@ def test_sweeps_are_found_among_the_methods_and_drawn_by_value() -> None:
     }
     of = study({"hykge[hops=1]": "ABBB", "hykge[hops=2]": "AAAB"})
     (one,) = sweeps.sweeps(list(of.plan.methods))
-    score, pieces, seconds = sweeps.drawn(of, one)
+    score, held, pieces, seconds = sweeps.drawn(of, one)
+    assert "evidence-recall@20 by hops" in held
     assert "hykge[hops=2]: 0.7500" in score
     assert "hykge[hops=2]: 1.0000" in pieces
     assert "hykge[hops=1]: 0.7500" in seconds

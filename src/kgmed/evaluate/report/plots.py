@@ -57,7 +57,7 @@ def scatter(points: Sequence[Point], x_label: str, y_label: str) -> str:
     parts = _below(across, x_marks, 24, bottom, x_label)
     parts += _beside(up, y_marks, left, WIDTH - 190)
     parts.append(svg.text(left - 50, 14, y_label))
-    places = _apart([up(p.y) for p in points])
+    places = _apart([up(p.y) for p in points], lowest=bottom)
     for i, (p, y) in enumerate(zip(points, places, strict=True)):
         x = across(p.x)
         parts.append(svg.line(x, up(p.low), x, up(p.high), kind="range thin", colour=i))
@@ -65,7 +65,7 @@ def scatter(points: Sequence[Point], x_label: str, y_label: str) -> str:
         parts.append(svg.dot(x, up(p.y), i, tip=f"{_tip(p)} at {svg.number(p.x)}"))
         parts.append(svg.dot(WIDTH - 178, y, i, radius=4))
         parts.append(svg.text(WIDTH - 168, y + 4, svg.cut(p.name, 24)))
-    return svg.drawing(parts, WIDTH, max(bottom, *places, 0.0) + 46, f"{y_label} against {x_label}")
+    return svg.drawing(parts, WIDTH, bottom + 46, f"{y_label} against {x_label}")
 
 
 def _beside(up: svg.Scale, marks: Sequence[float], left: float, right: float) -> list[str]:
@@ -74,11 +74,18 @@ def _beside(up: svg.Scale, marks: Sequence[float], left: float, right: float) ->
     return [*parts, *(svg.text(left - 8, up(m) + 4, svg.number(m), anchor="end", kind="tick") for m in marks)]
 
 
-def _apart(places: Sequence[float], *, gap: float = 17.0) -> list[float]:
-    """The places moved down until each is a gap below the one above it."""
+def _apart(places: Sequence[float], *, lowest: float, gap: float = 17.0) -> list[float]:
+    """The places moved down until each is a gap below the one above it, then up where they ran out of room.
+
+    >>> _apart([100, 100, 300], lowest=300), _apart([300, 300], lowest=300)
+    ([100, 117.0, 300], [283.0, 300.0])
+    """
     moved, last = [0.0] * len(places), -1e9
     for i in sorted(range(len(places)), key=lambda i: places[i]):
         last = moved[i] = max(places[i], last + gap)
+    last = lowest + gap
+    for i in sorted(range(len(places)), key=lambda i: -moved[i]):
+        last = moved[i] = min(moved[i], last - gap)
     return moved
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kgmed.evaluate.report.text import html
 
 COLOURS = 8
-LETTER = 6.6  # the width of a letter of 12 pixels, about; a Chinese one is twice as wide
+LETTER = 7.4  # the width of a letter of 12 pixels, about; a Chinese one is twice as wide
 
 
 class Scale(NamedTuple):

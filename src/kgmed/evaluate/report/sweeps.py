@@ -1,6 +1,7 @@
 """Sweeps in a study: methods that differ in one setting alone, as hykge[hops=1], hykge[hops=2]."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from kgmed.evaluate.controls import controlled
@@ -9,6 +10,8 @@ from kgmed.evaluate.report.plots import Point
 from kgmed.evaluate.report.study import Study
 from kgmed.evaluate.statistics import mean
 from kgmed.types import Run
+
+HELD = "evidence-recall@20"
 
 
 class Sweep(NamedTuple):
@@ -59,9 +62,10 @@ def seconds(run: Run) -> float:
 
 
 def drawn(study: Study, sweep: Sweep) -> list[str]:
-    """The main metric, the pieces of evidence shown and the seconds, each by the value of the setting."""
+    """The main metric, what the evidence holds, its pieces and the seconds, each by the value of the setting."""
+    shown = [m.name for m in study.metrics if m.name in (study.main.name, HELD)]
     ways: list[tuple[str, Callable[[str, float], Point | None]]] = [
-        (study.main.name, lambda method, x: _scored(study, method, x)),
+        *((name, partial(_scored, study, name)) for name in shown),
         ("pieces of evidence shown", lambda method, x: _measured(study, method, x, pieces)),
         ("seconds", lambda method, x: _measured(study, method, x, seconds)),
     ]
@@ -73,8 +77,8 @@ def drawn(study: Study, sweep: Sweep) -> list[str]:
     return found
 
 
-def _scored(study: Study, method: str, x: float) -> Point | None:
-    score = study.score(method, study.main.name)
+def _scored(study: Study, metric: str, method: str, x: float) -> Point | None:
+    score = study.score(method, metric)
     return Point(method, score.mean.mean, score.mean.low, score.mean.high, x) if score and score.mean.n else None
 
 

@@ -45,7 +45,8 @@ def _is_number(cell: Cell) -> bool:
 
 def as_html(table: Table) -> str:
     """A table of HTML; numbers stand to the right."""
-    head = "".join(f'<th scope="col">{text.html(name)}</th>' for name in table.header)
+    kinds = [' class="number"' if _numeric(table.rows, i) else "" for i in range(len(table.header))]
+    head = "".join(f'<th scope="col"{k}>{text.html(n)}</th>' for n, k in zip(table.header, kinds, strict=True))
     body = "".join(f"<tr>{''.join(_cell(c, first=not i) for i, c in enumerate(row))}</tr>\n" for row in table.rows)
     note = f'<p class="note">{text.html(table.note)}</p>\n' if table.note else ""
     return f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>\n{note}'
@@ -71,7 +72,7 @@ def as_markdown(table: Table) -> str:
 
 
 def _numeric(rows: Sequence[Sequence[Cell]], column: int) -> bool:
-    return all(row[column] is None or _is_number(row[column]) for row in rows)
+    return bool(rows) and all(row[column] is None or _is_number(row[column]) for row in rows)
 
 
 def as_csv(tables: Sequence[tuple[str, Table]]) -> str:

@@ -131,7 +131,10 @@ def stages(study: Study) -> Table:
     of = {method: study.stages(method) for method in study.plan.methods}
     names = list(dict.fromkeys(name for told in of.values() for name in told))
     rows = [(m, *(told.get(name) for name in names), sum(told.values()) if told else None) for m, told in of.items()]
-    note = "Mean seconds, over the runs that did not fail, on the machine and under the load of that day."
+    note = (
+        "Mean seconds, over the runs that did not fail, on the machine and under the load of that day; "
+        "the first question pays for what is opened once."
+    )
     return Table("stages", "Seconds by stage", ("method", *names, "sum"), _rows(rows), note)
 
 
