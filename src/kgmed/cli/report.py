@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def report(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of evaluations.")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder for page, Markdown and tables.")] = None,
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="One file, such as docs/results.md.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="One file, such as results.md.")] = None,
     data: Annotated[
         Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")
     ] = Path("data"),
