@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from kgmed.errors import ModelFailed, Unavailable
+from kgmed.evaluate.judge import KINDS
+from kgmed.evaluate.verdicts import numbers, order
 from kgmed.expand.guess import Guess
 from kgmed.expand.lines import Lines
 from kgmed.models.fakes import Scripted
@@ -287,6 +289,39 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "rlkgf/judge": (
         judged_better,
         [("", None), ("both", None), ("1 or 2", None), ("3", None), ("The better one is 1.", True)],
+    ),
+    "judge/pair": (
+        lambda r: numbers(r, KINDS["pair"].criteria),
+        [
+            ("", MALFORMED),
+            ("Answer 1 is better.", MALFORMED),
+            ('{"factuality": 1, "comp', MALFORMED),
+            ('{"winner": 1}', MALFORMED),
+            ('{"factuality": 3, "relevance": true}', MALFORMED),
+            ("```json\n{'factuality': 1, 'relevance': 'tie',}\n```", {"factuality": 1, "relevance": 0}),
+        ],
+    ),
+    "judge/mindmap": (
+        lambda r: numbers(r, KINDS["mindmap"].criteria),
+        [
+            ("2", MALFORMED),
+            ("[1, 2, 0]", MALFORMED),
+            ('{"disease": null}', MALFORMED),
+            ('{"disease": {"better": 1}}', MALFORMED),
+            ('{"disease": "1 or 2", "drug": 2}', {"drug": 2}),
+            ("｛“Disease”：“回答 2”，“total”：“平手”｝", {"disease": 2, "total": 0}),
+        ],
+    ),
+    "judge/rank": (
+        lambda r: order(r, 3),
+        [
+            ("2 > 1 > 3", MALFORMED),
+            ('{"order": [1, 2]}', MALFORMED),
+            ('{"order": [1, 1, 2]}', MALFORMED),
+            ('{"order": [0, 1, 2]}', MALFORMED),
+            ('{"order": [1, 2, 3, ...]}', [1, 2, 3]),
+            ('Best first: ["2", "3", "1"]', [2, 3, 1]),
+        ],
     ),
     "sure/compare": (
         lambda r: number(r, 2),

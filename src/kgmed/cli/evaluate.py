@@ -9,12 +9,15 @@ import typer
 
 from kgmed.cli import choices
 from kgmed.cli import show as screen
+from kgmed.cli.judge import judge, ratings
 from kgmed.cli.report import report
 from kgmed.cli.sweep import REST, sweep
 from kgmed.errors import BadInput
 
 app = typer.Typer(no_args_is_help=True)
 app.command()(report)
+app.command()(judge)
+app.command()(ratings)
 app.command(context_settings=REST)(sweep)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
