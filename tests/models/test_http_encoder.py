@@ -10,6 +10,7 @@ import pytest
 from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, Unavailable
 from kgmed.models.http_encoder import HttpEncoder, HttpPairScorer
+from kgmed.models.rate import Rate
 
 KEY = "sk-secret-0123456789"
 
@@ -53,6 +54,17 @@ def test_vectors_come_as_unit_rows_in_the_order_of_the_texts(server: JsonServer)
     assert [a["input"] for a in server.asked] == [["a"], ["abc", "a"], ["ab"]]
     assert {*server.paths} == {"/v1/embeddings"}
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_rate_is_kept_between_requests(server: JsonServer) -> None:
+    server.answers, pauses = embedded, list[float]()
+    rate = Rate(60, clock=lambda: 0.0, sleep=pauses.append)
+    HttpEncoder("m", f"{server.url}/v1", batch=1, rate=rate, environment={})(["abc", "a"])
+    assert len(server.asked) == 3  # the first tells the length of a vector
+    assert pauses == [1.0, 2.0]
+    server.answers = ranked
+    HttpPairScorer("m", f"{server.url}/v1", rate=rate, environment={})([("q", "a")])
+    assert pauses == [1.0, 2.0, 3.0]
 
 
 def test_no_texts_have_no_rows(server: JsonServer) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.models.border import Remote, host_of, key_from
 from kgmed.models.post import post
+from kgmed.models.rate import Rate
 
 LAYOUTS: dict[str, dict[str, object]] = {  # what `/rerank` is sent beside model, query and documents
     "cohere": {},
@@ -33,12 +34,17 @@ class HttpEncoder:
         batch: int = 64,
         timeout: float = 60.0,
         retries: int = 3,
+        rate: Rate | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Name the model and its server (such as http://localhost:8000/v1); `batch` texts are sent at a time."""
+        """Name the model and its server (such as http://localhost:8000/v1); `batch` texts are sent at a time.
+
+        `rate` None = as fast as the server answers, one request at a time.
+        """
         self._remote = _remote("embeddings", model, base_url, environment)
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._batch, self._timeout, self._retries = batch, timeout, retries
+        self._wait = rate.wait if rate else _at_once
 
     @property
     def name(self) -> str:
@@ -68,6 +74,7 @@ class HttpEncoder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """Unit rows of one batch."""
         body = {"model": self._remote.model, "input": texts, "encoding_format": "float"}
+        self._wait()
         answer = post(self._remote, self._url, body, timeout=self._timeout, retries=self._retries)
         rows = _by_index(self._remote, answer, "data", "embedding", len(texts))
         try:
@@ -92,6 +99,7 @@ class HttpPairScorer:
         batch: int = 100,
         timeout: float = 60.0,
         retries: int = 3,
+        rate: Rate | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Name the model and its server (https://api.cohere.com/v2, https://api.jina.ai/v1, http://localhost:8000/v1).
@@ -103,6 +111,7 @@ class HttpPairScorer:
         self._remote = _remote("rerank", model, base_url, environment)
         self._url, self._more = f"{base_url.rstrip('/')}/rerank", LAYOUTS[layout]
         self._batch, self._timeout, self._retries = batch, timeout, retries
+        self._wait = rate.wait if rate else _at_once
 
     @property
     def name(self) -> str:
@@ -125,11 +134,16 @@ class HttpPairScorer:
     def _scores(self, question: str, texts: list[str]) -> NDArray[np.float32]:
         """The scores of one batch, in its order."""
         body = {"model": self._remote.model, "query": question, "documents": texts, **self._more}
+        self._wait()
         answer = post(self._remote, self._url, body, timeout=self._timeout, retries=self._retries)
         found = _by_index(self._remote, answer, "results", "relevance_score", len(texts))
         if not all(isinstance(v, int | float) and np.isfinite(v) for v in found):
             raise self._remote.unusable("scores that are no finite numbers")
         return np.asarray(found, np.float32)
+
+
+def _at_once() -> None:
+    """No wait."""
 
 
 def _remote(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> Remote:

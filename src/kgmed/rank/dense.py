@@ -57,6 +57,17 @@ class MMR:
         return Ranked(best(evidence, places, len(order)), notes=(note,))
 
 
+def worth(
+    relevance: NDArray[np.floating], said: NDArray[np.floating], chosen: int, *, base: float = 0.1, step: float = 0.01
+) -> NDArray[np.float64]:
+    """What each row is worth with so many `chosen` (n,): its relevance, less the weight of how much of it is `said`.
+
+    >>> worth(np.array([0.97]), np.array([1.0]), 1).round(2).tolist(), worth(np.array([0.97]), np.array([0.0]), 0)[0]
+    ([0.86], 0.97)
+    """
+    return np.asarray(relevance - (base + step * chosen) * said * bool(chosen), np.float64)
+
+
 def mmr(
     question: NDArray[np.floating],
     rows: NDArray[np.floating],
@@ -83,8 +94,7 @@ def mmr(
     while len(chosen) < min(keep, len(rows)):
         n = len(chosen)
         said = overlap / max(n, 1) if penalty == "mean" else overlap
-        score = np.where(free, relevance - (base + step * n) * said * bool(n), -np.inf)
-        pick = int(score.argmax())
+        pick = int(np.where(free, worth(relevance, said, n, base=base, step=step), -np.inf).argmax())
         chosen.append(pick)
         free[pick] = False
         near = rows @ rows[pick]
