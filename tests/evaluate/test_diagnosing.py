@@ -6,7 +6,7 @@ import pytest
 
 from kgmed.errors import BadInput
 from kgmed.evaluate.cases import folder
-from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test
+from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test, paired
 from kgmed.reward.baselines import Majority, majority
 from kgmed.reward.cases import Case, Cases, split
 from kgmed.reward.rlkgf import Settings, fitting
@@ -28,8 +28,8 @@ def test_in_cross_validation_no_case_is_judged_by_a_scorer_that_saw_it() -> None
         return majority(train, ())
 
     ticks: list[int] = []
-    share = crossed(CASES, fit, k=3, done=lambda: ticks.append(1))
-    assert share == pytest.approx(20 / 30)
+    right = crossed(CASES, fit, k=3, done=lambda: ticks.append(1))
+    assert right == tuple(c.disease == "flu" for c in CASES)
     assert [len(s) for s in seen] == [20, 20, 20]
     assert set.intersection(*seen) == set()
     assert len(ticks) == 3
@@ -51,6 +51,15 @@ def test_predictors_are_compared_case_by_case() -> None:
     assert compared([True] * 10, [False] * 10).p == pytest.approx(2 / 1024)
     with pytest.raises(BadInput, match="same cases"):
         compared([True], [])
+
+
+def test_divisions_of_the_same_cases_do_not_count_as_more_cases() -> None:
+    one, other = [True, True, True, False], [True, False, False, False]
+    assert paired([one] * 5, [other] * 5) == paired([one], [other])
+    assert paired([one], [one]).p == 1.0
+    assert paired([other], [one]).difference == -0.5
+    with pytest.raises(BadInput, match="same cases"):
+        paired([one], [one[:3]])
 
 
 @pytest.mark.data

@@ -35,23 +35,64 @@ def test_scores_are_probabilities_and_a_case_without_findings_gets_the_shares() 
     assert scores[0, 0] > scores[0, 1]
 
 
-def test_the_correction_is_where_the_penalised_likelihood_is_flat() -> None:
+def made(x: np.ndarray, y: np.ndarray) -> tuple[Case, ...]:
+    """Cases with symptoms 0, 1, ... of a matrix, and the diseases of a vector."""
+    rows = zip(x, y, strict=True)
+    return tuple(Case(str(i), tuple(map(str, np.flatnonzero(row))), disease=f"d{d}") for i, (row, d) in enumerate(rows))
+
+
+def test_what_the_labels_teach_is_where_the_penalised_likelihood_is_flat() -> None:
     pytest.importorskip("scipy")
     random = np.random.default_rng(0)
     x, y = (random.random((30, 4)) < 0.5).astype(float), random.integers(0, 3, 30)
-    offset, ridge = random.normal(size=(30, 3)), 0.3
-    d, b = loglinear.corrected(x, y, offset, ridge)
-    logits = offset + x @ d + b
+    offset, counted = random.normal(size=(30, 3)), random.normal(size=(30, 3, 2))
+    settings = LogLinearSettings(ridge=0.3, weight=0.7)
+    learnt = loglinear.likeliest(x, y, offset, counted, settings)
+    logits = offset + counted @ learnt.weights + x @ learnt.correction + learnt.prior
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     wrong = p - np.eye(3)[y]
-    np.testing.assert_allclose(x.T @ wrong + d / ridge, 0, atol=2e-3)
+    np.testing.assert_allclose(x.T @ wrong + learnt.correction / 0.3, 0, atol=2e-3)
     np.testing.assert_allclose(wrong.sum(axis=0), 0, atol=2e-3)
+    np.testing.assert_allclose((counted * wrong[:, :, None]).sum(axis=(0, 1)) + learnt.weights - 0.7, 0, atol=2e-3)
 
 
-def test_with_a_tight_ridge_only_the_walk_is_left() -> None:
+def test_a_case_does_not_speak_for_its_own_disease() -> None:
+    random = np.random.default_rng(0)
+    cases = made(random.random((12, 3)) < 0.5, np.arange(12) % 3)
+    graph = CauseGraph.counted([Case(c.id, tuple(loglinear.nodes(c)), disease=c.disease) for c in cases])
+    x, y = loglinear.design(graph, cases), np.arange(12) % 3
+    counted = loglinear.evidence(graph, x, y)
+    for i, case in enumerate(cases):
+        others = [c for c in cases if c is not case]
+        for d in range(3):
+            of = [c for c in others if c.disease == f"d{d}"]
+            share = {s: (1 + sum(s in c.positive for c in of)) / (2 + len(of)) for s in "012"}
+            there = sum(np.log(share[s]) for s in case.positive)
+            missing = sum(np.log(1 - share[s]) for s in "012" if s not in case.positive)
+            np.testing.assert_allclose(counted[i, d], [there, 0, 0, 0, missing])
+
+
+def test_with_all_weights_at_one_and_nothing_learnt_it_is_naive_bayes() -> None:
+    pytest.importorskip("sklearn")
+    random = np.random.default_rng(1)
+    cases = made(random.random((40, 5)) < 0.5, np.arange(40) % 2)  # two diseases, equally frequent
+    graph = CauseGraph.counted([Case(c.id, tuple(loglinear.nodes(c)), disease=c.disease) for c in cases])
+    there, missing = loglinear.logs(graph)
+    plus = np.array([s[0] == "+" for s in graph.symptoms])
+    x = loglinear.design(graph, cases)[:, plus]
+    values = x @ there[plus] + (1 - x) @ missing[plus]
+    bayes = np.log(baselines.classifying("bernoulli")(cases, ())(cases))
+    np.testing.assert_allclose(values[:, 0] - values[:, 1], bayes[:, 0] - bayes[:, 1])
+
+
+def test_the_less_the_labels_may_add_the_nearer_is_what_is_counted() -> None:
     pytest.importorskip("scipy")
-    scorer = loglinear.fit(CASES, (), LogLinearSettings(ridge=1e-9))
-    np.testing.assert_allclose(scorer.edge, 0.3 * loglinear.walked(scorer.graph, 0.3, 1.0), atol=1e-6)
+    far, near = (loglinear.fit(CASES, (), LogLinearSettings(walk=0, ridge=r)).edge for r in (1.0, 1e-9))
+    there, missing = loglinear.logs(loglinear.fit(CASES).graph)
+    cough = loglinear.fit(CASES).graph.symptoms.index("~cough")
+    np.testing.assert_allclose(near[cough], 0, atol=1e-6)
+    assert np.isfinite(far).all()
+    assert there.shape == missing.shape == far.shape
 
 
 @given(st.floats(0.01, 0.95), st.floats(0.1, 5.0))
@@ -74,7 +115,12 @@ def test_the_reasons_explain_the_difference_between_two_cases() -> None:
     assert max(reasons.values(), key=lambda r: abs(r.share)).symptom == "rash"
     fact = reasons["fever"].triple
     assert fact is not None
-    assert fact.head.name == "flu"
+    assert (fact.head.name, fact.relation.name, fact.tail.name) == ("flu", "causes", "fever")
+    denied = reasons["rash"].triple
+    assert denied is not None
+    assert (denied.relation.name, denied.tail.name) == ("is diagnosed where denied is", "rash")
+    with pytest.raises(UnknownName, match="flu"):
+        scorer.reasons(case, "flue")
     with_rash, without = (np.log(s) - np.log(s).mean() for s in scorer([case, less]))
     assert with_rash[0] - without[0] == pytest.approx(reasons["rash"].share)
 
@@ -84,7 +130,7 @@ def test_nothing_can_be_fitted_on_no_cases() -> None:
         loglinear.fit(())
 
 
-@pytest.mark.parametrize("see", ["there", "denied", "all"])
+@pytest.mark.parametrize("see", ["there", "denied", "all", "nodes"])
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial", "logistic"])
 def test_classifiers_give_probabilities_and_see_only_their_part(model: str, see: str) -> None:
     pytest.importorskip("sklearn")

@@ -1,8 +1,8 @@
 """What a graph scorer must beat: naive Bayes, logistic regression, overlap and the most frequent disease.
 
 All use the labels of the fitted cases. The first three are scikit-learn's (extra "eval"), with its defaults, on what
-`see` names of a case: the symptoms that are there ("there"), also those denied ("denied"), or all that the "best"
-scorer sees ("all": those unsure and those told first too).
+`see` names of a case: the symptoms that are there ("there"), also those denied ("denied"), all that the "best" scorer
+is told ("all": those unsure and those told first too), or the very nodes of its graph ("nodes": those spoken of too).
 """
 
 from collections import Counter
@@ -15,12 +15,12 @@ import numpy as np
 from kgmed.errors import Unavailable, UnknownName
 from kgmed.reward.cases import Case, Cases
 from kgmed.reward.graph import CauseGraph
-from kgmed.reward.loglinear import DENIED, THERE, findings
+from kgmed.reward.loglinear import DENIED, FIRST, THERE, UNSURE, nodes
 from kgmed.reward.scoring import Floats
 
-See = Literal["there", "denied", "all"]
+See = Literal["there", "denied", "all", "nodes"]
 Model = Literal["bernoulli", "multinomial", "logistic"]
-_MARKS = {"there": THERE, "denied": THERE + DENIED, "all": ""}
+_MARKS = {"there": THERE, "denied": THERE + DENIED, "all": THERE + DENIED + UNSURE + FIRST, "nodes": ""}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +68,17 @@ def _model(name: Model) -> Any:
 
 def _kept(case: Case, see: See) -> list[str]:
     marks = _MARKS[see]
-    return [f for f in findings(case) if not marks or f[0] in marks]
+    return [f for f in nodes(case) if not marks or f[0] in marks]
 
 
-def _seen(columns: Sequence[str], cases: Sequence[Case], see: See) -> Floats:
-    """Which columns each case has (b, f)."""
+def _seen(columns: Sequence[str], cases: Sequence[Case], see: See) -> Any:
+    """Which columns each case has, as a sparse matrix (b, f)."""
+    from scipy.sparse import csr_matrix
+
     place = {c: i for i, c in enumerate(columns)}
-    x = np.zeros((len(cases), len(columns)))
-    for row, case in zip(x, cases, strict=True):
-        row[[place[f] for f in _kept(case, see) if f in place]] = 1.0
-    return x
+    kept = [[place[f] for f in _kept(case, see) if f in place] for case in cases]
+    ends, places = np.cumsum([0, *map(len, kept)]), np.concatenate([*kept, np.zeros(0)]).astype(np.int64)
+    return csr_matrix((np.ones(len(places)), places, ends), shape=(len(cases), len(columns)))
 
 
 @dataclass(frozen=True, eq=False)

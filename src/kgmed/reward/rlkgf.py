@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.reward.cases import Case, Cases
+from kgmed.reward import loglinear
+from kgmed.reward.cases import Case, Cases, Fit
 from kgmed.reward.criticality import Aggregate, Criticality, Gaussian, Reason
 from kgmed.reward.graph import CauseGraph, Weights
 from kgmed.reward.networks import Recipe, train
-from kgmed.reward.scoring import Floats, tempered
+from kgmed.reward.scoring import Floats, Scorer, tempered
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,23 @@ def preset(name: str) -> Settings:
     if name not in PRESETS:
         raise UnknownName("preset of RLKGF", name, PRESETS)
     return PRESETS[name]
+
+
+class Explaining(Scorer, Protocol):
+    """A scorer that says what carried a disease."""
+
+    def reasons(self, case: Case, disease: str) -> tuple[Reason, ...]:
+        """What carried the disease, the weightiest first."""
+        ...
+
+
+def named(name: str) -> Fit[Explaining]:
+    """The fit of the scorer "best" (ours), "walk" (RLKGF's R_p alone) or a preset; raises `UnknownName`."""
+    known: dict[str, Fit[Explaining]] = {"best": loglinear.fit, "walk": fitting(Settings(recipe=None))}
+    known |= {preset: fitting(settings) for preset, settings in PRESETS.items()}
+    if name not in known:
+        raise UnknownName("scorer of diseases", name, known)
+    return known[name]
 
 
 def fitting(settings: Settings, *, seed: int = 0) -> Callable[[Cases, Cases], Mixed | Criticality]:

@@ -38,6 +38,15 @@ def first(scorer: Scorer) -> Predict:
     return predict
 
 
+def ranked(scorer: Scorer, cases: Sequence[Case], *, keep: int) -> list[list[tuple[str, float]]]:
+    """The `keep` best diseases of each case with their scores; those outside the patient's subgraph are left out."""
+    found = []
+    for row in scorer(cases):
+        order = [j for j in np.argsort(-row, kind="stable") if np.isfinite(row[j])]
+        found.append([(scorer.diseases[j], float(row[j])) for j in order[:keep]])
+    return found
+
+
 def tempered(values: NDArray[np.floating[Any]], temperature: float) -> Floats:
     """The softmax of each row / temperature over what is not NaN (b, m).
 
