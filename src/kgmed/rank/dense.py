@@ -62,8 +62,8 @@ def worth(
 ) -> NDArray[np.float64]:
     """What each row is worth with so many `chosen` (n,): its relevance, less the weight of how much of it is `said`.
 
-    >>> worth(np.array([0.97]), np.array([1.0]), 1).round(2).tolist(), worth(np.array([0.97]), np.array([0.0]), 0)[0]
-    ([0.86], 0.97)
+    >>> worth(np.array([0.97, 0.5]), np.array([1.0, 0.0]), 1).round(2).tolist()
+    [0.86, 0.5]
     """
     return np.asarray(relevance - (base + step * chosen) * said * bool(chosen), np.float64)
 
