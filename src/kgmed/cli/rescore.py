@@ -87,7 +87,8 @@ def liveqa(data: Data = Path("data"), as_json: Json = False) -> None:
                   for m in means))  # fmt: skip
     screen.lines(["", "Answers that are recorded, one hop"])
     header = ("ranking", "n", "recorded", "same formula", "comes out", "ROUGE-L", "s.e.", "ROUGE-L of stems", "s.e.")
-    screen.table(header, ((a.ranking, a.n, f"{a.recorded:.4f}", f"{a.recomputed.mean:.4f}", "yes" if a.reproduced else "no",
+    screen.table(header, ((a.ranking, a.n, f"{a.recorded:.4f}", f"{a.recomputed.mean:.4f}",
+                           "yes" if a.reproduced else "no",
                            f"{a.rouge_l.mean:.2f}", f"{a.rouge_l.error:.2f}", f"{a.rouge_l_stem.mean:.2f}",
                            f"{a.rouge_l_stem.error:.2f}") for a in found))  # fmt: skip
     screen.lines(["", *_findings(means, found, difference, trained=trained), again.NO_BERTSCORE])
