@@ -67,10 +67,21 @@ def test_the_commands_in_the_results_are_ones_that_the_program_knows(home: Path,
     assert [path.name for path in results.parent.iterdir()] == ["results.md"]
 
 
+def test_a_metric_that_is_made_from_the_references_stands_beside_the_usual_ones(home: Path, tmp_path: Path) -> None:
+    words = ("--metric", "usual", "--metric", "hallucination", "--out", str(tmp_path))
+    done = kgmed(home, "eval", "report", str(home / "sample"), *words)
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "report.html").read_text("utf-8")
+    summaries = re.findall(r"<summary>([^<]*)</summary>", page)
+    assert summaries[0] == "accuracy"
+    assert any("hallucination" in name for name in summaries)
+
+
 BAD = [
     (("sample",), "say where to"),
     (("sample", "--out", "o", "--against", "nope"), "has no method 'nope'"),
     (("sample", "--out", "o", "--metric", "nope"), "no metric is called 'nope'"),
+    (("sample", "--out", "o", "--metric", "bertscore"), "needs a model"),
     (("sample", "sample", "--out", "o"), "name each folder once"),
     (("nowhere", "--out", "o"), "holds no evaluation"),
     (("sample", "--out", "q.jsonl"), "cannot be written"),

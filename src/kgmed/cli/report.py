@@ -21,7 +21,11 @@ def report(
         Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")
     ] = Path("data"),
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="A metric; the first is the one drawn. all = every one.")
+        list[str] | None,
+        typer.Option("--metric", help="A metric; the first is the one drawn. usual, all = those of the task."),
+    ] = None,
+    metric_model: Annotated[
+        list[str] | None, typer.Option(help="A model's folder for the metrics that need one, or METRIC=FOLDER.")
     ] = None,
     baseline: Annotated[
         str, typer.Option("--against", help="Hold all against this method; else zero-shot, or the first control.")
@@ -34,11 +38,11 @@ def report(
 
     if out is None and markdown is None:
         raise BadInput("say where to: --out FOLDER for the page and its tables, or --markdown FILE")
-    names = _names(folders)
+    names, made_of = _names(folders), metric_model or []
     with screen.progress("reading", "evaluations") as progress:
         studies = []
         for number, (folder, name) in enumerate(zip(folders, names, strict=True), start=1):
-            studies.append(read(folder, data, name=name, metrics=metric or [], baseline=baseline))
+            studies.append(read(folder, data, name=name, metrics=metric or [], models=made_of, baseline=baseline))
             progress(number)
         paths = written.write(studies, out, command=_command(names, None)) if out else []
         if markdown:
@@ -49,10 +53,12 @@ def report(
         screen.lines(f"wrote {path}" for path in paths)
 
 
-def read(folder: Path, data: Path, *, name: str, metrics: list[str], baseline: str) -> "Study":
+def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: list[str], baseline: str) -> "Study":
     """The evaluation in a folder; raises `BadInput` for a method or metric that it does not have."""
     from kgmed.evaluate.datasets import dataset, load
     from kgmed.evaluate.log import entries, read_manifest
+    from kgmed.evaluate.metrics.made import MADE, Choices, make
+    from kgmed.evaluate.metrics.made import models as by_metric
     from kgmed.evaluate.report.study import Study, shown_metrics
     from kgmed.evaluating import reopened
 
@@ -61,7 +67,9 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], baseline: s
     if baseline and baseline not in plan.methods:
         raise BadInput(f"{folder} has no method {baseline!r}; it has {', '.join(plan.methods)}")
     of = len(load(trial.dataset, data, part=trial.part)) if trial.limit else len(plan.items)
-    wanted = shown_metrics(found.task, metrics)
+    chosen, whole = Choices(by_metric(models)), load(trial.dataset, data) if {*metrics} & {*MADE} else []
+    made = {metric: make(metric, chosen, whole) for metric in dict.fromkeys(metrics) if metric in MADE}
+    wanted = shown_metrics(found.task, metrics, made)
     return Study(name, found, read_manifest(folder), plan, entries(folder), of, wanted, baseline)
 
 

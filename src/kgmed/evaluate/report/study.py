@@ -16,15 +16,20 @@ from kgmed.evaluate.scores import Against, Score, against, score
 from kgmed.types import Run
 
 MAIN: dict[Task, str] = {"choice": "accuracy", "text": "rouge-l", "entities": "evidence-recall@20"}
+Made = tuple[Metric, ...]
+NO_MADE: Mapping[str, Made] = {}
 MORE = ("evidence-precision", "linked", "abstained", "faults", "tokens-in", "tokens-out", "cost", "cached")
 
 
-def shown_metrics(task: Task, wanted: Sequence[str]) -> tuple[Metric, ...]:
-    """The metrics of a report: those `wanted`, else the usual ones, the main one first; "all" = all of the task."""
+def shown_metrics(task: Task, wanted: Sequence[str], made: Mapping[str, Made] = NO_MADE) -> tuple[Metric, ...]:
+    """The metrics of a report: those `wanted` in their order, the first the main one; none = the usual ones.
+
+    "usual" and "all" stand for those of the task; `made` = metrics that a model or the references were needed for.
+    """
     of_task = [m.name for m in metrics().values() if task in m.tasks]
-    plain = [MAIN[task], *(of_task if "all" in wanted else (*PLAIN[task], *MORE))]
-    named = [name for name in wanted if name != "all"]
-    return tuple(metric(name) for name in dict.fromkeys([*named, *([] if named and "all" not in wanted else plain)]))
+    groups = {"usual": (MAIN[task], *PLAIN[task], *MORE), "all": (MAIN[task], *of_task)}
+    names = dict.fromkeys(name for word in wanted or ("usual",) for name in groups.get(word, (word,)))
+    return tuple(m for name in names for m in made.get(name) or (metric(name),))
 
 
 def default_baseline(methods: Sequence[str]) -> str:
