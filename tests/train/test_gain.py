@@ -51,7 +51,7 @@ def test_the_clipped_loss_is_the_one_worked_out_by_hand() -> None:
 
 def test_a_clipped_action_has_no_gradient_and_one_that_must_come_back_has() -> None:
     new = tensor([math.log(1.5), math.log(1.5)]).requires_grad_()
-    gain.clipped_loss(new, tensor([0.0, 0.0]), tensor([1.0, -1.0]), 0.2)[0].sum().backward()
+    torch.autograd.backward(gain.clipped_loss(new, tensor([0.0, 0.0]), tensor([1.0, -1.0]), 0.2)[0].sum())
     assert new.grad.tolist() == pytest.approx([0.0, 1.5])
 
 

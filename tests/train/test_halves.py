@@ -40,7 +40,7 @@ def test_the_halves_give_what_the_whole_gives_also_after_training() -> None:
     for _ in range(3):
         assert torch.allclose(choice.chances(PROMPTS), whole.chances(PROMPTS), atol=1e-5)
         optimizer.zero_grad()
-        choice.scores(choice.encode(PROMPTS, ["flu"] * 3)).logp.sum().neg().backward()
+        torch.autograd.backward(-choice.scores(choice.encode(PROMPTS, ["flu"] * 3)).logp.sum())
         optimizer.step()
     assert float(choice.chances(PROMPTS)[:, 0].detach().min()) > 0.9
 

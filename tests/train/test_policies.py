@@ -158,8 +158,8 @@ def test_an_answer_that_is_not_listed_is_refused() -> None:
 
 def test_the_value_head_learns_without_moving_the_model() -> None:
     free = Free(tiny(NAMES), longest=2)
-    free.scores(free.encode(["rash"], ["flu"])).values.sum().backward()
-    grads = {name: p.grad for name, p in free.parameters().items()}
+    torch.autograd.backward(free.scores(free.encode(["rash"], ["flu"])).values.sum())
+    grads: dict[str, Any] = {name: p.grad for name, p in free.parameters().items()}
     assert grads.pop("value.weight").abs().sum() > 0
     assert grads.pop("value.bias") is not None
     assert all(g is None for g in grads.values())
@@ -175,7 +175,7 @@ def test_adapters_begin_as_the_model_itself_and_only_they_are_trained() -> None:
             ))  # fmt: skip
 
     tokens = NameTokens(NAMES)
-    full, lora = (Free(build("m", model(), tokens, adapt=a), longest=2) for a in ("full", "lora"))  # type: ignore[arg-type]
+    full, lora = (Free(build("m", model(), tokens, adapt=a), longest=2) for a in ("full", "lora"))
     answers = full.encode(["rash"], ["flu"])
     assert torch.allclose(full.scores(answers).logp, lora.scores(answers).logp, atol=1e-6)
     assert all("lora" in name or name.startswith("value") for name in lora.parameters())
