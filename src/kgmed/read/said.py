@@ -50,6 +50,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _CLOSING = re.compile(r"\n+(?=综上|因此|总之|所以|综合|therefore|in conclusion|overall|thus)", re.IGNORECASE)
+_FAR = 300  # so many characters before a claim its "so" may stand
 _LIST = 3  # so many options in their order, each at the head of a line, are a list of all
 
 
@@ -128,7 +129,7 @@ def _claims(cue: re.Pattern[str], text: str, by: Mentions) -> list[_Claim]:
     found = []
     for match in cue.finditer(text):
         if match.end() not in wrong and (row := by.row(text, match.end())):
-            begin = begins[bisect_right(begins, match.start()) - 1]
+            begin = max(begins[bisect_right(begins, match.start()) - 1], match.start() - _FAR)
             found.append(_Claim(row, _SO.search(text, begin, match.end()) is not None))
     return found
 
