@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from kgmed.cli import evaluate, graph, methods, models, rescore, train
+from kgmed.cli import evaluate, graph, methods, models, rescore, reward, train
 from kgmed.cli.ask import ask
 from kgmed.cli.chat import chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
@@ -24,6 +24,7 @@ app.add_typer(models.app, name="models", help="List and fetch language models.")
 app.add_typer(methods.app, name="methods", help="List the methods and the rivals; try them all on the same questions.")
 evaluate.app.add_typer(rescore.app, name="rescore", help="Score the papers' recorded answers again.")
 app.add_typer(evaluate.app, name="eval", help="Compare methods on data sets, with a log, scores and statistics.")
+app.add_typer(reward.app, name="reward", help="Rank diagnoses and reward answers by labelled cases.")
 app.add_typer(train.app, name="train", help="Train models on your own files, here.")
 
 
