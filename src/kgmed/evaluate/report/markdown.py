@@ -17,14 +17,14 @@ LISTED = 10  # divided questions
 def report(studies: Sequence[Study], *, title: str = "Evaluation", command: str = "") -> str:
     """The whole report; `command` = what writes it, told at its top."""
     made = f"Written by one command, from the logs of the evaluations:\n\n{_shell(command)}\n" if command else ""
-    parts = [f"# {markdown(title)}\n\n{markdown(CAUTION)} {markdown(tables.BORROWED)}\n\n{made}"]
+    parts = [f"# {markdown(title)}\n\n{markdown(CAUTION)}\n\n{made}"]
     return "".join([*parts, *(_study(s, short=False) for s in studies)]).rstrip("\n") + "\n"
 
 
 def results(studies: Sequence[Study], *, command: str) -> str:
     """The page of results of the project: at a glance, the main metric in full, and the commands that made them."""
     written = f"Written from the logs of finished evaluations by:\n\n{_shell(command)}\n"
-    parts = [f"# Results\n\n{markdown(CAUTION)} {markdown(tables.BORROWED)}\n\n{_models(studies)}\n\n{written}"]
+    parts = [f"# Results\n\n{markdown(CAUTION)}\n\n{_models(studies)}\n\n{written}"]
     return "".join([*parts, *(_study(s, short=True) for s in studies)]).rstrip("\n") + "\n"
 
 

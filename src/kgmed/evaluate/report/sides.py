@@ -20,7 +20,7 @@ def divided(study: Study, *, most: int = MOST) -> str:
     n = len(study.plan.items)
     seeds = f" Of several seeds the answer of the first ({study.plan.seeds[0]})." if len(study.plan.seeds) > 1 else ""
     begin = f'<p class="note">{len(found)} of {n} questions are not scored alike by {html(study.main.name)}; '
-    shown_here = f"the {min(most, len(found))} most divided are here, all in tables/disagreements.csv.{seeds}</p>\n"
+    shown_here = f"the {min(most, len(found))} most divided are here, all in the tables.{seeds}</p>\n"
     return begin + shown_here + "".join(_question(study, items[name], told) for name, told in found[:most])
 
 
