@@ -5,8 +5,10 @@ import inspect
 import re
 import statistics
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,6 +177,25 @@ def test_a_number_on_the_page_of_the_papers_is_the_one_that_is_used(row: str, nu
     cells = [line.strip("| ").split(" | ") for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
     (shown,) = (cell[1] for cell in cells if cell[0] == row)
     assert tuple(map(float, re.findall(r"\d+(?:\.\d+)?", shown)))[: len(numbers)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "presets"),
+    [
+        ("kg-rank", kg_rank.PRESETS),
+        ("mkg-rank", mkg_rank.PRESETS),
+        ("mindmap", mindmap.PRESETS),
+        ("hykge", hykge.PRESETS),
+    ],
+)
+def test_what_preset_code_changes_stands_on_the_page_of_the_papers(name: str, presets: Mapping[str, Any]) -> None:
+    row = next(
+        line for line in PAGE.read_text("utf-8").splitlines() if re.match(rf"\| `{name}` \| (`\w+=|nothing)", line)
+    )
+    paper, code = presets["paper"], presets["code"]
+    changed = {f.name: getattr(code, f.name) for f in fields(paper) if getattr(code, f.name) != getattr(paper, f.name)}
+    shown = dict(re.findall(r"`(\w+)=([^`]+)`", row))
+    assert shown == {k: ",".join(map(str, v)) if isinstance(v, tuple) else str(v) for k, v in changed.items()}
 
 
 @pytest.fixture(scope="module")
