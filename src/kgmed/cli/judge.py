@@ -103,7 +103,9 @@ def _tell(folder: Path, done: int, *, as_json: bool) -> None:
                               for p in places))  # fmt: skip
     first = f"{bias.first.mean:.4f} (s.e. {bias.first.error:.4f}) of {bias.judgements} judgements with a winner"
     screen.lines([
-        f"The answer shown first wins {first}; without bias {bias.expected:.4f}.",
+        f"The answer shown first wins {first}; without bias {bias.expected:.4f}."
+        if bias.judgements
+        else "No judgement has a winner, so that nothing can be said of the places.",
         f"Judge: {told.manifest['judge']}; asked now: {done}; in {folder}",
     ])  # fmt: skip
 
