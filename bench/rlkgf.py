@@ -183,7 +183,7 @@ def cv_table(kept: Kept, splits: list[Split]) -> None:
     for rival in RIVALS:
         pairs = [paired(right[s.name, BEST], right[s.name, rival]) for s in splits]
         cells = (f"{f'{p.difference:+.4f} ±{p.error:.4f} p {p.p:.2f}':24}" for p in pairs)
-        print(f"{rival:28}" + "".join(cells))
+        print(f"{rival:31}" + "".join(cells))
 
 
 def crossed_once(kept: Kept, split: Split, method: Method, seed: int) -> list[bool]:
