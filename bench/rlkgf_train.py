@@ -23,6 +23,7 @@ from kgmed.reward.scoring import first
 from kgmed.train import ppo, sft
 from kgmed.train.demo import CHECKS, STAGES, Demo, spread, verdict
 from kgmed.train.judge import ByLikelihood
+from kgmed.train.log import read as read_log
 from kgmed.train.plot import plot
 from kgmed.train.policies import KINDS, policy
 from kgmed.train.task import task
@@ -44,8 +45,11 @@ def main() -> None:
     print(verdict(figures, ceiling=ceiling, judge=judge))
     graph = made.task.split.test.report(made.task.words.back(first(made.scorer)))
     print(f"the graph alone, test: {graph.accuracy:.3f} ± {graph.error:.3f} (over {graph.n} cases)")
-    print(f"minutes: {(perf_counter() - began) / 60:.1f} by the clock, {(process_time() - cpu) / 60:.1f} of processor")
     logs = {f"{s} {i}": given.folder / f"seed-{i}" / s / "log.jsonl" for i in given.seeds for s in STAGES[1:]}
+    print(f"minutes of this command: {_minutes(perf_counter() - began, process_time() - cpu)}")
+    rows = [row for log in logs.values() for row in read_log(log)]
+    spent = [sum(row.get(key, 0.0) for row in rows) for key in ("seconds", "processor")]
+    print(f"of all training steps, also of commands before it: {_minutes(*spent)}")
     plot(logs, given.folder / "training.svg")
 
 
@@ -76,6 +80,10 @@ def demo(given: argparse.Namespace, data: Path) -> Demo:
     )
 
 
+def _minutes(seconds: float, processor: float) -> str:
+    return f"{seconds / 60:.1f} by the clock, {processor / 60:.1f} of processor"
+
+
 def table(figures: list[dict[str, dict[str, Any]]]) -> str:
     lines = [
         f"| | test accuracy, {len(figures)} seeds | of each seed | {' | '.join(CHECKS)} (answered) |",
@@ -91,7 +99,7 @@ def table(figures: list[dict[str, dict[str, Any]]]) -> str:
 
 def _shown(found: list[dict[str, Any]]) -> str:
     value, error = spread([f["accuracy"] for f in found])
-    return f"{value:.3f} ± {error:.3f}"
+    return f"{value:.3f} ± {error:.3f}" if len(found) > 1 else f"{value:.3f}"
 
 
 def _after(found: list[dict[str, Any]]) -> str:
