@@ -175,6 +175,17 @@ def test_likelihoods_are_those_of_the_tokens_as_they_are_read(llm: Gguf) -> None
     assert nothing == 0
 
 
+@pytest.mark.starter
+@pytest.mark.network
+def test_the_prompt_of_likelihoods_is_read_once_and_no_order_changes_them(llm: Gguf) -> None:
+    prompt, texts = "Paris is a town. " * 8 + "The capital of France is", [" Paris", " Berlin", " Lyon."]
+    found = llm.logprobs(prompt, texts)
+    assert found.read < 2 * llm.logprobs(prompt, texts[:1]).read
+    assert llm.logprobs(prompt, texts[::-1]).totals[::-1].tolist() == found.totals.tolist()
+    alone = [float(llm.logprobs(prompt, [text]).totals[0]) for text in texts]
+    assert found.totals.tolist() == pytest.approx(alone, abs=0.25)  # the prompt's last token is read in another batch
+
+
 def answer(llm: Gguf, question: str, *evidence: str) -> Answer:
     query = Query(Question(question))
     read = Checked(LLMReader(llm), Citations())
