@@ -134,6 +134,8 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
         (replace(PAPER, hypothesis=False), "expand"),
         (replace(PAPER, descriptions=False), "phrase"),
         (replace(PAPER, fragments=False), "rank"),
+        (replace(PAPER, rerank=False), "rank"),
+        (replace(PAPER, chains=False), "retrieve"),
         (replace(PAPER, aggregate="quota"), "rank"),
         (replace(PAPER, keep=5), "rank"),
         (replace(PAPER, hops=2), "retrieve"),
@@ -144,6 +146,15 @@ def test_an_ablation_is_one_setting_and_changes_one_stage(graph: Store, settings
     parts = kit(graph, [])
     base, other = hykge(parts), hykge(parts, settings=settings)
     assert changed(replace(base, check=other.check, link=other.link), other) == {stage}
+
+
+def test_without_chains_there_are_triples_and_without_a_reranker_the_first_found(graph: Store) -> None:
+    ask = "What helps a red toe in gout?"
+    assert {e.kind for e in hykge(kit(graph), settings=replace(PAPER, chains=False))(ask).evidence} == {"triple"}
+    plain = hykge(kit(graph), settings=replace(PAPER, rerank=False))
+    query = plain(ask).query
+    found = plain.retrieve[0](query, plain(ask).links)
+    assert [e.text for e in plain(ask).evidence] == [e.text for e in found[: PAPER.keep]]
 
 
 def test_without_fragments_question_and_hypothesis_are_the_only_rows(graph: Store) -> None:

@@ -18,6 +18,7 @@ from kgmed.models.pairs import LexicalPairs
 from kgmed.phrase.arrows import Arrows
 from kgmed.pipeline import Pipeline
 from kgmed.rank.bm25 import BM25
+from kgmed.rank.first import First
 from kgmed.rank.pairs import Aggregate, Fragments, Unit
 from kgmed.read.facts import facts
 from kgmed.read.llm import LLMReader
@@ -39,10 +40,12 @@ class Settings:
     hypothesis_tokens: int = 500  # paper and code
     similar: float = 0.7  # paper, delta of linking; 0.6 in the code
     agreement: float = 0.84  # ours, of the words that differ (link/dense.py); 0 = the cosine alone, as in the paper
+    chains: bool = True  # Table 2: without = "w/o chains"; ours: the triples of each entity in their place
     hops: int = 3  # paper, k; the code reads 3 and goes 2
     per_pair: int = 50  # ours: the paper's reranker sees every chain of a pair
     alone: Literal["never", "alone", "always"] = "alone"  # ours: triples of an entity that no chain joins; code: always
     relations: int = 100  # ours: such triples of one entity at most
+    rerank: bool = True  # Table 2: without = "w/o reranker", the first `keep` in the order found
     pool: int = 200  # ours: what BM25 leaves for the pair scorer; 0 = all, as in the paper
     fragments: bool = True  # Table 2: without = "w/o fragment", the question and the hypothesis as a whole
     window: int = 10  # paper, lc in words; 35 characters in the code
@@ -158,11 +161,13 @@ def _retrievers(kit: Kit, s: Settings) -> tuple[Retriever, ...]:
         "alone": (WithSingles(chains, around),),
         "always": (chains, around),
     }
-    return ways[s.alone]
+    return ways[s.alone] if s.chains else (around,)
 
 
 def _rankers(s: Settings, pairs: PairScorer) -> tuple[Ranker, ...]:
     """A first choice by words, where there are many chains, then the fragment matrix."""
+    if not s.rerank:
+        return (First(s.keep),)
     first: tuple[Ranker, ...] = (BM25(s.pool, over_hypothesis=True),) if s.pool else ()
     numbers = (s.window, s.overlap, s.window_cjk, s.overlap_cjk) if s.fragments else (_ALL, 0, _ALL, 0)
     return (*first, Fragments(pairs, s.keep, *numbers, unit=s.unit, aggregate=s.aggregate))
