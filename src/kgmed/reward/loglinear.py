@@ -15,8 +15,8 @@ nodes F of a patient and disease d, whose edges are counted from the fitted case
 - D, b = what the labels add to both: multinomial logistic regression with a ridge |D|^2 / 2C.
 
 Together they are linear in the nodes, so each symptom's part of a score is a sum. A node "spoken of" is half a node
-(`spoken`) in G and D. The defaults were chosen by cross-validation within the train parts of DXY, MZ, MZ-4 and MZ-10:
-`python bench/rlkgf.py --choose`.
+(`spoken`) in G and D. The defaults were chosen in trials of cross-validation within the train parts of DXY, MZ, MZ-4
+and MZ-10; `python bench/rlkgf.py --choose` prints what each does when it is changed.
 """
 
 from collections import Counter
