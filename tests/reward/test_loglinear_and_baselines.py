@@ -85,14 +85,14 @@ def test_with_all_weights_at_one_and_nothing_learnt_it_is_naive_bayes() -> None:
     np.testing.assert_allclose(values[:, 0] - values[:, 1], bayes[:, 0] - bayes[:, 1])
 
 
-def test_the_less_the_labels_may_add_the_nearer_is_what_is_counted() -> None:
+def test_where_the_labels_may_add_nothing_a_node_without_counted_part_says_what_the_walk_does() -> None:
     pytest.importorskip("scipy")
-    far, near = (loglinear.fit(CASES, (), LogLinearSettings(walk=0, ridge=r)).edge for r in (1.0, 1e-9))
-    there, missing = loglinear.logs(loglinear.fit(CASES).graph)
-    cough = loglinear.fit(CASES).graph.symptoms.index("~cough")
-    np.testing.assert_allclose(near[cough], 0, atol=1e-6)
-    assert np.isfinite(far).all()
-    assert there.shape == missing.shape == far.shape
+    scorer = loglinear.fit(CASES, (), LogLinearSettings(ridge=1e-9, walk=0.4, spoken=0.5))
+    spoken = [i for i, s in enumerate(scorer.graph.symptoms) if s[0] == "~"]
+    walk = loglinear.walked(scorer.graph, 0.3, 1.0)
+    np.testing.assert_allclose(scorer.edge[spoken], 0.4 * 0.5 * walk[spoken], atol=1e-6)
+    there = scorer.graph.symptoms.index("+fever")
+    assert not np.allclose(scorer.edge[there], 0.4 * walk[there])
 
 
 @given(st.floats(0.01, 0.95), st.floats(0.1, 5.0))
