@@ -55,9 +55,7 @@ def patients(path: Path, disease: Name, finding: Name) -> Iterator[Case]:
             raise SourceError(path, rows.line_num, f"is no CSV in UTF-8 ({error})", _MEND) from error
 
 
-def _patient(
-    path: Path, line: int, case_id: str, row: dict[str, str | None], disease: Name, finding: Name
-) -> Case:
+def _patient(path: Path, line: int, case_id: str, row: dict[str, str | None], disease: Name, finding: Name) -> Case:
     codes, name = _codes(path, line, row["EVIDENCES"]), row["PATHOLOGY"]
     if not name:
         raise SourceError(path, line, "has a case without a disease", _MEND)
