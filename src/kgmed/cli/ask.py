@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -16,10 +16,8 @@ from kgmed.cli import show as screen
 from kgmed.cli.spoken import Stream, spoken
 from kgmed.errors import BadInput
 from kgmed.kg.text import one_line
+from kgmed.setup import Setup
 from kgmed.types import Evidence, Run, to_json
-
-if TYPE_CHECKING:
-    from kgmed.setup import Setup
 
 LINKS = {
     "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
@@ -30,30 +28,11 @@ LINKS = {
 Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
 
 
+@choices.taking(*choices.OPTIONS)
 def ask(
-    ctx: typer.Context,
+    setup: Setup,
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
-    graph: choices.Graph = None,
-    method: choices.Method = None,
     option: Option = None,
-    preset: choices.Preset = None,
-    assign: choices.Set = None,
-    llm: choices.Llm = None,
-    base_url: choices.BaseUrl = None,
-    encoder: choices.Encoder = None,
-    scorer: choices.Scorer = None,
-    tagger: choices.Tagger = None,
-    cache: choices.Cache = None,
-    cache_mode: choices.CacheMode = None,
-    budget: choices.Budget = None,
-    prices: choices.Prices = None,
-    max_calls: choices.MaxCalls = None,
-    rate: choices.Rate = None,
-    prompts: choices.Prompts = None,
-    glossary: choices.Glossary = None,
-    evidence_tokens: choices.Tokens = None,
-    abstain_below: choices.Below = None,
-    config: choices.Config = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
@@ -63,7 +42,7 @@ def ask(
     """Answer a question from a graph and show what the answer stands on."""
     with ExitStack() as bar, spoken(stream, as_json=as_json, begin=bar.close):
         progress = bar.enter_context(screen.progress("building the graph (first use)", "rows"))
-        run = _asked(choices.chosen(ctx.params), _question(question, file), _choices(option or []), progress)
+        run = _asked(setup, _question(question, file), _choices(option or []), progress)
     _tell(run, svg, as_json=as_json, explain=explain)
 
 
@@ -77,7 +56,7 @@ def _tell(run: Run, svg: Path | None, *, as_json: bool, explain: bool) -> None:
         show(run, explain=explain)
 
 
-def _asked(setup: "Setup", text: str, options: dict[str, str], progress: Callable[[int], None]) -> Run:
+def _asked(setup: Setup, text: str, options: dict[str, str], progress: Callable[[int], None]) -> Run:
     """The run of one question."""
     from kgmed.opening import asker
 

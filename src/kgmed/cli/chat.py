@@ -13,6 +13,7 @@ from kgmed.cli import show as screen
 from kgmed.cli.ask import show
 from kgmed.cli.spoken import Stream, spoken
 from kgmed.errors import KgmedError
+from kgmed.setup import Setup
 from kgmed.types import to_json
 
 if TYPE_CHECKING:
@@ -21,28 +22,9 @@ if TYPE_CHECKING:
 PROMPT = "> "
 
 
+@choices.taking(*choices.OPTIONS)
 def chat(
-    ctx: typer.Context,
-    graph: choices.Graph = None,
-    method: choices.Method = None,
-    preset: choices.Preset = None,
-    assign: choices.Set = None,
-    llm: choices.Llm = None,
-    base_url: choices.BaseUrl = None,
-    encoder: choices.Encoder = None,
-    scorer: choices.Scorer = None,
-    tagger: choices.Tagger = None,
-    cache: choices.Cache = None,
-    cache_mode: choices.CacheMode = None,
-    budget: choices.Budget = None,
-    prices: choices.Prices = None,
-    max_calls: choices.MaxCalls = None,
-    rate: choices.Rate = None,
-    prompts: choices.Prompts = None,
-    glossary: choices.Glossary = None,
-    evidence_tokens: choices.Tokens = None,
-    abstain_below: choices.Below = None,
-    config: choices.Config = None,
+    setup: Setup,
     as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
     stream: Stream = None,
     explain: choices.Explain = False,
@@ -51,7 +33,6 @@ def chat(
     from kgmed.conversation import Conversation
     from kgmed.opening import asker
 
-    setup = choices.chosen(ctx.params)
     with screen.progress("building the graph (first use)", "rows") as progress:
         asked = asker(setup, progress=progress)
     try:

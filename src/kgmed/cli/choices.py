@@ -1,16 +1,14 @@
 """The options that every command that asks has in common, and what they choose."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from kgmed.settings import assignments
-
-if TYPE_CHECKING:
-    from kgmed.setup import Setup
+from kgmed.setup import Setup, setup
 
 Graph = Annotated[
     str | None,
@@ -59,10 +57,56 @@ Config = Annotated[Path | None, typer.Option(help="A TOML file of these options.
 Explain = Annotated[bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")]
 
 
-def chosen(given: Mapping[str, Any]) -> "Setup":
-    """The choices among a command's parameters, laid over those of its configuration file; raises `BadInput`."""
-    from kgmed.setup import Setup, setup
+OPTIONS: dict[str, Any] = {
+    "graph": Graph,
+    "method": Method,
+    "preset": Preset,
+    "assign": Set,
+    "llm": Llm,
+    "base_url": BaseUrl,
+    "encoder": Encoder,
+    "scorer": Scorer,
+    "tagger": Tagger,
+    "cache": Cache,
+    "cache_mode": CacheMode,
+    "budget": Budget,
+    "prices": Prices,
+    "max_calls": MaxCalls,
+    "rate": Rate,
+    "prompts": Prompts,
+    "glossary": Glossary,
+    "evidence_tokens": Tokens,
+    "abstain_below": Below,
+    "config": Config,
+}
+MODEL = ("llm", "base_url", "cache", "cache_mode", "budget", "prices", "max_calls", "rate", "prompts", "config")
 
-    names = {f.name for f in fields(Setup)}
-    options = {name: value for name, value in given.items() if name in names}
-    return setup(given["config"], {**options, "settings": assignments(given["assign"] or [])})
+
+def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Makes a command of a function that takes a `Setup` first: its own parameters, then the options of those names.
+
+    The function is called with what they choose, laid over their configuration file; that raises `BadInput`.
+    """
+
+    def put(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(function, include_extras=True)
+        _, *own = [p.replace(annotation=hints[p.name]) for p in signature(function).parameters.values()]
+        shared = [Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[n]) for n in names]
+        given = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in own]
+
+        def command(**values: Any) -> None:
+            taken = {name: values.pop(name) for name in names}
+            function(chosen(taken), **values)
+
+        command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
+        command.__signature__ = Signature([*given, *shared])  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in (*given, *shared)}
+        return command
+
+    return put
+
+
+def chosen(given: Mapping[str, Any]) -> Setup:
+    """The choices among those options, laid over their configuration file; raises `BadInput`."""
+    options = {name: value for name, value in given.items() if name not in ("config", "assign")}
+    return setup(given["config"], {**options, "settings": assignments(given.get("assign") or [])})

@@ -1,7 +1,7 @@
 """`kgmed eval`: methods compared on data sets, with a log that outlives the process and scores computed from it."""
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from kgmed.cli.judge import judge, ratings
 from kgmed.cli.report import report
 from kgmed.cli.sweep import REST, sweep
 from kgmed.errors import BadInput
+from kgmed.setup import Setup
 
 app = typer.Typer(no_args_is_help=True)
 app.command()(report)
@@ -64,7 +65,9 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
+@choices.taking(*(name for name in choices.OPTIONS if name not in ("graph", "method", "assign")))
 def run(
+    setup: Setup,
     out: Out,
     dataset: Annotated[str, typer.Option("--set", "-s", help="A data set's name, or a .jsonl file of your own.")],
     method: Annotated[
@@ -82,38 +85,15 @@ def run(
     again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     probe: Annotated[int, typer.Option(help="With --dry-run: ask so many questions to measure tokens.", min=0)] = 0,
-    config: choices.Config = None,
-    preset: choices.Preset = None,
-    llm: choices.Llm = None,
-    base_url: choices.BaseUrl = None,
-    encoder: choices.Encoder = None,
-    scorer: choices.Scorer = None,
-    tagger: choices.Tagger = None,
-    cache: choices.Cache = None,
-    cache_mode: choices.CacheMode = None,
-    budget: choices.Budget = None,
-    prices: choices.Prices = None,
-    max_calls: choices.MaxCalls = None,
-    rate: choices.Rate = None,
-    prompts: choices.Prompts = None,
-    glossary: choices.Glossary = None,
-    tokens: choices.Tokens = None,
-    below: choices.Below = None,
     as_json: Json = False,
 ) -> None:
     """Ask every question of every method; a run that was stopped goes on where it was."""
     from kgmed.evaluate.crews import crew
     from kgmed.evaluating import Trial, estimate, evaluate
 
-    chosen = choices.chosen({
-        "config": config, "assign": None, "graph": graph, "preset": preset, "llm": llm, "base_url": base_url,
-        "encoder": encoder, "scorer": scorer, "tagger": tagger, "cache": cache, "cache_mode": cache_mode,
-        "budget": budget, "prices": prices, "max_calls": max_calls, "rate": rate, "prompts": prompts,
-        "glossary": glossary, "evidence_tokens": tokens, "abstain_below": below,
-    })  # fmt: skip
     trial = Trial(
-        methods=tuple(method), dataset=dataset, data=data, setup=chosen, part=part, limit=number, sample=sample,
-        seeds=tuple(seed or [0]),
+        methods=tuple(method), dataset=dataset, data=data, setup=replace(setup, graph=graph), part=part,
+        limit=number, sample=sample, seeds=tuple(seed or [0]),
     )  # fmt: skip
     if dry_run:
         told = estimate(trial, probe=probe)

@@ -8,6 +8,7 @@ import typer
 from kgmed.cli import choices
 from kgmed.cli import show as screen
 from kgmed.errors import BadInput
+from kgmed.setup import Setup
 
 if TYPE_CHECKING:
     from kgmed.evaluate.statistics import Mean
@@ -19,7 +20,9 @@ Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = three q
 Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to hold against the ratings.")]
 
 
+@choices.taking(*choices.MODEL)
 def judge(
+    setup: Setup,
     out: Out,
     kind: Annotated[
         str, typer.Option(help="pair = four criteria, mindmap = three questions, rank = all in order.")
@@ -33,16 +36,6 @@ def judge(
     threads: Annotated[int, typer.Option(help="Calls at once.", min=1)] = 1,
     max_tokens: Annotated[int, typer.Option(help="The longest reply of the judge.", min=1)] = 128,
     again: Annotated[bool, typer.Option("--again", help="Also ask again where the model failed.")] = False,
-    config: choices.Config = None,
-    llm: choices.Llm = None,
-    base_url: choices.BaseUrl = None,
-    cache: choices.Cache = None,
-    cache_mode: choices.CacheMode = None,
-    budget: choices.Budget = None,
-    prices: choices.Prices = None,
-    max_calls: choices.MaxCalls = None,
-    rate: choices.Rate = None,
-    prompts: choices.Prompts = None,
     as_json: Json = False,
 ) -> None:
     """Let a model judge the answers of an evaluation, in both orders; goes on where it was stopped."""
@@ -52,11 +45,7 @@ def judge(
     from kgmed.opening import model
 
     told = judging.kind_of(kind)
-    chosen = choices.chosen({
-        "config": config, "assign": None, "llm": llm, "base_url": base_url, "cache": cache, "cache_mode": cache_mode,
-        "budget": budget, "prices": prices, "max_calls": max_calls, "rate": rate, "prompts": prompts,
-    })  # fmt: skip
-    opened = model(chosen)
+    opened = model(setup)
     if opened is None:
         raise BadInput("a judge is needed: --llm NAME, or --cache FILE --cache-mode replay")
     plan = reopened(out, data).plan()
@@ -67,7 +56,7 @@ def judge(
     items = list(plan.items)[:number] if number else plan.items
     bench = judging.Bench(
         told, tuple(method or plan.methods), items, entries(out), opened, plan.seeds[0] if seed is None else seed,
-        positions, max_tokens, chosen.prompts,
+        positions, max_tokens, setup.prompts,
     )  # fmt: skip
     folder = to or out / f"judge-{kind}"
     with screen.progress("judging", "judgements") as progress:
