@@ -247,7 +247,7 @@ def test_a_word_of_many_pieces_does_not_push_the_rest_beyond_what_the_transforme
 
 
 def test_an_encoder_that_is_not_there_is_said_to_be_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="cannot load the encoder"):
+    with pytest.raises(Unavailable, match="cannot load the model"):
         train(ALL, tmp_path / "t", architecture=replace(TINY, encoder=str(tmp_path / "none")), training=QUICK)
     assert not (tmp_path / "t").exists()
 

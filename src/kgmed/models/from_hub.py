@@ -7,10 +7,11 @@ from typing import Any
 from kgmed.errors import ModelFailed, Unavailable
 
 
-def loaded(kind: str, model: str | Path, device: str) -> tuple[Any, Any]:
+def loaded(kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "") -> tuple[Any, Any]:
     """Tokenizer and model of an `Auto...` class, ready to be asked; raises `Unavailable` or `ModelFailed`.
 
-    Nothing of a model's own code is run. A path that ends in .gguf is read into full precision (package `gguf`).
+    Nothing of a model's own code is run, and weights that come as a pickle may hold tensors only. A path that ends in
+    .gguf is read into full precision (package `gguf`). `dtype` such as float32; "" = that of the model.
     """
     try:
         import torch  # noqa: F401
@@ -21,13 +22,14 @@ def loaded(kind: str, model: str | Path, device: str) -> tuple[Any, Any]:
     path = Path(model)
     file = {"gguf_file": path.name} if path.suffix.lower() == ".gguf" else {}
     place = path.parent if file else model
+    number = {"dtype": dtype} if dtype else {}
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **file)
-        found = getattr(transformers, kind).from_pretrained(place, **file)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **file)
+        found = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False, **file, **number)
     except OSError as error:  # no such folder, no such name, no network, a file that is missing
         raise Unavailable(f"cannot load the model {model}: {' '.join(str(error).split())[:200]}") from error
     except ImportError as error:
         raise Unavailable('GGUF files need the package gguf: pip install "kgmed[local]"') from error
     except (ValueError, KeyError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
         raise ModelFailed(f"{model} is no model that can be used: {' '.join(str(error).split())[:200]}") from error
-    return tokenizer, found.to(device).eval()
+    return tokenizer, found.to(device).train(mode=False)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.errors import BadInput, Unavailable
+from kgmed.models.from_hub import loaded
 from kgmed.train.extra import need
 from kgmed.train.halves import Halves
 
@@ -109,7 +110,7 @@ def build(
         value = torch.nn.Linear(model.config.hidden_size, 1)
     for parameter in value.parameters():
         torch.nn.init.zeros_(parameter)
-    wrapped.to(device).eval()
+    wrapped.to(device).train(mode=False)
     return Causal(name, tokens, wrapped, body, head, value.to(device), device, Halves(body, top) if top else None)
 
 
@@ -117,17 +118,10 @@ def load(
     model: str, folder: Path, *, adapt: Adapt = "lora", top: int = 0, seed: int = 0, device: str = "cpu"
 ) -> Causal:
     """A model by name: smollm2 (from the data folder `folder`), a folder or a name on the model hub."""
-    transformers = need("transformers")
     path = str(_converted(folder)) if model == _PACKAGED else model
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
-        loaded = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=need("torch").float32)
-    except OSError as error:
-        raise Unavailable(f"cannot load the model {model}: {_line(error)}") from error
-    except (ValueError, KeyError, RuntimeError) as error:
-        raise ModelFailed(f"{model} is no causal model that can be used: {_line(error)}") from error
+    tokenizer, causal = loaded("AutoModelForCausalLM", path, dtype="float32")
     name = Path(model).name if Path(model).is_dir() else model
-    return build(name, loaded, HubTokens(tokenizer), adapt=adapt, top=top, seed=seed, device=device)
+    return build(name, causal, HubTokens(tokenizer), adapt=adapt, top=top, seed=seed, device=device)
 
 
 class HubTokens:
@@ -195,8 +189,3 @@ def _convert(file: Path, folder: Path) -> None:
     del model.config.quantization_config
     model.save_pretrained(folder)
     transformers.AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
-
-
-def _line(error: Exception) -> str:
-    """The first 200 characters of a message, on one line."""
-    return " ".join(str(error).split())[:200]

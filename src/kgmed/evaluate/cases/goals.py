@@ -4,31 +4,17 @@ The slots may stand one deeper, under "goal", and "validate" may be a third part
 unpickled: no class can be named.
 """  # noqa: E501 - the layout on one line
 
-import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
 
 from kgmed.errors import SourceError
 from kgmed.evaluate.cases.row import case
+from kgmed.kg.plain_pickle import DAMAGE, Plain
 from kgmed.kg.sources.lines import check_file, reading
 from kgmed.reward.cases import Case, Split, split
 
 _LARGEST = 1 << 28  # bytes
 _MEND = "give the pickle with train and test of explicit_inform_slots, implicit_inform_slots and disease_tag"
-_DAMAGE = (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
-
-
-class _Plain(pickle.Unpickler):  # noqa: S301
-    """Builds plain data; anything that would need a class or a foreign object is refused."""
-
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        """Never returns."""
-        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
-
-    def persistent_load(self, pid: Any, /) -> NoReturn:
-        """Never returns."""
-        raise pickle.UnpicklingError("it points outside itself")
 
 
 def read(path: Path, *, name: str = "", language: str = "zh", seed: int = 0) -> Split:
@@ -47,8 +33,8 @@ def _parts(path: Path) -> Mapping[str, object]:
         raise SourceError(path, 0, "is larger than 256 MB", _MEND)
     try:
         with path.open("rb") as file:
-            parts = _Plain(file).load()
-    except _DAMAGE as error:
+            parts = Plain(file).load()
+    except DAMAGE as error:
         raise SourceError(path, 0, f"is no pickle of plain data ({error})", _MEND) from error
     except OSError:
         with reading(path):

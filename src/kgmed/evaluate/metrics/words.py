@@ -8,6 +8,7 @@ numbers among them stay whole. Korean: syllables, since its particles are writte
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Protocol
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HANGUL = "\uac00-\ud7a3"
@@ -45,9 +46,9 @@ def _porter() -> "_Stemmer":
     return stemmer
 
 
-class _Stemmer:
+class _Stemmer(Protocol):
     """What is used of a stemmer."""
 
-    def stem(self, word: str) -> str:
+    def stem(self, word: str, /) -> str:
         """The stem of a word."""
-        raise NotImplementedError
+        ...

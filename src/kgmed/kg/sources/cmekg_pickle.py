@@ -3,13 +3,12 @@
 It is read without letting it name a class: its bytes must be text opcodes for dicts, lists and strings.
 """
 
-import pickle
 import re
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any, NoReturn
 
 from kgmed.errors import SourceError
+from kgmed.kg.plain_pickle import DAMAGE, Plain
 from kgmed.kg.sources.lines import empty, open_bytes, reading
 
 Graph = dict[str, dict[str, list[str]]]
@@ -25,18 +24,6 @@ _MAY_BE_HALF = (rb"\ud", rb"\u0000")  # as pickle writes them; otherwise written
 _HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
 
 
-class _Plain(pickle.Unpickler):  # noqa: S301
-    """Builds dicts, lists and strings; anything that would need a class or a foreign object is refused."""
-
-    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
-        """Never returns."""
-        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
-
-    def persistent_load(self, pid: Any, /) -> NoReturn:
-        """Never returns."""
-        raise pickle.UnpicklingError("it points outside itself")
-
-
 def load(path: Path) -> Graph:
     """The pickled graph, checked in size, opcodes and structure; raises `SourceError`."""
     data = _bytes(path)
@@ -47,8 +34,8 @@ def load(path: Path) -> Graph:
         line = data.count(b"\n", 0, half.start()) + 1
         raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", _MEND)
     try:
-        graph = _Plain(BufferedReader(BytesIO(data), 1 << 17)).load()  # with a buffer, a third faster
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError) as error:
+        graph = Plain(BufferedReader(BytesIO(data), 1 << 17)).load()  # with a buffer, a third faster
+    except DAMAGE as error:
         raise SourceError(path, 0, f"is a damaged pickle ({error})", _MEND) from error
     if not _is_graph(graph):
         raise SourceError(path, 0, "is not dict[str, dict[str, list[str]]]", _MEND)

@@ -53,7 +53,7 @@ class Labeller:
 
     def _entities(self, batch: Sequence[Sequence[str]]) -> list[list[grid.Entity]]:
         """The entities of each of a few windows."""
-        self.network.eval()
+        self.network.train(mode=False)
         with torch.inference_mode():
             best = self.network(batch).argmax(-1).cpu() * mask(torch.tensor([len(words) for words in batch]))
         made: list[grid.Cells] = [{} for _ in batch]

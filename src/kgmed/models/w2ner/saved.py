@@ -5,7 +5,6 @@ it needs neither a network nor the model it was made from.
 """
 
 import json
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,7 +15,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from kgmed.errors import BadInput, ModelFailed, SourceError, Unavailable
+from kgmed.errors import BadInput, SourceError, Unavailable
+from kgmed.models.from_hub import loaded
 from kgmed.models.use import UseEncoder
 from kgmed.models.w2ner.encoders import Embeddings, Transformer, Vocabulary
 from kgmed.models.w2ner.grid import THW
@@ -58,7 +58,7 @@ def open_labeller(folder: Path, vectors: Encoder | None = None) -> Labeller:
     a = plan.architecture
     network = _network(plan, _configured(folder / ENCODER) if a.encoder else _embeddings(plan, vectors))
     load_weights(network, read_tensors(folder / WEIGHTS)[0], folder / WEIGHTS)
-    return Labeller(network.eval(), plan.kinds, a)
+    return Labeller(network.train(mode=False), plan.kinds, a)
 
 
 def write_plan(folder: Path, plan: Plan, network: W2NER) -> None:
@@ -148,14 +148,8 @@ def _embeddings(plan: Plan, vectors: Encoder | None) -> Embeddings:
 
 def _pretrained(model: str) -> Transformer:
     """A transformer with its weights, by folder or by name on the hub; raises `Unavailable` or `ModelFailed`."""
-    transformers = _transformers()
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model, trust_remote_code=False)
-        return Transformer(transformers.AutoModel.from_pretrained(model, trust_remote_code=False), tokenizer)
-    except OSError as e:
-        raise Unavailable(f"cannot load the encoder {model}: {_short(e)}") from e
-    except (ValueError, KeyError, RuntimeError, pickle.UnpicklingError) as e:
-        raise ModelFailed(f"{model} is no encoder that can be used: {_short(e)}") from e
+    tokenizer, model_itself = loaded("AutoModel", model)
+    return Transformer(model_itself, tokenizer)
 
 
 def _configured(folder: Path) -> Transformer:
