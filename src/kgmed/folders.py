@@ -15,8 +15,3 @@ def data_folder() -> Path:
 def graphs_folder() -> Path:
     """The folder with one folder a graph."""
     return data_folder() / "graphs"
-
-
-def models_folder() -> Path:
-    """The folder of model files."""
-    return data_folder() / "models"

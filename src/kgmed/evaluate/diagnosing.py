@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb, erfc, sqrt
+from math import erfc, sqrt
 from statistics import fmean, stdev
 
 from kgmed.errors import BadInput
+from kgmed.evaluate.statistics import mcnemar
 from kgmed.reward.cases import Case, Fit, Report, Split, folds
 from kgmed.reward.scoring import Scorer, first
 
@@ -75,8 +76,7 @@ def compared(one: Sequence[bool], other: Sequence[bool]) -> Compared:
         raise BadInput("two predictors can be compared on the same cases only")
     a = sum(x and not y for x, y in zip(one, other, strict=True))
     b = sum(y and not x for x, y in zip(one, other, strict=True))
-    tail = sum(comb(a + b, i) for i in range(min(a, b) + 1)) / 2 ** (a + b)
-    return Compared(a, b, min(1.0, 2 * tail))
+    return Compared(a, b, mcnemar(one, other))
 
 
 @dataclass(frozen=True, slots=True)
