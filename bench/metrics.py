@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from nltk.translate.bleu_score import sentence_bleu
-from rouge_score.rouge_scorer import RougeScorer  # type: ignore[import-untyped]
+from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
 from kgmed.evaluate.metrics.bleu import bleu
