@@ -1,6 +1,6 @@
 """Our ROUGE and BLEU against rouge-score, NLTK and sacrebleu over generated answers: equal, and how much faster.
 
-    python bench/metrics.py [--answers 10000]
+    python bench/metrics.py [--answers 10000]      # needs pip install "kgmed[eval,peers]"
 
 Answers and references are drawn from a made-up vocabulary by a fixed seed; a reference shares words with its answer.
 Both sides start from the text, so the time is that of tokenising, stemming and counting. sacrebleu scores in percent

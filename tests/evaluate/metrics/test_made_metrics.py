@@ -115,6 +115,15 @@ def test_mover_score_of_a_hand_case() -> None:
     right, up = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
     assert mover_score((right, np.array([0.5, 0.5])), (up, np.ones(1))) == pytest.approx(1 - sqrt(2) / 2)
     assert mover_score((-up, np.ones(1)), (up, np.ones(1))) == 0  # the distance is 2
+    near = np.array([[0.8, 0.6]])
+    assert mover_score((near, np.ones(1)), (up, np.ones(1))) == pytest.approx(1 - sqrt(0.2**2 + 0.6**2))
+
+
+def test_the_mover_distance_of_a_hand_case() -> None:
+    pytest.importorskip("scipy")
+    cost = np.array([[0.0, 1.0], [1.0, 0.5]])
+    moved = mover_distance(np.array([0.5, 0.5]), np.array([0.25, 0.75]), cost)
+    assert moved == pytest.approx(0.25 * 0 + 0.25 * 1 + 0.5 * 0.5)
 
 
 def test_a_text_shorter_than_an_n_gram_is_one_and_weights_sum_to_one() -> None:

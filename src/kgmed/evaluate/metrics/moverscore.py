@@ -24,12 +24,7 @@ Floats = NDArray[np.float64]
 
 
 def mover_distance(a: Floats, b: Floats, cost: Floats) -> float:
-    """The least cost of moving weights a (n,) to b (m,) at `cost` (n, m) for a weight of 1; both sum to 1. Exact.
-
-    >>> cost = np.array([[0.0, 1.0], [1.0, 0.5]])
-    >>> round(mover_distance(np.array([0.5, 0.5]), np.array([0.25, 0.75]), cost), 6)  # .25 x 0 + .25 x 1 + .5 x .5
-    0.5
-    """
+    """The least cost of moving weights a (n,) to b (m,) at `cost` (n, m) for a weight of 1; both sum to 1. Exact."""
     linprog, identity, kron, stacked = _solver()
     n, m = cost.shape
     leave, arrive = kron(identity(n), np.ones((1, m))), kron(np.ones((1, n)), identity(m))
@@ -69,12 +64,7 @@ def grams(rows: Floats, weights: Floats, n: int) -> tuple[Floats, Floats]:
 
 
 def mover_score(answer: tuple[Floats, Floats], reference: tuple[Floats, Floats]) -> float:
-    """1 - the distance between two sets of unit rows with their weights, not below 0.
-
-    >>> right, up = np.array([[1.0, 0.0]]), np.array([[0.8, 0.6]])
-    >>> round(mover_score((right, np.ones(1)), (up, np.ones(1))), 4)  # 1 - sqrt(.2² + .6²)
-    0.3675
-    """
+    """1 - the distance between two sets of unit rows with their weights, not below 0."""
     (a, of_a), (b, of_b) = answer, reference
     cost = np.sqrt(np.maximum(0, 2 - 2 * a @ b.T))
     return max(0.0, 1 - mover_distance(of_a, of_b, cost))
