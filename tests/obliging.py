@@ -14,6 +14,7 @@ GOOD: Mapping[str, str] = {
     "cok/prepare": '{"sentences": ["A first step.", "A second step."]}',
     "con/read": "1: it helps\nAnswer: it is so [1].",
     "cot/answer": "Step by step.\nAnswer: it is so.",
+    "cot/conclude": "It is so.",
     "hykge/hypothesis": "A guess.",
     "hykge/reader": "It is so [1].",
     "kalmv/answer": "It is so [1].",

@@ -218,6 +218,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
             ("Answer: flu\nNo.\nAnswer: gout", ("Answer: flu\nNo.", "gout")),
         ],
     ),
+    "cot/conclude": (zero_shot, [(text, MALFORMED) for text, _ in EMPTY]),
     "con/read": (
         final,
         [

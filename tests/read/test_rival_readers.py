@@ -30,11 +30,19 @@ def last(llm: Scripted, call: int = -1) -> str:
 
 
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_reason() -> None:
-    llm, tally = Scripted(["It is gout.", "Toes hurt.\nAnswer: gout"]), Tally()
+    llm, tally = Scripted(["...", "Toes hurt.\nAnswer: gout"]), Tally()
     answer = ChainOfThought(llm, tally=tally)(Q, Context(""))
     assert (answer.text, answer.reasoning) == ("gout", "Toes hurt.")
     assert "it has no line that begins with" in last(llm)
     assert (tally.asked, tally.again, tally.failed) == (1, 1, 0)
+
+
+def test_thoughts_that_come_to_no_answer_are_shown_again_and_the_answer_is_asked_for() -> None:
+    llm, tally = Scripted(["The toe is red and hurts at night.", "Gout."]), Tally()
+    answer = ChainOfThought(llm, tally=tally)(Q, Context(""))
+    assert (answer.text, answer.reasoning) == ("Gout.", "The toe is red and hurts at night.")
+    assert "The toe is red and hurts at night." in last(llm)
+    assert (tally.asked, tally.again, tally.failed) == (2, 0, 0)
 
 
 def test_a_second_unusable_reply_is_a_typed_failure_that_is_counted() -> None:

@@ -1,11 +1,12 @@
 """Readers that ask a model without evidence: the controls that any retrieval has to beat."""
 
+import re
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from kgmed.models.replies import number, some
-from kgmed.models.structured import Tally, strings_schema
+from kgmed.models.structured import Malformed, Tally, strings_schema
 from kgmed.read.stepwise import Steps, answered, concluded, usable
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query, Question
@@ -33,7 +34,11 @@ class ZeroShot:
 
 @dataclass(frozen=True, slots=True)
 class ChainOfThought:
-    """The model thinks step by step and ends in a line "Answer: ..."; what comes before it is the reasoning."""
+    """The model thinks step by step and ends in a line "Answer: ..."; what comes before it is the reasoning.
+
+    Where the line is missing, the model is shown its thoughts and asked for the answer alone, the second step of
+    Kojima et al. 2022 (arXiv 2205.11916): small models reason without ever coming to that line.
+    """
 
     llm: LLM
     max_tokens: int = 512
@@ -42,9 +47,12 @@ class ChainOfThought:
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer, without a citation."""
+        question = query.question
         steps = Steps(self.llm, "cot", self.max_tokens, self.prompts, self.tally)
-        thoughts, said = steps.ask("answer", query.question, partial(concluded, question=query.question))
-        return _from_memory(said, query.question, f"chain of thought {self.llm.name}", thoughts)
+        thoughts, said = steps.ask("answer", question, partial(_thought, question=question))
+        if not said:
+            said = steps.ask("conclude", question, partial(usable, question=question), thoughts=thoughts)
+        return _from_memory(said, question, f"chain of thought {self.llm.name}", thoughts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,20 @@ class TreeOfThought:
             return choices[0]
         vote = partial(number, most=len(choices))
         return choices[steps.ask("vote", question, vote, thoughts=so_far, choices=_numbered(choices)) - 1]
+
+
+def _thought(reply: str, question: Question) -> tuple[str, str]:
+    """What comes before the line "Answer: ...", and that answer; "" where the thoughts come to none.
+
+    >>> _thought("The toe hurts, it is red.", Question("What is it?"))
+    ('The toe hurts, it is red.', '')
+    """
+    try:
+        return concluded(reply, question)
+    except Malformed:
+        if not re.search(r"\w", reply):
+            raise
+        return reply, ""
 
 
 def _numbered(lines: list[str]) -> str:

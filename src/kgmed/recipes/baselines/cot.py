@@ -30,8 +30,11 @@ PRESETS: dict[Preset, Settings] = {"paper": PAPER}
         year=2022,
         where="arXiv 2201.11903",
         does="asks the model to think step by step and then to answer",
-        calls=Calls.always(1, "thoughts and answer in one reply, as in the paper"),
-        ours=("an instruction in place of worked examples, as in Kojima et al. 2022 (arXiv 2205.11916)",),
+        calls=Calls(1, 1, 2, "thoughts and answer in one reply, as in the paper; asked for the answer if it has none"),
+        ours=(
+            "an instruction in place of worked examples, as in Kojima et al. 2022 (arXiv 2205.11916)",
+            "thoughts that come to no answer are followed by a question for it, as in Kojima et al.",
+        ),
     )
 )
 def cot(kit: Kit, *, settings: Settings | None = None) -> Pipeline:
