@@ -1,6 +1,10 @@
 """On a tiny causal model with random weights, built and saved by the real classes."""
 
+import random
 import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +18,9 @@ from kgmed.models.get import installed
 from kgmed.models.gguf import Gguf
 from kgmed.models.streaming import told
 from kgmed.models.transformers_lm import TransformersLM
+from kgmed.models.transformers_text import Asked, together
 from kgmed.stages import Message
-from tiny_causal import WORDS, saved_in
+from tiny_causal import SAID, WORDS, saved_in
 
 pytest.importorskip("torch", reason="needs torch and transformers")
 pytest.importorskip("transformers", reason="needs torch and transformers")
@@ -184,3 +189,120 @@ def test_one_file_gives_the_same_likelihoods_through_both_runtimes() -> None:
     assert [len(t) for t in here.tokens] == [len(t) for t in there.tokens]
     assert np.allclose(here.means, there.means, atol=0.3)  # llama.cpp rounds what goes through its layers to 8 bits
     assert list(np.argsort(here.means)) == list(np.argsort(there.means))
+
+
+def sizes(llm: TransformersLM) -> list[int]:
+    """How many rows the model was given, each time it is; filled as it is asked."""
+    given: list[int] = []
+
+    def note(module: object, args: object, kwargs: dict[str, np.ndarray]) -> None:
+        given.append(len(kwargs["input_ids"]))
+
+    llm._model.register_forward_pre_hook(note, with_kwargs=True)
+    return given
+
+
+def at_once(calls: list[Callable[[], object]]) -> list[object]:
+    """What each call gives or raises, all begun at the same moment in threads of their own."""
+    ready = threading.Barrier(len(calls))
+
+    def one(call: Callable[[], object]) -> object:
+        ready.wait(60)
+        try:
+            return call()
+        except KgmedError as error:
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(one, calls))
+
+
+def test_sixteen_threads_each_get_the_reply_that_they_would_get_alone(llm: TransformersLM, saved: Path) -> None:
+    both, draw = TransformersLM(saved, batch=16, dtype="float32"), random.Random(5)
+    given = sizes(both)
+    asked = [
+        [([Message("user", " ".join(draw.choices(SAID, k=draw.randint(1, 30))))], draw.randint(1, 20)) for _ in range(6)]
+        for _ in range(16)
+    ]
+    said = at_once([lambda mine=mine: [both(m, max_tokens=n) for m, n in mine] for mine in asked])  # type: ignore[misc]
+    alone = [[llm(m, max_tokens=n) for m, n in mine] for mine in asked]
+    assert len({reply.text for mine in alone for reply in mine}) > 40  # else a mix-up would not show
+    assert said == alone
+    assert 4 < max(given) <= 16
+
+
+def test_one_prompt_too_long_in_a_batch_touches_no_other(llm: TransformersLM, saved: Path) -> None:
+    both = TransformersLM(saved, batch=4)
+    long = [Message("user", "fever " * 100)]
+    said = at_once([lambda: both(long), *[lambda: both(HELLO, max_tokens=8)] * 3])
+    assert isinstance(said[0], PromptTooLong)
+    assert said[1:] == [llm(HELLO, max_tokens=8)] * 3
+
+
+def test_calls_of_every_kind_at_once_give_what_they_give_alone(llm: TransformersLM, saved: Path) -> None:
+    both = TransformersLM(saved, batch=8)
+    said = at_once([
+        *[lambda: both(HELLO, max_tokens=9)] * 5,
+        *[lambda: told(both.stream(HELLO, max_tokens=5), lambda _: None)] * 3,
+        *[lambda: both.logprobs("is the toe", [" red", " big toe"]).totals.round(4).tolist()] * 3,
+    ])  # fmt: skip
+    assert said[:5] == [llm(HELLO, max_tokens=9)] * 5
+    assert said[5:8] == [llm(HELLO, max_tokens=5)] * 3
+    assert said[8:] == [llm.logprobs("is the toe", [" red", " big toe"]).totals.round(4).tolist()] * 3
+
+
+def test_a_batch_holds_what_fits_together_into_the_context_and_wastes_little() -> None:
+    long, short = Asked([5] * 40, 4), Asked([5] * 4, 24)
+    assert together([long, short, long], 8, 64) == [0, 2]  # 40 tokens and 24 steps fit, but not beside 4 times as many
+    assert together([Asked([5] * 40, 16), short], 8, 63) == [0]
+    assert together([Asked([5] * 40, 16), short], 8, 64) == [0, 1]
+    assert together([long] * 5, 3, 64) == [0, 1, 2]
+    assert together([Asked([5] * 1000, 4), Asked([5] * 10, 4)], 8, 2048) == [0]
+    assert together([Asked([5] * 1000, 64), Asked([5] * 10, 64)], 8, 2048) == [0, 1]
+
+
+def test_without_a_batch_calls_at_once_are_answered_one_by_one(saved: Path) -> None:
+    alone = TransformersLM(saved)
+    given = sizes(alone)
+    assert len(set(map(str, at_once([lambda: alone(HELLO, max_tokens=5)] * 6)))) == 1
+    assert set(given) == {1}
+
+
+def test_the_start_is_read_once_for_all_texts(saved: Path) -> None:
+    import torch
+
+    llm = TransformersLM(saved)
+    read: list[tuple[int, ...]] = []
+    llm._model.register_forward_pre_hook(
+        lambda module, args, kwargs: read.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+    )
+    texts = [" gout", " fever and cough", *[f" {w} toe" for w in SAID if w not in ":."], ""]
+    found = llm.logprobs("is the big red toe", texts)
+    assert read[0] == (1, 5)  # the mark and all words but the last, which is read again with each text
+    assert all(rows <= 8 and length <= 4 for rows, length in read[1:])
+    plain = scored_plainly(llm, [llm._tokens("is the big red toe" + t) for t in texts], 6)
+    assert all(np.allclose(a, b, atol=1e-4) for a, b in zip(found.tokens, plain, strict=True))
+    assert torch.is_inference_mode_enabled() is False
+
+
+def scored_plainly(llm: TransformersLM, rows: list[list[int]], begin: int) -> list[np.ndarray]:
+    import torch
+
+    found = []
+    for row in rows:
+        with torch.inference_mode():
+            said = llm._model(torch.tensor([row])).logits[0].double().log_softmax(-1).numpy()
+        found.append(np.array([said[i - 1, row[i]] for i in range(begin, len(row))]))
+    return found
+
+
+def test_a_precision_is_that_of_the_weights_and_told_in_the_settings(saved: Path) -> None:
+    llm = TransformersLM(saved, dtype="bfloat16", batch=4)
+    assert {str(w.dtype) for w in llm._model.parameters()} == {"torch.bfloat16"}
+    assert (llm.settings["dtype"], llm.settings["batch"]) == ("bfloat16", 4)
+    assert llm(HELLO, max_tokens=4) == llm(HELLO, max_tokens=4)
+    assert not {"dtype", "batch"} & set(TransformersLM(saved).settings)
+    with pytest.raises(BadInput, match="float32, bfloat16, float16"):
+        TransformersLM(saved, dtype="int3")
+    with pytest.raises(BadInput, match="at least one"):
+        TransformersLM(saved, batch=0)

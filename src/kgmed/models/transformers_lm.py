@@ -6,45 +6,64 @@ log-probabilities as well: `perplexities` of a text, and the choice of an option
 
 import hashlib
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.from_hub import loaded
+from kgmed.models.gathering import Gathering
 from kgmed.models.gguf import without_tags
 from kgmed.models.likelihood import LogProbs, shared_start
 from kgmed.models.streaming import pulled
+from kgmed.models.transformers_scores import scored
+from kgmed.models.transformers_text import Asked, generated, streaming, together
 from kgmed.stages import Message, Reply
 
+AUTO = "auto"
+DTYPES = (AUTO, "float32", "bfloat16", "float16")
 _CONTEXT = 2048  # tokens, where the model names no limit
 
 
 class TransformersLM:
-    """A causal model, greedy: equal prompts get equal replies. One call at a time."""
+    """A causal model, greedy: equal prompts get equal replies, as long as each is answered alone (`batch` 1).
 
-    def __init__(self, model: str | Path, *, device: str = "cpu", context: int = 0, batch: int = 8) -> None:
+    Safe between threads. With `batch` above 1 calls that come at once are generated together, which takes hardly
+    longer than one of them; sums are then rounded otherwise, so that a reply can differ from the one given alone.
+    """
+
+    def __init__(
+        self, model: str | Path, *, device: str = "cpu", context: int = 0, batch: int = 1, dtype: str = AUTO
+    ) -> None:
         """Load a model; `context` = tokens of prompt and reply together, 0 = as many as the model can.
 
-        `batch` texts are given their log-probabilities at a time.
+        `batch` = most calls that are generated together; `dtype` one of `DTYPES`, auto = that of the files. Raises
+        `BadInput`, `Unavailable` or `ModelFailed`.
         """
         if batch < 1:
-            raise BadInput("a batch holds at least one text")
-        self._tokenizer, self._model = loaded("AutoModelForCausalLM", model, device)
+            raise BadInput("a batch holds at least one call")
+        if dtype not in DTYPES:
+            raise BadInput(f"{dtype!r} is no precision of a model; take one of {', '.join(DTYPES)}")
+        self._tokenizer, self._model = loaded(
+            "AutoModelForCausalLM", model, device, dtype="" if dtype == AUTO else dtype
+        )
         path = Path(model)
         self.name = f"hf/{path.name if path.exists() else model}"
         self.context = context or _limit(self._model)
-        self._device, self._batch = device, batch
+        self._device, self._batch, self._dtype = device, batch, dtype
         self._lock = threading.Lock()
+        self._calls = Gathering(self._generated, lambda waiting: together(waiting, batch, self.context), most=batch)
 
     @cached_property
     def settings(self) -> dict[str, object]:
-        """What replies depend on beside the messages, for a cache; a sample of the weights tells trainings apart."""
-        return {"temperature": 0, "context": self.context, "weights": _sampled(self._model)}
+        """What replies depend on beside the messages, for a cache; a sample of the weights tells trainings apart.
+
+        `batch` and `dtype` are told where they were asked for.
+        """
+        asked = {"batch": self._batch} if self._batch > 1 else {}
+        kept = {} if self._dtype == AUTO else {"dtype": self._dtype}
+        return {"temperature": 0, "context": self.context, "weights": _sampled(self._model), **asked, **kept}
 
     def __repr__(self) -> str:
         """The name, the device and the context."""
@@ -52,65 +71,40 @@ class TransformersLM:
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The reply; `PromptTooLong` where prompt and reply do not fit into the context."""
-        return self._generated(messages, max_tokens, None)
+        return self._calls(self._asked(messages, max_tokens))
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
-        """The reply piece by piece; one that is left early stops the model."""
-        return pulled(lambda put: self._generated(messages, max_tokens, put))
+        """The reply piece by piece, never in a batch; one that is left early stops the model."""
+        return pulled(lambda put: self._generated([self._asked(messages, max_tokens)], put)[0])
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely each text is after the prompt; both are read as they are, without a chat template."""
+        import torch  # heavy
+
         start = self._tokens(prompt)
         rows = [self._tokens(prompt + text) for text in continuations]
         begins = [shared_start(start, row) for row in rows]
-        found: list[NDArray[np.float64]] = []
-        for i in range(0, len(rows), self._batch):
-            found += self._scored(rows[i : i + self._batch], begins[i : i + self._batch])
-        return LogProbs(tuple(found), sum(map(len, rows)))
-
-    def _scored(self, rows: Sequence[list[int]], begins: Sequence[int]) -> list[NDArray[np.float64]]:
-        """The log-probabilities of the tokens of each row from where it begins."""
-        import torch  # heavy
-
-        longest = max(map(len, rows))
+        longest = max(map(len, rows), default=0)
         if longest > self.context:
             raise self._too_long(longest)
-        ids = torch.zeros((len(rows), longest), dtype=torch.long)
-        mask = torch.zeros_like(ids)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)], mask[i, : len(row)] = torch.tensor(row), 1
         with self._lock, torch.inference_mode():
-            logits = self._model(input_ids=ids.to(self._device), attention_mask=mask.to(self._device)).logits
-        found = []
-        for i, (row, begin) in enumerate(zip(rows, begins, strict=True)):
-            said = torch.log_softmax(logits[i, begin - 1 : len(row) - 1].double(), -1).cpu().numpy()
-            found.append(said[np.arange(len(row) - begin), row[begin:]])
-        return found
+            found = scored(self._model, rows, begins, self._device)
+        return LogProbs(tuple(found), sum(map(len, rows)))
 
-    def _generated(self, messages: Sequence[Message], max_tokens: int, put: Callable[[str], bool] | None) -> Reply:
-        """The reply, with its pieces handed to `put` on the way."""
-        import torch  # heavy
-        import transformers
+    def _asked(self, messages: Sequence[Message], max_tokens: int) -> Asked:
+        """The call in tokens."""
+        asked = Asked(self._prompt(messages), max_tokens)
+        if len(asked.prompt) + max_tokens > self.context:
+            raise self._too_long(len(asked.prompt) + max_tokens)
+        return asked
 
-        start = self._prompt(messages)
-        if len(start) + max_tokens > self.context:
-            raise self._too_long(len(start) + max_tokens)
-        ends = self._model.generation_config.eos_token_id or self._tokenizer.eos_token_id
-        pad = self._tokenizer.pad_token_id
-        config: Any = transformers.GenerationConfig(  # type: ignore[no-untyped-call]
-            max_new_tokens=max_tokens,
-            do_sample=False,
-            eos_token_id=ends,
-            pad_token_id=pad if pad is not None else (ends[0] if isinstance(ends, list) else ends),
-        )
-        ids = torch.tensor([start], device=self._device)
-        streaming = _streaming(self._tokenizer, put) if put else {}
-        with self._lock, torch.inference_mode():
-            whole = self._model.generate(
-                ids, attention_mask=torch.ones_like(ids), generation_config=config, **streaming
-            )
-        said = whole[0, len(start) :]
-        return Reply(self._tokenizer.decode(said, skip_special_tokens=True), len(start), len(said), self.name)
+    def _generated(self, asked: Sequence[Asked], put: Callable[[str], bool] | None = None) -> list[Reply]:
+        """The replies; the pieces of one that is alone are handed to `put` on the way."""
+        told = streaming(self._tokenizer, put) if put else {}
+        with self._lock:
+            rows = generated(self._model, self._tokenizer, asked, self._device, told)
+        said = [self._tokenizer.decode(row, skip_special_tokens=True) for row in rows]
+        return [Reply(s, len(a.prompt), len(r), self.name) for s, a, r in zip(said, asked, rows, strict=True)]
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
         """The tokens of a conversation: by the model's chat template, or where it has none as paragraphs."""
@@ -152,25 +146,3 @@ def _limit(model: Any) -> int:
     config: object = model.config
     named = (getattr(config, field, None) for field in ("max_position_embeddings", "n_positions"))
     return next((int(n) for n in named if n), _CONTEXT)
-
-
-def _streaming(tokenizer: Any, put: Callable[[str], bool]) -> Mapping[str, Any]:
-    """What makes `generate` hand its text to `put`, and end when that says so."""
-    import transformers  # heavy
-
-    state = {"left": False}
-
-    class Told(transformers.TextStreamer):
-        def on_finalized_text(self, text: str, stream_end: bool = False) -> None:  # noqa: FBT001, FBT002
-            state["left"] = put(text)
-
-    class Left(transformers.StoppingCriteria):
-        def __call__(self, input_ids: Any, scores: Any, **kwargs: object) -> Any:
-            import torch
-
-            return torch.full((len(input_ids),), fill_value=state["left"], device=input_ids.device)
-
-    return {
-        "streamer": Told(tokenizer, skip_prompt=True, skip_special_tokens=True),
-        "stopping_criteria": transformers.StoppingCriteriaList([Left()]),
-    }
