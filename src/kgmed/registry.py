@@ -6,6 +6,7 @@ points `kgmed.methods` of the package that brings it.
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, is_dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -43,7 +44,13 @@ GROUP = "kgmed.methods"
 
 def methods() -> dict[str, str]:
     """The place (module:function) of every method by its name, plug-ins included; a plug-in cannot take a name over."""
-    return {point.name: point.value for point in entry_points(group=GROUP)} | METHODS
+    return _plugged() | METHODS
+
+
+@cache
+def _plugged() -> dict[str, str]:
+    """The methods of installed packages; read once, since every question asks for its method."""
+    return {point.name: point.value for point in entry_points(group=GROUP)}
 
 
 def method(name: str) -> Callable[[Kit], Pipeline]:

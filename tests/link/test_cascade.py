@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.graph import Match
@@ -156,3 +158,20 @@ def test_a_bilingual_graph_bridges_languages(tmp_path: Path) -> None:
     english, chinese = small(tmp_path), small(tmp_path, CMEKG, "zh", "zh")
     links = Bridge(chinese, Spelled(english))([mention("Ⅱ型糖尿病"), mention("反酸")])
     assert [(x.mention.name, x.entity.id, x.how) for x in links] == [("Ⅱ型糖尿病", "HP:5", "bridge")]
+
+
+def test_a_name_asked_for_again_is_not_embedded_again_and_gets_the_same(graph: Store) -> None:
+    class Counting(NgramEncoder):
+        texts = 0
+
+        def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+            type(self).texts += len(texts)
+            return super().__call__(texts)
+
+    dense = Dense(graph, Counting(), Fuzzy(graph), at_least=0.3, agreement=0)
+    first = dense.topk([mention("edema pulmonary fluid"), mention("fever")], 3)
+    read = Counting.texts
+    assert dense.topk([mention("fever"), mention("edema pulmonary fluid")], 3) == first[::-1]
+    assert Counting.texts == read > 0
+    dense.topk([mention("fever")], 2)
+    assert Counting.texts > read  # another number of candidates is another question

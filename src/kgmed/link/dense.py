@@ -23,6 +23,7 @@ from kgmed.types import Link, Mention
 _REST = 0.8  # weight of the differing words against the whole names
 _ONE_SIDED = 0.7  # how well they agree where only one name says more
 _OTHER_SCRIPT = 0.6  # how well they agree across scripts, where words cannot be compared
+_REMEMBERED = 10_000  # names
 _STEM = 5  # letters that make two words of one family (spine, spinal: not; retina, retinal)
 
 
@@ -48,8 +49,14 @@ class Dense:
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best k of each above the thresholds."""
         names = [m.name for m in mentions]
-        found = self._near(names, max(8, 2 * k))
-        return [self._entities(name, self._fit(name, near))[:k] for name, near in zip(names, found, strict=True)]
+        known = {name: old for name in names if (old := self._found.get((name, k))) is not None}
+        new = [name for name in dict.fromkeys(names) if name not in known]
+        for name, near in zip(new, self._near(new, max(8, 2 * k)) if new else (), strict=True):
+            known[name] = self._entities(name, self._fit(name, near))[:k]
+        if len(self._found) + len(new) > _REMEMBERED:
+            self._found.clear()
+        self._found.update({(name, k): known[name] for name in new})
+        return [list(known[name]) for name in names]
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
@@ -60,6 +67,11 @@ class Dense:
         if self._index is not None:
             return self._index.search(names, limit=limit)
         return [shortlisted(self.names, self.encoder, name, limit=limit) for name in names]
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, int], list[Match]]:
+        """What was found of names of late: methods that are compared ask for the same ones."""
+        return {}
 
     @cached_property
     def _index(self) -> Vectors | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.from_hub import loaded
+from kgmed.train.begun import Begun, begin, padded
 from kgmed.train.extra import need
 from kgmed.train.halves import Halves
 
@@ -67,18 +68,26 @@ class Causal:
         self.model.save_pretrained(folder)
         self.tokens.save(folder)
 
+    def begin(self, rows: Sequence[Sequence[int]]) -> Begun:
+        """Rows of tokens, read, to be gone on from; those that are alike are read once."""
+        return begin(self.body, rows, pad=self.tokens.end, device=self.device)
+
     def states(self, before: Sequence[Sequence[int]], after: "Tensor", mask: "Tensor") -> "Tensor":
-        """Hidden states (n, T + 1, d) at the last token before, and at each of the tokens after (n, T)."""
+        """Hidden states (n, T + 1, d) at the last token before, and at each of the tokens after (n, T).
+
+        What comes before several rows is read once, unless its lower half is known already.
+        """
         torch = need("torch")
-        longest = max(map(len, before))
-        rows = torch.tensor([[self.tokens.end] * (longest - len(b)) + list(b) for b in before])
-        there = torch.tensor([[False] * (longest - len(b)) + [True] * len(b) for b in before])
-        ids, seen = torch.cat([rows, after * mask], 1), torch.cat([there, mask], 1)
+        if not self.halves and after.shape[1]:
+            begun = self.begin(before)
+            return torch.cat([begun.last[:, None], begun.then(after * mask, mask)], 1)  # type: ignore[no-any-return]
+        rows, there = padded(before, pad=self.tokens.end)
+        ids, seen = torch.cat([rows, after * mask], 1), torch.cat([there, mask.long()], 1)
         place = (seen.cumsum(1) - 1).clamp(min=0)
-        inputs = {"input_ids": ids, "attention_mask": seen.long(), "position_ids": place}
+        inputs = {"input_ids": ids, "attention_mask": seen, "position_ids": place}
         moved = {name: t.to(self.device) for name, t in inputs.items()}
         states: Tensor = self.halves(**moved) if self.halves else self.body(**moved, use_cache=False).last_hidden_state
-        return states[:, longest - 1 :]
+        return states[:, rows.shape[1] - 1 :]
 
     def values(self, states: "Tensor") -> "Tensor":
         """The value of each state, without a gradient to the model: the value head learns alone."""

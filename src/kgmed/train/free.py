@@ -1,6 +1,6 @@
 """The paper's policy: the model writes its answer freely, token by token."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ class Free:
 
     causal: Causal
     longest: int = 16
+    batch: int = 8  # prompts read at once, of like length: less padding
 
     @property
     def name(self) -> str:
@@ -28,12 +29,16 @@ class Free:
 
     def answer(self, prompts: Sequence[str], /, generator: "Generator | None" = None) -> Answers:
         """One answer a prompt."""
-        torch = need("torch")
-        before = [self.causal.tokens.encode(p) for p in prompts]
+        torch, end = need("torch"), self.causal.tokens.end
+        actions = torch.full((len(prompts), self.longest), end)
         with torch.inference_mode():
-            actions = _written(self.causal, before, self.longest, generator)
-        mask = until_end(actions, self.causal.tokens.end)
-        return Answers(tuple(prompts), self._texts(actions, mask), actions.clone(), mask.clone())
+            for rows, before in self._parts(prompts):
+                said = _written(self.causal, before, self.longest, generator)
+                actions[rows, : said.shape[1]] = said
+        mask = until_end(actions, end)
+        width = int(mask.sum(1).max()) if len(prompts) else 0
+        actions, mask = actions[:, :width].clone(), mask[:, :width].clone()
+        return Answers(tuple(prompts), self._texts(actions, mask), actions, mask)
 
     def encode(self, prompts: Sequence[str], texts: Sequence[str], /) -> Answers:
         """Given answers as tokens, with the end where it fits; raises `BadInput` for an answer too long."""
@@ -48,11 +53,38 @@ class Free:
         return Answers(tuple(prompts), tuple(texts), actions, until_end(actions, end))
 
     def scores(self, answers: Answers, /) -> Scores:
-        """The log-probability of each token after those before it."""
-        before = [self.causal.tokens.encode(p) for p in answers.prompts]
-        states = self.causal.states(before, answers.actions, answers.mask)[:, :-1]
-        logp = self.causal.head(states).float().log_softmax(-1)
-        return Scores(logp.gather(-1, answers.actions[..., None].to(logp.device))[..., 0], self.causal.values(states))
+        """The log-probability of each token after those before it; 0 where there is none. Equal answers are read once."""
+        torch = need("torch")
+        said = [tuple(row[seen].tolist()) for row, seen in zip(answers.actions, answers.mask, strict=True)]
+        first = {key: i for i, key in reversed(list(enumerate(zip(answers.prompts, said, strict=True))))}
+        chosen = sorted(first.values())
+        number = {i: k for k, i in enumerate(chosen)}
+        back = [number[first[key]] for key in zip(answers.prompts, said, strict=True)]
+        found = self._read(answers.pick(chosen))
+        return Scores(found.logp[back], found.values[back])
+
+    def _read(self, answers: Answers) -> Scores:
+        """The scores of answers that all differ."""
+        torch = need("torch")
+        order, logp, values = list[int](), [], []
+        for rows, before in self._parts(answers.prompts):
+            actions, mask = answers.actions[rows], answers.mask[rows]
+            taken = self.causal.states(before, actions[:, :-1], mask[:, 1:])[mask.to(self.causal.device)]
+            chances = self.causal.head(taken).float().log_softmax(-1)
+            order += rows
+            logp.append(_placed(chances.gather(-1, actions[mask][:, None].to(chances.device))[:, 0], mask))
+            values.append(_placed(self.causal.values(taken), mask))
+        back = torch.tensor(order).argsort()
+        return Scores(torch.cat(logp)[back], torch.cat(values)[back])
+
+    def _parts(self, prompts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """The numbers and the tokens of some prompts at a time, of like length."""
+        tokens = {p: self.causal.tokens.encode(p) for p in dict.fromkeys(prompts)}
+        unique = sorted(tokens, key=lambda p: len(tokens[p]))
+        for i in range(0, len(unique), self.batch):
+            some = set(unique[i : i + self.batch])
+            rows = [k for k, prompt in enumerate(prompts) if prompt in some]
+            yield rows, [tokens[prompts[k]] for k in rows]
 
     def parameters(self) -> dict[str, "Tensor"]:
         """The trained tensors by name."""
@@ -78,23 +110,24 @@ def until_end(actions: "Tensor", end: int) -> "Tensor":
 def _written(causal: Causal, before: list[list[int]], longest: int, generator: "Generator | None") -> "Tensor":
     """Tokens (n, T) after the prompts, T at most `longest`; the end fills up what ends early."""
     torch, end = need("torch"), causal.tokens.end
-    width = max(map(len, before))
-    ids = torch.tensor([[end] * (width - len(b)) + b for b in before], device=causal.device)
-    seen = torch.tensor([[0] * (width - len(b)) + [1] * len(b) for b in before], device=causal.device)
+    begun = causal.begin(before)
     done = torch.zeros(len(before), dtype=torch.bool)
-    kept: Any = None
     found: list[Any] = []
-    while len(found) < longest and not bool(done.all()):
-        place = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-        out = causal.body(input_ids=ids, attention_mask=seen, position_ids=place, past_key_values=kept, use_cache=True)
-        kept = out.past_key_values
-        token = _drawn(causal.head(out.last_hidden_state[:, -1]).float().cpu(), generator)
+    while True:
+        token = _drawn(causal.head(begun.last).float().cpu(), generator)
         found.append(torch.where(done, torch.full_like(token, end), token))
         done = done | (token == end)
-        ids = found[-1][:, None].to(causal.device)
-        seen = torch.cat([seen, torch.ones_like(seen[:, :1])], 1)
+        if len(found) == longest or bool(done.all()):
+            break
+        begun.then(found[-1][:, None], torch.ones(len(before), 1))
     tokens: Tensor = torch.stack(found, 1)
     return tokens
+
+
+def _placed(found: "Tensor", mask: "Tensor") -> "Tensor":
+    """One number a token, put where the mask (n, T) is True; 0 elsewhere."""
+    empty: Tensor = found.new_zeros(mask.shape)
+    return empty.masked_scatter(mask.to(found.device), found)
 
 
 def _drawn(logits: "Tensor", generator: "Generator | None") -> "Tensor":
