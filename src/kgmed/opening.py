@@ -83,7 +83,8 @@ def model(chosen: Setup) -> LLM | None:
 
 def _model(chosen: Setup) -> LLM:
     """The model that is named."""
-    return llm_from(chosen.llm, base_url=chosen.base_url, folder=data_folder())
+    precision, batch = chosen.precision, chosen.batch
+    return llm_from(chosen.llm, base_url=chosen.base_url, folder=data_folder(), batch=batch, precision=precision)
 
 
 def _limited(llm: LLM, chosen: Setup) -> LLM:
@@ -91,7 +92,8 @@ def _limited(llm: LLM, chosen: Setup) -> LLM:
     if chosen.budget is not None or chosen.rate:
         money = None if chosen.budget is None else Decimal(str(chosen.budget))
         rate = Rate(chosen.rate) if chosen.rate else None
-        llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate)
+        at_once = max(8, chosen.batch)
+        llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
     return AtMost(llm, chosen.max_calls) if chosen.max_calls else llm
 
 
@@ -101,7 +103,7 @@ def _recorded(chosen: Setup, path: Path) -> LLM:
         return _model(chosen)
     known = recorded(path)
     wanted = _file_name(chosen.llm)
-    found = [m for m in known if not wanted or m.name == wanted]
+    found = [m for m in known if (not wanted or m.name == wanted) and _set_so(m.settings, chosen)]
     if len(found) != 1:
         names = sorted({m.name for m in known})
         if wanted and not found:
@@ -110,12 +112,24 @@ def _recorded(chosen: Setup, path: Path) -> LLM:
     return Absent(found[0].name, found[0].settings)
 
 
+def _set_so(settings: Mapping[str, object], chosen: Setup) -> bool:
+    """Whether a recorded model was asked with the batch and the precision that are given, if any are."""
+    return (chosen.batch == 1 or settings.get("batch") == chosen.batch) and (
+        not chosen.precision or settings.get("dtype") == chosen.precision
+    )
+
+
 def _file_name(spec: str) -> str:
     """What a model in a file is called in the cache.
 
     >>> _file_name("models/a.gguf"), _file_name("gguf/models/a.gguf"), _file_name("")
     ('gguf/a.gguf', 'gguf/a.gguf', '')
+    >>> _file_name("hf/org/name")
+    'hf/org/name'
     """
+    if spec.startswith("hf/"):
+        path = Path(spec.removeprefix("hf/")).expanduser()
+        return f"hf/{path.name}" if path.exists() else spec
     place = MODELS[spec].member if spec in MODELS else spec
     return f"gguf/{PurePosixPath(place).name}" if spec else ""
 

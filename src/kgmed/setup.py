@@ -35,6 +35,8 @@ class Setup:
     preset: str = ""  # "" = the method's own first one
     llm: str = ""
     base_url: str = ""
+    batch: int = 1  # calls that a model of hf/... answers together, where threads ask at once
+    precision: str = ""  # of the numbers of a model of hf/...; "" = that of its files
     encoder: str = ""  # "" = the embedded one where it is installed, else ngrams
     scorer: str = ""  # "" = words
     tagger: Path | None = None  # the folder of a trained one, for hykge
@@ -58,6 +60,8 @@ class Options(TypedDict, total=False):
     preset: str
     llm: str
     base_url: str
+    batch: int
+    precision: str
     encoder: str
     scorer: str
     tagger: Path | str
@@ -136,6 +140,8 @@ def _checked(made: Setup) -> Setup:
         raise BadInput(f"to {made.cache_mode.value} replies, name their file: --cache FILE")
     if made.budget is not None and made.budget < 0:
         raise BadInput("a budget must be 0 US dollars or more")
+    if made.batch < 1:
+        raise BadInput("a batch must hold 1 call or more")
     if made.rate < 0:
         raise BadInput("a rate must be above 0 calls a minute")
     return made

@@ -32,6 +32,10 @@ Llm = Annotated[
     str | None, typer.Option(help="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME.")
 ]
 BaseUrl = Annotated[str | None, typer.Option(help="The server behind openai/NAME; its key comes from KGMED_API_KEY.")]
+Batch = Annotated[int | None, typer.Option(help="So many calls at once are generated together; hf/... only.", min=1)]
+Precision = Annotated[
+    str | None, typer.Option(help="float32, bfloat16, float16, auto = that of the files; hf/... only.")
+]
 Encoder = Annotated[str | None, typer.Option(help="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")]
 Scorer = Annotated[
     str | None,
@@ -64,6 +68,8 @@ OPTIONS: dict[str, Any] = {
     "assign": Set,
     "llm": Llm,
     "base_url": BaseUrl,
+    "batch": Batch,
+    "precision": Precision,
     "encoder": Encoder,
     "scorer": Scorer,
     "tagger": Tagger,
@@ -79,7 +85,10 @@ OPTIONS: dict[str, Any] = {
     "abstain_below": Below,
     "config": Config,
 }
-MODEL = ("llm", "base_url", "cache", "cache_mode", "budget", "prices", "max_calls", "rate", "prompts", "config")
+MODEL = (
+    *("llm", "base_url", "batch", "precision", "cache", "cache_mode", "budget", "prices", "max_calls", "rate"),
+    *("prompts", "config"),
+)
 
 
 def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -63,6 +63,7 @@ def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
 def attempt(
     llm: Annotated[str, typer.Option(help="As for ask: smollm2, a .gguf file, openai/NAME, ...")] = "smollm2",
     base_url: Annotated[str, typer.Option(help="The server behind openai/NAME.")] = "",
+    precision: Annotated[str, typer.Option(help="Of hf/...: float32, bfloat16, float16; auto = as in its files.")] = "",
     questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these; all without it.")] = None,
     graph: Annotated[list[str] | None, typer.Option("--graph", "-g", help="hpo, cmekg or both.")] = None,
@@ -83,7 +84,7 @@ def attempt(
     asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
     done = trial.kept(out) if out else {}
     with screen.progress("opening graph and model", "rows") as opened:
-        who = asker(Setup(llm=llm, base_url=base_url), progress=opened)
+        who = asker(Setup(llm=llm, base_url=base_url, precision=precision), progress=opened)
         kits = {name: who.kit(name) for name in dict.fromkeys(a.graph for a in asked)}
     if reply_tokens:
         kits = {name: replace(kit, llm=trial.Brief(kit.llm, reply_tokens)) for name, kit in kits.items() if kit.llm}

@@ -133,7 +133,7 @@ def stages(study: Study) -> Table:
     rows = [(m, *(told.get(name) for name in names), sum(told.values()) if told else None) for m, told in of.items()]
     note = (
         "Mean seconds, over the runs that did not fail, on the machine and under the load of that day; "
-        "the first question pays for what is opened once."
+        "the first question pays for what is opened once, the first method for what is remembered for the others."
     )
     return Table("stages", "Seconds by stage", ("method", *names, "sum"), _rows(rows), note)
 
