@@ -57,6 +57,17 @@ def test_a_disagreement_has_a_reason_by_rule(tmp_path: Path, reply: str, grade: 
 
 
 @pytest.mark.parametrize(
+    ("reply", "leading"),
+    [("正确选项：A: 米饭 B: 馒头", "right"), ("正确选项：B: 馒头 A: 米饭", "wrong"), ("正确选项：A、B", "wrong")],
+)
+def test_of_several_options_the_first_with_its_text_is_the_leading_one(
+    tmp_path: Path, reply: str, leading: str
+) -> None:
+    replies = explaincpe.read(recorded(tmp_path, [(reply, "1")]))
+    assert {(r.ours, r.leading) for r in replies} == {("wrong", leading)}
+
+
+@pytest.mark.parametrize(
     ("gold", "grade", "problem"), [("C", "1", "'C' is not among"), ("A", "3", "is '3', not one of")]
 )
 def test_a_damaged_row_is_named(tmp_path: Path, gold: str, grade: str, problem: str) -> None:
@@ -107,10 +118,11 @@ def test_the_recorded_scores_of_explaincpe_come_out_and_ours_agree(data: Path) -
     assert {name: f.recorded["right"] for name, f in found.items()} == RIGHT
     below = {name for name, f in found.items() if f.agreement < explaincpe.WANTED}
     assert below == {"GPT-4", "BM25", "KG retriever"}
-    for name in below:  # where the grades contradict what is said, or differ for several letters
+    leading = {name for name, f in found.items() if f.agreement_leading < explaincpe.WANTED}
+    assert leading == {"BM25", "KG retriever"}
+    for name in leading:  # where the grades contradict what is said
         f = found[name]
-        unequal = min(f.several["right"], f.several["wrong"])
-        assert (f.agreeing + f.contradicted + unequal) / f.n >= explaincpe.WANTED
+        assert (f.leading + f.contradicted) / f.n >= explaincpe.WANTED
 
 
 @pytest.mark.data

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,3 +33,13 @@ def test_a_url_for_a_model_in_process_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_name_is_refused_with_those_known(spec: str, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="language model"):
         llm_from(spec, folder=tmp_path)
+
+
+@pytest.mark.parametrize("spec", ["smollm2", "gguf/x.gguf", "openai/NAME", "anthropic/NAME", "hf/"])
+@pytest.mark.parametrize("asked", [{"batch": 4}, {"precision": "bfloat16"}])
+def test_a_batch_and_a_precision_are_refused_for_what_does_not_run_through_transformers(
+    spec: str, asked: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match="hf/FOLDER_OR_NAME") as caught:
+        llm_from(spec, folder=tmp_path, **asked)
+    assert "\n" not in str(caught.value)

@@ -149,6 +149,9 @@ def test_a_model_trained_anew_does_not_meet_the_replies_of_the_old_one(saved: Pa
 
 def test_a_model_is_named_on_the_command_line(saved: Path, tmp_path: Path) -> None:
     assert llm_from(f"hf/{saved}", folder=tmp_path).name == "hf/tiny"
+    chosen = llm_from(f"hf/{saved}", folder=tmp_path, batch=4, precision="bfloat16")
+    assert isinstance(chosen, TransformersLM)
+    assert (chosen.settings["batch"], chosen.settings["dtype"]) == (4, "bfloat16")
     with pytest.raises(BadInput, match="takes no base URL"):
         llm_from(f"hf/{saved}", base_url="http://localhost/v1", folder=tmp_path)
 

@@ -37,7 +37,8 @@ def explaincpe(
     screen.lines(["", "Disagreements by reason"])
     screen.table(("reason", *again.SYSTEMS, "all"), ((w, *n.values(), sum(n.values())) for w, n in why.items()))
     screen.lines(["", "Replies that name several options, as they were graded"])
-    screen.table(("system", "right/wrong/failed"), ((f.system, _three(f.several)) for f in found))
+    screen.table(("system", "right/wrong/failed", "agreement of all replies if the first with its text counts"),
+                 ((f.system, _three(f.several), f"{f.agreement_leading:.4f}") for f in found))  # fmt: skip
     if disagreements:
         screen.lines([""])
         names = ("row", "system", "reply", "ours", "gold", "grade", "reason")
@@ -47,7 +48,7 @@ def explaincpe(
 def _system(found: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return asdict(found) | {"agreement": found.agreement}
+    return asdict(found) | {"agreement": found.agreement, "agreement_leading": found.agreement_leading}
 
 
 def _disagreement(reply: Any) -> dict[str, Any]:

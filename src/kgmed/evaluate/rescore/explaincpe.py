@@ -25,6 +25,7 @@ SYSTEMS = {  # the column of replies, the column of grades
 }
 GRADES = {"1": "right", "0": "wrong", "2": "failed"}
 WANTED = 0.98  # the agreement asked for
+_HEAD = re.compile(r"([A-Z])\s*[:：]")
 _OPTION = re.compile(r"\n(?=[A-Z][:：])")
 
 
@@ -43,6 +44,14 @@ class Reply:
     def ours(self) -> str:
         """Our grade: right where the right option is named and no other, failed where none can be told."""
         return "failed" if not self.said.letters else "right" if self.said.letters == (self.gold,) else "wrong"
+
+    @property
+    def leading(self) -> str:
+        """The grade if of several options the first that a colon follows counts, as it does in most recorded grades."""
+        if len(self.said.letters) < 2:
+            return self.ours
+        head = _HEAD.search(self.text)
+        return "right" if head and head.group(1) == self.gold else "wrong"
 
     @property
     def reason(self) -> str:
@@ -65,7 +74,8 @@ class Rescored:
     """One system: grades recorded and ours in number, and in how many of the n replies both agree.
 
     `contradicted`: replies that name one option alone whose recorded grade says otherwise. `several`: the recorded
-    grades of the replies that name several options. Percentages are of n.
+    grades of the replies that name several options; `leading`: agreeing if of several the first with its text counts.
+    Percentages are of n.
     """
 
     system: str
@@ -75,11 +85,17 @@ class Rescored:
     agreeing: int
     contradicted: int
     several: dict[str, int]
+    leading: int
 
     @property
     def agreement(self) -> float:
         """The share of replies with the same grade."""
         return self.agreeing / self.n
+
+    @property
+    def agreement_leading(self) -> float:
+        """The same, if of several options the first that stands with its text counts."""
+        return self.leading / self.n
 
 
 def read(data: Path) -> list[Reply]:
@@ -131,6 +147,7 @@ def _rescored(system: str, replies: Sequence[Reply]) -> Rescored:
         sum(not r.reason for r in replies),
         sum(bool(r.reason) and len(r.said.letters) == 1 for r in replies),
         _counted(several),
+        sum(r.leading == r.grade for r in replies),
     )
 
 
