@@ -87,6 +87,13 @@ def test_the_nearest_names_are_those_of_brute_force(tmp_path: Path) -> None:
     assert index.search([]) == []
 
 
+def test_a_process_that_searches_often_finds_the_same(tmp_path: Path) -> None:
+    index = vectors.compute(many(tmp_path), Counting())
+    first = index.search(["finding number 77"], limit=5)
+    assert all(index.search(["finding number 77"], limit=5) == first for _ in range(6))
+    assert index.matrix.dtype == np.float16
+
+
 def test_a_shortlist_needs_no_index(tmp_path: Path) -> None:
     graph = small(tmp_path)
     near = vectors.shortlisted(Fuzzy(graph), NgramEncoder(), "muscle weaknesses", limit=2)

@@ -27,6 +27,8 @@ EXACT = 1_000_000  # names; more are searched by an index
 _BLOCK = 1024  # names; about half a second of work
 _SCAN = 16_384  # rows compared at a time
 _QUERIES = 256  # texts compared at a time
+_OFTEN = 4  # searches after which a process keeps the rows as float32: most of a search is widening them
+_KEPT = 1 << 27  # numbers that it keeps at most, half a gigabyte
 
 Progress = Callable[[int, int], None]
 
@@ -86,6 +88,8 @@ class Vectors:
     ) -> None:
         """The names, their rows (n, d), and an index of the rows."""
         self.names, self.encoder, self.matrix, self.near = names, encoder, matrix, near
+        self._searches = 0
+        self._wide: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         """The number of names n."""
@@ -105,10 +109,18 @@ class Vectors:
     def _best(self, queries: NDArray[np.float32], limit: int) -> "list[Best]":
         """The best rows for each query of all there are."""
         best = [(np.zeros(0, np.int64), np.zeros(0, np.float32))] * len(queries)
-        for start in range(0, len(self.matrix), _SCAN):
-            scores = queries @ self.matrix[start : start + _SCAN].astype(np.float32).T
+        matrix = self._rows()
+        for start in range(0, len(matrix), _SCAN):
+            scores = queries @ matrix[start : start + _SCAN].astype(np.float32, copy=False).T
             best = [_best(old, start, row, limit) for old, row in zip(best, scores, strict=True)]
         return best
+
+    def _rows(self) -> "NDArray[np.float16] | NDArray[np.float32]":
+        """The rows, as float32 in a process that searches often."""
+        self._searches += 1
+        if self._wide is None and self._searches > _OFTEN and self.matrix.size <= _KEPT:
+            self._wide = self.matrix.astype(np.float32)
+        return self.matrix if self._wide is None else self._wide
 
     def _among(self, near: NearRows, queries: NDArray[np.float32], limit: int) -> "list[Best]":
         """The best rows for each query of those that the index finds."""
