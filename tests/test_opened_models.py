@@ -1,0 +1,70 @@
+"""A model of a folder behind all that stands before it, asked by several threads at once; recorded, and replayed."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kgmed.errors import BadInput
+from kgmed.models.cached import Mode
+from kgmed.models.transformers_lm import TransformersLM
+from kgmed.opening import model
+from kgmed.setup import Setup
+from kgmed.stages import LLM, Message
+from tiny_causal import SAID, saved_in
+
+pytest.importorskip("torch", reason="needs torch and transformers")
+pytest.importorskip("transformers", reason="needs torch and transformers")
+
+
+def behind(llm: LLM | None) -> TransformersLM:
+    """The model at the end of what stands before it."""
+    while (inner := getattr(llm, "llm", None)) is not None:
+        llm = inner
+    assert isinstance(llm, TransformersLM)
+    return llm
+
+
+def test_threads_reach_the_model_at_once_through_cache_meter_and_ledger(tmp_path: Path) -> None:
+    folder = saved_in(tmp_path / "tiny")
+    chosen = Setup(llm=f"hf/{folder}", batch=16, precision="float32", cache=tmp_path / "c.db", max_calls=100, rate=1e6)
+    llm = model(chosen)
+    assert llm is not None
+    sizes: list[int] = []
+    behind(llm)._model.register_forward_pre_hook(
+        lambda module, args, given: sizes.append(len(given["input_ids"])), with_kwargs=True
+    )
+    ready = threading.Barrier(12)
+    words = [w for w in SAID if w not in ".:"][:12]
+
+    def ask(word: str) -> str:
+        ready.wait(60)
+        return llm([Message("user", f"is a {word} toe red")], max_tokens=12).text
+
+    with ThreadPoolExecutor(12) as pool:
+        said = list(pool.map(ask, words))
+    assert max(sizes) > 8  # more than a meter lets through by itself
+    alone = TransformersLM(folder)
+    assert said == [alone([Message("user", f"is a {word} toe red")], max_tokens=12).text for word in words]
+    assert len(set(said)) > 6
+
+    replayed = model(Setup(llm=chosen.llm, cache=chosen.cache, cache_mode=Mode.REPLAY))
+    assert replayed is not None
+    assert [replayed([Message("user", f"is a {word} toe red")], max_tokens=12).text for word in words] == said
+
+
+def test_of_replies_recorded_with_two_batches_those_of_the_one_named_are_replayed(tmp_path: Path) -> None:
+    folder = saved_in(tmp_path / "tiny")
+    recording = Setup(llm=f"hf/{folder}", cache=tmp_path / "c.db")
+    for batch in (2, 4):
+        llm = model(replace(recording, batch=batch))
+        assert llm is not None
+        llm([Message("user", "fever")], max_tokens=batch)
+    replaying = replace(recording, cache_mode=Mode.REPLAY)
+    with pytest.raises(BadInput, match="replies of 2 models"):
+        model(replaying)
+    found = model(replace(replaying, batch=4))
+    assert found is not None
+    assert found([Message("user", "fever")], max_tokens=4).tokens_out <= 4
