@@ -127,7 +127,7 @@ def load(
     model: str, folder: Path, *, adapt: Adapt = "lora", top: int = 0, seed: int = 0, device: str = "cpu"
 ) -> Causal:
     """A model by name: smollm2 (from the data folder `folder`), a folder or a name on the model hub."""
-    path = str(_converted(folder)) if model == _PACKAGED else model
+    path = str(converted(folder)) if model == _PACKAGED else model
     tokenizer, causal = loaded("AutoModelForCausalLM", path, dtype="float32")
     name = Path(model).name if Path(model).is_dir() else model
     return build(name, causal, HubTokens(tokenizer), adapt=adapt, top=top, seed=seed, device=device)
@@ -173,7 +173,7 @@ def _linear(model: Any) -> list[str]:
     return sorted({name.rpartition(".")[2] for name, m in model.get_decoder().named_modules() if isinstance(m, linear)})
 
 
-def _converted(folder: Path) -> Path:
+def converted(folder: Path) -> Path:
     """The packaged GGUF model as a folder that transformers reads in a second; made once (20 s, 0.5 GB)."""
     from kgmed.models.get import installed
 
