@@ -184,6 +184,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "models.metered:Metered": lambda w, c: c(Scripted(["a", "a"])),
         "models.passing:Passing": lambda w, c: c(Scripted(["a", "a"])),
         "models.at_most:AtMost": lambda w, c: c(Scripted(["a", "a"]), 9),
+        "models.brief:Brief": lambda w, c: c(Scripted(["a", "a"]), 64),
         "models.ledger:Reaching": lambda w, c: c(Scripted(["a", "a"])),
         "models.ledger:Told": lambda w, c: c(Scripted(["a", "a"])),
     },

@@ -68,3 +68,16 @@ def test_of_replies_recorded_with_two_batches_those_of_the_one_named_are_replaye
     found = model(replace(replaying, batch=4))
     assert found is not None
     assert found([Message("user", "fever")], max_tokens=4).tokens_out <= 4
+
+
+def test_replies_are_no_longer_than_is_chosen_and_the_cache_knows_the_model_itself(tmp_path: Path) -> None:
+    folder = saved_in(tmp_path / "tiny")
+    short = model(Setup(llm=f"hf/{folder}", reply_tokens=2, cache=tmp_path / "c.db"))
+    assert short is not None
+    asked = [Message("user", "is a fever toe red")]
+    said = short(asked, max_tokens=12)
+    assert said.tokens_out <= 2
+    assert short.name == "hf/tiny, 2 tokens a reply"
+    replayed = model(Setup(llm=f"hf/{folder}", cache=tmp_path / "c.db", cache_mode=Mode.REPLAY))
+    assert replayed is not None
+    assert replayed(asked, max_tokens=2).text == said.text

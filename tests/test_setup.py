@@ -84,6 +84,8 @@ def test_choices_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
         setup(None, {"prompts": tmp_path / "none"})
     with pytest.raises(BadInput, match="1 call or more"):
         setup(None, {"batch": 0})
+    with pytest.raises(BadInput, match="reply_tokens is"):
+        setup(None, {"reply_tokens": -1})
     with pytest.raises(BadInput, match="budget must be 0"):
         setup(None, {"budget": -1})
     with pytest.raises(UnknownName, match=r"no option of kgmed\.load"):

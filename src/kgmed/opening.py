@@ -16,6 +16,7 @@ from kgmed.kg.remote.named import is_remote, remote
 from kgmed.kg.vectors import compute
 from kgmed.kit import Kit, default_encoder
 from kgmed.models.at_most import AtMost
+from kgmed.models.brief import Brief
 from kgmed.models.cached import Absent, Cached, Mode, recorded
 from kgmed.models.choose import llm_from
 from kgmed.models.get import MODELS
@@ -78,6 +79,8 @@ def model(chosen: Setup) -> LLM | None:
         behind = _limited(behind, chosen)
     if chosen.cache:
         behind = Cached(behind, chosen.cache, mode=chosen.cache_mode)
+    if chosen.reply_tokens:
+        behind = Brief(behind, chosen.reply_tokens)
     return Told(behind, price=table.get(llm.name), behind=True)
 
 

@@ -37,6 +37,7 @@ class Setup:
     base_url: str = ""
     batch: int = 1  # calls that a model of hf/... answers together, where threads ask at once
     precision: str = ""  # of the numbers of a model of hf/...; "" = that of its files
+    reply_tokens: int = 0  # no reply may be longer; 0 = as long as each method asks for
     encoder: str = ""  # "" = the embedded one where it is installed, else ngrams
     scorer: str = ""  # "" = words
     tagger: Path | None = None  # the folder of a trained one, for hykge
@@ -62,6 +63,7 @@ class Options(TypedDict, total=False):
     base_url: str
     batch: int
     precision: str
+    reply_tokens: int
     encoder: str
     scorer: str
     tagger: Path | str

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -11,7 +12,8 @@ from typer.testing import CliRunner, Result
 from json_server import serving
 from kgmed.cli import app
 from kgmed.errors import BadInput, ModelFailed, SourceError
-from kgmed.evaluate.trial import Brief, Trial, attempt, keep, kept, questions, rows
+from kgmed.evaluate.trial import Trial, attempt, each, keep, kept, questions, rows
+from kgmed.models.brief import Brief
 from kgmed.models.fakes import Echo
 from kgmed.models.ledger import Told, ledger
 from kgmed.registry import METHODS, described, method
@@ -181,6 +183,17 @@ def test_a_bound_on_replies_holds_and_is_part_of_the_models_name() -> None:
         brief([Message("user", "Hello")], max_tokens=most)
         brief.as_json([Message("user", "Hello")], {}, max_tokens=most)
     assert (brief.name, asked) == ("echo, 64 tokens a reply", [64, 64, 32, 32])
+
+
+def test_several_questions_at_once_come_back_in_their_order() -> None:
+    gate = Barrier(3, timeout=20)
+
+    def ask(number: int) -> Trial:
+        gate.wait()  # passes only where three are asked at once
+        return Trial("m", str(number), "g", "l", 0.0)
+
+    assert [t.question for t in each(ask, range(6), 3)] == [str(n) for n in range(6)]
+    assert [t.question for t in each(lambda n: Trial("m", str(n), "g", "l", 0.0), range(2), 1)] == ["0", "1"]
 
 
 def test_a_method_that_there_is_not_is_bad_input() -> None:

@@ -36,6 +36,7 @@ Batch = Annotated[int | None, typer.Option(help="So many calls at once are gener
 Precision = Annotated[
     str | None, typer.Option(help="float32, bfloat16, float16, auto = that of the files; hf/... only.")
 ]
+ReplyTokens = Annotated[int | None, typer.Option(help="No reply of the model may be longer, for a quick look.", min=1)]
 Encoder = Annotated[str | None, typer.Option(help="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")]
 Scorer = Annotated[
     str | None,
@@ -70,6 +71,7 @@ OPTIONS: dict[str, Any] = {
     "base_url": BaseUrl,
     "batch": Batch,
     "precision": Precision,
+    "reply_tokens": ReplyTokens,
     "encoder": Encoder,
     "scorer": Scorer,
     "tagger": Tagger,
@@ -86,8 +88,8 @@ OPTIONS: dict[str, Any] = {
     "config": Config,
 }
 MODEL = (
-    *("llm", "base_url", "batch", "precision", "cache", "cache_mode", "budget", "prices", "max_calls", "rate"),
-    *("prompts", "config"),
+    *("llm", "base_url", "batch", "precision", "reply_tokens", "cache", "cache_mode", "budget", "prices"),
+    *("max_calls", "rate", "prompts", "config"),
 )
 
 

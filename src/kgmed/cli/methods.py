@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from kgmed.cli import choices
 from kgmed.cli import show as screen
+from kgmed.setup import Setup
 
 app = typer.Typer(no_args_is_help=False)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -60,47 +62,46 @@ def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
 
 
 @app.command("try")
+@choices.taking(*choices.MODEL, "encoder", "scorer")
 def attempt(
-    llm: Annotated[str, typer.Option(help="As for ask: smollm2, a .gguf file, openai/NAME, ...")] = "smollm2",
-    base_url: Annotated[str, typer.Option(help="The server behind openai/NAME.")] = "",
-    precision: Annotated[str, typer.Option(help="Of hf/...: float32, bfloat16, float16; auto = as in its files.")] = "",
+    made: Setup,
     questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these; all without it.")] = None,
     graph: Annotated[list[str] | None, typer.Option("--graph", "-g", help="hpo, cmekg or both.")] = None,
-    reply_tokens: Annotated[
-        int, typer.Option(help="No reply may be longer, for a quick look; 0 = as long as each method asks for.")
-    ] = 0,
     out: Annotated[Path | None, typer.Option(help="Keep each trial here; what it holds is not asked again.")] = None,
+    threads: Annotated[int, typer.Option(help="Questions at once.", min=1)] = 1,
     as_json: Json = False,
 ) -> None:
-    """Ask every method ten English and ten Chinese questions, and print what each stage took and what failed."""
+    """Ask every method ten English and ten Chinese questions, and print what each stage took and what failed.
+
+    Without --llm they are asked with the embedded model smollm2.
+    """
     from kgmed import registry
     from kgmed.evaluate import trial
     from kgmed.opening import asker
-    from kgmed.setup import Setup
 
     names = method or list(registry.methods())
     makers = {name: registry.method(name) for name in names}
     asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
     done = trial.kept(out) if out else {}
     with screen.progress("opening graph and model", "rows") as opened:
-        who = asker(Setup(llm=llm, base_url=base_url, precision=precision), progress=opened)
+        who = asker(replace(made, llm=made.llm or "smollm2"), progress=opened)
         kits = {name: who.kit(name) for name in dict.fromkeys(a.graph for a in asked)}
-    if reply_tokens:
-        kits = {name: replace(kit, llm=trial.Brief(kit.llm, reply_tokens)) for name, kit in kits.items() if kit.llm}
     model = next((kit.llm.name for kit in kits.values() if kit.llm), "")
-    found: list[trial.Trial] = []
-    with screen.progress("asking", f"of {len(names) * len(asked)} questions") as progress:
-        for name in names:
-            for one in asked:
-                key = (name, one.question.id, one.graph, model)
-                if key not in done:
-                    done[key] = trial.attempt(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
-                    if out:
-                        trial.keep(out, done[key])
-                found.append(done[key])
-                progress(len(found))
-    _print_trials(found, as_json=as_json)
+    wanted = [(name, one) for name in names for one in asked]
+    left = [(name, one) for name, one in wanted if (name, one.question.id, one.graph, model) not in done]
+
+    def ask(work: tuple[str, trial.Asked]) -> trial.Trial:
+        name, one = work
+        return trial.attempt(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
+
+    with screen.progress("asking", f"of {len(wanted)} questions") as progress:
+        for count, found in enumerate(trial.each(ask, left, threads), start=len(wanted) - len(left) + 1):
+            done[found.key] = found
+            if out:
+                trial.keep(out, found)
+            progress(count)
+    _print_trials([done[name, one.question.id, one.graph, model] for name, one in wanted], as_json=as_json)
 
 
 def _asking(make: Callable[..., Any], kit: Any) -> Callable[[Any], Any]:

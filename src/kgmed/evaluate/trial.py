@@ -5,20 +5,21 @@ was stopped goes on where it was.
 """
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from time import perf_counter
+from typing import TypeVar
 
 from kgmed.errors import BadInput, KgmedError, SourceError
 from kgmed.models.ledger import ledger
-from kgmed.models.passing import Passing
-from kgmed.stages import LLM, Message, Reply
 from kgmed.types import Question, Run, Stage, to_json
 
 Ask = Callable[[Question], Run]
 Key = tuple[str, str, str, str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +57,13 @@ class Trial:
         return self.method, self.question, self.graph, self.llm
 
 
-class Brief(Passing):
-    """A model whose replies are no longer than `most` tokens, whatever a method asks for; its name says so."""
-
-    def __init__(self, llm: LLM, most: int) -> None:
-        """Bound a model."""
-        super().__init__(llm)
-        self.most = most
-
-    @property
-    def name(self) -> str:
-        """The model and the bound, since its replies are others than those of the model."""
-        return f"{self.llm.name}, {self.most} tokens a reply"
-
-    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
-        """The model's reply."""
-        return super().__call__(messages, max_tokens=min(max_tokens, self.most))
-
-    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
-        """The reply, held to a JSON schema where the model can."""
-        return super().as_json(messages, schema, max_tokens=min(max_tokens, self.most))
-
-    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
-        """The reply piece by piece."""
-        return (yield from super().stream(messages, max_tokens=min(max_tokens, self.most)))
+def each(ask: Callable[[T], Trial], work: Sequence[T], threads: int) -> Iterator[Trial]:
+    """The trial of each piece of work, in their order, so many at a time."""
+    if threads < 2:
+        yield from map(ask, work)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(ask, work)
 
 
 def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> list[Asked]:
