@@ -1,20 +1,21 @@
 """Tokens a second of one model through two runtimes: llama.cpp, and transformers alone and in batches.
 
-    OMP_NUM_THREADS=1 python bench/batching.py [--prompts 16] [--tokens 32] [--batch 16] [--only WORD]
+    OMP_NUM_THREADS=1 python bench/batching.py [--prompts 16] [--tokens 32] [--batch 16] [--only WORD] [--clock cpu]
 
 The model is smollm2 (`kgmed models get smollm2`); for transformers its weights are written once as a folder beside the
 file (20 s, 0.5 GB). Every row gets the same prompts: findings of diseases of the graph hpo (which must be built), four
 to forty of them, and the question to sum them up. "replies" = tokens of replies a second, prompts read included;
 "times" = the seconds of the first row through those of this one; "as alone" = replies that are, letter by letter, those
 of the row of the same precision that answers one by one. Rows whose name has not WORD in it are left out.
+On a machine that others use too, `--clock cpu` counts the processor time of this process in place of that on the wall.
 """
 
 import argparse
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
 
 import numpy as np
+from _measure import now, use_clock
 
 from kgmed.folders import data_folder
 from kgmed.kg import library
@@ -41,10 +42,10 @@ def prompts(many: int) -> list[list[Message]]:
 def answered(llm: LLM, asked: list[list[Message]], tokens: int, threads: int) -> tuple[float, list[Reply]]:
     """Seconds and replies; the model is asked a word before the clock runs."""
     llm([Message("user", "Hello")], max_tokens=2)
-    begin = perf_counter()
+    begin = now()
     with ThreadPoolExecutor(threads) as pool:
         replies = list(pool.map(lambda messages: llm(messages, max_tokens=tokens), asked))
-    return perf_counter() - begin, replies
+    return now() - begin, replies
 
 
 def main() -> None:
@@ -53,7 +54,9 @@ def main() -> None:
     for name, default in (("prompts", 16), ("tokens", 32), ("batch", 16)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--only", default="")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     chosen = parser.parse_args()
+    use_clock(chosen.clock)
     folder = data_folder()
     place, batch = f"hf/{converted(folder)}", chosen.batch
     rows: dict[str, tuple[Callable[[], LLM], int, str]] = {
