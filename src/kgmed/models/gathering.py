@@ -1,4 +1,4 @@
-"""Calls of several threads gathered and answered together: for a model that takes many at hardly more than one costs.
+"""Calls of several threads gathered and answered together: where many cost a model less than each alone.
 
 No thread is started. Of the callers that wait one leads: it waits a moment for more, answers a group for all, and lets
 the next one lead. One that is interrupted gives up its own call only; what it had begun for others is begun anew.

@@ -1,7 +1,8 @@
 """A language model in this process through `transformers`: by a folder, a name on the model hub, or a GGUF file.
 
-Slower than `Gguf` on a CPU and larger in memory; for models of a hub, for GPUs, and for what is trained here. Gives
-log-probabilities as well: `perplexities` of a text, and the choice of an option by its likelihood.
+Larger in memory than `Gguf`; for models of a hub, for GPUs, for what is trained here, and for many calls at once (what
+is faster on a CPU: bench/batching.py). Gives log-probabilities as well: `perplexities` of a text, and the choice of an
+option by its likelihood.
 """
 
 import hashlib
@@ -29,8 +30,8 @@ _CONTEXT = 2048  # tokens, where the model names no limit
 class TransformersLM:
     """A causal model, greedy: equal prompts get equal replies, as long as each is answered alone (`batch` 1).
 
-    Safe between threads. With `batch` above 1 calls that come at once are generated together, which takes hardly
-    longer than one of them; sums are then rounded otherwise, so that a reply can differ from the one given alone.
+    Safe between threads. With `batch` above 1 calls that come at once are generated together, which takes less
+    than one after the other; sums are then rounded otherwise, so that a reply can differ from the one given alone.
     """
 
     def __init__(
