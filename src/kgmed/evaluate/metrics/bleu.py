@@ -28,17 +28,15 @@ class Counts:
     said: int = 0
     wanted: int = 0
 
-    def add(self, answer: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-        """Count one answer."""
+    def add(self, answer: Sequence[str], references: Sequence[Sequence[str]], upto: int = MOST) -> None:
+        """Count one answer's k-grams for k = 1..`upto`."""
         self.said += len(answer)
         self.wanted += min((abs(len(r) - len(answer)), len(r)) for r in references)[1]
-        for k in range(1, MOST + 1):
+        for k in range(1, upto + 1):
             said = _grams(answer, k)
-            most: Counter[tuple[str, ...]] = Counter()
-            for reference in references:
-                most |= _grams(reference, k)
-            self.matched[k - 1] += (said & most).total()
-            self.total[k - 1] += said.total()
+            most = [_grams(reference, k) for reference in references]
+            self.matched[k - 1] += sum(min(n, max(one[gram] for one in most)) for gram, n in said.items())
+            self.total[k - 1] += max(0, len(answer) - k + 1)
 
     def bleu(self, n: int) -> float:
         """BLEU-n of what was counted."""
@@ -59,7 +57,7 @@ def bleu(answer: Sequence[str], references: Sequence[Sequence[str]], n: int) -> 
     0.4777
     """
     counts = Counts()
-    counts.add(answer, references)
+    counts.add(answer, references, n)
     return counts.bleu(n)
 
 
