@@ -4,17 +4,20 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from eval_makers import Echo, items, run
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.compare import Plan, compare
+from kgmed.evaluate.compare import Ask, Plan, compare
 from kgmed.evaluate.crews import Processes, Ray, Threads, crew
+from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, to_line
-from kgmed.types import Run, to_json
+from kgmed.types import Question, Run, to_json
 
 PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
 WHAT = {"data": "toy"}
@@ -54,6 +57,26 @@ def test_failures_are_asked_again_only_where_that_is_wanted(tmp_path: Path) -> N
     assert all(e.run is not None for e in entries(tmp_path).values())
 
 
+def test_an_evaluation_that_is_left_does_not_ask_what_was_handed_out_in_advance() -> None:
+    begun, go = list[str](), threading.Event()
+
+    def make(method: str, seed: int, item: Item, /) -> Ask:
+        def ask(question: Question) -> Run:
+            begun.append(question.id)
+            if question.id != "q0":
+                go.wait(20)
+            return run(question, "said")
+
+        return ask
+
+    work = Threads(2)(make, ((Job("one", i.question.id, 0), i) for i in items(12)))
+    assert isinstance(work, Generator)
+    next(work)
+    threading.Timer(0.5, go.set).start()
+    work.close()
+    assert len(begun) <= 3  # the one that is finished, and those on which the threads are
+
+
 def test_threads_and_processes_give_what_one_thread_gives(tmp_path: Path) -> None:
     one = finished(tmp_path / "1", Echo(broken="q2"), Threads())
     several = finished(tmp_path / "2", Echo(broken="q2"), Threads(4))
@@ -80,8 +103,9 @@ def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(tmp_path: P
 import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
 from eval_makers import Echo, items
-from kgmed.evaluate.compare import Plan, compare
+from kgmed.evaluate.compare import Ask, Plan, compare
 from kgmed.evaluate.crews import Threads
+from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Log
 with Log(Path({str(tmp_path / "killed")!r}), {WHAT!r}) as log:
     compare(Plan(("one",), items(200)), Echo(broken="q7", seconds=0.005), log, Threads(2))

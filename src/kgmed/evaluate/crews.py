@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context
@@ -35,7 +36,7 @@ class Threads:
         if self.count < 2:
             yield from (done(make, job, item) for job, item in jobs)
             return
-        with ThreadPoolExecutor(self.count) as pool:
+        with ThreadPoolExecutor(self.count) as pool, _left_at_once(pool):
             for _, future in _finished(pool, make, deque(jobs), self.count * _AHEAD):
                 yield future.result()
 
@@ -61,7 +62,7 @@ class Processes:
     def _until_a_death(self, make: Make, left: "deque[Work]", deaths: "Counter[Job]", count: int) -> Iterator[Entry]:
         """Entries until a worker dies; the jobs that it took down are put back, or given up after `TRIES`."""
         back: list[Work] = []
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool, _left_at_once(pool):
             for work, future in _finished(pool, make, left, count * _AHEAD if count > 1 else 1):
                 try:
                     yield future.result()
@@ -73,6 +74,16 @@ class Processes:
                 left.appendleft((job, item))
             else:
                 yield Entry(job, error=f"WorkerDied: the process that did it ended {TRIES} times")
+
+
+@contextmanager
+def _left_at_once(pool: Executor) -> Iterator[None]:
+    """Where this is left by an error or an interrupt, what was handed out and not begun is not waited for."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
 
 
 def _finished(pool: Executor, make: Make, left: "deque[Work]", ahead: int) -> Iterator[tuple[Work, "Future[Entry]"]]:
