@@ -57,7 +57,7 @@ def test_a_cut_that_leaves_nothing_below_is_refused(top: int) -> None:
 
 
 def test_the_top_of_a_model_that_is_trained_whole_is_refused() -> None:
-    with pytest.raises(BadInput, match="only be trained by adapters"):
+    with pytest.raises(BadInput, match="go with adapters"):
         build("m", model(), NameTokens(NAMES), adapt="full", top=1)
 
 

@@ -52,9 +52,9 @@ class Demo:
         """The judge's reward model, and how often it agrees with the judge on validation; the same for all seeds."""
         return stages.taught_by(self.judge, self.task)
 
-    def seed(self, seed: int) -> dict[str, dict[str, Any]]:
+    def seed(self, seed: int, wanted: Sequence[str] = STAGES) -> dict[str, dict[str, Any]]:
         """The test figures of one seed: stage -> accuracy, right (a list over cases), and those after verification."""
-        return {stage: self._tested(seed, stage) for stage in STAGES}
+        return {stage: self._tested(seed, stage) for stage in STAGES if stage in wanted}
 
     def _after(self, stage: str, seed: int) -> Policy:
         """The policy after a stage, trained unless that is done; both kinds of PPO begin at the warm start."""

@@ -15,7 +15,7 @@ Kind = Literal["choice", "free", "tiny"]
 KINDS = get_args(Kind)
 
 
-def policy(
+def policy(  # noqa: PLR0913 - what makes a policy
     kind: str,
     model: str,
     task: Task,
@@ -24,6 +24,7 @@ def policy(
     seed: int = 0,
     adapt: Adapt = "lora",
     top: int = 0,
+    half: bool = False,
     device: str = "cpu",
 ) -> Policy:
     """A policy for a task, untrained; `folder` is the data folder that smollm2 is in. Raises `UnknownName`.
@@ -35,5 +36,5 @@ def policy(
         raise UnknownName("policy", kind, KINDS)
     if kind == "tiny":
         return Free(tiny(task.names, seed=seed), longest=1)
-    causal: Any = load(model, folder, adapt=adapt, top=top, seed=seed, device=device)
+    causal: Any = load(model, folder, adapt=adapt, top=top, half=half, seed=seed, device=device)
     return Choice(causal, task.diseases) if kind == "choice" else Free(causal)

@@ -24,8 +24,8 @@ class Settings:
     """The numbers of PPO."""
 
     clip: float = 0.2  # RLKGF, Table 7
-    gamma: float = 0.99  # Table 7
-    smoothing: float = 0.95  # lambda of GAE; the paper names none
+    gamma: float = 1.0  # ours: an answer is judged as a whole; 0.99 a token (Table 7) pays for short names
+    smoothing: float = 1.0  # ours: lambda of GAE; the paper names none
     kl: float = 0.0  # weight of the KL penalty; the paper has none
     kl_every: int = 5  # ours: without a penalty the KL is measured every so many steps
     value: float = 0.5  # weight of the value loss; the paper names none
@@ -51,7 +51,7 @@ class Settings:
             raise BadInput("clip must lie between 0 and 1, gamma and smoothing from 0 to 1, rate above 0")
 
 
-PAPER = Settings(epochs=5, prompts=50, samples=1, batch=16, rate=1e-5, decay=False)
+PAPER = Settings(gamma=0.99, smoothing=0.95, epochs=5, prompts=50, samples=1, batch=16, rate=1e-5, decay=False)
 """Table 7; its "update frequency 50" is read as 50 answers gathered before each update."""
 
 

@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kgmed.train.causal import Causal, build
 from kgmed.train.extra import need
 
 _END, _NO = 0, 1
+_SAID_END = "<end>"
 _DENIALS = ("no", "无")
 
 
@@ -44,6 +46,15 @@ class NameTokens:
     def decode(self, tokens: Sequence[int], /) -> str:
         """The names of tokens."""
         return " ".join(self.names[t - 2] if t > _NO else "no" for t in tokens if t != _END)
+
+    def fast(self) -> Any:
+        """The same as a tokenizer of transformers, for other trainers; prompts are padded on the left."""
+        parts, made = need("tokenizers"), need("transformers").PreTrainedTokenizerFast
+        words = parts.Tokenizer(parts.models.WordLevel({_SAID_END: _END} | self._number, unk_token=_SAID_END))
+        words.normalizer = parts.normalizers.Lowercase()
+        pattern = parts.Regex(self._pattern.pattern)
+        words.pre_tokenizer = parts.pre_tokenizers.Split(pattern, behavior="removed", invert=True)
+        return made(tokenizer_object=words, eos_token=_SAID_END, pad_token=_SAID_END, padding_side="left")
 
     def save(self, folder: Path, /) -> None:
         """Write the names."""
