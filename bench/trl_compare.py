@@ -90,7 +90,7 @@ def by_trl(name: str) -> Trainer:
                 "bf16": False, "disable_tqdm": True, "logging_strategy": "no", "learning_rate": given.rate,
                 "per_device_train_batch_size": given.prompts * given.samples, "num_generations": given.samples,
                 "num_iterations": given.epochs, "max_steps": given.rounds * given.epochs,
-                "max_completion_length": policy.longest, "beta": 0.0, "gradient_checkpointing": False,
+                "max_completion_length": policy.longest, "beta": 0.0,
             }  # fmt: skip
             getattr(trl, f"{name}Trainer")(
                 model=policy.causal.model,

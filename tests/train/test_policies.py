@@ -11,7 +11,7 @@ transformers: Any = pytest.importorskip("transformers", reason="training needs t
 pytest.importorskip("peft", reason="adapters need peft")
 
 from kgmed.errors import BadInput, UnknownName  # noqa: E402
-from kgmed.train.causal import Causal, build  # noqa: E402
+from kgmed.train.causal import Adapt, Causal, build  # noqa: E402
 from kgmed.train.choice import Choice  # noqa: E402
 from kgmed.train.free import Free, until_end  # noqa: E402
 from kgmed.train.policies import policy  # noqa: E402
@@ -37,7 +37,7 @@ class Letters:
         raise NotImplementedError
 
 
-def letters(seed: int = 0) -> Causal:
+def letters(seed: int = 0, *, adapt: Adapt = "full", half: bool = False) -> Causal:
     """A model of letters whose logits are far from uniform."""
     config = transformers.LlamaConfig(
         vocab_size=32,
@@ -54,7 +54,7 @@ def letters(seed: int = 0) -> Causal:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = transformers.LlamaForCausalLM(config)
-    return build("letters", model, Letters(), adapt="full")
+    return build("letters", model, Letters(), adapt=adapt, half=half)
 
 
 def plain(causal: Causal, tokens: list[int]) -> Any:
@@ -72,6 +72,27 @@ def test_a_free_policy_gives_the_log_probabilities_of_the_model() -> None:
         rows = plain(free.causal, before + after)
         wanted = [rows[len(before) - 1 + t, token] for t, token in enumerate(after)]
         assert scores.logp[i][answers.mask[i]].tolist() == pytest.approx([float(w) for w in wanted], abs=1e-5)
+
+
+def test_answers_that_share_a_question_are_scored_and_learnt_from_as_if_each_were_alone() -> None:
+    free = Free(tiny(NAMES, seed=3), longest=3)
+    asked, said = ["rash", "rash fever", "rash", "rash"], ["flu", "gout", "fever rash", "flu"]
+
+    def slope(parts: list[tuple[list[str], list[str]]]) -> list[Any]:
+        total = torch.stack([free.scores(free.encode(*part)).logp.sum() for part in parts]).sum()
+        wanted = [p for name, p in free.parameters().items() if "value" not in name]
+        return [total.detach(), *torch.autograd.grad(total, wanted)]
+
+    together, alone = slope([(asked, said)]), slope([([q], [a]) for q, a in zip(asked, said, strict=True)])
+    assert all(torch.allclose(x, y, atol=1e-4) for x, y in zip(together, alone, strict=True))
+
+
+def test_the_policy_that_answered_is_not_apart_from_itself() -> None:
+    free = Free(letters(), longest=4)
+    answers = free.answer(["xy", "x", "xy"] * 5, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        assert torch.equal(free.scores(answers).logp, free.scores(answers).logp)
+    assert not free.scores(answers).logp[~answers.mask].any()
 
 
 def test_given_answers_end_and_one_as_long_as_allowed_needs_no_end() -> None:
@@ -165,6 +186,14 @@ def test_the_value_head_learns_without_moving_the_model() -> None:
     assert all(g is None for g in grads.values())
 
 
+def test_a_value_depends_on_where_a_state_points_not_on_its_length() -> None:
+    causal = tiny(NAMES)
+    torch.nn.init.ones_(causal.value.weight)
+    states = torch.randn(3, causal.value.in_features, generator=torch.Generator().manual_seed(0))
+    assert torch.allclose(causal.values(50 * states), causal.values(states), atol=1e-6)
+    assert causal.values(states).abs().max() > 0
+
+
 def test_adapters_begin_as_the_model_itself_and_only_they_are_trained() -> None:
     def model() -> Any:
         with torch.random.fork_rng(devices=[]):
@@ -180,6 +209,19 @@ def test_adapters_begin_as_the_model_itself_and_only_they_are_trained() -> None:
     assert torch.allclose(full.scores(answers).logp, lora.scores(answers).logp, atol=1e-6)
     assert all("lora" in name or name.startswith("value") for name in lora.parameters())
     assert sum(p.numel() for p in lora.parameters().values()) != sum(p.numel() for p in full.parameters().values())
+
+
+def test_what_is_not_trained_may_be_held_in_half_precision() -> None:
+    whole, half = (letters(adapt="lora", half=h) for h in (False, True))
+    assert all(p.dtype == torch.float32 for p in half.parameters().values())
+    assert {p.dtype for p in half.body.parameters() if not p.requires_grad} == {torch.bfloat16}
+    answers = Free(half).encode(["xy", "x"], ["ab", "b"])
+    found, wanted = Free(half).scores(answers).logp, Free(whole).scores(answers).logp
+    assert found.dtype == torch.float32
+    assert torch.allclose(found, wanted, atol=0.5)
+    assert not torch.equal(found, wanted)
+    with pytest.raises(BadInput, match="half precision"):
+        letters(adapt="full", half=True)
 
 
 def test_a_snapshot_can_be_put_back() -> None:

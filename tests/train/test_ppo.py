@@ -10,6 +10,7 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="training needs torch")
 
 from kgmed.errors import BadInput  # noqa: E402
+from kgmed.train import gain as arithmetic  # noqa: E402
 from kgmed.train import ppo  # noqa: E402
 from kgmed.train.policy import Answers, snapshot  # noqa: E402
 from made_cases import Table  # noqa: E402
@@ -139,6 +140,19 @@ def test_every_question_is_drawn_once_before_any_comes_again() -> None:
     asked = ppo.drawn(list("abcde"), chosen, torch.Generator().manual_seed(0))
     assert sorted(asked) == sorted("abcde" * 2)
     assert asked[::2] == asked[1::2]
+
+
+def test_a_name_is_not_paid_for_being_short_unless_the_papers_gamma_asks_for_it() -> None:
+    mask = torch.tensor([[True, True, False, False], [True, True, True, True]])
+    paid = arithmetic.per_action(torch.tensor([0.2, 0.2]), torch.zeros(2, 4), mask)
+    first = {}
+    for name, chosen in (("ours", ppo.Settings()), ("paper", ppo.PAPER)):
+        found, _ = arithmetic.advantages(
+            paid, torch.zeros(2, 4), mask, gamma=chosen.gamma, smoothing=chosen.smoothing
+        )  # values are 0 at the start
+        first[name] = found[:, 0].tolist()
+    assert first["ours"] == pytest.approx([0.2, 0.2])
+    assert first["paper"] == pytest.approx([0.2 * 0.9405, 0.2 * 0.9405**3])  # 0.99 x 0.95 a token
 
 
 def test_the_rate_falls_to_a_step_above_nothing() -> None:

@@ -48,9 +48,13 @@ class NameTokens:
         return " ".join(self.names[t - 2] if t > _NO else "no" for t in tokens if t != _END)
 
     def fast(self) -> Any:
-        """The same as a tokenizer of transformers, for other trainers; prompts are padded on the left."""
+        """The same as a tokenizer of transformers, for other trainers; of denials it knows the English one alone.
+
+        A vocabulary of transformers cannot hold two words of one number. Prompts are padded on the left.
+        """
         parts, made = need("tokenizers"), need("transformers").PreTrainedTokenizerFast
-        words = parts.Tokenizer(parts.models.WordLevel({_SAID_END: _END} | self._number, unk_token=_SAID_END))
+        vocabulary = {_SAID_END: _END} | {word: i for word, i in self._number.items() if word != _DENIALS[1]}
+        words = parts.Tokenizer(parts.models.WordLevel(vocabulary, unk_token=_SAID_END))
         words.normalizer = parts.normalizers.Lowercase()
         pattern = parts.Regex(self._pattern.pattern)
         words.pre_tokenizer = parts.pre_tokenizers.Split(pattern, behavior="removed", invert=True)
