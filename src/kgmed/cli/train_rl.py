@@ -34,6 +34,9 @@ Begin = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="Train the whole model, not adapters (LoRA).")]
 Top = Annotated[int, typer.Option(help="Adapters in so many upper layers alone; 0 = in all.", min=0)]
+Half = Annotated[
+    bool, typer.Option("--half", help="Hold what is not trained in bfloat16: faster where that is built in.")
+]
 Device = Annotated[str, typer.Option(help="cpu, cuda, ...")]
 Steps = Annotated[int | None, typer.Option(help="Optimiser steps (sft), or rounds of answering and learning.")]
 Rate = Annotated[float | None, typer.Option(help="Rate of learning.")]
@@ -59,6 +62,7 @@ class Chosen:
     begin: Path | None
     full: bool
     top: int
+    half: bool
     device: str
     seed: int
     as_json: bool
@@ -67,7 +71,8 @@ class Chosen:
 
 def sft(
     cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
-    full: Full = False, top: Top = 0, device: Device = "cpu", steps: Steps = None, rate: Rate = None, seed: Seed = 0,
+    full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", steps: Steps = None,
+    rate: Rate = None, seed: Seed = 0,
     labels: Annotated[str, typer.Option(help="true, or random: how an answer looks, and nothing else.")] = "true",
     plot: Plot = None, as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -77,15 +82,15 @@ def sft(
 
     if labels not in ("true", "random"):
         raise UnknownName("kind of labels", labels, ("true", "random"))
-    chosen = Chosen(cases, out, data, kind, model, begin, full, top, device, seed, as_json, plot)
+    chosen = Chosen(cases, out, data, kind, model, begin, full, top, half, device, seed, as_json, plot)
     settings = _with(Settings(), steps=steps, rate=rate)
     _train(chosen, lambda p, t, w: stages.supervised(p, t, settings, w, labels=labels))  # type: ignore[arg-type]
 
 
 def rlkgf(
     cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
-    full: Full = False, top: Top = 0, device: Device = "cpu", preset: Preset = "ours", steps: Steps = None,
-    rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None, epochs: Epochs = None,
+    full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", preset: Preset = "ours",
+    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None, epochs: Epochs = None,
     seed: Seed = 0,
     temperature: Annotated[float, typer.Option(help="Of the graph's softmax; 1 in the authors' code.")] = 0.05,
     plot: Plot = None, as_json: Json = False,
@@ -95,7 +100,7 @@ def rlkgf(
     from kgmed.reward.graph import CauseGraph
     from kgmed.train import stages
 
-    chosen = Chosen(cases, out, data, kind, model, begin, full, top, device, seed, as_json, plot)
+    chosen = Chosen(cases, out, data, kind, model, begin, full, top, half, device, seed, as_json, plot)
     numbers = _ppo(preset, steps=steps, rate=rate, kl=kl, prompts=prompts, samples=samples, epochs=epochs)
 
     def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
@@ -107,8 +112,8 @@ def rlkgf(
 
 def rlaif(
     cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
-    full: Full = False, top: Top = 0, device: Device = "cpu", preset: Preset = "ours", steps: Steps = None,
-    rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None, epochs: Epochs = None,
+    full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", preset: Preset = "ours",
+    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None, epochs: Epochs = None,
     seed: Seed = 0,
     judge: Annotated[str, typer.Option(help="likelihood (of the model itself), or any language model.")] = "likelihood",
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
@@ -117,7 +122,7 @@ def rlaif(
     """Train by the same PPO against a reward model that a judge's preferences teach."""
     from kgmed.train import stages
 
-    chosen = Chosen(cases, out, data, kind, model, begin, full, top, device, seed, as_json, plot)
+    chosen = Chosen(cases, out, data, kind, model, begin, full, top, half, device, seed, as_json, plot)
     numbers = _ppo(preset, steps=steps, rate=rate, kl=kl, prompts=prompts, samples=samples, epochs=epochs)
 
     def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
@@ -182,7 +187,7 @@ def _policy(chosen: Chosen, task: "Task") -> "Policy":
     adapt: Any = "full" if chosen.full else "lora"
     made = policy(
         chosen.kind, chosen.model, task, data_folder(), seed=chosen.seed, adapt=adapt, top=chosen.top,
-        device=chosen.device,
+        half=chosen.half, device=chosen.device,
     )  # fmt: skip
     if chosen.begin:
         path = chosen.begin / CHECKPOINT

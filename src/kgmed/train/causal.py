@@ -125,6 +125,7 @@ def build(
     for frozen in wrapped.parameters() if half else ():
         frozen.data = frozen.data if frozen.requires_grad else frozen.data.bfloat16()
     wrapped.to(device).train(mode=False)
+    name = f"{name}, bfloat16" if half else name  # a run that goes on must be of the same precision
     return Causal(name, tokens, wrapped, body, head, value.to(device), device, Halves(body, top) if top else None)
 
 
