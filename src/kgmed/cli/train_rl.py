@@ -90,8 +90,8 @@ def sft(
 def rlkgf(
     cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
     full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", preset: Preset = "ours",
-    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None, epochs: Epochs = None,
-    seed: Seed = 0,
+    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None,
+    epochs: Epochs = None, seed: Seed = 0,
     temperature: Annotated[float, typer.Option(help="Of the graph's softmax; 1 in the authors' code.")] = 0.05,
     plot: Plot = None, as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -113,8 +113,8 @@ def rlkgf(
 def rlaif(
     cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
     full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", preset: Preset = "ours",
-    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None, epochs: Epochs = None,
-    seed: Seed = 0,
+    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None,
+    epochs: Epochs = None, seed: Seed = 0,
     judge: Annotated[str, typer.Option(help="likelihood (of the model itself), or any language model.")] = "likelihood",
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
     plot: Plot = None, as_json: Json = False,
