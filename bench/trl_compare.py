@@ -92,13 +92,15 @@ def by_trl(name: str) -> Trainer:
                 "num_iterations": given.epochs, "max_steps": given.rounds * given.epochs,
                 "max_completion_length": policy.longest, "beta": 0.0,
             }  # fmt: skip
-            getattr(trl, f"{name}Trainer")(
+            trainer = getattr(trl, f"{name}Trainer")(
                 model=policy.causal.model,
                 args=getattr(trl, f"{name}Config")(**arguments),
                 reward_funcs=for_trl(reward),
                 train_dataset=_prompts(asked.questions(asked.train)),
                 processing_class=_tokenizer(policy, asked),
-            ).train()
+            )
+            trainer.remove_callback(import_module("transformers").PrinterCallback)
+            trainer.train()
         policy.causal.model.train(mode=False)
 
     return train
