@@ -230,9 +230,15 @@ def test_results_name_the_model_and_the_commands() -> None:
     assert "The language model: " in text
     assert "far smaller" not in text
     assert not re.search(r"(?<!\\)<script", text)
-    small = {job: replace(e, run=replace(e.run, models=(("llm", "gguf/SmolLM2-135M-Instruct.Q4_1.gguf"),)))
-             for job, e in study(TOLD).found.items() if e.run}  # fmt: skip
-    assert "(a file of 98 MB)" in markdown.results([study(TOLD, found=small)], command="x")
+    for name in (
+        "gguf/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "hf/SmolLM2-135M-Instruct.Q4_1.transformers, 8 tokens a reply",
+    ):
+        small = {job: replace(e, run=replace(e.run, models=(("llm", name),)))
+                 for job, e in study(TOLD).found.items() if e.run}  # fmt: skip
+        told = markdown.results([study(TOLD, found=small)], command="x")
+        assert "(a file of 98 MB)" in told
+        assert "far smaller" in told
 
 
 def test_files_are_written_whole_and_tables_of_all_studies_stand_together(tmp_path: Path) -> None:

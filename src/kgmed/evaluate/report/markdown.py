@@ -34,14 +34,20 @@ def _models(studies: Sequence[Study]) -> str:
     names = [name for name in told if name]
     if not names:
         return "No language model was asked: the evidence that ranks first is the answer."
-    sizes = {f"gguf/{PurePosixPath(m.member).name}": m.size for m in MODELS.values()}
-    listed = [f"{markdown(n)}{f' (a file of {sizes[n] / 1e6:.0f} MB)' if n in sizes else ''}" for n in names]
+    sizes = {name: _size(name) for name in names}
+    listed = [f"{markdown(n)}{f' (a file of {size / 1e6:.0f} MB)' if size else ''}" for n, size in sizes.items()]
     small = (
         " That is far smaller than the models of the papers: the figures say what the methods do with so small a model."
-        if set(names) <= set(sizes)
+        if all(sizes.values())
         else ""
     )
     return f"The language model: {'; '.join(listed)}.{small}"
+
+
+def _size(name: str) -> int:
+    """The bytes of an embedded model by the name it answers with, whatever runs it; 0 for others."""
+    known = {PurePosixPath(model.member).stem: model.size for model in MODELS.values()}
+    return next((size for stem, size in known.items() if name.partition("/")[2].startswith(stem)), 0)
 
 
 def _shell(command: str) -> str:
@@ -54,7 +60,7 @@ def _study(study: Study, *, short: bool) -> str:
     """One evaluation; `short` = without the tables of every metric."""
     metrics = () if short else study.metrics
     every = [t for m in metrics for t in (tables.scores_of(study, m), tables.differences_of(study, m))]
-    main = [tables.differences_of(study, study.main)] if short else []
+    main = [tables.differences_of(study, study.main), tables.means(study)] if short else []
     rest = [tables.stages(study), tables.letters(study), tables.failures(study), tables.models(study)]
     divided = [] if short else [tables.divided(study, most=LISTED)]
     found = [tables.headline(study), *main, *every, *rest, *divided, manifest.facts(study)]

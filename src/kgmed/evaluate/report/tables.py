@@ -57,6 +57,14 @@ def _rows(rows: Iterable[Iterable[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
+def means(study: Study) -> Table:
+    """The mean of every metric for every method."""
+    names = tuple(metric.name for metric in study.metrics)
+    rows = [(method, *(_mean(study, method, name) for name in names)) for method in study.plan.methods]
+    note = "Means over the questions that have the number; what each metric is: docs/metrics.md."
+    return Table("means", "Every metric", ("method", *names), _rows(rows), note)
+
+
 def scores_of(study: Study, metric: Metric) -> Table:
     """One metric of every method."""
     rows = [
