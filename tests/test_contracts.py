@@ -162,6 +162,9 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "read.llm:LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "read.mindmap:MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
         "read.likelihood:LikelihoodReader": lambda w, c: c(Wordwise()),
+        "read.likeliest:Likeliest": lambda w, c: c(
+            made("read.facts:facts"), made("read.likelihood:LikelihoodReader")(Wordwise())
+        ),
         "read.letter:LetterReader": lambda w, c: c(Scripted(["[A]"])),
         "check.weak:UnlessWeak": lambda w, c: c(made("read.facts:facts"), 0.0),
         "read.unaided:ZeroShot": lambda w, c: c(Scripted(["It is flu."])),

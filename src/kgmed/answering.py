@@ -19,6 +19,9 @@ from kgmed.models.pairs import LexicalPairs
 from kgmed.models.parts import name_of
 from kgmed.phrase.within import Within
 from kgmed.pipeline import Pipeline
+from kgmed.read.facts import facts
+from kgmed.read.likeliest import Likeliest
+from kgmed.read.likelihood import LikelihoodReader, likelihood_of
 from kgmed.registry import method
 from kgmed.settings import presets_of, settings_of
 from kgmed.stages import LLM, Encoder, PairScorer, Recognizer
@@ -50,6 +53,7 @@ class Asker:
     evidence_tokens: int = 0  # of the context; 0 = any number
     abstain_below: float | None = None  # the best score of the evidence
     tagger: Recognizer | None = None
+    choose: str = "letter"  # or "likelihood": how a model chooses among options
     _kits: dict[str, Kit | RemoteKit] = field(default_factory=dict, repr=False)
 
     def ask(
@@ -85,6 +89,9 @@ class Asker:
         made = cast(Callable[..., Pipeline], function)(kit, **given)
         if self.evidence_tokens:
             made = replace(made, phrase=Within(made.phrase, self.evidence_tokens, kit.encoder))
+        if self.choose == "likelihood" and kit.llm is not None and made.read is not facts:
+            by_text = LikelihoodReader(likelihood_of(kit.llm), prompts=kit.prompts)
+            made = replace(made, read=Likeliest(made.read, by_text))
         if self.abstain_below is not None:
             made = replace(made, read=UnlessWeak(made.read, self.abstain_below))
             made = replace(made, otherwise=made.otherwise and UnlessWeak(made.otherwise, self.abstain_below))

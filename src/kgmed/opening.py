@@ -62,6 +62,7 @@ def asker(chosen: Setup, *, progress: Progress | None, environment: Mapping[str,
         evidence_tokens=chosen.evidence_tokens,
         abstain_below=chosen.abstain_below,
         tagger=open_tagger(chosen.tagger) if chosen.tagger else None,
+        choose=chosen.choose,
     )
 
 

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.models.cached import Mode
@@ -38,6 +38,7 @@ class Setup:
     batch: int = 1  # calls that a model of hf/... answers together, where threads ask at once
     precision: str = ""  # of the numbers of a model of hf/...; "" = that of its files
     reply_tokens: int = 0  # no reply may be longer; 0 = as long as each method asks for
+    choose: Literal["letter", "likelihood"] = "letter"  # how the model chooses among options
     encoder: str = ""  # "" = the embedded one where it is installed, else ngrams
     scorer: str = ""  # "" = words
     tagger: Path | None = None  # the folder of a trained one, for hykge
@@ -64,6 +65,7 @@ class Options(TypedDict, total=False):
     batch: int
     precision: str
     reply_tokens: int
+    choose: str
     encoder: str
     scorer: str
     tagger: Path | str

@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -12,8 +11,7 @@ from kgmed.kg.glossary import Glossary
 from kgmed.kg.rows import EdgeRow, NodeRow, Row, Source
 from kgmed.kg.store import Store, build, open_store
 from kgmed.kit import Kit
-from kgmed.models.fakes import Scripted, TrigramEncoder, Wordwise
-from kgmed.models.likelihood import LogProbs
+from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.models.steps import outputs, tree
 from kgmed.recipes.mindmap import PAPER, PRESETS, mindmap
 from kgmed.recipes.mkg_rank import PAPER as MKG
@@ -201,32 +199,6 @@ def test_hedging_is_wrong_and_is_told(stores: dict[str, Store]) -> None:
     replies = ('["发热"]', '["痛风", "流感"]', "可能是A或B。")
     run = mkg_rank(kit(stores["en"], *replies), settings=replace(MKG, declarative=False), glossary=WORDS)(ASKED)
     assert (run.answer.choices, run.answer.limits) == ((), "the reply chooses no single option")
-
-
-class Likely(Scripted):
-    """Says its replies, and finds likely what its question holds."""
-
-    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
-        return Wordwise().logprobs(prompt.partition("question:")[2], continuations)
-
-
-def test_small_models_choose_by_likelihood_in_place_of_a_letter(stores: dict[str, Store]) -> None:
-    llm = Likely(('["fever"]', '["gout", "influenza"]'))
-    settings = replace(MKG, declarative=False, choose="likelihood")
-    question = Question(
-        "A fever while influenza goes round. Which disease?", (("A", "gout"), ("B", "influenza")), language="en"
-    )
-    run = mkg_rank(Kit(stores["en"], llm, TrigramEncoder()), settings=settings, glossary=WORDS)(question)
-    assert run.answer.choices == ("B",)
-    assert len(llm.asked) == 2
-    assert run.answer.reader.startswith("likelihood scripted, PMI")
-
-
-def test_a_model_without_likelihoods_cannot_choose_by_them(stores: dict[str, Store]) -> None:
-    with pytest.raises(BadInput, match="gives no likelihoods"):
-        mkg_rank(kit(stores["en"]), settings=replace(MKG, choose="likelihood"))
-    with pytest.raises(BadInput, match="take letter or likelihood"):
-        mkg_rank(kit(stores["en"]), settings=replace(MKG, choose="lot"))  # type: ignore[arg-type]
 
 
 def test_an_open_question_is_answered_in_sentences(stores: dict[str, Store]) -> None:

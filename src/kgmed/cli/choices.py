@@ -37,6 +37,9 @@ Precision = Annotated[
     str | None, typer.Option(help="float32, bfloat16, float16, auto = that of the files; hf/... only.")
 ]
 ReplyTokens = Annotated[int | None, typer.Option(help="No reply of the model may be longer, for a quick look.", min=1)]
+Choose = Annotated[
+    str | None, typer.Option(help="How options are chosen: letter; likelihood = the likeliest text, for small models.")
+]
 Encoder = Annotated[str | None, typer.Option(help="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")]
 Scorer = Annotated[
     str | None,
@@ -72,6 +75,7 @@ OPTIONS: dict[str, Any] = {
     "batch": Batch,
     "precision": Precision,
     "reply_tokens": ReplyTokens,
+    "choose": Choose,
     "encoder": Encoder,
     "scorer": Scorer,
     "tagger": Tagger,

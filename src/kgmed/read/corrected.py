@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.kg.language import prompt_language
 from kgmed.models.replies import short_text
@@ -20,6 +21,7 @@ class CorrectedReader:
     Without evidence it abstains and the model is not asked.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     correct_tokens: int = 128
     answer_tokens: int = 256

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.errors import ModelFailed
 from kgmed.models.marks import marks
@@ -101,6 +102,7 @@ class LetterReader:
     wrong letter. A question without options raises `ModelFailed`, for another reader to take over.
     """
 
+    chooses: ClassVar[str] = "without evidence"
     llm: LLM
     name: str = "mkg_rank/reader"
     max_tokens: int = 400

@@ -107,7 +107,7 @@ def likelihood_of(llm: object) -> Likelihood:
         return found
     name = getattr(llm, "name", type(llm).__name__)
     raise BadInput(
-        f"{name} gives no likelihoods of texts; take --llm smollm2, gguf/PATH or hf/FOLDER, or choose=letter"
+        f"{name} gives no likelihoods of texts; take --llm smollm2, gguf/PATH or hf/FOLDER, or let it write a letter"
     )
 
 

@@ -8,6 +8,7 @@ checker need not know this reader.
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.errors import ModelFailed
 from kgmed.kg.language import language_of, prompt_language
@@ -36,6 +37,7 @@ class MindMapReader:
     A first output that is of no use raises `ModelFailed`. Without evidence it abstains and the model is not asked.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     name: str = "mindmap/reason"
     max_tokens: int = 700

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.kg.language import prompt_language
 from kgmed.models.structured import Tally
@@ -20,6 +21,7 @@ class NotesReader:
     asked for once more and then raises `Malformed`.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     max_tokens: int = 700
     prompts: Path | None = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.kg.language import prompt_language
 from kgmed.models.replies import number, short_text, some, yes
@@ -23,6 +24,7 @@ class SummarisedReader:
     equals the first. Without evidence it abstains and the model is not asked.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     most: int = 2
     candidate_tokens: int = 96

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.models.replies import number, some
 from kgmed.models.structured import Malformed, Tally, strings_schema
@@ -19,6 +20,7 @@ _NOTHING = Context("")
 class ZeroShot:
     """The model's answer to the question alone. Whatever evidence there is, it is not shown."""
 
+    chooses: ClassVar[str] = "without evidence"
     llm: LLM
     max_tokens: int = 256
     prompts: Path | None = None
@@ -40,6 +42,7 @@ class ChainOfThought:
     Kojima et al. 2022 (arXiv 2205.11916): small models reason without ever coming to that line.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     max_tokens: int = 512
     prompts: Path | None = None
@@ -62,6 +65,7 @@ class TreeOfThought:
     Two calls a level, one for the answer. A level with a single proposal needs no vote.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     depth: int = 2
     width: int = 3

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from kgmed.errors import PromptTooLong
 from kgmed.kg.language import prompt_language
@@ -31,6 +32,7 @@ class VerifiedReader:
     is not asked.
     """
 
+    chooses: ClassVar[str] = "after thinking"
     llm: LLM
     rounds: int = 3
     batch: int = 10

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 from kgmed.errors import BadInput
@@ -16,7 +15,6 @@ from kgmed.rank.dense import Similarity
 from kgmed.rank.pairs import CrossEncoder
 from kgmed.read.facts import facts
 from kgmed.read.letter import LetterReader
-from kgmed.read.likelihood import LikelihoodReader, likelihood_of
 from kgmed.read.llm import LLMReader
 from kgmed.recipes.about import About, Calls, described
 from kgmed.recipes.mindmap import OrElse, WithNotes
@@ -45,8 +43,6 @@ class Settings:
     rewrite_tokens: int = 800  # ours
     background_tokens: int = 400  # ours
     answer_tokens: int = 400  # ours
-    choose: Literal["letter", "likelihood"] = "letter"  # ours: small models pick letters by their position
-    pmi: bool = True  # ours, of likelihood: less what an option's text is worth without the question
 
 
 PAPER = Settings()
@@ -95,7 +91,7 @@ def mkg_rank(
         phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own) if s.declarative else Numbered(),
         read=WithNotes(
             ByForm(
-                _chooser(llm, s, own),
+                LetterReader(llm, max_tokens=s.answer_tokens, prompts=own),
                 LLMReader(llm, name="ask/detailed", prompts=own),
             )
         ),
@@ -104,15 +100,6 @@ def mkg_rank(
         name="mkg-rank",
         graph=kit.graph.label,
     )
-
-
-def _chooser(llm: LLM, settings: Settings, own: Path | None) -> Reader:
-    """The reader of questions with options; raises `BadInput` for a way to choose that there is not."""
-    if settings.choose == "likelihood":
-        return LikelihoodReader(likelihood_of(llm), pmi=settings.pmi, prompts=own)
-    if settings.choose != "letter":
-        raise BadInput(f"MKG-Rank cannot choose by {settings.choose!r}; take letter or likelihood")
-    return LetterReader(llm, max_tokens=settings.answer_tokens, prompts=own)
 
 
 def _recognizer(kit: Kit | RemoteKit, llm: LLM, glossary: Glossary | None, settings: Settings) -> Recognizer:
