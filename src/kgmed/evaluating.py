@@ -113,7 +113,8 @@ def manifest(trial: Trial, label: str) -> dict[str, Any]:
     found = dataset(trial.dataset)
     setup = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(trial.setup).items()}
     hidden = {"method", "cache", "cache_mode", "budget", "prices", "max_calls", "rate", "base_url"}
-    hidden |= {name for name in ("batch", "precision") if setup[name] == getattr(Setup(), name)}  # as before they were
+    newer = ("batch", "precision", "reply_tokens", "choose")  # a folder from before they were can be gone on with
+    hidden |= {name for name in newer if setup[name] == getattr(Setup(), name)}
     return {
         "methods": list(trial.methods),
         "dataset": {

@@ -223,6 +223,16 @@ def test_the_command_is_quoted_and_names_no_folder_of_the_machine() -> None:
     assert "hykge+random" in told
 
 
+def test_the_command_holds_all_that_answers_depend_on() -> None:
+    setup = {"graph": "toy", "llm": "hf//home/x/tiny", "batch": 8, "precision": "bfloat16", "reply_tokens": 32}
+    told = {**MANIFEST, "setup": {**setup, "choose": "likelihood", "evidence_tokens": 256}}
+    made = manifest.command(study(told))
+    assert "--llm hf/tiny " in made
+    for words in ("--batch 8", "--precision bfloat16", "--reply-tokens 32", "--choose likelihood"):
+        assert words in made
+    assert "/home" not in str(manifest.facts(study(told)))
+
+
 def test_results_name_the_model_and_the_commands() -> None:
     text = markdown.results([study(TOLD)], command="kgmed eval report folder --markdown docs/results.md")
     assert "```sh\nkgmed eval report folder --markdown docs/results.md\n```" in text

@@ -13,7 +13,8 @@ from kgmed.evaluate.report.text import visible
 _OPTIONS = {
     "preset": "--preset", "llm": "--llm", "encoder": "--encoder", "scorer": "--scorer", "tagger": "--tagger",
     "prompts": "--prompts", "glossary": "--glossary", "evidence_tokens": "--evidence-tokens",
-    "abstain_below": "--abstain-below",
+    "abstain_below": "--abstain-below", "reply_tokens": "--reply-tokens", "choose": "--choose", "batch": "--batch",
+    "precision": "--precision",
 }  # fmt: skip
 _UNSET: tuple[object, ...] = (None, "", 0, {}, [])
 
@@ -53,9 +54,12 @@ def _of(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _short(value: object) -> str:
     """A path of some machine cut to its last name; anything else as it is.
 
-    >>> _short("/home/x/q.jsonl"), _short("openai/gpt"), _short(3)
-    ('q.jsonl', 'openai/gpt', '3')
+    >>> _short("/home/x/q.jsonl"), _short("hf//home/x/tiny"), _short("openai/gpt"), _short(3)
+    ('q.jsonl', 'hf/tiny', 'openai/gpt', '3')
     """
+    kind, _, place = str(value).partition("/")
+    if PurePath(place).is_absolute():
+        return f"{kind}/{PurePath(place).name}"
     path = PurePath(str(value))
     return path.name if path.is_absolute() else str(value)
 
