@@ -225,12 +225,13 @@ def test_the_command_is_quoted_and_names_no_folder_of_the_machine() -> None:
 
 def test_the_command_holds_all_that_answers_depend_on() -> None:
     setup = {"graph": "toy", "llm": "hf//home/x/tiny", "batch": 8, "precision": "bfloat16", "reply_tokens": 32}
-    told = {**MANIFEST, "setup": {**setup, "choose": "likelihood", "evidence_tokens": 256}}
-    made = manifest.command(study(told))
+    made_with = {**MANIFEST, "setup": {**setup, "choose": "likelihood", "evidence_tokens": 256}}
+    told = replace(study(TOLD), manifest=made_with)
+    made = manifest.command(told)
     assert "--llm hf/tiny " in made
     for words in ("--batch 8", "--precision bfloat16", "--reply-tokens 32", "--choose likelihood"):
         assert words in made
-    assert "/home" not in str(manifest.facts(study(told)))
+    assert "/home" not in str(manifest.facts(told))
 
 
 def test_results_name_the_model_and_the_commands() -> None:
