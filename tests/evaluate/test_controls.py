@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.evaluate.controls import CONTROLS, Oracle, RandomTriples, ShuffledTriples, under
+from kgmed.evaluate.controls import CONTROLS, Oracle, RandomTriples, ShuffledTriples, known_names, under
 from kgmed.evaluate.items import Gold, Item
 from kgmed.kg.rows import EdgeRow, NodeRow, Row, Source
 from kgmed.kg.store import Store, build, open_store
@@ -61,6 +61,22 @@ def test_oracle_evidence_joins_the_gold_to_the_question(kit: Kit) -> None:
 
 def test_without_a_name_of_the_gold_the_oracle_has_nothing(kit: Kit) -> None:
     assert Oracle(kit.graph, ("Nothing",), lambda _: ())(Query(ITEM.question), []) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "names"),
+    [
+        (Item(Question("?"), Gold(entities=("Drug7", "Nothing"))), ("Drug7",)),
+        (
+            Item(Question("?"), Gold(texts=("Take drug7 or drug9 for gout. There is no flu.",))),
+            ("drug7", "drug9", "gout"),
+        ),
+        (Item(Question("?", (("A", "drug7 and rest"), ("B", "drug9"))), Gold(("A",))), ("drug7",)),
+    ],
+)
+def test_the_oracle_knows_the_names_in_what_is_right(kit: Kit, item: Item, names: tuple[str, ...]) -> None:
+    assert known_names(kit.graph, item) == names
+    assert under(facts(kit), "oracle", kit.graph, item)(Question("Which drug treats gout?")).evidence
 
 
 @pytest.mark.parametrize("control", CONTROLS)

@@ -17,6 +17,7 @@ from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
 from kgmed.kg.graph import LocalGraph
 from kgmed.pipeline import Pipeline
+from kgmed.recognize.lexicon import Lexicon
 from kgmed.stages import Ranker
 from kgmed.types import Evidence, Link, Query, Triple
 
@@ -95,6 +96,18 @@ def gold_names(item: Item) -> tuple[str, ...]:
     return gold.entities or tuple(text for letter, text in item.question.options if letter in gold.choices)
 
 
+def known_names(graph: LocalGraph, item: Item) -> tuple[str, ...]:
+    """The names of the graph in what the gold names, or, where it names nothing, in the reference answers.
+
+    A text that is no name as a whole is searched for the names in it; what it denies does not count.
+    """
+    lexicon, found = Lexicon(graph), dict[str, None]()
+    for text in gold_names(item) or item.gold.texts:
+        whole = graph.lookup(text)[:1]
+        found |= dict.fromkeys([text] if whole else [m.name for m in lexicon.find(text) if not m.negated])
+    return tuple(found)
+
+
 class Controlled(NamedTuple):
     """A method, the control it is run under ("" = none), and the settings of its own that it is run with, as texts.
 
@@ -137,7 +150,7 @@ def under(pipeline: Pipeline, control: str, graph: LocalGraph, item: Item, *, se
     rankers: dict[str, Callable[[], Ranker]] = {
         "random": lambda: RandomTriples(graph, seed),
         "shuffled": lambda: ShuffledTriples(seed),
-        "oracle": lambda: Oracle(graph, gold_names(item), linked),
+        "oracle": lambda: Oracle(graph, known_names(graph, item), linked),
     }
     if not control:
         return pipeline
