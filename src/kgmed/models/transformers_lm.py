@@ -6,11 +6,14 @@ option by its likelihood.
 """
 
 import hashlib
-import threading
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.from_hub import loaded
@@ -53,7 +56,8 @@ class TransformersLM:
         self.name = f"hf/{path.name if path.exists() else model}"
         self.context = context or _limit(self._model)
         self._device, self._batch, self._dtype = device, batch, dtype
-        self._lock = threading.Lock()
+        # one thread computes for all: memory that many threads take from the C library is never given back, gigabytes
+        self._one = ThreadPoolExecutor(1, "model")
         self._calls = Gathering(self._generated, lambda waiting: together(waiting, batch, self.context), most=batch)
 
     @cached_property
@@ -80,17 +84,21 @@ class TransformersLM:
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely each text is after the prompt; both are read as they are, without a chat template."""
-        import torch  # heavy
-
         start = self._tokens(prompt)
         rows = [self._tokens(prompt + text) for text in continuations]
         begins = [shared_start(start, row) for row in rows]
         longest = max(map(len, rows), default=0)
         if longest > self.context:
             raise self._too_long(longest)
-        with self._lock, torch.inference_mode():
-            found = scored(self._model, rows, begins, self._device)
+        found = self._one.submit(self._scored, rows, begins).result()
         return LogProbs(tuple(found), sum(map(len, rows)))
+
+    def _scored(self, rows: list[list[int]], begins: list[int]) -> list[NDArray[np.float64]]:
+        """The log-probabilities of the tokens of each row from where it begins."""
+        import torch  # heavy
+
+        with torch.inference_mode():
+            return scored(self._model, rows, begins, self._device)
 
     def _asked(self, messages: Sequence[Message], max_tokens: int) -> Asked:
         """The call in tokens."""
@@ -102,8 +110,7 @@ class TransformersLM:
     def _generated(self, asked: Sequence[Asked], put: Callable[[str], bool] | None = None) -> list[Reply]:
         """The replies; the pieces of one that is alone are handed to `put` on the way."""
         told = streaming(self._tokenizer, put) if put else {}
-        with self._lock:
-            rows = generated(self._model, self._tokenizer, asked, self._device, told)
+        rows = self._one.submit(generated, self._model, self._tokenizer, asked, self._device, told).result()
         said = [self._tokenizer.decode(row, skip_special_tokens=True) for row in rows]
         return [Reply(s, len(a.prompt), len(r), self.name) for s, a, r in zip(said, asked, rows, strict=True)]
 
