@@ -99,3 +99,9 @@ def test_damage_names_the_line(tmp_path: Path, name: str, text: str, said: str) 
     with pytest.raises(SourceError) as caught:
         rows_of(tmp_path / name, text)
     assert said in str(caught.value)
+
+
+def test_an_error_does_not_quote_a_whole_file(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="is no RDF: .*…; mend that line") as caught:
+        rows_of(tmp_path / "a.ttl", "9" * 5000)
+    assert len(str(caught.value)) < 500 + len(str(tmp_path))

@@ -64,6 +64,7 @@ _OBO = re.compile(r"https?://(?:purl\.obolibrary\.org/obo|www\.ebi\.ac\.uk/efo)/
 _IDENTIFIERS = re.compile(r"https?://identifiers\.org/(\w+)[/:](.+)$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ANONYMOUS = re.compile(r"[0-9a-f]{16,32}$")  # what pyoxigraph, at random, calls a blank node without a label
+_SAID = 300  # characters of what the parser says, which may quote a whole file
 _NO_KINDS = ("http://www.w3.org/",)
 _MOST_KINDS = 200  # the store numbers kinds in one byte
 
@@ -104,8 +105,9 @@ def _rows(path: Path, language: str) -> Iterator[Row]:
             for triple in library.parse(file, format_):
                 yield from reader.row(triple)
         except SyntaxError as error:
+            said = " ".join(error.msg.split())
             raise SourceError(
-                path, error.lineno or 0, f"is no RDF: {' '.join(error.msg.split())}", "mend that line"
+                path, error.lineno or 0, f"is no RDF: {said[:_SAID]}{'…' * (len(said) > _SAID)}", "mend that line"
             ) from error
     if not reader.count:
         raise SourceError(path, 0, "holds no triple", "give a file with at least one")
