@@ -102,6 +102,6 @@ def test_damage_names_the_line(tmp_path: Path, name: str, text: str, said: str) 
 
 
 def test_an_error_does_not_quote_a_whole_file(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is no RDF: .*…; mend that line") as caught:
+    with pytest.raises(SourceError, match=r"is no RDF: .*…; mend that line") as caught:
         rows_of(tmp_path / "a.ttl", "9" * 5000)
     assert len(str(caught.value)) < 500 + len(str(tmp_path))
