@@ -61,6 +61,8 @@ def test_a_missing_file_is_named_with_where_it_comes_from(tmp_path: Path) -> Non
     assert missing(dataset("liveqa"), tmp_path) == ["liveqa_medical/TREC-2017-LiveQA-Medical-Test.xml"]
     with pytest.raises(BadInput, match=r"lacks liveqa_medical/.* get it from https://"):
         load("liveqa", tmp_path)
+    with pytest.raises(BadInput, match=r"lacks liveqa_medical/.* get it from https://"):
+        checksum(dataset("liveqa"), tmp_path)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:

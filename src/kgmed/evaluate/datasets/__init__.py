@@ -38,8 +38,18 @@ def missing(found: DataSet, data: Path) -> list[str]:
     return [f for f in found.files if not (data / f).exists() and not (data / f"{f}.xz").exists()]
 
 
+def _there(found: DataSet, data: Path) -> None:
+    """Nothing, where all files are there; raises `BadInput`."""
+    if lacking := missing(found, data):
+        raise BadInput(f"{data}: lacks {', '.join(lacking)} of {found.name}; get it from {found.source}")
+
+
 def checksum(found: DataSet, data: Path) -> str:
-    """A hash of the files of a data set as they lie there; one's own file has its own as revision."""
+    """A hash of the files of a data set as they lie there; one's own file has its own as revision.
+
+    Raises `BadInput` where files are missing and says where they come from.
+    """
+    _there(found, data)
     whole = hashlib.sha256()
     for file in found.files:
         path = data / file if (data / file).exists() else data / f"{file}.xz"
@@ -53,9 +63,7 @@ def load(name: str, data: Path, *, part: str = "", limit: int = 0, seed: int = 0
     Raises `BadInput` where files are missing and says where they come from.
     """
     found = dataset(name)
-    lacking = missing(found, data)
-    if lacking:
-        raise BadInput(f"{data}: lacks {', '.join(lacking)} of {name}; get it from {found.source}")
+    _there(found, data)
     items = [item for item in found.read(data) if not part or item.part == part]
     if part and not items:
         raise BadInput(f"{name} has no part {part!r}")
