@@ -35,6 +35,7 @@ def test_the_words_are_those_of_the_normalised_text(text: str) -> None:
         ("vitamin B12, 3.5%", ["vitamin", "b12", "3.5%"]),
         ("end.Next", ["end", "next"]),
         ("Ⅱ型", ["ii", "型"]),
+        ("𝙰型 𝚩", ["a", "型", "β"]),
         ("CT检查", ["ct", "检", "查"]),
         ("ＣＴ　检查", ["ct", "检", "查"]),
         ("", []),

@@ -49,7 +49,8 @@ def normalise(text: str) -> str:
     >>> normalise("  Hirschsprung’s_Disease (HSCR) "), normalise("Ⅱ型 糖尿病。")
     ('hirschsprung disease hscr', 'ii型糖尿病')
     """
-    if text.isalnum() and (plain := unicodedata.normalize("NFKC", text.casefold())).isalnum():
+    plain = unicodedata.normalize("NFKC", text.casefold()) if text.isalnum() else ""
+    if plain.isalnum() and plain.casefold() == plain:  # letters of formulas are capitals only now
         return plain  # most names of a Chinese graph, four times as fast
     if text.isascii():
         return _normalise_ascii(text.lower())

@@ -111,8 +111,10 @@ class ReplyFile:
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
         """Make the table in a new file; refuse a file that is something else."""
+        connection.execute("BEGIN")  # all at one time: another process may be making the file
         mark, version = (connection.execute(f"PRAGMA {p}").fetchone()[0] for p in ("application_id", "user_version"))
         others = connection.execute("SELECT count(*) FROM sqlite_master WHERE name <> 'replies'").fetchone()[0]
+        connection.execute("COMMIT")
         if (mark, version) != (MARK, VERSION):
             if mark or version or others:
                 raise StoreError(f"{self.path} holds no replies of this version; give another file")
