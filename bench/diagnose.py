@@ -9,7 +9,6 @@ goes on; name another DIR after a change of the features. "by hand" are the weig
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import xxhash
+from _data import data
 from numpy.typing import NDArray
 
 from kgmed.evaluate.pheno_ranking import Cohort, Ranks
@@ -71,15 +71,14 @@ def rows() -> list[Row]:
 
 def main() -> None:
     """Fit, rank, print."""
-    args = _arguments()
+    args, cases = _arguments(), data() / "phenopackets_dev" / "phenopackets_dev.jsonl.xz"
     folder = Path(args.folder or tempfile.mkdtemp(prefix="kgmed-diagnose-"))
     graph = folder / "hpo"
     if not (graph / "CURRENT").is_file():
         build(hpo.read(), graph)
     store = open_store(graph)
-    path = Path(os.environ["KGMED_DATA"]) / "phenopackets_dev" / "phenopackets_dev.jsonl.xz"
-    cohort = Cohort(store, list(packets(path))[: args.cases])
-    print(f"{store.label}; {len(cohort.packets)} cases of {path.name}, {len(set(_diseases(cohort)))} diseases")
+    cohort = Cohort(store, list(packets(cases))[: args.cases])
+    print(f"{store.label}; {len(cohort.packets)} cases of {cases.name}, {len(set(_diseases(cohort)))} diseases")
     pool = list(_pool(cohort, folder / f"pool-{len(cohort.packets)}-{POOL}-{'-'.join(FEATURES)}"))
     table = rows()
     weights = [_fitted(row, pool, cohort) for row in _progress(table, "fitted")]

@@ -6,10 +6,10 @@ The first 1,000 rows are `dev`, where settings were chosen; the figures to quote
 """
 
 import argparse
-import os
-import sys
 import tempfile
 from pathlib import Path
+
+from _data import data
 
 from kgmed.evaluate.evidence import compare
 from kgmed.evaluate.genmedgpt import consultations
@@ -27,10 +27,7 @@ def main() -> None:
     options.add_argument("--part", choices=("dev", "test", "all"), default="test")
     options.add_argument("--most", type=int, default=0, help="rows at most; 0 = all")
     chosen = options.parse_args()
-    data = os.environ.get("KGMED_DATA")
-    if not data:
-        sys.exit("set KGMED_DATA to the folder that holds genmedgpt5k/")
-    folder = Path(data) / "genmedgpt5k"
+    folder = data() / "genmedgpt5k"
     rows = list(consultations(folder / "NER_chatgpt_first4000.json"))
     part = {"dev": rows[:DEV], "test": rows[DEV:], "all": rows}[chosen.part]
     part = part[: chosen.most or None]

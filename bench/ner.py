@@ -8,7 +8,6 @@ another for the figures (test).
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+from _data import data
 
 from kgmed.evaluate.ner import Score, by_kind, nested, score
 from kgmed.kg import sources
@@ -84,10 +84,9 @@ def main() -> None:
     parser.add_argument("--part", choices=["dev", "test"], default="test")
     parser.add_argument("--threads", type=int, default=1, help="of the network; the last digits depend on it")
     options = parser.parse_args()
-    if not os.environ.get("KGMED_DATA"):
-        sys.exit("set KGMED_DATA to the folder that holds cmeee/CMeEE-V2_dev.json.xz")
+    file = data() / "cmeee" / "CMeEE-V2_dev.json.xz"
     torch.set_num_threads(options.threads)
-    parts = split(read(Path(os.environ["KGMED_DATA"]) / "cmeee" / "CMeEE-V2_dev.json.xz"))
+    parts = split(read(file))
     samples: list[Sample] = getattr(parts, options.part)
     gold = [list(s.entities) for s in samples]
     print(f"CMeEE-V2, {parts.counts}; figures on {options.part}, {sum(map(len, gold))} entities")

@@ -12,7 +12,6 @@ off goes on; --again begins anew.
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
+from _data import data
 
 from kgmed.evaluate.cases import folder
 from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test, paired
@@ -255,7 +255,7 @@ def main() -> None:
     parser.add_argument("--no-networks", action="store_true", help="leave out what trains a network")
     parser.add_argument("--again", action="store_true")
     asked = parser.parse_args()
-    splits = [folder.read(name, Path(os.environ["KGMED_DATA"])) for name in asked.only]
+    splits = [folder.read(name, data()) for name in asked.only]
     kept = Kept(again=asked.again)
     if asked.no_networks:
         METHODS[:] = [m for m in METHODS if not m.seeded]

@@ -14,6 +14,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+from _data import data
+
 from kgmed.evaluate.cases.folder import SETS, read
 from kgmed.folders import data_folder
 from kgmed.reward.cases import Case
@@ -33,10 +35,7 @@ from kgmed.train.task import task
 def main() -> None:
     given = _arguments()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    data = os.environ.get("KGMED_DATA")
-    if not data:
-        sys.exit("set KGMED_DATA to the folder of data sets")
-    made = demo(given, Path(data))
+    made = demo(given, data())
     began, cpu = perf_counter(), process_time()
     figures = [made.seed(seed, given.stages) for seed in given.seeds]
     print(table(figures))
@@ -54,9 +53,9 @@ def main() -> None:
     plot(logs, given.folder / "training.svg")
 
 
-def demo(given: argparse.Namespace, data: Path) -> Demo:
+def demo(given: argparse.Namespace, sets: Path) -> Demo:
     free, tiny = given.policy == "free", given.policy == "tiny"
-    asked = task(read(given.set, data), listed=free)
+    asked = task(read(given.set, sets), listed=free)
 
     def made(seed: int) -> Policy:
         layers = {} if tiny else {"top": given.top, "half": True}

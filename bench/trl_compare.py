@@ -17,6 +17,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
+from _data import data
+
 from kgmed.evaluate.cases.folder import read
 from kgmed.reward.criticality import Criticality
 from kgmed.reward.graph import CauseGraph
@@ -45,10 +47,7 @@ Trainer = Callable[[Task, Free, Reward, argparse.Namespace, int], None]
 def main() -> None:
     given = _arguments()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    data = os.environ.get("KGMED_DATA")
-    if not data:
-        sys.exit("set KGMED_DATA to the folder of data sets")
-    asked = task(read("DXY", Path(data)))
+    asked = task(read("DXY", data()))
     reward = graph_reward(asked, Criticality(CauseGraph.counted(asked.train), temperature=0.05), asked.train)
     trainers: dict[str, Trainer] = {"PPO (ours)": by_ppo, "GRPO (TRL)": by_trl("GRPO"), "RLOO (TRL)": by_trl("RLOO")}
     print(f"DXY, test; {given.rounds} rounds of {given.prompts} questions x {given.samples} answers, rate {given.rate}")

@@ -32,9 +32,9 @@ def by_library(folder: Path) -> object:
 
 
 def by_trainer(folder: Path) -> object:
-    from kgmed.train.causal import load
+    from kgmed.train.causal import opened
 
-    return load(str(folder), folder)
+    return opened(str(folder), folder)
 
 
 def by_tagger(folder: Path) -> object:

@@ -29,20 +29,22 @@ def last(llm: Scripted, call: int = -1) -> str:
     return llm.asked[call][-1].text
 
 
-def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_reason() -> None:
-    llm, tally = Scripted(["...", "Toes hurt.\nAnswer: gout"]), Tally()
+@pytest.mark.parametrize(
+    ("replies", "said", "told", "counted"),
+    [
+        (["...", "Toes hurt.\nAnswer: gout"], ("gout", "Toes hurt."), "it has no line that begins with", (1, 1, 0)),
+        (["The toe is red at night.", "Gout."], ("Gout.", "The toe is red at night."), "The toe is red", (2, 0, 0)),
+    ],
+    ids=["a reply that cannot be read", "thoughts that come to no answer"],
+)
+def test_the_answer_is_asked_for_once_more_with_the_reason_or_the_thoughts(
+    replies: list[str], said: tuple[str, str], told: str, counted: tuple[int, int, int]
+) -> None:
+    llm, tally = Scripted(replies), Tally()
     answer = ChainOfThought(llm, tally=tally)(Q, Context(""))
-    assert (answer.text, answer.reasoning) == ("gout", "Toes hurt.")
-    assert "it has no line that begins with" in last(llm)
-    assert (tally.asked, tally.again, tally.failed) == (1, 1, 0)
-
-
-def test_thoughts_that_come_to_no_answer_are_shown_again_and_the_answer_is_asked_for() -> None:
-    llm, tally = Scripted(["The toe is red and hurts at night.", "Gout."]), Tally()
-    answer = ChainOfThought(llm, tally=tally)(Q, Context(""))
-    assert (answer.text, answer.reasoning) == ("Gout.", "The toe is red and hurts at night.")
-    assert "The toe is red and hurts at night." in last(llm)
-    assert (tally.asked, tally.again, tally.failed) == (2, 0, 0)
+    assert (answer.text, answer.reasoning) == said
+    assert told in last(llm)
+    assert (tally.asked, tally.again, tally.failed) == counted
 
 
 def test_a_second_unusable_reply_is_a_typed_failure_that_is_counted() -> None:

@@ -129,21 +129,12 @@ def build(
     return Causal(name, tokens, wrapped, body, head, value.to(device), device, Halves(body, top) if top else None)
 
 
-def load(
-    model: str,
-    folder: Path,
-    *,
-    adapt: Adapt = "lora",
-    top: int = 0,
-    half: bool = False,
-    seed: int = 0,
-    device: str = "cpu",
-) -> Causal:
-    """A model by name: smollm2 (from the data folder `folder`), a folder or a name on the model hub."""
+def opened(model: str, folder: Path) -> "tuple[str, Any, HubTokens]":
+    """What `build` makes ready: a model by name; smollm2 (of the data folder `folder`), a folder, a name on the hub."""
     path = str(converted(folder)) if model == _PACKAGED else model
     tokenizer, causal = loaded("AutoModelForCausalLM", path, dtype="float32")
     name = Path(model).name if Path(model).is_dir() else model
-    return build(name, causal, HubTokens(tokenizer), adapt=adapt, top=top, half=half, seed=seed, device=device)
+    return name, causal, HubTokens(tokenizer)
 
 
 class HubTokens:
@@ -206,8 +197,10 @@ def _convert(file: Path, folder: Path) -> None:
     transformers = need("transformers")
     need("gguf")
     source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
-    model = transformers.AutoModelForCausalLM.from_pretrained(**source, dtype=need("torch").float32)
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        **source, dtype=need("torch").float32, trust_remote_code=False
+    )
     model.hf_quantizer, model.is_quantized = None, False  # else transformers refuses to save what was quantised
     del model.config.quantization_config
     model.save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(**source).save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(**source, trust_remote_code=False).save_pretrained(folder)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from kgmed.errors import UnknownName
-from kgmed.train.causal import Adapt, load
+from kgmed.train.causal import Adapt, build, opened
 from kgmed.train.choice import Choice
 from kgmed.train.free import Free
 from kgmed.train.policy import Policy
@@ -36,5 +36,5 @@ def policy(  # noqa: PLR0913 - what makes a policy
         raise UnknownName("policy", kind, KINDS)
     if kind == "tiny":
         return Free(tiny(task.names, seed=seed), longest=1)
-    causal: Any = load(model, folder, adapt=adapt, top=top, half=half, seed=seed, device=device)
+    causal: Any = build(*opened(model, folder), adapt=adapt, top=top, half=half, seed=seed, device=device)
     return Choice(causal, task.diseases) if kind == "choice" else Free(causal)

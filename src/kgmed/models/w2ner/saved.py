@@ -155,10 +155,10 @@ def _pretrained(model: str) -> Transformer:
 def _configured(folder: Path) -> Transformer:
     """A transformer with random weights, as the folder describes it; raises `SourceError`."""
     transformers = _transformers()
-    here = {"local_files_only": True, "trust_remote_code": False}
+    here = {"pretrained_model_name_or_path": folder, "local_files_only": True}
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, **here)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **here)
+        config = transformers.AutoConfig.from_pretrained(**here, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(**here, trust_remote_code=False)
         return Transformer(transformers.AutoModel.from_config(config, trust_remote_code=False), tokenizer)
     except (OSError, ValueError, KeyError, RuntimeError) as e:
         raise SourceError(folder, 0, f"is no encoder ({_short(e)})", "train it again") from None
