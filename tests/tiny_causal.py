@@ -1,4 +1,4 @@
-"""A tiny causal model with random weights, built and saved by the real classes; needs torch and transformers."""
+"""Tiny causal models with random weights, built and saved by the real classes; they need torch and transformers."""
 
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,33 @@ def saved_in(folder: Path, *, template: str = "", begins: bool = True) -> Path:
     make: Any = transformers.PreTrainedTokenizerFast
     fast = make(tokenizer_object=words, **marks)
     fast.chat_template = template or None
+    return _saved(folder, fast, len(WORDS), 64)
+
+
+def bytes_in(folder: Path) -> Path:
+    """A folder with a model of the same kind over single bytes, which can write whatever there is."""
+    import tokenizers
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {w: i for i, w in enumerate(["<s>", "</s>", *letters])}
+    written = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, []))
+    written.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    written.decoder = tokenizers.decoders.ByteLevel()
+    make: Any = transformers.PreTrainedTokenizerFast
+    return _saved(folder, make(tokenizer_object=written, bos_token="<s>", eos_token="</s>"), len(vocabulary), 256)
+
+
+def _saved(folder: Path, tokenizer: Any, words: int, context: int) -> Path:
+    """The folder, with a Llama of two layers and that tokenizer in it."""
+    import transformers
+
     config = transformers.LlamaConfig(
-        vocab_size=len(WORDS), hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
-        max_position_embeddings=64, initializer_range=1.0, bos_token_id=0, eos_token_id=1, pad_token_id=None,
+        vocab_size=words, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=context, initializer_range=1.0, bos_token_id=0, eos_token_id=1, pad_token_id=None,
     )  # fmt: skip
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
-    fast.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder

@@ -17,10 +17,11 @@ from kgmed.models.choose import llm_from
 from kgmed.models.get import installed
 from kgmed.models.gguf import Gguf
 from kgmed.models.streaming import told
+from kgmed.models.structured import loads, slots_schema, strings_schema
 from kgmed.models.transformers_lm import TransformersLM
 from kgmed.models.transformers_text import Asked, together
-from kgmed.stages import Message
-from tiny_causal import SAID, WORDS, saved_in
+from kgmed.stages import Message, Reply
+from tiny_causal import SAID, WORDS, bytes_in, saved_in
 
 pytest.importorskip("torch", reason="needs torch and transformers")
 pytest.importorskip("transformers", reason="needs torch and transformers")
@@ -309,3 +310,33 @@ def test_a_precision_is_that_of_the_weights_and_told_in_the_settings(saved: Path
         TransformersLM(saved, dtype="int3")
     with pytest.raises(BadInput, match="at least one"):
         TransformersLM(saved, batch=0)
+
+
+def test_a_reply_held_to_a_schema_is_json_of_it_beside_others_that_are_not(tmp_path: Path) -> None:
+    both, alone = TransformersLM(bytes_in(tmp_path / "bytes"), batch=8), TransformersLM(tmp_path / "bytes")
+    strings: dict[str, object] = {"type": "object", "properties": {"a": {"enum": ["gout", "flu"]}}, "required": ["a"]}
+    schemas: list[dict[str, object]] = [slots_schema(0), strings, strings | {"additionalProperties": False}]
+    said = at_once([
+        *[lambda s=s: both.as_json(HELLO, s, max_tokens=40) for s in schemas],
+        lambda: both(HELLO, max_tokens=40),
+        lambda: both.as_json(HELLO, strings_schema("terms", least=1), max_tokens=14),
+    ])  # fmt: skip
+    *held, free, cut = [reply.text for reply in said if isinstance(reply, Reply)]
+    assert loads(held[0]) == {"list": []}
+    assert loads(held[2])["a"] in ("gout", "flu")
+    assert free == alone(HELLO, max_tokens=40).text
+    assert cut.startswith('{"terms": ["')
+    assert alone.as_json(HELLO, schemas[2], max_tokens=40).text == held[2]
+    with pytest.raises(ModelFailed, match="cannot be held"):
+        alone.as_json(HELLO, {"type": "riddle"}, max_tokens=4)
+
+
+def test_a_model_over_words_which_cannot_write_json_gives_a_plain_reply(llm: TransformersLM) -> None:
+    assert llm.as_json(HELLO, slots_schema(0), max_tokens=8) == llm(HELLO, max_tokens=8)
+
+
+def test_a_reply_cut_within_a_character_ends_before_it(tmp_path: Path) -> None:
+    llm = TransformersLM(bytes_in(tmp_path / "bytes"))
+    schema = {"type": "object", "properties": {"a": {"const": "\u75db\u98ce"}}, "required": ["a"]}
+    cut = [llm.as_json(HELLO, schema, max_tokens=n).text for n in range(1, 16)]
+    assert cut[5:12] == ['{"a": ', '{"a": "', '{"a": "', '{"a": "', '{"a": "\u75db', '{"a": "\u75db', '{"a": "\u75db']

@@ -37,6 +37,11 @@ OPTIONS = (("A", "gout"), ("B", "flu"))
 MALFORMED, FAILED = "Malformed", "ModelFailed"
 LOOP = "It is gout. " * 4
 EMPTY = [("", FAILED), ("###", FAILED), ("\ufffd\ufffd", FAILED), (LOOP, FAILED), ("可以使用药物治疗该病。", FAILED)]
+UNAIDED = [
+    *((text, MALFORMED) for text, _ in EMPTY if text != LOOP),
+    (LOOP, "It is gout. […]"),
+    (" ".join(("gout", "flu")[n.bit_count() % 2] for n in range(64)), MALFORMED),  # nothing three times in a row
+]
 NO_JSON = [("gout, flu", MALFORMED), ("", MALFORMED), ('["gout", "fl', MALFORMED), ('{"a": 1}', MALFORMED)]
 
 
@@ -206,7 +211,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         letter,
         [("", FAILED), ("A or B", ()), ("Maybe A.", ()), ("[E]", ()), ("The answer is A. The answer is B.", ())],
     ),
-    "zero_shot/answer": (zero_shot, [(text, MALFORMED) for text, _ in EMPTY]),
+    "zero_shot/answer": (zero_shot, UNAIDED),
     "cot/answer": (
         final,
         [
@@ -218,7 +223,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
             ("Answer: flu\nNo.\nAnswer: gout", ("Answer: flu\nNo.", "gout")),
         ],
     ),
-    "cot/conclude": (zero_shot, [(text, MALFORMED) for text, _ in EMPTY]),
+    "cot/conclude": (zero_shot, UNAIDED),
     "con/read": (
         final,
         [
@@ -234,7 +239,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         lambda r: number(r, 3),
         [("", MALFORMED), ("the best", MALFORMED), ("4", MALFORMED), ("1 or 2", MALFORMED), ("1.\nSo: **2**", 2)],
     ),
-    "tot/answer": (answer, [(text, MALFORMED) for text, _ in EMPTY]),
+    "tot/answer": (answer, UNAIDED),
     "cok/prepare": (lines("cok/prepare"), [*NO_JSON, ('{"sentences": ["", "a"]}', ["a"])]),
     "kg_gpt/segment": (lines("kg_gpt/segment"), [*NO_JSON, ('{"sentences": [["a"]]}', MALFORMED)]),
     "kg_gpt/relations": (
@@ -251,8 +256,8 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
             ("句子：甲\n乙", "甲 乙"),
         ],
     ),
-    "cok/answer": (answer, [(text, MALFORMED) for text, _ in EMPTY]),
-    "kalmv/answer": (answer, [(text, MALFORMED) for text, _ in EMPTY]),
+    "cok/answer": (answer, UNAIDED),
+    "kalmv/answer": (answer, UNAIDED),
     "kalmv/verify": (
         lambda r: number(r, 3),
         [("", MALFORMED), ("right", MALFORMED), ("0", MALFORMED), ("2 and 3", MALFORMED), ("[1] says so: 3", 3)],

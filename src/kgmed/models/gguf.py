@@ -150,7 +150,9 @@ class Gguf:
         tokens = usage["prompt_tokens"]
         if choice["finish_reason"] == "length" and usage["completion_tokens"] < max_tokens:
             raise self._too_long(tokens + max_tokens, self.context)
-        return Reply(choice["message"]["content"] or "", tokens, usage["completion_tokens"], self.name)
+        said = choice["message"]["content"] or ""
+        cut = choice["finish_reason"] == "length"
+        return Reply(whole_characters(said) if cut else said, tokens, usage["completion_tokens"], self.name)
 
     def _failure(self, problem: Mapping[str, Any]) -> ModelFailed:
         """The error for what the server says is wrong."""
@@ -194,6 +196,15 @@ def without_tags(text: str) -> str:
     'a< |im_end|> p<0.05 < /s>'
     """
     return _OPENS_TAG.sub("< ", text)
+
+
+def whole_characters(text: str) -> str:
+    """The text of a reply that was cut off at its length without the beginning of a character at its end.
+
+    >>> whole_characters("缺铁\ufffd")
+    '缺铁'
+    """
+    return text.rstrip("\ufffd")
 
 
 def _checked(path: Path) -> Path:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.from_hub import loaded
 from kgmed.models.gathering import Gathering
-from kgmed.models.gguf import without_tags
+from kgmed.models.gguf import whole_characters, without_tags
 from kgmed.models.likelihood import LogProbs, shared_start
 from kgmed.models.streaming import pulled
+from kgmed.models.transformers_schema import Schema, holding, reads
 from kgmed.models.transformers_scores import scored
-from kgmed.models.transformers_text import Asked, generated, streaming, together
+from kgmed.models.transformers_text import Asked, ends_of, generated, streaming, together
 from kgmed.stages import Message, Reply
 
 AUTO = "auto"
@@ -70,6 +71,16 @@ class TransformersLM:
         kept = {} if self._dtype == AUTO else {"dtype": self._dtype}
         return {"temperature": 0, "context": self.context, "weights": _sampled(self._model), **asked, **kept}
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The tokens that end a reply."""
+        return ends_of(self._model, self._tokenizer)
+
+    @cached_property
+    def _known(self) -> Any:
+        """What is known of the tokenizer, to hold replies to a schema."""
+        return reads(self._tokenizer, self._ends)
+
     def __repr__(self) -> str:
         """The name, the device and the context."""
         return f"TransformersLM({self.name}, device={self._device!r}, context={self.context})"
@@ -77,6 +88,14 @@ class TransformersLM:
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The reply; `PromptTooLong` where prompt and reply do not fit into the context."""
         return self._calls(self._asked(messages, max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Schema, /, *, max_tokens: int = 256) -> Reply:
+        """The reply, which can only be JSON of that schema, or the beginning of it where `max_tokens` cut it off.
+
+        Where the tokenizer cannot be held to one (see `reads`) the reply is a plain one.
+        """
+        asked = self._asked(messages, max_tokens)
+        return self._calls(asked._replace(schema=schema) if self._known is not None else asked)
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece, never in a batch; one that is left early stops the model."""
@@ -109,10 +128,17 @@ class TransformersLM:
 
     def _generated(self, asked: Sequence[Asked], put: Callable[[str], bool] | None = None) -> list[Reply]:
         """The replies; the pieces of one that is alone are handed to `put` on the way."""
-        told = streaming(self._tokenizer, put) if put else {}
+        told = dict(streaming(self._tokenizer, put) if put else {})
+        if any(a.schema is not None for a in asked):
+            told["logits_processor"] = holding(self._known, [a.schema for a in asked], self._ends)
         rows = self._one.submit(generated, self._model, self._tokenizer, asked, self._device, told).result()
-        said = [self._tokenizer.decode(row, skip_special_tokens=True) for row in rows]
-        return [Reply(s, len(a.prompt), len(r), self.name) for s, a, r in zip(said, asked, rows, strict=True)]
+        return [self._reply(a, row) for a, row in zip(asked, rows, strict=True)]
+
+    def _reply(self, asked: Asked, row: Sequence[int]) -> Reply:
+        """The reply in tokens."""
+        said = self._tokenizer.decode(row, skip_special_tokens=True)
+        cut = len(row) == asked.most
+        return Reply(whole_characters(said) if cut else said, len(asked.prompt), len(row), self.name)
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
         """The tokens of a conversation: by the model's chat template, or where it has none as paragraphs."""

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kgmed.models.transformers_schema import Schema
+
 STEP = 100  # tokens of a prompt that are read in the time of one step, by bench/batching.py
 LONGER = 4  # times as many tokens asked for as another, who would have to wait for them
 
 
 class Asked(NamedTuple):
-    """One call: the tokens of the prompt, and the most of the reply."""
+    """One call: the tokens of the prompt, the most of the reply, and the JSON schema that it is held to, if any."""
 
     prompt: list[int]
     most: int
+    schema: Schema | None = None
 
 
 def together(waiting: Sequence[Asked], batch: int, context: int) -> list[int]:
@@ -40,12 +43,12 @@ def generated(
 ) -> list[list[int]]:
     """The tokens of the likeliest reply to each prompt, up to its end or its most; prompts are padded on the left.
 
-    `told` = further arguments of `generate`, for one prompt alone.
+    `told` = further arguments of `generate`, such as those for one prompt alone.
     """
     import torch  # heavy
 
     longest = max(len(a.prompt) for a in asked)
-    ends = _ends(model, tokenizer)
+    ends = ends_of(model, tokenizer)
     config = _config(model, tokenizer, ends, max(a.most for a in asked))
     ids = torch.full((len(asked), longest), int(config.pad_token_id or 0), dtype=torch.long)
     mask = torch.zeros_like(ids)
@@ -57,7 +60,7 @@ def generated(
     return [_cut(row[: a.most], ends) for row, a in zip(whole[:, longest:].tolist(), asked, strict=True)]
 
 
-def _ends(model: Any, tokenizer: Any) -> list[int]:
+def ends_of(model: Any, tokenizer: Any) -> list[int]:
     """The tokens that end a reply."""
     ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
     return [] if ends is None else [int(e) for e in (ends if isinstance(ends, list) else [ends])]

@@ -8,6 +8,7 @@ from kgmed.models.marks import without_marks
 
 _LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE_END = re.compile(r"[.!?。！？；\n]+")
+_AGAIN = re.compile(r"(.{2,400}?)\1{2}", re.DOTALL)  # the same three times in a row
 LOOPS_FROM = 12  # runs of words (or characters) before a reply can be said to loop
 DISTINCT = (
     0.5  # least share of distinct runs; chosen by eye between lists of evidence (0.7 and more) and loops (below 0.3)
@@ -52,6 +53,24 @@ def loops(text: str) -> bool:
     units, size = (list(normalise(text).replace(" ", "")), 6) if has_cjk(text) else (normalise(text).split(), 3)
     runs = [tuple(units[i : i + size]) for i in range(len(units) - size + 1)]
     return len(runs) >= LOOPS_FROM and len(set(runs)) < DISTINCT * len(runs)
+
+
+def before_loop(text: str) -> str:
+    """The text up to where it first says a sentence, or the same words three times in a row, again.
+
+    >>> before_loop("Rest helps. Drink. Rest helps. Drink."), before_loop("缺铁性贫血性贫血性贫血性")
+    ('Rest helps. Drink.', '缺铁性贫血')
+    """
+    said: set[str] = set()
+    end = 0
+    for match in re.finditer(rf".*?(?:{_SENTENCE_END.pattern}|\Z)", text, re.DOTALL):
+        sentence = normalise(match.group())
+        if sentence in said:
+            break
+        end = match.end()
+        said |= {sentence} if _LETTER.search(sentence) else set()
+    again = _AGAIN.search(text, 0, end)
+    return text[: again.end(1) if again else end].strip()
 
 
 def foreign(reply: str, language: str) -> bool:

@@ -13,7 +13,7 @@ from kgmed.models.replies import final
 from kgmed.models.structured import Malformed, Structured, Tally
 from kgmed.prompts import prompt
 from kgmed.read.choice import chosen
-from kgmed.read.faults import fault
+from kgmed.read.faults import before_loop, fault, loops
 from kgmed.read.fitting import whole_question
 from kgmed.read.llm import FENCE, abstains, fence_for, fewer, first
 from kgmed.stages import LLM
@@ -25,6 +25,7 @@ AGAIN = {
     "en": "That reply cannot be used: $reason. Reply once more, in the form that was asked for and nothing else.",
     "zh": "这个回答无法使用：$reason。请再答一次，只按要求的格式作答。",
 }
+LEFT_OUT = "[…]"  # stands for what a reply said over and over
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
@@ -83,14 +84,19 @@ class Steps:
 
 
 def usable(said: str, question: Question) -> str:
-    """The text of an answer; raises `Malformed` for one that is empty, loops, or is in another language.
+    """The text of an answer; raises `Malformed` for one that is empty or in another language, or only loops.
 
-    >>> usable("Gout.", Question("What is it?"))
-    'Gout.'
+    One that ends in a loop, as those of small models do, is cut where it begins, and ends in `LEFT_OUT`.
+
+    >>> usable("Gout.", Question("What is it?")), usable("It is gout. " * 3, Question("What is it?"))
+    ('Gout.', 'It is gout. […]')
     """
-    if problem := fault(said, language=prompt_language(question)):
+    language, text = prompt_language(question), said.strip()
+    if loops(without_marks(text)):
+        text = f"{before_loop(text)} {LEFT_OUT}"
+    if problem := fault(text, language=language):
         raise Malformed(f"the model {problem}")
-    return said.strip()
+    return text
 
 
 def concluded(reply: str, question: Question) -> tuple[str, str]:
@@ -121,6 +127,7 @@ def answered(
     there = len(context.cited)
     notes = [
         *limits,
+        *(["the model repeated itself, which is left out"] if said.endswith(LEFT_OUT) else []),
         *([f"the model read {shown - begin} of {there} pieces of evidence"] if shown - begin < there else []),
         *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
         *(["the model cited no evidence"] if context.cited and not real and not abstained else []),
