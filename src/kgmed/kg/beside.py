@@ -14,6 +14,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.kg.store.arena import opened
+
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -41,7 +43,7 @@ def where(folder: str, what: str, key: str) -> Path:
 def _opened(place: Path, names: tuple[str, ...]) -> Arrays | None:
     """The arrays, memory-mapped; None where one is missing or damaged."""
     try:
-        return {n: np.load(place / f"{n}.npy", mmap_mode="r", allow_pickle=False) for n in names}
+        return {n: opened(place / f"{n}.npy") for n in names}
     except (OSError, ValueError):
         return None
 

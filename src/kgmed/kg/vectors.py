@@ -21,6 +21,7 @@ from kgmed.kg.beside import where
 from kgmed.kg.fuzzy import Fuzzy, Near
 from kgmed.kg.graph import LocalGraph
 from kgmed.kg.near_rows import NearRows
+from kgmed.kg.store.arena import opened
 from kgmed.stages import Encoder
 
 EXACT = 1_000_000  # names; more are searched by an index
@@ -70,7 +71,7 @@ def stored(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> "Vecto
         return None
     folder = _folder(graph, encoder)
     try:
-        matrix = np.load(folder / "all.npy", mmap_mode="r", allow_pickle=False)
+        matrix = opened(folder / "all.npy")
     except (OSError, ValueError):
         return None
     names = Fuzzy(graph)
@@ -182,7 +183,7 @@ def _join(folder: Path, rows: int, dimensions: int) -> None:
     whole = np.lib.format.open_memmap(beside, mode="w+", dtype=np.float16, shape=(rows, dimensions))
     done = 0
     for block in _blocks(folder):
-        part = np.load(block, allow_pickle=False)
+        part = opened(block, mapped=False)
         whole[done : done + len(part)] = part
         done += len(part)
     whole.flush()

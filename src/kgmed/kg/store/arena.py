@@ -1,6 +1,7 @@
 """Many texts in one mapped file: text i stands at start[i], length[i] bytes of UTF-8."""
 
 import os
+import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 _SMALL = 1 << 16  # bytes
 _BLOCK = 1 << 14  # texts written at a time
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Arena:
@@ -165,8 +167,18 @@ def _header(size: int) -> bytes:
 def load(folder: Path, name: str) -> NDArray[Any]:
     """The array `name` of a folder, mapped read-only; a small one is read, as a map holds a file open."""
     path = folder / f"{name}.npy"
-    values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > _SMALL else None, allow_pickle=False)
-    return values.view(np.ndarray)
+    return opened(path, mapped=path.stat().st_size > _SMALL).view(np.ndarray)
+
+
+def opened(path: Path, *, mapped: bool = True) -> NDArray[Any]:
+    """The array in a file, one thread at a time; raises `OSError` or `ValueError`.
+
+    numpy reads the head of a file by `ast`, which in several threads at once can fail in Python 3.11 ("recursion depth
+    mismatch", https://github.com/python/cpython/issues/106905).
+    """
+    with _ONE_AT_A_TIME:
+        values: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        return values
 
 
 def save(folder: Path, name: str, values: NDArray[Any]) -> None:
