@@ -161,7 +161,7 @@ def evaluate(
     """Ask what the folder's log does not have yet."""
     plan = trial.plan()
     making = Making(trial.setup)
-    with Log(out, manifest(trial, making.label)) as log:
+    with Log(out, manifest(trial, making.label), grows="methods") as log:
         compare(plan, making, log, crew, again=again, each=each)
 
 

@@ -16,7 +16,7 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.compare import Ask, Plan, compare
 from kgmed.evaluate.crews import Processes, Ray, Threads, crew
 from kgmed.evaluate.items import Item
-from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, to_line
+from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, read_manifest, to_line
 from kgmed.types import Question, Run, to_json
 
 PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
@@ -148,6 +148,25 @@ def test_a_folder_of_another_evaluation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="begun with another data"):
         Log(tmp_path, {"data": "other"})
     Log(tmp_path, WHAT).__exit__(None, None, None)
+
+
+def test_methods_are_added_to_an_evaluation_and_none_is_forgotten(tmp_path: Path) -> None:
+    def asked(*methods: str) -> list[str]:
+        told: list[str] = []
+        with Log(tmp_path, {"methods": list(methods), "data": 1}, grows="methods") as log:
+            compare(Plan(methods, items(3)), Echo(), log, Threads(), each=lambda e: told.append(e.job.method))
+        return told
+
+    assert asked("one") == ["one"] * 3
+    assert asked("two", "one") == ["two"] * 3
+    assert read_manifest(tmp_path)["methods"] == ["two", "one"]
+    with pytest.raises(BadInput, match="was begun with the methods two too; name them"):
+        asked("one", "three")
+    with pytest.raises(BadInput, match="begun with another methods"):
+        Log(tmp_path, {"methods": ["two", "one", "three"], "data": 1})
+    with pytest.raises(BadInput, match="begun with another data, methods"):
+        Log(tmp_path, {"methods": ["two", "one", "three"], "data": 2}, grows="methods")
+    assert asked("two", "one") == []
 
 
 def test_a_job_that_was_never_done_counts_as_a_failure(tmp_path: Path) -> None:

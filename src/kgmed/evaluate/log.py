@@ -131,16 +131,16 @@ class Log:
     """A log opened for writing by one process at a time; a context manager.
 
     `manifest` says what is compared; a folder that was begun with another one is refused (`BadInput`), because its
-    entries would be answers to another question.
+    entries would be answers to another question. Only the list under `grows` may be longer now than it was.
     """
 
-    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, manifest: dict[str, Any], *, grows: str = "") -> None:
         """Open or begin the log in a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._lock = hold(folder / LOCK)
         try:
-            _agree(folder / MANIFEST, manifest)
+            _agree(folder / MANIFEST, manifest, grows)
             self._file: BinaryIO = (folder / LOG).open("ab+")
             _cut(self._file)
             self.done = entries(folder)
@@ -179,15 +179,19 @@ def _cut(file: BinaryIO) -> None:
     file.seek(0, os.SEEK_END)
 
 
-def _agree(path: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest, or find the same one there; raises `BadInput` naming what differs."""
+def _agree(path: Path, manifest: dict[str, Any], grows: str) -> None:
+    """Write the manifest, or find the same one there, or one that it adds to; raises `BadInput` naming what differs."""
     wanted = json.loads(json.dumps(manifest, ensure_ascii=False))
     if path.exists():
         there = read_manifest(path.parent)
         differing = [k for k in sorted({*there, *wanted}) if there.get(k) != wanted.get(k)]
-        if differing:
+        lacking = [one for one in there[grows] if one not in wanted[grows]] if differing == [grows] else []
+        if lacking:
+            raise BadInput(f"{path}: was begun with the {grows} {', '.join(lacking)} too; name them, or another folder")
+        if differing not in ([], [grows]):
             raise BadInput(f"{path}: was begun with another {', '.join(differing)}; name another folder")
-        return
+        if not differing:
+            return
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     beside.replace(path)
