@@ -21,7 +21,6 @@ from kgmed.folders import data_folder
 from kgmed.kg import library
 from kgmed.models.choose import llm_from
 from kgmed.stages import LLM, Message, Reply
-from kgmed.train.causal import converted
 from kgmed.types import Role
 
 
@@ -58,7 +57,7 @@ def main() -> None:
     chosen = parser.parse_args()
     use_clock(chosen.clock)
     folder = data_folder()
-    place, batch = f"hf/{converted(folder)}", chosen.batch
+    place, batch = "hf/smollm2", chosen.batch
     rows: dict[str, tuple[Callable[[], LLM], int, str]] = {
         "llama.cpp, 4 bits": (lambda: llm_from("smollm2", folder=folder), 1, ""),
         "float32": (lambda: llm_from(place, folder=folder, precision="float32"), 1, ""),

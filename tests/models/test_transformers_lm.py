@@ -153,6 +153,8 @@ def test_a_model_is_named_on_the_command_line(saved: Path, tmp_path: Path) -> No
     chosen = llm_from(f"hf/{saved}", folder=tmp_path, batch=4, precision="bfloat16")
     assert isinstance(chosen, TransformersLM)
     assert (chosen.settings["batch"], chosen.settings["dtype"]) == (4, "bfloat16")
+    with pytest.raises(Unavailable, match="kgmed models get smollm2"):
+        llm_from("hf/smollm2", folder=tmp_path)
     with pytest.raises(BadInput, match="takes no base URL"):
         llm_from(f"hf/{saved}", base_url="http://localhost/v1", folder=tmp_path)
 

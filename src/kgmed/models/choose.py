@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.errors import BadInput, UnknownName
 from kgmed.models.anthropic import Anthropic
-from kgmed.models.get import MODELS, installed
+from kgmed.models.from_hub import as_folder
+from kgmed.models.get import MODELS, fetched
 from kgmed.models.gguf import Gguf
 from kgmed.models.openai import OpenAI
 from kgmed.stages import LLM
@@ -17,8 +18,8 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, batch: int = 1, pre
 
     `openai/NAME` is any model behind an OpenAI-compatible server (`base_url`), `anthropic/NAME` one of
     Anthropic's, `gguf/PATH` or a path that ends in .gguf a file, `hf/...` a folder, a name on the model hub or a GGUF
-    file read through transformers, `smollm2` the one that `kgmed models get smollm2` fetches. `batch` and `precision`
-    are for `hf/...` only (see `TransformersLM`).
+    file read through transformers, `smollm2` and `hf/smollm2` the one that `kgmed models get smollm2` fetches. `batch`
+    and `precision` are for `hf/...` only (see `TransformersLM`).
     """
     kind, _, rest = spec.partition("/")
     if (batch != 1 or precision) and not (kind == "hf" and rest):
@@ -35,11 +36,10 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, batch: int = 1, pre
         from kgmed.models.transformers_lm import AUTO, TransformersLM  # heavy where it is made
 
         path = Path(rest).expanduser()
-        return TransformersLM(path if path.exists() else rest, batch=batch, dtype=precision or AUTO)
+        place = as_folder(rest, folder) if rest in MODELS else path if path.exists() else rest
+        return TransformersLM(place, batch=batch, dtype=precision or AUTO)
     if spec.lower().endswith(".gguf"):
         return Gguf(Path(spec).expanduser())
     if spec not in MODELS:
         raise UnknownName("language model", spec, FORMS)
-    if spec not in installed(folder):
-        raise Unavailable(f"the model {spec} is not here yet: kgmed models get {spec}")
-    return Gguf(installed(folder)[spec])
+    return Gguf(fetched(spec, folder))

@@ -64,6 +64,14 @@ def installed(folder: Path) -> dict[str, Path]:
     return {name: path for name, path in there.items() if path.is_file() and path.stat().st_size == MODELS[name].size}
 
 
+def fetched(name: str, folder: Path) -> Path:
+    """The file of a packaged model that was fetched; raises `Unavailable`."""
+    there = installed(folder)
+    if name not in there:
+        raise Unavailable(f"the model {name} is not here yet: kgmed models get {name}")
+    return there[name]
+
+
 def get(
     name: str,
     folder: Path,

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from kgmed.errors import BadInput, Unavailable
-from kgmed.models.from_hub import loaded
+from kgmed.errors import BadInput
+from kgmed.models.from_hub import as_folder, loaded
+from kgmed.models.get import MODELS
 from kgmed.train.begun import Begun, begin, padded
 from kgmed.train.extra import need
 from kgmed.train.halves import Halves
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 Adapt = Literal["lora", "full"]
 RANK = 16  # of LoRA, on all linear layers but the head
-_PACKAGED = "smollm2"
 
 
 class Tokens(Protocol):
@@ -131,7 +131,7 @@ def build(
 
 def opened(model: str, folder: Path) -> "tuple[str, Any, HubTokens]":
     """What `build` makes ready: a model by name; smollm2 (of the data folder `folder`), a folder, a name on the hub."""
-    path = str(converted(folder)) if model == _PACKAGED else model
+    path = str(as_folder(model, folder)) if model in MODELS else model
     tokenizer, causal = loaded("AutoModelForCausalLM", path, dtype="float32")
     name = Path(model).name if Path(model).is_dir() else model
     return name, causal, HubTokens(tokenizer)
@@ -175,32 +175,3 @@ def _linear(model: Any) -> list[str]:
     """The names of the linear layers of a model's decoder, without where they stand."""
     linear = need("torch").nn.Linear
     return sorted({name.rpartition(".")[2] for name, m in model.get_decoder().named_modules() if isinstance(m, linear)})
-
-
-def converted(folder: Path) -> Path:
-    """The packaged GGUF model as a folder that transformers reads in a second; made once (20 s, 0.5 GB)."""
-    from kgmed.models.get import installed
-
-    if _PACKAGED not in installed(folder):
-        raise Unavailable(f"the model {_PACKAGED} is not here yet: kgmed models get {_PACKAGED}")
-    file = installed(folder)[_PACKAGED]
-    made = file.with_suffix(".transformers")
-    if not made.is_dir():
-        beside = made.with_suffix(".new")
-        _convert(file, beside)
-        beside.rename(made)
-    return made
-
-
-def _convert(file: Path, folder: Path) -> None:
-    """Write the weights of a GGUF file as safetensors, with the tokenizer."""
-    transformers = need("transformers")
-    need("gguf")
-    source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        **source, dtype=need("torch").float32, trust_remote_code=False
-    )
-    model.hf_quantizer, model.is_quantized = None, False  # else transformers refuses to save what was quantised
-    del model.config.quantization_config
-    model.save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(**source, trust_remote_code=False).save_pretrained(folder)
