@@ -71,6 +71,16 @@ def test_a_tree_of_thought_goes_on_from_the_thought_that_is_voted_for() -> None:
     assert len(llm.asked) == 4  # a level with one proposal needs no vote
 
 
+def test_a_tree_of_thought_says_where_thoughts_or_a_vote_could_not_be_read() -> None:
+    tally = Tally()
+    llm = Scripted(['["heat", "ice"]', "the best", "the other", "heat, ice", "heat", "Ice helps."])
+    answer = TreeOfThought(llm, width=2, tally=tally)(Q, Context(""))
+    assert (answer.text, answer.reasoning) == ("Ice helps.", "heat")
+    assert "vote at level 1 could not be read: its first thought was taken" in answer.limits
+    assert "no thought that could be read at level 2 of 2" in answer.limits
+    assert tally.failed == 2
+
+
 def test_more_thoughts_than_asked_for_are_not_voted_on() -> None:
     llm = Scripted(['["a", "b", "c", "d"]', "2", "Ice helps."])
     TreeOfThought(llm, depth=1, width=2)(Q, Context(""))

@@ -1,6 +1,7 @@
 """Readers that ask a model without evidence: the controls that any retrieval has to beat."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -62,7 +63,8 @@ class ChainOfThought:
 class TreeOfThought:
     """A search in breadth: `depth` times the model proposes `width` next thoughts and votes for one; then it answers.
 
-    Two calls a level, one for the answer. A level with a single proposal needs no vote.
+    Two calls a level, one for the answer. A level with a single proposal needs no vote. Of a vote that cannot be read
+    the first thought is taken, and where no thought can be read the search ends; the answer's limits say so.
     """
 
     chooses: ClassVar[str] = "after thinking"
@@ -79,22 +81,34 @@ class TreeOfThought:
         question = query.question
         steps = Steps(self.llm, "tot", self.thought_tokens, self.prompts, self.tally)
         path: list[str] = []
-        for _ in range(self.depth):
-            path.append(self._next(steps, question, path))
+        limits: list[str] = []
+        for level in range(1, self.depth + 1):
+            try:
+                proposed = self._proposed(steps, question, path)
+            except Malformed:
+                limits.append(f"the model proposed no thought that could be read at level {level} of {self.depth}")
+                break
+            try:
+                path.append(self._best(steps, question, path, proposed))
+            except Malformed:
+                limits.append(f"the model's vote at level {level} could not be read: its first thought was taken")
+                path.append(proposed[0])
         last = Steps(self.llm, "tot", self.answer_tokens, self.prompts, self.tally)
-        said = last.ask("answer", question, partial(usable, question=question), thoughts=_numbered(path))
-        return _from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path))
+        said = last.ask("answer", question, partial(usable, question=question), thoughts=_numbered(path) or "-")
+        return _from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path), limits)
 
-    def _next(self, steps: Steps, question: Question, path: list[str]) -> str:
-        """The best of the proposed next thoughts."""
-        so_far = _numbered(path) or "-"
+    def _proposed(self, steps: Steps, question: Question, path: Sequence[str]) -> list[str]:
+        """The next thoughts that the model proposes."""
         key, shape = partial(some, key="thoughts"), strings_schema("thoughts", least=1, most=self.width)
-        proposed = steps.ask("propose", question, key, shape, count=str(self.width), thoughts=so_far)
-        choices = proposed[: self.width]
-        if len(choices) == 1:
-            return choices[0]
-        vote = partial(number, most=len(choices))
-        return choices[steps.ask("vote", question, vote, thoughts=so_far, choices=_numbered(choices)) - 1]
+        so_far = _numbered(path) or "-"
+        return steps.ask("propose", question, key, shape, count=str(self.width), thoughts=so_far)[: self.width]
+
+    def _best(self, steps: Steps, question: Question, path: Sequence[str], proposed: Sequence[str]) -> str:
+        """The one of them that it votes for."""
+        if len(proposed) == 1:
+            return proposed[0]
+        vote, so_far = partial(number, most=len(proposed)), _numbered(path) or "-"
+        return proposed[steps.ask("vote", question, vote, thoughts=so_far, choices=_numbered(proposed)) - 1]
 
 
 def _thought(reply: str, question: Question) -> tuple[str, str]:
@@ -111,10 +125,11 @@ def _thought(reply: str, question: Question) -> tuple[str, str]:
         return reply, ""
 
 
-def _numbered(lines: list[str]) -> str:
+def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, start=1))
 
 
-def _from_memory(said: str, question: Question, reader: str, reasoning: str = "") -> Answer:
+def _from_memory(said: str, question: Question, reader: str, reasoning: str = "", limits: Sequence[str] = ()) -> Answer:
     """The answer, which cites nothing and says so."""
-    return answered(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=(FROM_MEMORY,))
+    whole = (FROM_MEMORY, *limits)
+    return answered(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=whole)
