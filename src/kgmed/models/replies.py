@@ -6,6 +6,7 @@ Each raises `Malformed` with a reason that is fit to be told to the model.
 import re
 from collections.abc import Sequence
 
+from kgmed.kg.text import normalise
 from kgmed.models.marks import without_marks
 from kgmed.models.structured import Malformed, strings
 
@@ -18,6 +19,7 @@ _YES_NO = re.compile(
     re.IGNORECASE,
 )
 _HEADED = re.compile(r"^[\s#*>\-]*(?:sentence|summary|句子|总结|摘要)\s*\d*\s*[:：]\s*", re.IGNORECASE)
+_QUOTED = re.compile(r'"([^"]+)"')
 LONGEST = 2000  # characters of a text that is to be short
 
 
@@ -111,3 +113,18 @@ def _bare(text: str) -> str:
 
 def _without_thinking(reply: str) -> str:
     return _THINKING.sub("", reply).strip()
+
+
+def fresh(found: list[str], *, example: str, given: str) -> list[str]:
+    """What a reply lists, without what the prompt's example lists too and what it was `given` does not say.
+
+    Small models repeat the example. Raises `Malformed` where nothing else is left.
+
+    >>> fresh(["Gout", "flu"], example='["gout", "cough"]', given="Is it flu?")
+    ['flu']
+    """
+    own, there = set(map(normalise, _QUOTED.findall(example))), normalise(given)
+    kept = [one for one in found if normalise(one) not in own or normalise(one) in there]
+    if found and not kept:
+        raise Malformed("it repeats the example and says nothing of what was asked")
+    return kept

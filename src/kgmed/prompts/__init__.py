@@ -57,6 +57,15 @@ class Prompt:
         """
         return tuple(Template(self.template).get_identifiers())
 
+    @property
+    def example(self) -> str:
+        """The replies that it shows, for a model to see how one looks.
+
+        >>> Prompt("a/b", "en", "# user\\nq\\n# assistant\\na\\n# user\\n$q").example
+        'a'
+        """
+        return "\n".join(text for role, text in self._sections() if role == "assistant")
+
     def messages(self, **values: str) -> Conversation:
         """The conversation with its holes filled; a value is never read as a template or a heading.
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from kgmed.errors import PromptTooLong
 from kgmed.kg.language import prompt_language
 from kgmed.models.marks import marks, without_marks
-from kgmed.models.replies import final
+from kgmed.models.replies import final, fresh
 from kgmed.models.structured import Malformed, Structured, Tally
 from kgmed.prompts import prompt
 from kgmed.read.choice import chosen
@@ -77,7 +77,10 @@ class Steps:
         asked = prompt(f"{self.folder}/{step}", language=language, folder=self.prompts)
 
         def parsed(said: str) -> T:
-            return parse(_THINKING.sub("\n", said).strip())
+            found = parse(_THINKING.sub("\n", said).strip())
+            if isinstance(found, list) and all(isinstance(one, str) for one in found):
+                return cast(T, fresh(found, example=asked.example, given="\n".join(values.values())))
+            return found
 
         ask = Structured(self.llm, parsed, self.max_tokens, AGAIN[language], self.tally, shape)
         return ask(asked.messages(**values))

@@ -8,8 +8,9 @@ from pathlib import Path
 from kgmed.errors import ModelFailed
 from kgmed.kg.language import prompt_language
 from kgmed.kg.text import has_cjk
+from kgmed.models.replies import fresh
 from kgmed.models.structured import Structured, Tally, strings, strings_schema
-from kgmed.prompts import prompt
+from kgmed.prompts import Prompt, prompt
 from kgmed.recognize.negation import negated
 from kgmed.recognize.noted import Noted
 from kgmed.stages import LLM, Recognizer
@@ -55,8 +56,15 @@ class ByModel:
         language = prompt_language(question)
         asked = prompt(self.name, language=language, folder=self.prompts)
         key, schema = KEY[language], strings_schema(KEY[language], most=self.most)
-        ask = Structured(self.llm, partial(strings, key=key), self.max_tokens, AGAIN[language], self.tally, schema)
-        return ask(asked.messages(question=_with_options(question), most=str(self.most)))[: self.most]
+        whole = _with_options(question)
+        parse = partial(of_question, key=key, question=whole, asked=asked)
+        ask = Structured(self.llm, parse, self.max_tokens, AGAIN[language], self.tally, schema)
+        return ask(asked.messages(question=whole, most=str(self.most)))[: self.most]
+
+
+def of_question(reply: str, *, key: str, question: str, asked: Prompt) -> list[str]:
+    """The terms under a key of a reply that are not merely those of the prompt's example; raises `Malformed`."""
+    return fresh(strings(reply, key), example=asked.example, given=question)
 
 
 def located(text: str, terms: list[str]) -> list[Mention]:

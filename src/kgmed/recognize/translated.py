@@ -14,9 +14,9 @@ from typing import TypeVar
 from kgmed.kg.graph import KnowledgeGraph
 from kgmed.kg.language import prompt_language
 from kgmed.models.listing import slots
-from kgmed.models.structured import Structured, Tally, slots_schema, strings, strings_schema
+from kgmed.models.structured import Structured, Tally, slots_schema, strings_schema
 from kgmed.prompts import prompt
-from kgmed.recognize.by_model import located
+from kgmed.recognize.by_model import located, of_question
 from kgmed.stages import LLM
 from kgmed.types import Mention, Query, Question
 
@@ -57,9 +57,10 @@ class Translated:
 
     def _of_question(self, question: Question) -> list[str]:
         """At most `most` terms of the question."""
-        parse, schema = partial(strings, key=KEY), strings_schema(KEY, most=self.most)
-        asked = self._ask(parse, schema, "question_terms", question, most=str(self.most), question=question.text)
-        return asked[: self.most]
+        asked = prompt("mkg_rank/question_terms", language=prompt_language(question), folder=self.prompts)
+        parse = partial(of_question, key=KEY, question=question.text, asked=asked)
+        values, schema = {"most": str(self.most), "question": question.text}, strings_schema(KEY, most=self.most)
+        return self._ask(parse, schema, "question_terms", question, **values)[: self.most]
 
     def _of_options(self, question: Question) -> list[str | None]:
         """One term an option, in their order; None for an option without one."""
