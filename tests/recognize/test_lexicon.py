@@ -4,7 +4,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgmed.kg.rows import Alias, NodeRow, Scope
@@ -108,6 +108,7 @@ def test_a_graph_without_names_finds_nothing(tmp_path: Path) -> None:
 PIECES = [n.name for n in (*HPO, *CMEKG) if isinstance(n, NodeRow)] + list(" .,，、。'ß\u0301１²") + ["no", "无", "and"]
 
 
+@example("Cough\u0301Muscle weakness")  # two words of one piece
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12).map("".join))
 def test_mentions_are_exact_places_in_order_without_overlap(both: Lexicon, text: str) -> None:
     found = both.find(text)

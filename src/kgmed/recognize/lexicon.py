@@ -66,7 +66,7 @@ class Lexicon:
         """The names in any text, in order; text[m.start:m.end] == m.surface."""
         words = tokens(text)
         spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(words, s)], words))
-        places = [(words[s.start].start, words[s.end - 1].end) for s in spans]
+        places = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
         denied = negated(text, places)
         return [Mention(text[a:b], text[a:b], a, b, no) for (a, b), no in zip(places, denied, strict=True)]
 
@@ -226,6 +226,19 @@ def _disjoint(spans: list[Span]) -> list[Span]:
             taken.update(range(span.start, span.end))
             chosen.append(span)
     return sorted(chosen)
+
+
+def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The places without those that reach into one before: words that stand in the text as one piece have one place.
+
+    >>> _apart([(0, 12), (0, 21), (22, 30)])
+    [(0, 12), (22, 30)]
+    """
+    kept: list[tuple[int, int]] = []
+    for start, end in places:
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return kept
 
 
 def _simple(spans: list[Span], words: list[Token]) -> list[Span]:
