@@ -71,6 +71,12 @@ def test_a_tree_of_thought_goes_on_from_the_thought_that_is_voted_for() -> None:
     assert len(llm.asked) == 4  # a level with one proposal needs no vote
 
 
+def test_a_tree_of_thought_takes_no_thought_from_the_example() -> None:
+    shown = '["Wheezing at night points to asthma.", "%s"]'
+    llm = Scripted([shown % "Wheezing at night points to asthma.", shown % "ice", "Ice helps."])
+    assert TreeOfThought(llm, depth=1)(Q, Context("")).reasoning == "ice"
+
+
 def test_a_tree_of_thought_says_where_thoughts_or_a_vote_could_not_be_read() -> None:
     tally = Tally()
     llm = Scripted(['["heat", "ice"]', "the best", "the other", "heat, ice", "heat", "Ice helps."])

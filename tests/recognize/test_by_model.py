@@ -61,3 +61,14 @@ def test_the_guess_is_not_looked_at_but_options_are() -> None:
 
 def test_without_a_question_no_model_is_asked() -> None:
     assert ByModel(Scripted([]))(Query(Question(" "))) == []
+
+
+def test_the_example_of_the_prompt_is_no_reply_unless_the_question_is_about_it() -> None:
+    shown = '{"terms": ["salbutamol", "Spirometry"]}'
+    llm = Scripted([shown, '{"terms": ["salbutamol", "gout"]}'])
+    assert [m.surface for m in ByModel(llm)(Query(Question("Is it gout?")))] == ["gout"]
+    assert "repeats the example" in llm.asked[1][-1].text
+    asked = Query(Question("What does spirometry show?"))
+    assert [m.surface for m in ByModel(Scripted([shown]))(asked)] == ["spirometry"]
+    with pytest.raises(Malformed, match="repeats the example"):
+        ByModel(Scripted([shown] * 2))(Query(Question("Is it gout?")))
