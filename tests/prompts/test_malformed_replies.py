@@ -40,7 +40,7 @@ EMPTY = [("", FAILED), ("###", FAILED), ("\ufffd\ufffd", FAILED), (LOOP, FAILED)
 UNAIDED = [
     *((text, MALFORMED) for text, _ in EMPTY if text != LOOP),
     (LOOP, "It is gout. […]"),
-    (" ".join(("gout", "flu")[n.bit_count() % 2] for n in range(64)), MALFORMED),  # nothing three times in a row
+    ("1 2 " * 40, MALFORMED),
 ]
 NO_JSON = [("gout, flu", MALFORMED), ("", MALFORMED), ('["gout", "fl', MALFORMED), ('{"a": 1}', MALFORMED)]
 

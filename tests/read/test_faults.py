@@ -1,6 +1,6 @@
 import pytest
 
-from kgmed.read.faults import fault, foreign, loops
+from kgmed.read.faults import before_loop, fault, foreign, loops
 
 PLAIN = "Asthma is treated with salbutamol [1]."
 
@@ -38,8 +38,18 @@ def test_a_short_line_of_the_prompt_may_be_said() -> None:
         "胃酸症\n胃酸症\n胃酸症",
     ],
 )
-def test_a_reply_that_goes_round_in_circles_loops(reply: str) -> None:
+def test_a_reply_that_goes_round_in_circles_loops_until_it_is_cut(reply: str) -> None:
     assert loops(reply)
+    kept = before_loop(reply)
+    assert kept
+    assert reply.startswith(kept)
+    assert not loops(kept)
+
+
+def test_what_stands_before_a_loop_is_kept_whole() -> None:
+    good = "Asthma is treated with salbutamol, which opens the airways. It is also treated with budesonide."
+    assert before_loop(f"{good} {'The answer is: ' * 30}") == f"{good} The answer is:"
+    assert before_loop(good) == good
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from kgmed.models.marks import without_marks
 
 _LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE_END = re.compile(r"[.!?。！？；\n]+")
-_AGAIN = re.compile(r"(.{2,400}?)\1{2}", re.DOTALL)  # the same three times in a row
 LOOPS_FROM = 12  # runs of words (or characters) before a reply can be said to loop
 DISTINCT = (
     0.5  # least share of distinct runs; chosen by eye between lists of evidence (0.7 and more) and loops (below 0.3)
@@ -56,21 +55,31 @@ def loops(text: str) -> bool:
 
 
 def before_loop(text: str) -> str:
-    """The text up to where it first says a sentence, or the same words three times in a row, again.
+    """The text up to where it begins to say again what it said: the longest beginning that does not loop.
 
-    >>> before_loop("Rest helps. Drink. Rest helps. Drink."), before_loop("缺铁性贫血性贫血性贫血性")
+    >>> before_loop("Rest helps. Drink. " * 4), before_loop("缺铁性贫血性贫血性贫血性贫血性贫血")
     ('Rest helps. Drink.', '缺铁性贫血')
     """
-    said: set[str] = set()
-    end = 0
-    for match in re.finditer(rf".*?(?:{_SENTENCE_END.pattern}|\Z)", text, re.DOTALL):
-        sentence = normalise(match.group())
-        if sentence in said:
+    found = text
+    for times in (4, 2, 1):
+        found = _before_again(text, times)
+        if not loops(found):
             break
-        end = match.end()
-        said |= {sentence} if _LETTER.search(sentence) else set()
-    again = _AGAIN.search(text, 0, end)
-    return text[: again.end(1) if again else end].strip()
+    return found
+
+
+def _before_again(text: str, times: int) -> str:
+    """The text up to the first run of so many words (or characters) that it has said before, `times` those of a run."""
+    pattern, size = (r"\S", 6) if has_cjk(text) else (r"\S+", 3)
+    units = list(re.finditer(pattern, text))
+    words = [normalise(unit.group()) for unit in units]
+    said: set[tuple[str, ...]] = set()
+    for i in range(len(units) - size * times + 1):
+        run = tuple(words[i : i + size * times])
+        if run in said:
+            return text[: units[i].start()].strip()
+        said.add(run)
+    return text
 
 
 def foreign(reply: str, language: str) -> bool:
