@@ -33,7 +33,7 @@ def test_only_the_triples_of_the_relations_chosen_are_found() -> None:
     found = ChosenRelations(GRAPH, llm, link, keep=1)(Q, link(Q.text))
     assert [e.text for e in found] == ["colchicine — treats → gout", "vitamin A — treats → measles"]
     assert found.notes == ()
-    assert "treats\nhas\ncause\n" in llm.asked[0][-1].text
+    assert llm.asked[0][-1].text.endswith("\ntreats\nhas\ncause")
 
 
 def test_each_line_is_asked_about_its_own_entities() -> None:

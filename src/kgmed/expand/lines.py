@@ -5,13 +5,12 @@ prompts.
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from kgmed.expand.guess import whole
 from kgmed.kg.language import prompt_language
 from kgmed.kg.text import one_line
-from kgmed.models.replies import some
+from kgmed.models.replies import fresh, some
 from kgmed.models.structured import Structured, Tally, strings_schema
 from kgmed.prompts import prompt
 from kgmed.stages import LLM
@@ -37,6 +36,10 @@ class Lines:
             return Query(question)
         asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
         shape = strings_schema(KEY, least=1, most=self.most)
-        ask = Structured(self.llm, partial(some, key=KEY), self.max_tokens, tally=self.tally, schema=shape)
+
+        def parse(reply: str) -> list[str]:
+            return fresh(some(reply, key=KEY), example=asked.example, given=question.text)
+
+        ask = Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=shape)
         said = ask(asked.messages(question=whole(question), count=str(self.most)))
         return Query(question, "\n".join(map(one_line, said[: self.most])))

@@ -6,7 +6,6 @@ Each raises `Malformed` with a reason that is fit to be told to the model.
 import re
 from collections.abc import Sequence
 
-from kgmed.kg.text import normalise
 from kgmed.models.marks import without_marks
 from kgmed.models.structured import Malformed, strings
 
@@ -107,14 +106,6 @@ def among(reply: str, key: str, known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _bare(text: str) -> str:
-    return " ".join(text.replace("_", " ").casefold().split())
-
-
-def _without_thinking(reply: str) -> str:
-    return _THINKING.sub("", reply).strip()
-
-
 def fresh(found: list[str], *, example: str, given: str) -> list[str]:
     """What a reply lists, without what the prompt's example lists too and what it was `given` does not say.
 
@@ -123,8 +114,16 @@ def fresh(found: list[str], *, example: str, given: str) -> list[str]:
     >>> fresh(["Gout", "flu"], example='["gout", "cough"]', given="Is it flu?")
     ['flu']
     """
-    own, there = set(map(normalise, _QUOTED.findall(example))), normalise(given)
-    kept = [one for one in found if normalise(one) not in own or normalise(one) in there]
+    own, there = set(map(_bare, _QUOTED.findall(example))), _bare(given)
+    kept = [one for one in found if _bare(one) not in own or _bare(one) in there]
     if found and not kept:
         raise Malformed("it repeats the example and says nothing of what was asked")
     return kept
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.replace("_", " ").casefold().split())
+
+
+def _without_thinking(reply: str) -> str:
+    return _THINKING.sub("", reply).strip()
