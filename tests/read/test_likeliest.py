@@ -63,6 +63,13 @@ def test_a_reader_that_thinks_and_abstains_has_chosen_nothing() -> None:
     assert Likeliest(NotesReader(llm), by_text(llm))(Query(QUESTION), Context("")).choices == ()
 
 
+def test_where_the_thoughts_cannot_be_read_the_model_chooses_without_them() -> None:
+    llm = Likely(["no line of an answer"] * 2)
+    found = Likeliest(NotesReader(llm), by_text(llm))(Query(QUESTION), FOUND)
+    assert (found.choices, found.reasoning) == (("B",), "")
+    assert "chosen without thoughts: scripted gave no usable reply twice" in found.limits
+
+
 def test_open_questions_are_left_to_the_reader() -> None:
     llm = Likely(["Flu [1]."])
     assert Likeliest(LLMReader(llm), by_text(llm))(Query(Question("What is it?")), FOUND).text == "Flu [1]."

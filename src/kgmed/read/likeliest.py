@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kgmed.errors import ModelFailed
 from kgmed.read.likelihood import LikelihoodReader
 from kgmed.stages import Reader
 from kgmed.types import Answer, Context, Query
@@ -18,7 +19,8 @@ class Likeliest:
     What stays of a method's reader is told by its class, in `chooses`. "after thinking" (chain of thought, MindMap,
     Chain-of-Note, ...): it is asked, and its thoughts stand after the question. "without evidence" (zero-shot,
     MKG-Rank): not asked, the model chooses even where nothing was found. "from evidence", all others: not asked, and
-    where nothing was found the reader says so.
+    where nothing was found the reader says so. Where a model's thoughts cannot be read it chooses without them, and the
+    answer's limits say why.
     """
 
     read: Reader
@@ -31,7 +33,11 @@ class Likeliest:
             return self.read(query, context)
         if how != "after thinking":
             return self.choose(query, context)
-        thought = self.read(query, context)
+        try:
+            thought = self.read(query, context)
+        except ModelFailed as problem:
+            found = self.choose(query, context)
+            return replace(found, limits="; ".join(filter(None, [found.limits, f"chosen without thoughts: {problem}"])))
         if thought.abstained:
             return thought
         said = "\n".join(filter(None, [thought.reasoning, thought.text]))[-THOUGHTS:]
