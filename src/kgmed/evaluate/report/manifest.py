@@ -54,9 +54,11 @@ def _of(told: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _short(value: object) -> str:
     """A path of some machine cut to its last name; anything else as it is.
 
-    >>> _short("/home/x/q.jsonl"), _short("hf//home/x/tiny"), _short("openai/gpt"), _short(3)
-    ('q.jsonl', 'hf/tiny', 'openai/gpt', '3')
+    >>> _short("/home/x/q.jsonl"), _short("hf//home/x/tiny"), _short("https://a.org/b"), _short(3)
+    ('q.jsonl', 'hf/tiny', 'https://a.org/b', '3')
     """
+    if "://" in str(value):
+        return str(value)
     kind, _, place = str(value).partition("/")
     if PurePath(place).is_absolute():
         return f"{kind}/{PurePath(place).name}"
