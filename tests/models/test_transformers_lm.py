@@ -12,6 +12,7 @@ import pytest
 
 from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.folders import data_folder
+from kgmed.models import from_hub
 from kgmed.models.cached import Cached
 from kgmed.models.choose import llm_from
 from kgmed.models.get import installed
@@ -157,6 +158,22 @@ def test_a_model_is_named_on_the_command_line(saved: Path, tmp_path: Path) -> No
         llm_from("hf/smollm2", folder=tmp_path)
     with pytest.raises(BadInput, match="takes no base URL"):
         llm_from(f"hf/{saved}", base_url="http://localhost/v1", folder=tmp_path)
+
+
+def test_a_folder_made_of_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tiny.gguf"
+    monkeypatch.setattr(from_hub, "fetched", lambda name, folder: file)
+    file.write_bytes(b"GGUF" + bytes(64))
+    with pytest.raises(KgmedError):
+        from_hub.as_folder("tiny", tmp_path)
+    assert list(tmp_path.iterdir()) == [file]
+    made = from_hub.loaded("AutoModelForCausalLM", saved_in(tmp_path / "source"))
+    monkeypatch.setattr(from_hub, "loaded", lambda *given, **more: made)
+    assert TransformersLM(from_hub.as_folder("tiny", tmp_path))(HELLO, max_tokens=2).tokens_in
+    assert {p.name for p in tmp_path.iterdir()} == {"tiny.gguf", "tiny.transformers", "source"}
+    file = tmp_path / "nowhere" / "tiny.gguf"
+    with pytest.raises(Unavailable, match="cannot keep the model in"):
+        from_hub.as_folder("tiny", tmp_path)
 
 
 @pytest.mark.parametrize("spoil", ["empty", "config", "weights", "nowhere"])

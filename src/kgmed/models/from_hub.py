@@ -46,17 +46,24 @@ def as_folder(name: str, folder: Path) -> Path:
     file = fetched(name, folder)
     made = file.with_suffix(".transformers")
     if not made.is_dir():
-        beside = Path(tempfile.mkdtemp(prefix=".", dir=made.parent))  # another process may be at it too
+        try:
+            _make_folder(file, made)
+        except OSError as error:
+            if not made.is_dir():  # else another process made it meanwhile
+                raise Unavailable(f"cannot keep the model in {made.parent}: {error.strerror or error}") from error
+    return made
+
+
+def _make_folder(file: Path, made: Path) -> None:
+    """Write the folder beside its place and rename it, so that it is never half there."""
+    beside = Path(tempfile.mkdtemp(prefix=".", dir=made.parent))
+    try:
         tokenizer, model = loaded("AutoModelForCausalLM", file, dtype="float32")
         model.hf_quantizer, model.is_quantized = None, False  # else transformers refuses to save what was quantised
         if hasattr(model.config, "quantization_config"):
             del model.config.quantization_config
         model.save_pretrained(beside)
         tokenizer.save_pretrained(beside)
-        try:
-            beside.rename(made)
-        except OSError:
-            shutil.rmtree(beside)
-            if not made.is_dir():
-                raise
-    return made
+        beside.rename(made)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
