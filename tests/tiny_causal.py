@@ -7,8 +7,8 @@ SAID = "fever cough gout and the of is a big red toe system user assistant : . y
 WORDS = ["<s>", "</s>", "<unk>", *SAID]
 
 
-def saved_in(folder: Path, *, template: str = "", begins: bool = True) -> Path:
-    """A folder with a Llama of two layers over a vocabulary of words."""
+def saved_in(folder: Path, *, template: str = "", begins: bool = True, model: Any = None) -> Path:
+    """A folder with a Llama of two layers over a vocabulary of words, or with that model."""
     import tokenizers
     import torch
     import transformers
@@ -22,7 +22,7 @@ def saved_in(folder: Path, *, template: str = "", begins: bool = True) -> Path:
     make: Any = transformers.PreTrainedTokenizerFast
     fast = make(tokenizer_object=words, **marks)
     fast.chat_template = template or None
-    return _saved(folder, fast, len(WORDS), 64)
+    return _saved(folder, fast, model or _llama(len(WORDS), 64))
 
 
 def bytes_in(folder: Path) -> Path:
@@ -38,17 +38,23 @@ def bytes_in(folder: Path) -> Path:
     written.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     written.decoder = tokenizers.decoders.ByteLevel()
     make: Any = transformers.PreTrainedTokenizerFast
-    return _saved(folder, make(tokenizer_object=written, bos_token="<s>", eos_token="</s>"), len(vocabulary), 256)
+    made = make(tokenizer_object=written, bos_token="<s>", eos_token="</s>")
+    return _saved(folder, made, _llama(len(vocabulary), 256))
 
 
-def _saved(folder: Path, tokenizer: Any, words: int, context: int) -> Path:
-    """The folder, with a Llama of two layers and that tokenizer in it."""
+def _llama(words: int, context: int) -> Any:
+    """A Llama of two layers."""
     import transformers
 
     config = transformers.LlamaConfig(
         vocab_size=words, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
         max_position_embeddings=context, initializer_range=1.0, bos_token_id=0, eos_token_id=1, pad_token_id=None,
     )  # fmt: skip
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    return transformers.LlamaForCausalLM(config)
+
+
+def _saved(folder: Path, tokenizer: Any, model: Any) -> Path:
+    """The folder, with that model and that tokenizer in it."""
+    model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

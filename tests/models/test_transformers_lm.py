@@ -20,7 +20,6 @@ from kgmed.models.gguf import Gguf
 from kgmed.models.streaming import told
 from kgmed.models.structured import loads, slots_schema, strings_schema
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.models.transformers_text import Asked, together
 from kgmed.stages import Message, Reply
 from tiny_causal import SAID, WORDS, bytes_in, saved_in
 
@@ -275,16 +274,6 @@ def test_calls_of_every_kind_at_once_give_what_they_give_alone(llm: Transformers
     assert said[:5] == [llm(HELLO, max_tokens=9)] * 5
     assert said[5:8] == [llm(HELLO, max_tokens=5)] * 3
     assert said[8:] == [llm.logprobs("is the toe", [" red", " big toe"]).totals.round(4).tolist()] * 3
-
-
-def test_a_batch_holds_what_fits_together_into_the_context_and_wastes_little() -> None:
-    long, short = Asked([5] * 40, 4), Asked([5] * 4, 24)
-    assert together([long, short, long], 8, 64) == [0, 2]  # 40 tokens and 24 steps fit, but not beside 4 times as many
-    assert together([Asked([5] * 40, 16), short], 8, 63) == [0]
-    assert together([Asked([5] * 40, 16), short], 8, 64) == [0, 1]
-    assert together([long] * 5, 3, 64) == [0, 1, 2]
-    assert together([Asked([5] * 1000, 4), Asked([5] * 10, 4)], 8, 2048) == [0]
-    assert together([Asked([5] * 1000, 64), Asked([5] * 10, 64)], 8, 2048) == [0, 1]
 
 
 def test_without_a_batch_calls_at_once_are_answered_one_by_one(saved: Path) -> None:

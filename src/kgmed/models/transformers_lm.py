@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.from_hub import loaded
-from kgmed.models.gathering import Gathering
 from kgmed.models.gguf import whole_characters, without_tags
+from kgmed.models.joining import Joining
 from kgmed.models.likelihood import LogProbs, shared_start
 from kgmed.models.streaming import pulled
-from kgmed.models.transformers_schema import Schema, holding, reads
+from kgmed.models.transformers_rows import Rows
+from kgmed.models.transformers_schema import Held, Schema, holding, reads
 from kgmed.models.transformers_scores import scored
-from kgmed.models.transformers_text import Asked, ends_of, generated, streaming, together
+from kgmed.models.transformers_text import Asked, ends_of, generated, streaming
 from kgmed.stages import Message, Reply
 
 AUTO = "auto"
@@ -59,7 +60,10 @@ class TransformersLM:
         self._device, self._batch, self._dtype = device, batch, dtype
         # one thread computes for all: memory that many threads take from the C library is never given back, gigabytes
         self._one = ThreadPoolExecutor(1, "model")
-        self._calls = Gathering(self._generated, lambda waiting: together(waiting, batch, self.context), most=batch)
+        self._together: Joining[Asked, list[int]] | None = None
+        if batch > 1:
+            rows = Rows(self._model, self._ends, device, self._held)
+            self._together = Joining(rows, most=batch, pool=self._one)
 
     @cached_property
     def settings(self) -> dict[str, object]:
@@ -87,7 +91,7 @@ class TransformersLM:
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The reply; `PromptTooLong` where prompt and reply do not fit into the context."""
-        return self._calls(self._asked(messages, max_tokens))
+        return self._replied(self._asked(messages, max_tokens))
 
     def as_json(self, messages: Sequence[Message], schema: Schema, /, *, max_tokens: int = 256) -> Reply:
         """The reply, which can only be JSON of that schema, or the beginning of it where `max_tokens` cut it off.
@@ -95,11 +99,11 @@ class TransformersLM:
         Where the tokenizer cannot be held to one (see `reads`) the reply is a plain one.
         """
         asked = self._asked(messages, max_tokens)
-        return self._calls(asked._replace(schema=schema) if self._known is not None else asked)
+        return self._replied(asked._replace(schema=schema) if self._known is not None else asked)
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece, never in a batch; one that is left early stops the model."""
-        return pulled(lambda put: self._generated([self._asked(messages, max_tokens)], put)[0])
+        return pulled(lambda put: self._alone(self._asked(messages, max_tokens), put))
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely each text is after the prompt; both are read as they are, without a chat template."""
@@ -126,13 +130,21 @@ class TransformersLM:
             raise self._too_long(len(asked.prompt) + max_tokens)
         return asked
 
-    def _generated(self, asked: Sequence[Asked], put: Callable[[str], bool] | None = None) -> list[Reply]:
-        """The replies; the pieces of one that is alone are handed to `put` on the way."""
+    def _replied(self, asked: Asked) -> Reply:
+        """The reply, alone or beside others."""
+        return self._alone(asked) if self._together is None else self._reply(asked, self._together(asked))
+
+    def _alone(self, asked: Asked, put: Callable[[str], bool] | None = None) -> Reply:
+        """The reply; its pieces are handed to `put` on the way."""
         told = dict(streaming(self._tokenizer, put) if put else {})
-        if any(a.schema is not None for a in asked):
-            told["logits_processor"] = holding(self._known, [a.schema for a in asked], self._ends)
-        rows = self._one.submit(generated, self._model, self._tokenizer, asked, self._device, told).result()
-        return [self._reply(a, row) for a, row in zip(asked, rows, strict=True)]
+        if asked.schema is not None:
+            told["logits_processor"] = holding(self._held(asked.schema))
+        row = self._one.submit(generated, self._model, self._tokenizer, asked, self._device, told).result()
+        return self._reply(asked, row)
+
+    def _held(self, schema: Schema) -> Held:
+        """What holds a reply to that schema."""
+        return Held(self._known, schema, self._ends)
 
     def _reply(self, asked: Asked, row: Sequence[int]) -> Reply:
         """The reply in tokens."""

@@ -32,52 +32,47 @@ def reads(tokenizer: Any, ends: Sequence[int]) -> Any:
         return None
 
 
-def holding(known: Any, schemas: Sequence[Schema | None], ends: Sequence[int]) -> Any:
-    """What makes `generate` hold each row to its schema, None = to none; `known` = what `reads` gave.
+class Held:
+    """What holds one reply to its schema, token by token."""
 
-    A row for which no token is left ends; what it has said by then is no whole JSON.
-    """
+    def __init__(self, known: Any, schema: Schema, ends: Sequence[int]) -> None:
+        """`known` = what `reads` gave; raises `ModelFailed` for a schema that the library cannot hold one to."""
+        from llguidance import LLMatcher
+
+        grammar = LLMatcher.grammar_from_json_schema(json.dumps({**schema, "x-guidance": _COMPACT}))
+        self._row, self._ends = LLMatcher(known, grammar), list(ends)
+        if self._row.is_error():
+            said = " ".join(self._row.get_error().split())
+            raise ModelFailed(f"a reply cannot be held to its JSON schema: {said[:200]}")
+
+    def went_on(self, token: int) -> bool:
+        """Whether the schema took that token, and had not ended before it."""
+        row = self._row
+        return not row.is_stopped() and bool(row.validate_tokens([token])) and bool(row.consume_token(token))
+
+    def allowed(self, many: int) -> NDArray[np.bool_]:
+        """Which of so many tokens may come next: those of the schema, or the ends where there is none."""
+        found = np.zeros(many, bool)
+        if not self._row.is_stopped():
+            bits = np.unpackbits(np.frombuffer(self._row.compute_bitmask(), np.uint8), bitorder="little")[:many]
+            found[: len(bits)] = bits
+        if not found.any():
+            found[self._ends] = True
+        return found
+
+
+def holding(held: Held) -> Any:
+    """What makes `generate` hold its one row to a schema; where no token is left it ends, and is no whole JSON."""
     import torch  # heavy
     import transformers
 
-    rows = {i: _grammar(known, schema) for i, schema in enumerate(schemas) if schema is not None}
-
-    class Held(transformers.LogitsProcessor):
+    class Only(transformers.LogitsProcessor):
         begun = False
 
         def __call__(self, input_ids: Any, scores: Any) -> Any:
-            for i, row in list(rows.items()):
-                if self.begun and not _went_on(row, int(input_ids[i, -1])):
-                    del rows[i]
-                else:
-                    scores[i, torch.from_numpy(~_allowed(row, scores.shape[1], ends))] = -torch.inf
+            if not self.begun or held.went_on(int(input_ids[0, -1])):
+                scores[0, torch.from_numpy(~held.allowed(scores.shape[1]))] = -torch.inf
             self.begun = True
             return scores
 
-    return transformers.LogitsProcessorList([Held()])
-
-
-def _grammar(known: Any, schema: Schema) -> Any:
-    """What follows a reply token by token; raises `ModelFailed` for a schema that the library cannot hold one to."""
-    from llguidance import LLMatcher
-
-    found = LLMatcher(known, LLMatcher.grammar_from_json_schema(json.dumps({**schema, "x-guidance": _COMPACT})))
-    if found.is_error():
-        raise ModelFailed(f"a reply cannot be held to its JSON schema: {' '.join(found.get_error().split())[:200]}")
-    return found
-
-
-def _went_on(row: Any, token: int) -> bool:
-    """Whether the row took that token, and did not end before it: padding follows what was cut off."""
-    return not row.is_stopped() and bool(row.validate_tokens([token])) and bool(row.consume_token(token))
-
-
-def _allowed(row: Any, many: int, ends: Sequence[int]) -> NDArray[np.bool_]:
-    """Which of so many tokens may come next: those of the grammar, or the ends where there is none."""
-    found = np.zeros(many, bool)
-    if not row.is_stopped():
-        bits = np.unpackbits(np.frombuffer(row.compute_bitmask(), np.uint8), bitorder="little")[:many]
-        found[: len(bits)] = bits
-    if not found.any():
-        found[list(ends)] = True
-    return found
+    return transformers.LogitsProcessorList([Only()])
