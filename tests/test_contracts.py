@@ -191,7 +191,11 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "models.ledger:Reaching": lambda w, c: c(Scripted(["a", "a"])),
         "models.ledger:Told": lambda w, c: c(Scripted(["a", "a"])),
     },
-    "Encoder": {"models.fakes:TrigramEncoder": lambda w, c: c(), "models.ngram:NgramEncoder": lambda w, c: c()},
+    "Encoder": {
+        "models.fakes:TrigramEncoder": lambda w, c: c(),
+        "models.ngram:NgramEncoder": lambda w, c: c(),
+        "models.remembered:Remembered": lambda w, c: c(TrigramEncoder()),
+    },
     "PairScorer": {
         "models.pairs:LexicalPairs": lambda w, c: c(TrigramEncoder()),
         "models.trained_pairs:TrainedPairs": lambda w, c: c((1.0,) * 12, -1.0, "g", TrigramEncoder()),

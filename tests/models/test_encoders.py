@@ -1,11 +1,14 @@
 """The encoders."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from kgmed.models import remembered
 from kgmed.models.ngram import NgramEncoder
+from kgmed.models.remembered import Remembered
 from kgmed.models.use import UseEncoder
 from kgmed.stages import Encoder
 
@@ -47,6 +50,27 @@ class TestEncoders:
     @pytest.mark.parametrize("text", ["", " ", "\ud800", "\x00", "长" * 5000])
     def test_odd_texts_are_no_error(self, make: Callable[[], Encoder], text: str) -> None:
         assert np.isfinite(made(make)([text])).all()
+
+
+def test_a_text_is_encoded_once_until_the_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Told(NgramEncoder):
+        def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+            asked.extend(texts)
+            return super().__call__(texts)
+
+    monkeypatch.setattr(remembered, "_MOST", 4)
+    encoder, plain = Remembered(Told()), NgramEncoder()
+    assert (encoder.name, encoder.dimensions) == (plain.name, plain.dimensions)
+    assert encoder([]).shape == (0, plain.dimensions)
+    for texts in (["a cough", "fever", "a cough"], ["fever", "gout"], ["rash", "itch", "fever"], ["gout"]):
+        assert np.array_equal(encoder(texts), plain(texts))
+    assert asked == ["a cough", "fever", "gout", "rash", "itch", "gout"]  # the fifth text emptied the memory
+    encoder(["fever"])[:] = 0
+    assert np.array_equal(encoder(["rash", "itch", "gout"]), plain(["rash", "itch", "gout"]))
+    many = [f"finding {i}" for i in range(9)]
+    assert np.array_equal(encoder(many), plain(many))
 
 
 @pytest.mark.starter
