@@ -57,6 +57,14 @@ def begun(work: Work, calls: Joining[int, int], pool: ThreadPoolExecutor) -> Fut
     return first
 
 
+def behind(work: Work, calls: Joining[int, int], pool: ThreadPoolExecutor) -> Future[int]:
+    """Have 4 wait behind 0; it takes five steps."""
+    begun(work, calls, pool)
+    long = pool.submit(calls, 4)
+    waiting(calls, 1)
+    return long
+
+
 def test_every_thread_gets_the_reply_to_its_own_call_and_no_more_go_at_once_than_allowed() -> None:
     work, calls = joining(5)
 
@@ -99,9 +107,7 @@ def test_what_else_the_thread_is_given_runs_between_two_steps() -> None:
     work, only = Work(), ThreadPoolExecutor(1)
     calls = Joining(work, most=2, pool=only)
     with ThreadPoolExecutor(2) as pool:
-        begun(work, calls, pool)
-        long = pool.submit(calls, 4)
-        waiting(calls, 1)
+        long = behind(work, calls, pool)
         between = only.submit(lambda: len(work.seen))
         work.go.set()
         assert (between.result(60), long.result(60), len(work.seen)) == (1, 8, 6)
@@ -139,9 +145,7 @@ def test_an_interpreter_that_ends_leaves_nobody_waiting() -> None:
     work, only = Work(), ThreadPoolExecutor(1)
     calls = Joining(work, most=1, pool=only)
     with ThreadPoolExecutor(3) as pool:
-        begun(work, calls, pool)
-        long = pool.submit(calls, 4)
-        waiting(calls, 1)
+        long = behind(work, calls, pool)
         only.shutdown(wait=False)
         work.go.set()
         with pytest.raises(RuntimeError, match="shutdown"):
