@@ -10,7 +10,7 @@ _FILES = ("choices", "rouge", "bleu", "found", "spent")
 PLAIN: dict[Task, tuple[str, ...]] = {  # what a report shows unless it is asked for more
     "choice": ("accuracy", "pcr", "no-choice", "several", "evidence-recall@20", "seconds", "calls", "failed"),
     "text": ("rouge-1", "rouge-2", "rouge-l", "bleu-1", "bleu-4", "rouge-r-knowledge", "seconds", "calls", "failed"),
-    "entities": ("evidence-recall@5", "evidence-recall@10", "evidence-recall@20", "rouge-l", "seconds", "calls", "failed"),
+    "entities": (*(f"evidence-recall@{k}" for k in (5, 10, 20)), "rouge-l", "seconds", "calls", "failed"),
 }
 
 
