@@ -1,6 +1,7 @@
 """Evidence fitted to tokens: it fits, warnings stay, what was dropped is told, the numbers point where they should."""
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +93,25 @@ def test_the_best_scored_goes_first_and_one_that_repeats_it_last() -> None:
     assert [e.text for e in plain.cited] == [texts[0][0], texts[1][0]]
     assert [e.text for e in varied.cited] == [texts[0][0], texts[2][0]]
     assert varied.notes == (f"1 of 3 pieces of evidence dropped to fit {room} tokens (best score dropped 0.9)",)
+
+
+def test_where_nothing_fits_the_best_is_cut_with_the_triples_that_are_still_told() -> None:
+    names = [*(f"a finding {i}" for i in range(40)), "finding 1"]  # the last one is cut off, however like the second
+    flu, seen = Entity("f", "Flu"), Relation("has_symptom", Role.FINDING)
+    triples = tuple(Triple(flu, seen, Entity(n, n)) for n in names)
+    long = Evidence(f"Flu; has_symptom: {', '.join(names)}", "document", triples, (flu,), 2.0)
+    worse = Evidence(f"Gout; has_symptom: {', '.join(names)}", "document", triples, (flu,), 1.0)
+    context = Within(Numbered(), 40)(QUERY, [worse, long])
+    assert size(context.text) <= 40
+    assert context.text.startswith("[1] Flu; has_symptom: a finding 0, a finding 1, ")
+    assert context.text.endswith(" …")
+    [shown] = context.cited
+    assert shown.triples == triples[:10]
+    assert shown.text == context.text.removeprefix("[1] ")
+    assert context.notes == ("the best of 2 pieces of evidence was cut to fit 40 tokens, the others dropped",)
+    assert Within(Numbered(), 5)(QUERY, [long]).cited == ()  # not one triple would be left
+    warned = replace(long, triples=(*triples, Triple(flu, NOT_IN, ENTITIES[0])))
+    assert Within(Numbered(), 40)(QUERY, [warned]).cited == (warned,)
 
 
 def test_a_heading_without_evidence_goes_too() -> None:

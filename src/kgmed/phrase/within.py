@@ -4,7 +4,8 @@ What is counted is the text that the reader sees: one token for each Chinese, Ja
 four other characters of a line, rounded up (ours; a tokenizer of a model's own can be given). Pieces are taken in turn
 by maximal marginal relevance: the score, scaled to 0..1 over all pieces, less `repeats` times the largest cosine with a
 piece already taken. One that does not fit is passed over, so that a shorter one may still go in. Evidence that warns is
-taken first and is never dropped, even where it alone takes more than there is. The order of the lines stays.
+taken first and is never dropped, even where it alone takes more than there is. The order of the lines stays. Where no
+piece fits, the best one is cut, and holds the triples only whose names are still in its text.
 """
 
 import math
@@ -15,11 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed.kg.text import one_line
 from kgmed.stages import Encoder, Phraser
 from kgmed.types import Context, Evidence, Query
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _MARK = re.compile(r"^\[(\d+)\]")
+_BREAK = re.compile(r"[,;:，；：、。]\s*")  # between the names of a list
 
 
 def tokens(line: str) -> int:
@@ -52,6 +55,8 @@ class Within:
         if sections is None:
             return replace(whole, notes=(*whole.notes, "evidence not fitted: its lines are not numbered"))
         kept = self._kept(whole.cited, sections)
+        if not kept and (cut := self._cut(whole.cited, sections)) is not None:
+            return replace(whole, text=cut[0], cited=(cut[1],), notes=(*whole.notes, cut[2]))
         text, cited = _joined(sections, kept), tuple(whole.cited[i] for i in kept)
         taken = sum(map(self.count, text.split("\n")))
         return replace(whole, text=text, cited=cited, notes=(*whole.notes, *self._notes(whole.cited, kept, taken)))
@@ -70,6 +75,22 @@ class Within:
                 headed.add(section.group)
                 free -= cost
         return sorted(kept)
+
+    def _cut(self, cited: Sequence[Evidence], sections: "Sequence[_Section]") -> tuple[str, Evidence, str] | None:
+        """The text of the best piece as far as it fits, the piece as it is then, and a note; None = nothing is left."""
+        best = self._order(cited, [])[0]
+        section, piece = sections[best], cited[best]
+        free = self.most - sum(map(self.count, section.heading))
+        line = _MARK.sub("[1]", section.lines[0])
+        ends = [m.start() for m in _BREAK.finditer(line) if self.count(line[: m.start()] + " …") <= free]
+        text = line[: ends[-1]] if ends else ""
+        told = set(_BREAK.split(_MARK.sub("", text).strip()))
+        triples = tuple(t for t in piece.triples if _told(t.head.name, told, text) and _told(t.tail.name, told, text))
+        if not triples:
+            return None
+        note = f"the best of {len(cited)} pieces of evidence was cut to fit {self.most} tokens, the others dropped"
+        shown = replace(piece, text=f"{_MARK.sub('', text).strip()} …", triples=triples)
+        return "\n".join([*section.heading, f"{text} …"]), shown, note
 
     def _order(self, cited: Sequence[Evidence], taken: Sequence[int]) -> list[int]:
         """The other pieces, by score and by how little each repeats those before it."""
@@ -134,6 +155,12 @@ def _joined(sections: Sequence[_Section], kept: Sequence[int]) -> str:
         group = section.group
         lines += [_MARK.sub(f"[{number}]", section.lines[0]), *section.lines[1:]]
     return "\n".join(lines)
+
+
+def _told(name: str, names: set[str], text: str) -> bool:
+    """Whether a list names that: as one of its names, or, where the name is itself divided like a list, anywhere."""
+    line = one_line(name)
+    return line in names or (_BREAK.search(line) is not None and line in text)
 
 
 def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
