@@ -103,6 +103,28 @@ def test_a_call_that_fails_fails_alone_however_late(bad: int) -> None:
     assert calls(4) == 8
 
 
+def test_what_fails_only_together_is_answered_one_by_one_and_told() -> None:
+    class Small(Work):
+        def step(self, new: Mapping[int, int], /) -> dict[int, int]:
+            done = super().step(new)
+            if len(self.going) > 1:
+                raise MemoryError("too many")
+            return done
+
+    work = Small()
+    calls = Joining(work, most=4, pool=ThreadPoolExecutor(1))
+
+    def said() -> list[int]:
+        with ThreadPoolExecutor(8) as pool:
+            asked = [begun(work, calls, pool), *(pool.submit(calls, n) for n in (1, 2, 3))]
+            waiting(calls, 3)
+            work.go.set()
+            return [call.result(60) for call in asked]
+
+    with pytest.warns(RuntimeWarning, match="3 calls failed together.*too many"):
+        assert said() == [0, 2, 4, 6]
+
+
 def test_what_else_the_thread_is_given_runs_between_two_steps() -> None:
     work, only = Work(), ThreadPoolExecutor(1)
     calls = Joining(work, most=2, pool=only)

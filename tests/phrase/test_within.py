@@ -1,6 +1,7 @@
 """Evidence fitted to tokens: it fits, warnings stay, what was dropped is told, the numbers point where they should."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hypothesis import given
@@ -112,6 +113,14 @@ def test_where_nothing_fits_the_best_is_cut_with_the_triples_that_are_still_told
     assert Within(Numbered(), 5)(QUERY, [long]).cited == ()  # not one triple would be left
     warned = replace(long, triples=(*triples, Triple(flu, NOT_IN, ENTITIES[0])))
     assert Within(Numbered(), 40)(QUERY, [warned]).cited == (warned,)
+
+
+def test_a_text_without_evidence_that_is_too_long_is_left_out() -> None:
+    class Heading:
+        def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
+            return Context("Nothing is known of this:")
+
+    assert Within(Heading(), 2)(QUERY, []).cited == ()
 
 
 def test_a_heading_without_evidence_goes_too() -> None:

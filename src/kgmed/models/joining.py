@@ -1,10 +1,12 @@
 """Calls of several threads answered together, step by step: each joins when it comes and leaves when it is done.
 
 One thread works for all, a step at a time; what else it is given runs between two steps. A call that is interrupted
-leaves alone; where a step fails every call in it is begun anew and asked alone, so that an error is its own.
+leaves alone; where a step fails every call in it is begun anew and asked alone, so that an error is its own. One that
+belongs to nobody, such as too little memory for all of them, is a warning.
 """
 
 import threading
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -75,16 +77,18 @@ class Joining(Generic[A, R]):
         """Go on, and hand over the replies that are done."""
         try:
             done = self._work.step(new)
-        except Exception:  # noqa: BLE001 - whose error it is, is found by asking each alone
-            for number, (asked, reply) in self._going.items():
-                self._alone(number, asked, reply)
+        except Exception as error:  # noqa: BLE001 - whose error it is, is found by asking each alone
+            answered = [self._alone(number, asked, reply) for number, (asked, reply) in self._going.items()]
             self._going.clear()
+            if all(answered):
+                told = f"{len(answered)} calls failed together and were answered one by one: {error!r}"
+                warnings.warn(told, RuntimeWarning, stacklevel=2)
             return
         for number, said in done.items():
             _end(self._going.pop(number)[1], said)
 
-    def _alone(self, number: int, asked: A, reply: Future[R]) -> None:
-        """Answer one call while no other is there."""
+    def _alone(self, number: int, asked: A, reply: Future[R]) -> bool:
+        """Answer one call while no other is there; whether that went well."""
         self._work.clear()
         try:
             done = self._work.step({number: asked})
@@ -93,8 +97,9 @@ class Joining(Generic[A, R]):
         except Exception as error:  # noqa: BLE001 - it is raised in the thread whose call it was
             self._work.clear()
             _end(reply, error=error)
-            return
+            return False
         _end(reply, done[number])
+        return True
 
     def _again(self) -> None:
         """See to the next step; an interpreter that ends takes no more work, and nobody may wait for it."""

@@ -55,7 +55,7 @@ class Within:
         if sections is None:
             return replace(whole, notes=(*whole.notes, "evidence not fitted: its lines are not numbered"))
         kept = self._kept(whole.cited, sections)
-        if not kept and (cut := self._cut(whole.cited, sections)) is not None:
+        if sections and not kept and (cut := self._cut(whole.cited, sections)) is not None:
             return replace(whole, text=cut[0], cited=(cut[1],), notes=(*whole.notes, cut[2]))
         text, cited = _joined(sections, kept), tuple(whole.cited[i] for i in kept)
         taken = sum(map(self.count, text.split("\n")))
