@@ -1,6 +1,6 @@
 """A model of a folder behind all that stands before it, asked by several threads at once; recorded, and replayed."""
 
-import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -33,14 +33,19 @@ def test_threads_reach_the_model_at_once_through_cache_meter_and_ledger(tmp_path
     llm = model(chosen)
     assert llm is not None
     sizes: list[int] = []
-    behind(llm)._model.register_forward_pre_hook(
-        lambda module, args, given: sizes.append(len(given["input_ids"])), with_kwargs=True
-    )
-    ready = threading.Barrier(12)
+    together = behind(llm)._together
+    assert together is not None
+
+    def note(module: object, args: object, given: dict[str, list[list[int]]]) -> None:
+        end = time.monotonic() + 60
+        while not sizes and len(together._waiting) + len(together._going) < 12 and time.monotonic() < end:
+            time.sleep(0.001)  # the first step ends when all have come, however slow their threads are
+        sizes.append(len(given["input_ids"]))
+
+    behind(llm)._model.register_forward_pre_hook(note, with_kwargs=True)
     words = [w for w in SAID if w not in ".:"][:12]
 
     def ask(word: str) -> str:
-        ready.wait(60)
         return llm([Message("user", f"is a {word} toe red")], max_tokens=12).text
 
     with ThreadPoolExecutor(12) as pool:
