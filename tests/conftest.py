@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from kgmed.kg.store import Store, build, open_store
 
 settings.register_profile("no time limit", deadline=None)  # a busy machine is no failure
 settings.load_profile("no time limit")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: commands under test would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

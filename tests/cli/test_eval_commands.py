@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
 from kgmed.evaluate.log import LOG, digest, entries
+from loopback import Asked, Said, loopback
 
 TRIPLES = "".join(f"flu\thas_symptom\tsign{i}\ndrug{i}\ttreats\tflu\n" for i in range(60))
 QUESTIONS = 200
@@ -81,6 +83,31 @@ def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(home: Path,
         kgmed(home, "eval", "score", str(tmp_path / n), "--metric", "accuracy", "--json") for n in ("killed", "calm")
     ]
     assert scores[0].stdout == scores[1].stdout
+
+
+def test_an_interrupted_evaluation_does_not_wait_for_the_questions_it_began(home: Path, tmp_path: Path) -> None:
+    words = ["eval", "run", str(tmp_path), "-s", str(home / "q.jsonl"), "-m", "zero-shot", "-g", "flu", "--part", ""]
+    told, go = Said({"choices": [{"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}]}), Event()
+
+    def first_three(_: Asked) -> Said:
+        if len(server.asked) > 3:
+            go.wait(100)
+        return told
+
+    with loopback() as server:
+        server.says = first_three
+        words += ["-n", "8", "--threads", "8", "--llm", "openai/m", "--base-url", server.url]
+        command = [sys.executable, "-c", "from kgmed.cli import main; main()", *words]
+        environment = {**os.environ, "KGMED_HOME": str(home), "KGMED_DATA": str(home), "KGMED_API_KEY": "k"}
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while process.poll() is None and not (lines(tmp_path / LOG) == 3 and len(server.asked) == 8):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert b"what was finished is kept" in process.communicate(timeout=60)[1]
+        assert process.returncode == 130
+        go.set()
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+    assert (lines(tmp_path / LOG), len(server.asked)) == (8, 13)
 
 
 def lines(log: Path) -> int:

@@ -1,16 +1,47 @@
 """The command line: every command calls one library function; only here is anything printed."""
 
+import errno
+import os
 import sys
 
 import typer
+from typer.core import TyperGroup
 
 from kgmed.cli import evaluate, graph, methods, models, rescore, reward, train
 from kgmed.cli.ask import ask
 from kgmed.cli.chat import chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
 from kgmed.errors import BadInput, KgmedError
+from kgmed.evaluate.crews import still_asking
+
+_NO_MORE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # nobody reads on; the disk or one's share of it is full
+
+
+class Commands(TyperGroup):
+    """All the commands; an interrupt, a closed pipe, a full disk end each alike (typer would not say why)."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run the command; Ctrl-C is exit code 130."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.stderr.write("kgmed: stopped; what was finished is kept\n")
+            if still_asking():
+                sys.stdout.flush()
+                os._exit(130)  # what a killed run leaves is whole, so nobody waits for the questions that were begun
+            sys.exit(130)
+        except OSError as e:
+            if e.errno not in _NO_MORE:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more
+            if isinstance(e, BrokenPipeError):
+                sys.exit(0)
+            sys.stderr.write(f"kgmed: {e.strerror}; make room and run the command again\n")
+            sys.exit(1)
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Answers medical questions from a knowledge graph and shows what each answer stands on.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -35,9 +66,3 @@ def main() -> None:
     except KgmedError as e:
         sys.stderr.write(f"kgmed: {e}\n")
         sys.exit(2 if isinstance(e, BadInput) else 1)
-    except KeyboardInterrupt:
-        sys.stderr.write("kgmed: stopped; what was finished is kept\n")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)

@@ -5,6 +5,7 @@ are given to another, and a job that has killed its worker `TRIES` times becomes
 """
 
 import socket
+import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
@@ -21,6 +22,7 @@ from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Entry, Job
 
 TRIES = 3  # deaths of a worker that one job may cause
+_ASKS = "kgmed-asks"
 _AHEAD = 4  # jobs handed out per worker before the first is back
 Work = tuple[Job, Item]
 
@@ -36,7 +38,7 @@ class Threads:
         if self.count < 2:
             yield from (done(make, job, item) for job, item in jobs)
             return
-        with ThreadPoolExecutor(self.count) as pool, _left_at_once(pool):
+        with threads(self.count) as pool:
             for _, future in _finished(pool, make, deque(jobs), self.count * _AHEAD):
                 yield future.result()
 
@@ -74,6 +76,20 @@ class Processes:
                 left.appendleft((job, item))
             else:
                 yield Entry(job, error=f"WorkerDied: the process that did it ended {TRIES} times")
+
+
+@contextmanager
+def threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """So many threads that ask questions; where this is left by an error or an interrupt, they are not waited for."""
+    pool = ThreadPoolExecutor(count, _ASKS)
+    with _left_at_once(pool):
+        yield pool
+    pool.shutdown()
+
+
+def still_asking() -> bool:
+    """Whether threads that were left still ask: an interpreter that ends would wait for them, which may take long."""
+    return any(thread.name.startswith(_ASKS) for thread in threading.enumerate())
 
 
 @contextmanager

@@ -6,7 +6,6 @@ was stopped goes on where it was.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,6 +13,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from kgmed.errors import BadInput, KgmedError, SourceError
+from kgmed.evaluate import crews
 from kgmed.models.ledger import ledger
 from kgmed.types import Question, Run, Stage, to_json
 
@@ -62,7 +62,7 @@ def each(ask: Callable[[T], Trial], work: Sequence[T], threads: int) -> Iterator
     if threads < 2:
         yield from map(ask, work)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with crews.threads(threads) as pool:
         yield from pool.map(ask, work)
 
 
