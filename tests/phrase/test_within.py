@@ -3,15 +3,20 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.kg.text import one_line
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.phrase.entities import ByEntity
+from kgmed.phrase.evidence_chains import Chains
 from kgmed.phrase.numbered import Numbered
 from kgmed.phrase.within import Within, tokens
+from kgmed.retrieve.arrows import arrows
+from kgmed.stages import Phraser
 from kgmed.types import Context, Entity, Evidence, Query, Question, Relation, Role, Triple
 from memory_graph import MemoryGraph
 
@@ -113,6 +118,23 @@ def test_where_nothing_fits_the_best_is_cut_with_the_triples_that_are_still_told
     assert Within(Numbered(), 5)(QUERY, [long]).cited == ()  # not one triple would be left
     warned = replace(long, triples=(*triples, Triple(flu, NOT_IN, ENTITIES[0])))
     assert Within(Numbered(), 40)(QUERY, [warned]).cited == (warned,)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "shown"),
+    [
+        (Numbered(), "[1] s 0 -(seen)-> s 1 <-(seen)- s 2 -(seen)-> s 3 …"),
+        (Chains(), "[1] E1: (s 0)-seen->(s 1)<-seen-(s 2)-seen->(s 3)<-seen-(s 4) …"),
+    ],
+)
+def test_a_chain_is_cut_between_two_of_its_names(phrase: Phraser, shown: str) -> None:
+    signs, seen = [Entity(f"s{i}", f"s {i}") for i in range(30)], Relation("seen", Role.FINDING)
+    triples = tuple(Triple(*((b, seen, a) if i % 2 else (a, seen, b))) for i, (a, b) in enumerate(pairwise(signs)))
+    along = [i % 2 == 0 for i in range(29)]
+    chain = Evidence(arrows(triples, along), "path", triples, (signs[0], signs[-1]), 1.0)
+    context = Within(phrase, 16)(QUERY, [chain])
+    assert context.text.split("\n")[-1] == shown
+    assert context.cited[0].triples == triples[: shown.count("seen")]
 
 
 def test_a_text_without_evidence_that_is_too_long_is_left_out() -> None:

@@ -57,6 +57,12 @@ def test_without_evidence_the_model_is_not_asked() -> None:
     answer = LLMReader(llm)(Query(Question("发烧怎么办？")), Context(""))
     assert answer.abstained
     assert "没有找到" in answer.text
+    left_out = LLMReader(llm)(
+        Query(Question("发烧怎么办？")), Context("", notes=("1 of 1 pieces of evidence dropped to fit 9 tokens",))
+    )
+    assert left_out.abstained
+    assert "没有采用" in left_out.text
+    assert left_out.limits == "1 of 1 pieces of evidence dropped to fit 9 tokens"
     assert llm.asked == []
 
 

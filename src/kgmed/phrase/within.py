@@ -22,7 +22,8 @@ from kgmed.types import Context, Evidence, Query
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _MARK = re.compile(r"^\[(\d+)\]")
-_BREAK = re.compile(r"[,;:，；：、。]\s*")  # between the names of a list
+_CUT = re.compile(r"[,;:，；：、。]|\s(?=<-|-[(\[])|(?<=\))(?=<-|-\w)")  # behind a name of a list or of a chain
+_BEFORE, _AFTER = r"(?:^|[,;:，；：、。(\[]|->|[)\]]-)\s*", r"\s*(?:$|[,;:，；：、。)\]]|<-|-[(\[])"  # a name of either
 
 
 def tokens(line: str) -> int:
@@ -82,14 +83,14 @@ class Within:
         section, piece = sections[best], cited[best]
         free = self.most - sum(map(self.count, section.heading))
         line = _MARK.sub("[1]", section.lines[0])
-        ends = [m.start() for m in _BREAK.finditer(line) if self.count(line[: m.start()] + " …") <= free]
+        ends = [m.start() for m in _CUT.finditer(line) if self.count(line[: m.start()] + " …") <= free]
         text = line[: ends[-1]] if ends else ""
-        told = set(_BREAK.split(_MARK.sub("", text).strip()))
-        triples = tuple(t for t in piece.triples if _told(t.head.name, told, text) and _told(t.tail.name, told, text))
+        said = _MARK.sub("", text).strip()
+        triples = tuple(t for t in piece.triples if _told(t.head.name, said) and _told(t.tail.name, said))
         if not triples:
             return None
         note = f"the best of {len(cited)} pieces of evidence was cut to fit {self.most} tokens, the others dropped"
-        shown = replace(piece, text=f"{_MARK.sub('', text).strip()} …", triples=triples)
+        shown = replace(piece, text=f"{said} …", triples=triples)
         return "\n".join([*section.heading, f"{text} …"]), shown, note
 
     def _order(self, cited: Sequence[Evidence], taken: Sequence[int]) -> list[int]:
@@ -157,10 +158,14 @@ def _joined(sections: Sequence[_Section], kept: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-def _told(name: str, names: set[str], text: str) -> bool:
-    """Whether a list names that: as one of its names, or, where the name is itself divided like a list, anywhere."""
-    line = one_line(name)
-    return line in names or (_BREAK.search(line) is not None and line in text)
+def _told(name: str, text: str) -> bool:
+    """Whether a list or a chain names that, and not only something that holds it.
+
+    >>> _told("flu", "(flu)-has sign->(fever"), _told("flu", "bird flu, flu -(of)-> man"), _told("flu", "bird flu")
+    (True, True, False)
+    """
+    words, line = text.replace("_", " "), one_line(name.replace("_", " "))
+    return line in words and re.search(f"{_BEFORE}{re.escape(line)}{_AFTER}", words) is not None
 
 
 def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,10 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from kgmed.kg.language import prompt_language
 from kgmed.models.replies import short_text
 from kgmed.models.structured import Tally
-from kgmed.read.llm import NO_EVIDENCE
+from kgmed.read.nothing import nothing
 from kgmed.read.stepwise import Steps, answered, usable
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query
@@ -32,7 +31,7 @@ class CorrectedReader:
         """The answer, with the corrected sentences as its reasoning."""
         reader, question = f"chain-of-knowledge {self.llm.name}", query.question
         if not context.cited:
-            return Answer(NO_EVIDENCE[prompt_language(question)], abstained=True, reader=reader)
+            return nothing(question, context, reader)
         correct = Steps(self.llm, "cok", self.correct_tokens, self.prompts, self.tally)
         sound: list[str] = []
         for line in query.hypothesis.splitlines():

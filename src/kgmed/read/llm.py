@@ -13,6 +13,7 @@ from kgmed.models.streaming import aloud
 from kgmed.prompts import Prompt, prompt
 from kgmed.read.choice import chosen
 from kgmed.read.faults import fault
+from kgmed.read.nothing import nothing
 from kgmed.stages import LLM, Reply
 from kgmed.types import Answer, Context, Query, Question
 
@@ -24,7 +25,6 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 FENCE = "=== "
-NO_EVIDENCE = {"en": "No evidence was found for this question.", "zh": "没有找到与这个问题有关的证据。"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class LLMReader:
         """The model's answer; what is doubtful about its citations stands in `limits`."""
         language = prompt_language(query.question)
         if not context.cited:
-            return Answer(NO_EVIDENCE[language], abstained=True, reader=f"llm {self.llm.name}")
+            return nothing(query.question, context, f"llm {self.llm.name}")
         asked = prompt(self.name, language=language, folder=self.prompts)
         fence = fence_for(f"{context.text}\n{_whole(query.question)}")
         shown, reply = self._ask(asked, query.question, context, fence)

@@ -18,7 +18,7 @@ from kgmed.models.steps import Outputs, cited_labels, outputs, tree, with_marks
 from kgmed.read.choice import chosen
 from kgmed.read.faults import fault
 from kgmed.read.fitting import Said, ask
-from kgmed.read.llm import NO_EVIDENCE
+from kgmed.read.nothing import nothing
 from kgmed.read.tree_text import drawn
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query
@@ -47,7 +47,7 @@ class MindMapReader:
         """The answer; its citations are the numbers of the evidence that any part names."""
         language = prompt_language(query.question)
         if not context.cited:
-            return Answer(NO_EVIDENCE[language], abstained=True, reader=f"mindmap {self.llm.name}")
+            return nothing(query.question, context, f"mindmap {self.llm.name}")
         said = ask(
             self.llm, self.name, query.question, context, max_tokens=self.max_tokens, prompts=self.prompts
         )  # fmt: skip

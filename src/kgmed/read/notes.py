@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from kgmed.kg.language import prompt_language
 from kgmed.models.structured import Tally
-from kgmed.read.llm import NO_EVIDENCE
+from kgmed.read.nothing import nothing
 from kgmed.read.stepwise import Steps, answered, concluded
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query
@@ -31,7 +30,7 @@ class NotesReader:
         """The answer, with the notes as its reasoning."""
         reader = f"chain-of-note {self.llm.name}"
         if not context.cited:
-            return Answer(NO_EVIDENCE[prompt_language(query.question)], abstained=True, reader=reader)
+            return nothing(query.question, context, reader)
         steps = Steps(self.llm, "con", self.max_tokens, self.prompts, self.tally)
         shown, (notes, said) = steps.read("read", query.question, context, partial(concluded, question=query.question))
         return answered(said, query.question, context, shown=shown, reader=reader, reasoning=notes)

@@ -7,10 +7,9 @@ from itertools import permutations
 from pathlib import Path
 from typing import ClassVar
 
-from kgmed.kg.language import prompt_language
 from kgmed.models.replies import number, short_text, some, yes
 from kgmed.models.structured import Tally, strings_schema
-from kgmed.read.llm import NO_EVIDENCE
+from kgmed.read.nothing import nothing
 from kgmed.read.stepwise import Steps, answered
 from kgmed.stages import LLM
 from kgmed.types import Answer, Candidate, Context, Query, Question
@@ -37,7 +36,7 @@ class SummarisedReader:
         """The best candidate with its summary, whose marks are the citations."""
         question, reader = query.question, f"sure {self.llm.name}"
         if not context.cited:
-            return Answer(NO_EVIDENCE[prompt_language(question)], abstained=True, reader=reader)
+            return nothing(question, context, reader)
         key, shape = partial(some, key="answers"), strings_schema("answers", least=1, most=self.most)
         propose = self._steps(self.candidate_tokens)
         shown, said = propose.read("candidates", question, context, key, shape, count=str(self.most))

@@ -10,7 +10,8 @@ from kgmed.kg.language import prompt_language
 from kgmed.models.replies import number
 from kgmed.models.structured import Tally
 from kgmed.read.fitting import whole_question
-from kgmed.read.llm import FENCE, NO_EVIDENCE, fence_for
+from kgmed.read.llm import FENCE, fence_for
+from kgmed.read.nothing import nothing
 from kgmed.read.stepwise import Steps, answered, part, usable
 from kgmed.stages import LLM
 from kgmed.types import Answer, Context, Query, Question
@@ -45,7 +46,7 @@ class VerifiedReader:
         """The first answer that passes."""
         question, reader = query.question, f"kalmv {self.llm.name}"
         if not context.cited:
-            return Answer(NO_EVIDENCE[prompt_language(question)], abstained=True, reader=reader)
+            return nothing(question, context, reader)
         begin, batch, said = 0, self.batch, ""
         refused: list[str] = []
         why: list[str] = []
