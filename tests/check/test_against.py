@@ -54,6 +54,11 @@ def checked(text: str, evidence: Sequence[Evidence] = EVIDENCE) -> Answer:
         "Aspirin does not treat fever.",
         "Aspirin is ineffective against fever.",
         "In gout there is no toe pain.",
+        "Aspirin is safe in peptic ulcer, but not in asthma.",
+        "Aspirin is used for peptic ulcer and not for gout.",
+        "Gout presents with rash, not with fever.",
+        "Fever is treated with ice, not aspirin.",
+        "Fever is treated with ice but not with aspirin.",
     ],
 )
 def test_the_opposite_of_the_evidence_is_contradicted(text: str) -> None:
@@ -75,6 +80,16 @@ def test_the_opposite_of_the_evidence_is_contradicted(text: str) -> None:
         "Gout has no rash but toe pain.",
         "Aspirin can cause peptic ulcer.",
         "Fever and gout differ.",
+        "Aspirin is used in fever, not in peptic ulcer.",
+        "Aspirin is used in fever but not in peptic ulcer.",
+        "Aspirin in peptic ulcer is not safe.",
+        "Aspirin is not recommended, in particular for peptic ulcer.",
+        "Aspirin for peptic ulcer, however, is not recommended.",
+        "Fever is treated with ice, not only aspirin.",
+        "Gout presents with toe pain, not rash.",
+        "Aspirin does not cause fever.",
+        "Fever is due to infection, not aspirin.",
+        "Gout does not treat toe pain.",
     ],
 )
 def test_what_agrees_warns_or_says_something_else_is_not(text: str) -> None:
@@ -162,6 +177,8 @@ HPO = [
 CMEKG = [
     ("双氯芬酸钠含片适用于活动性消化性溃疡。", "contradicted"),
     ("双氯芬酸钠含片禁用于活动性消化性溃疡。", "other"),
+    ("双氯芬酸钠含片适用于活动性消化性溃疡，但不用于哮喘。", "contradicted"),
+    ("双氯芬酸钠含片适用于疼痛，但不用于活动性消化性溃疡。", "other"),
     ("阿司匹林不能治疗心肌梗死。", "contradicted"),
     ("阿司匹林可以治疗心肌梗死。", "other"),
 ]

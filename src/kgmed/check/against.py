@@ -52,6 +52,15 @@ _NOT = re.compile(
     r"|不(?:能|会|可以)?(?:治疗|引起|导致|出现|伴有?|包括|表现)|没有|不是|无效|并非|未见|无(?=\S)",
     re.IGNORECASE,
 )
+_REST = re.compile(  # "..., but not in asthma": says nothing of what stands before it
+    r"(?:[,;]\s*|\b(?:but|and|though)\s+)+not\s+(?:in|for|with|during|when|if|against|to|by)\b"
+    r"|[，；,;]\s*(?:但是?|而|却)?(?:不|勿|禁|忌)(?:可|能|宜|应|得|要)?(?:用于|用在|适用于|适合|治疗)",
+    re.IGNORECASE,
+)
+_LEADS = re.compile(
+    r"(?:[,;]|\b(?:but|and))\s*not\s+(?:(?:with|by|for|in|of|a|an|the)\s+)*$|[，；,]\s*(?:而|并)?非$", re.IGNORECASE
+)
+_WORKS = re.compile(r"\b(?:in)?effect\w*|\bwork\w*|\brole\b|效", re.IGNORECASE)
 _TURNS = re.compile(r"\b(?:but|however|although|though|yet)\b|但|却|然而|而是", re.IGNORECASE)
 _ALLERGY = re.compile(r"过敏|allerg|hypersensitiv", re.IGNORECASE)
 _WARNING = {
@@ -152,7 +161,7 @@ def contradicting(sentence: str, spots: Sequence[Spot], triples: Sequence[Triple
             excluded = triple.relation.role is Role.EXCLUDES
             if not (excluded and ends in stated) and _asserts(sentence, subject, thing, excluded=excluded):
                 return triple
-        elif triple.relation.role in _STATED and ends not in warned and _refuses(sentence, subject, thing):
+        elif triple.relation.role in _STATED and ends not in warned and _refuses(sentence, subject, thing, triple):
             return triple
     return None
 
@@ -199,22 +208,37 @@ def _within(name: str, text: str) -> bool:
 
 def _asserts(sentence: str, subject: Spot, thing: Spot, *, excluded: bool) -> bool:
     """Whether a sentence says of the pair what may not be said."""
-    if denies(sentence) or subject.negated or thing.negated:
+    rest = _REST.search(sentence, max(subject.end, thing.end))
+    if denies(sentence[: rest.start()] if rest else sentence) or subject.negated or thing.negated:
         return False
     return (_HAS if excluded else _USES).search(sentence) is not None
 
 
-def _refuses(sentence: str, subject: Spot, thing: Spot) -> bool:
-    """Whether a sentence denies the pair: by a word of denial before the later of the two, in the same clause."""
-    if _WARNS.search(sentence):
+def _refuses(sentence: str, subject: Spot, thing: Spot, stated: Triple) -> bool:
+    """Whether a sentence denies what is stated of the pair.
+
+    By a word of denial before the later of the two, in the same clause, or by "not" right before the later
+    ("colchicine, not allopurinol"). That aspirin does not cause fever denies no treatment.
+    """
+    if _WARNS.search(sentence) or not _of_its_kind(sentence, stated.relation.role):
         return False
     if thing.negated and not subject.negated:
         return True
     first, last = sorted((subject.start, thing.start))
+    if _LEADS.search(sentence[first:last]):
+        return True
     for found in _NOT.finditer(sentence):
         if found.start() >= first and found.end() <= last and not _TURNS.search(sentence, found.end(), last):
             return True
     return False
+
+
+def _of_its_kind(sentence: str, role: Role) -> bool:
+    """Whether a sentence speaks of treatment, for a treatment, and not of treatment alone, for a finding."""
+    uses = _USES.search(sentence) is not None
+    if role is Role.TREATS:
+        return uses or _WORKS.search(sentence) is not None
+    return not uses or _HAS.search(sentence) is not None
 
 
 def _place(name: str, text: str) -> tuple[int, int] | None:
