@@ -23,7 +23,7 @@ from kgmed.types import Answer, Context, Entity, Evidence, Query, Question, Rela
 
 EVIL = '<script>alert("x")</script>\u202e=cmd'
 OPTIONS = (("A", EVIL), ("B", "rest"))
-ITEMS = [Item(Question(f"{EVIL} {i}", OPTIONS, "en", f"q{i}"), Gold(("A",))) for i in range(4)]
+ITEMS = [Item(Question(f"{EVIL} {i}", OPTIONS, "en", f"q{i}"), Gold(("A",))) for i in range(12)]
 MANIFEST = {
     "dataset": {"name": "mmcu", "revision": "r", "sha256": "s", "part": "test", "limit": 4, "sample": 0},
     "graph": "toy 1 #abc",
@@ -44,15 +44,16 @@ def run(item: Item, choice: str, *, tokens: int = 10, name: str = "") -> Run:
 
 
 def study(methods: dict[str, str], *, of: int = 2819, **changes: Any) -> Study:
-    """A study of methods by the letter that each gives to the four questions; "x" = the run failed, "." = not run."""
+    """A study of methods by the letter that each gives to its questions; "x" = the run failed, "." = not run."""
     found = {}
+    items = ITEMS[: len(next(iter(methods.values())))]
     for method, said in methods.items():
-        for item, letter in zip(ITEMS, said, strict=True):
+        for item, letter in zip(items, said, strict=True):
             job = Job(method, item.question.id)
             if letter != ".":
                 run_of = None if letter == "x" else run(item, letter, tokens=10 * len(method))
                 found[job] = Entry(job, run_of, EVIL if run_of is None else "")
-    plan = Plan(tuple(methods), ITEMS)
+    plan = Plan(tuple(methods), items)
     made = Study("folder", datasets()["mmcu"], MANIFEST, plan, found, of, shown_metrics("choice", ()))
     return replace(made, **changes)
 
@@ -62,6 +63,26 @@ TOLD = {"zero-shot": "ABBB", "hykge": "AAAB", "hykge+random": "BBx.", "mindmap":
 
 def column(table: Table, name: str) -> dict[object, object]:
     return {row[0]: row[table.header.index(name)] for row in table.rows}
+
+
+def test_sets_that_compare_the_same_methods_stand_side_by_side_with_arrows_for_what_is_sure() -> None:
+    sure = study({"zero-shot": "B" * 12, "hykge": "A" * 12, "mindmap": "B" * 11 + "x"}, name="sure")
+    unsure = study({"zero-shot": "BABA", "hykge": "AABA", "mindmap": "xxxx"}, name="unsure")
+    worse = study({"zero-shot": "A" * 12, "hykge": "B" * 12, "mindmap": "A" * 12}, name="worse")
+    [table] = tables.overview([sure, study(TOLD), unsure, worse])
+    assert table.header == ("method", "sure: accuracy", "unsure: accuracy", "worse: accuracy")
+    assert table.rows == (
+        ("zero-shot", "0.0000", "0.5000", "1.0000"),
+        ("hykge", "1.0000 ↑", "0.7500", "0.0000 ↓"),
+        ("mindmap", "0.0000", "0.0000", "1.0000"),
+        ("one option drawn at random", "0.5000", "0.5000", "0.5000"),
+    )
+    assert "## All sets at a glance" in markdown.report([sure, worse])
+    assert "<h2>All sets at a glance</h2>" in page([sure, worse])
+    assert "1.0000 ↑" in written.csvs([sure, worse])["tables/overview-1.csv"]
+    assert tables.overview([sure]) == []
+    spoken = replace(sure, dataset=datasets()["liveqa"], metrics=shown_metrics("text", ("seconds",)))
+    assert [row[0] for row in tables.overview([spoken, spoken])[0].rows] == ["zero-shot", "hykge", "mindmap"]
 
 
 def test_every_method_has_a_line_with_its_failures_counted_as_failures() -> None:

@@ -17,14 +17,14 @@ LISTED = 10  # divided questions
 def report(studies: Sequence[Study], *, title: str = "Evaluation", command: str = "") -> str:
     """The whole report; `command` = what writes it, told at its top."""
     made = f"Written by one command, from the logs of the evaluations:\n\n{_shell(command)}\n" if command else ""
-    parts = [f"# {markdown(title)}\n\n{markdown(CAUTION)}\n\n{made}"]
+    parts = [f"# {markdown(title)}\n\n{markdown(CAUTION)}\n\n{made}", _overview(studies)]
     return "".join([*parts, *(_study(s, short=False) for s in studies)]).rstrip("\n") + "\n"
 
 
 def results(studies: Sequence[Study], *, command: str) -> str:
     """The page of results of the project: at a glance, the main metric in full, and the commands that made them."""
     written = f"Written from the logs of finished evaluations by:\n\n{_shell(command)}\n"
-    parts = [f"# Results\n\n{markdown(CAUTION)}\n\n{_models(studies)}\n\n{written}"]
+    parts = [f"# Results\n\n{markdown(CAUTION)}\n\n{_models(studies)}\n\n{_overview(studies)}\n{written}\n"]
     return "".join([*parts, *(_study(s, short=True) for s in studies)]).rstrip("\n") + "\n"
 
 
@@ -54,6 +54,11 @@ def _shell(command: str) -> str:
     """A command as a block of shell; the fence is longer than any in it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", command)), default=0))
     return f"{fence}sh\n{command}\n{fence}\n"
+
+
+def _overview(studies: Sequence[Study]) -> str:
+    """All sets in one table, where several compare the same methods."""
+    return "".join(f"## {markdown(t.title)}\n\n{as_markdown(t)}\n" for t in tables.overview(studies))
 
 
 def _study(study: Study, *, short: bool) -> str:

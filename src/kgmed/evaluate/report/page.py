@@ -27,6 +27,7 @@ def page(studies: Sequence[Study]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<h1>{html(title)}</h1>\n"
         f'<p class="note">{html(CAUTION)}</p>\n<nav><ul>{listed}</ul></nav>\n'
+        + "".join(f"<h2>{html(t.title)}</h2>\n{as_html(t)}" for t in tables.overview(studies))
         + "".join(_study(s, i) for i, s in enumerate(studies))
         + "</body>\n</html>\n"
     )

@@ -1,13 +1,16 @@
 """The tables of a study."""
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from kgmed.evaluate import scores
 from kgmed.evaluate.metric import Metric
 from kgmed.evaluate.report.papers import reported
 from kgmed.evaluate.report.study import Study
-from kgmed.evaluate.report.table import Cell, Signed, Table
+from kgmed.evaluate.report.table import Cell, Signed, Table, shown
 
+_SURE = 0.05
 PAPER = "paper, with its model"
 BORROWED = (
     "The last column is what the papers print, with their models, graphs and prompts: not our figures, and not "
@@ -45,6 +48,46 @@ def headline(study: Study) -> Table:
     note = f"Failures count as failures. p is corrected for the number of methods (Holm). {_size(study)} {BORROWED}"
     note += " An interval without width comes of values that are all alike; it is no certainty." if flat else ""
     return Table("headline", "At a glance", header, _rows(rows), note)
+
+
+def overview(studies: Sequence[Study]) -> list[Table]:
+    """The main metric of every method on several sets, one table for those that compare the same methods.
+
+    An arrow says that a method is better or worse than the baseline with p < .05, corrected within its set.
+    """
+    groups: dict[tuple[tuple[str, ...], str], list[Study]] = {}
+    for study in studies:
+        groups.setdefault((tuple(sorted(study.plan.methods)), study.against), []).append(study)
+    return [_overview(group) for group in groups.values() if len(group) > 1]
+
+
+def _overview(studies: Sequence[Study]) -> Table:
+    """One such table: a row for each method, a column for each set."""
+    methods, base = studies[0].plan.methods, studies[0].against
+    rows: list[tuple[Cell, ...]] = [(m, *(_arrowed(s, m) for s in studies)) for m in methods]
+    chance = [_chance(s) for s in studies]
+    if any(c is not None for c in chance):
+        rows.append(("one option drawn at random", *(None if c is None else shown(c) for c in chance)))
+    header = ("method", *(f"{s.name}: {s.main.name}" for s in studies))
+    note = f"↑ better, ↓ worse than {base}: p < .05, corrected for the number of methods (Holm) within the set."
+    return Table("overview", "All sets at a glance", header, tuple(rows), f"{note} Failures count as failures.")
+
+
+def _arrowed(study: Study, method: str) -> str:
+    """A mean, with an arrow where it differs from the baseline with some certainty."""
+    difference = study.difference(method, study.main.name)
+    told = shown(_mean(study, method, study.main.name))
+    if difference is None or difference.corrected >= _SURE or not difference.difference:
+        return told
+    return f"{told} {'↑' if (difference.difference > 0) == study.main.higher else '↓'}"
+
+
+def _chance(study: Study) -> float | None:
+    """The accuracy of one option drawn at random; None where that is not what is told."""
+    if study.main.name != "accuracy":
+        return None
+    given = [(len(item.question.options), len(item.gold.choices)) for item in study.plan.items]
+    return sum(1 / options if right == 1 else 0.0 for options, right in given) / len(given)
 
 
 def _size(study: Study) -> str:
@@ -90,23 +133,38 @@ def differences_of(study: Study, metric: Metric) -> Table:
 
 
 def failures(study: Study) -> Table:
-    """What failed, by method and message, the most frequent first; then what went wrong without ending a run."""
+    """What failed, by method and kind of message, the most frequent first; then what went wrong without ending a run.
+
+    Messages that differ in numbers, or in what they quote of a reply, are of one kind.
+    """
     rows: list[tuple[Cell, ...]] = []
     for method in study.plan.methods:
-        rows += [(method, "failed", n, error) for error, n in study.failed(method).most_common()]
-        told: dict[str, int] = {}
-        for run in study.runs(method):
-            for fault in run.failures:
-                told[fault] = told.get(fault, 0) + 1
-        most = sorted(told.items(), key=lambda pair: -pair[1])
-        rows += [(method, "went on", n, fault) for fault, n in most[:10]]
-        if len(most) > 10:
-            rows.append((method, "went on", sum(n for _, n in most[10:]), f"{len(most) - 10} other messages"))
-    header = ("method", "what", "times", "message")
+        rows += [(method, "failed", n, error) for error, n in _kinds(study.failed(method))]
+        kinds = _kinds(Counter(fault for run in study.runs(method) for fault in run.failures))
+        rows += [(method, "went on", n, fault) for fault, n in kinds[:10]]
+        if len(kinds) > 10:
+            rows.append((method, "went on", sum(n for _, n in kinds[10:]), f"{len(kinds) - 10} other kinds of message"))
+    header = ("method", "what", "times", "message, the commonest of its kind")
     note = (
-        "failed = the run has no answer and is scored so; went on = answered all the same, for instance without a step."
+        "failed = the run has no answer and is scored so; went on = answered all the same, for instance without a "
+        "step. Messages that differ only in numbers, or in what they quote of a reply, are counted together."
     )
     return Table("failures", "What went wrong", header, tuple(rows), note if rows else "")
+
+
+def _kinds(told: Counter[str]) -> list[tuple[str, int]]:
+    """The commonest message of each kind and how many are of it, the most frequent first.
+
+    >>> _kinds(Counter(["it begins 'a'", "it begins 'b'", "it begins 'b'", "only 5%", "only 33.5%", "no key"]))
+    [("it begins 'b'", 3), ('only 5%', 2), ('no key', 1)]
+    """
+    shown: dict[str, str] = {}
+    times = Counter[str]()
+    for message, n in told.most_common():
+        kind = re.sub(r"\d+(?:\.\d+)?", "0", re.sub(r"\b(begins|ends) .*", r"\1", message, flags=re.DOTALL))
+        shown.setdefault(kind, message)
+        times[kind] += n
+    return [(shown[kind], n) for kind, n in times.most_common()]
 
 
 def letters(study: Study) -> Table:

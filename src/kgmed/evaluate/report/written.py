@@ -31,6 +31,8 @@ def csvs(studies: Sequence[Study]) -> dict[str, str]:
     found: dict[str, list[tuple[str, Table]]] = {}
     for study, table in every:
         found.setdefault(f"tables/{table.name}.csv", []).append((study.name, table))
+    for number, table in enumerate(tables.overview(studies), start=1):
+        found[f"tables/{table.name}-{number}.csv"] = [("", table)]
     own: list[Callable[[Study], Table]] = [tables.stages, tables.letters, tables.models, tables.divided]
     for number, study in enumerate(studies, start=1):
         for make in own:
