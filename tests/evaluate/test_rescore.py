@@ -120,9 +120,19 @@ def test_the_recorded_scores_of_explaincpe_come_out_and_ours_agree(data: Path) -
     assert below == {"GPT-4", "BM25", "KG retriever"}
     leading = {name for name, f in found.items() if f.agreement_leading < explaincpe.WANTED}
     assert leading == {"BM25", "KG retriever"}
-    for name in leading:  # where the grades contradict what is said
+    for name in leading:  # where the grades contradict what is said, and those of the same answer of other systems
         f = found[name]
         assert (f.leading + f.contradicted) / f.n >= explaincpe.WANTED
+        assert (f.leading + f.unequal) / f.n >= explaincpe.WANTED
+    assert {name: f.unequal for name, f in found.items() if f.unequal} == {"BM25": 17, "KG retriever": 7}
+
+
+def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_told(tmp_path: Path) -> None:
+    columns = [name for pair in explaincpe.SYSTEMS.values() for name in pair]
+    rows = [[QUESTION, "A", *["A: 米饭", "1"] * 5, "A: 米饭", "0"], [QUESTION, "A", *["A: 米饭", "0"] * 6]]
+    write(tmp_path / explaincpe.FILE, ["Question", "label_choice", *columns], rows)
+    found = explaincpe.rescore(explaincpe.read(tmp_path))
+    assert [(f.contradicted, f.unequal) for f in found] == [(1, 0)] * 5 + [(2, 1)]
 
 
 @pytest.mark.data

@@ -30,10 +30,12 @@ def explaincpe(
         screen.data(told | ({"disagreements": listed} if disagreements else {}))
         return
     header = ("system", "n", "recorded %", "ours %", "recorded right/wrong/failed", "ours right/wrong/failed",
-              "agreement", f">= {again.WANTED}", "one option named, grade says otherwise")  # fmt: skip
+              "agreement", f">= {again.WANTED}", "one option named, grade says otherwise",
+              "of these: the same answer of another system graded otherwise")  # fmt: skip
     screen.table(header, ((f.system, f.n, _percent(f.recorded), _percent(f.ours),
                            _three(f.recorded), _three(f.ours), f"{f.agreement:.4f}",
-                           "yes" if f.agreement >= again.WANTED else "no", f.contradicted) for f in found))  # fmt: skip
+                           "yes" if f.agreement >= again.WANTED else "no", f.contradicted, f.unequal)
+                          for f in found))  # fmt: skip
     screen.lines(["", "Disagreements by reason"])
     screen.table(("reason", *again.SYSTEMS, "all"), ((w, *n.values(), sum(n.values())) for w, n in why.items()))
     screen.lines(["", "Replies that name several options, as they were graded"])

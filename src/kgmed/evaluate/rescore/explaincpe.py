@@ -6,7 +6,7 @@ The file (wyl-willing/MindMap, output/explainpe) holds for each of six systems t
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,13 +69,17 @@ class Reply:
         return "at odds with itself" if self.said.how else "no option can be told"
 
 
+Grades = Mapping[tuple[int, tuple[str, ...]], set[str]]  # by row and letters named
+
+
 @dataclass(frozen=True, slots=True)
 class Rescored:
     """One system: grades recorded and ours in number, and in how many of the n replies both agree.
 
-    `contradicted`: replies that name one option alone whose recorded grade says otherwise. `several`: the recorded
-    grades of the replies that name several options; `leading`: agreeing if of several the first with its text counts.
-    Percentages are of n.
+    `contradicted`: replies that name one option alone whose recorded grade says otherwise; `unequal`: those of them
+    where another system named the same option of the same question alone and was graded otherwise, so that no reading
+    of the text can agree with both. `several`: the recorded grades of the replies that name several options; `leading`:
+    agreeing if of several the first with its text counts. Percentages are of n.
     """
 
     system: str
@@ -84,6 +88,7 @@ class Rescored:
     ours: dict[str, int]
     agreeing: int
     contradicted: int
+    unequal: int
     several: dict[str, int]
     leading: int
 
@@ -134,10 +139,14 @@ def options_within(question: str) -> tuple[tuple[str, str], ...]:
 
 def rescore(replies: Sequence[Reply]) -> list[Rescored]:
     """Recorded and our own scores of every system."""
-    return [_rescored(system, [r for r in replies if r.system == system]) for system in SYSTEMS]
+    told: dict[tuple[int, tuple[str, ...]], set[str]] = {}
+    for r in replies:
+        told.setdefault((r.row, r.said.letters), set()).add(r.grade)
+    return [_rescored(system, [r for r in replies if r.system == system], told) for system in SYSTEMS]
 
 
-def _rescored(system: str, replies: Sequence[Reply]) -> Rescored:
+def _rescored(system: str, replies: Sequence[Reply], told: Grades) -> Rescored:
+    contradicted = [r for r in replies if r.reason and len(r.said.letters) == 1]
     several = [r.grade for r in replies if len(r.said.letters) > 1]
     return Rescored(
         system,
@@ -145,7 +154,8 @@ def _rescored(system: str, replies: Sequence[Reply]) -> Rescored:
         _counted(r.grade for r in replies),
         _counted(r.ours for r in replies),
         sum(not r.reason for r in replies),
-        sum(bool(r.reason) and len(r.said.letters) == 1 for r in replies),
+        len(contradicted),
+        sum(len(told[r.row, r.said.letters]) > 1 for r in contradicted),
         _counted(several),
         sum(r.leading == r.grade for r in replies),
     )
