@@ -1,6 +1,5 @@
 """A model of a folder behind all that stands before it, asked by several threads at once; recorded, and replayed."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from kgmed.models.transformers_lm import TransformersLM
 from kgmed.opening import model
 from kgmed.setup import Setup
 from kgmed.stages import LLM, Message
-from tiny_causal import SAID, saved_in
+from tiny_causal import SAID, saved_in, sizes
 
 pytest.importorskip("torch", reason="needs torch and transformers")
 pytest.importorskip("transformers", reason="needs torch and transformers")
@@ -32,17 +31,7 @@ def test_threads_reach_the_model_at_once_through_cache_meter_and_ledger(tmp_path
     chosen = Setup(llm=f"hf/{folder}", batch=16, precision="float32", cache=tmp_path / "c.db", max_calls=100, rate=1e6)
     llm = model(chosen)
     assert llm is not None
-    sizes: list[int] = []
-    together = behind(llm)._together
-    assert together is not None
-
-    def note(module: object, args: object, given: dict[str, list[list[int]]]) -> None:
-        end = time.monotonic() + 60
-        while not sizes and len(together._waiting) + len(together._going) < 12 and time.monotonic() < end:
-            time.sleep(0.001)  # the first step ends when all have come, however slow their threads are
-        sizes.append(len(given["input_ids"]))
-
-    behind(llm)._model.register_forward_pre_hook(note, with_kwargs=True)
+    given = sizes(behind(llm), 12)
     words = [w for w in SAID if w not in ".:"][:12]
 
     def ask(word: str) -> str:
@@ -50,7 +39,7 @@ def test_threads_reach_the_model_at_once_through_cache_meter_and_ledger(tmp_path
 
     with ThreadPoolExecutor(12) as pool:
         said = list(pool.map(ask, words))
-    assert max(sizes) > 8  # more than a meter lets through by itself
+    assert max(given) > 8  # more than a meter lets through by itself
     alone = TransformersLM(folder)
     assert said == [alone([Message("user", f"is a {word} toe red")], max_tokens=12).text for word in words]
     assert len(set(said)) > 6

@@ -1,5 +1,6 @@
 """Tiny causal models with random weights, built and saved by the real classes; they need torch and transformers."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +59,22 @@ def _saved(folder: Path, tokenizer: Any, model: Any) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def sizes(llm: Any, callers: int = 1) -> list[int]:
+    """How many rows a model is given, each time it is; filled as it is asked.
+
+    The first step ends when so many have called, so that they go on together however slow their threads are.
+    """
+    given: list[int] = []
+
+    def note(module: object, args: object, kwargs: Any) -> None:
+        end = time.monotonic() + 60
+        while not given and callers > 1 and time.monotonic() < end:
+            if len(llm._together._waiting) + len(llm._together._going) >= callers:
+                break
+            time.sleep(0.001)
+        given.append(len(kwargs["input_ids"]))
+
+    llm._model.register_forward_pre_hook(note, with_kwargs=True)
+    return given

@@ -21,7 +21,7 @@ from kgmed.models.streaming import told
 from kgmed.models.structured import loads, slots_schema, strings_schema
 from kgmed.models.transformers_lm import TransformersLM
 from kgmed.stages import Message, Reply
-from tiny_causal import SAID, WORDS, bytes_in, saved_in
+from tiny_causal import SAID, WORDS, bytes_in, saved_in, sizes
 
 pytest.importorskip("torch", reason="needs torch and transformers")
 pytest.importorskip("transformers", reason="needs torch and transformers")
@@ -213,17 +213,6 @@ def test_one_file_gives_the_same_likelihoods_through_both_runtimes() -> None:
     assert list(np.argsort(here.means)) == list(np.argsort(there.means))
 
 
-def sizes(llm: TransformersLM) -> list[int]:
-    """How many rows the model was given, each time it is; filled as it is asked."""
-    given: list[int] = []
-
-    def note(module: object, args: object, kwargs: dict[str, np.ndarray]) -> None:
-        given.append(len(kwargs["input_ids"]))
-
-    llm._model.register_forward_pre_hook(note, with_kwargs=True)
-    return given
-
-
 def at_once(calls: list[Callable[[], object]]) -> list[object]:
     """What each call gives or raises, all begun at the same moment in threads of their own."""
     ready = threading.Barrier(len(calls))
@@ -241,7 +230,7 @@ def at_once(calls: list[Callable[[], object]]) -> list[object]:
 
 def test_sixteen_threads_each_get_the_reply_that_they_would_get_alone(llm: TransformersLM, saved: Path) -> None:
     both, draw = TransformersLM(saved, batch=16, dtype="float32"), random.Random(5)
-    given = sizes(both)
+    given = sizes(both, 16)
     asked = [
         [
             ([Message("user", " ".join(draw.choices(SAID, k=draw.randint(1, 30))))], draw.randint(1, 20))
