@@ -15,6 +15,7 @@ from decimal import Decimal
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong
 from kgmed.models.likelihood import LogProbs, as_messages, as_reply, asked, from_reply
+from kgmed.models.passing import Passing
 from kgmed.models.prices import Price, prices
 from kgmed.models.rate import Rate
 from kgmed.models.streaming import streamed
@@ -59,7 +60,7 @@ class Usage:
         return self.tokens_in + self.tokens_out
 
 
-class Metered:
+class Metered(Passing):
     """A model whose calls are counted, priced, held within limits, and tried again where its server is busy.
 
     What no later try can mend (a wrong key, an unknown model, a refused request, an unusable reply) is not tried again.
@@ -83,7 +84,8 @@ class Metered:
 
         Raises `BadInput` for a budget in money where the model's price is not known.
         """
-        self.llm, self.budget = llm, budget or Budget()
+        super().__init__(llm)
+        self.budget = budget or Budget()
         self._price = (prices() if price is None else price).get(llm.name)
         if self.budget.money is not None and self._price is None:
             raise BadInput(f"no price of {llm.name} is known; put it into prices.toml, or set a budget in tokens")
@@ -92,17 +94,6 @@ class Metered:
         self._jitter = random.Random(seed)  # noqa: S311
         self._usage, self._reserved = Usage(cost=self._cost(0, 0)), Usage(cost=self._cost(0, 0))
         self._changed = threading.Condition()
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self.llm.name
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """The settings of the model."""
-        found: Mapping[str, object] = getattr(self.llm, "settings", {})
-        return found
 
     @property
     def usage(self) -> Usage:
