@@ -13,6 +13,7 @@ from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.anthropic import Anthropic
 from kgmed.models.cached import Cached, recorded
+from kgmed.models.structured import shaped, slots_schema, strings_schema
 from kgmed.stages import Message, Reply
 
 pytest.importorskip("anthropic", reason="needs the package anthropic (extra models)")
@@ -70,6 +71,28 @@ def test_a_model_that_takes_no_temperature_is_asked_without_it_from_then_on(serv
     llm = model(server)
     assert [llm(HELLO).text, llm(HELLO).text] == ["Hi", "Hi"]
     assert ["temperature" in a for a in server.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize("schema", [strings_schema("terms", least=1, most=3), slots_schema(2)])
+def test_a_reply_is_held_to_a_schema_as_the_api_has_it(server: JsonServer, schema: dict[str, object]) -> None:
+    assert shaped(model(server), HELLO, schema, max_tokens=5).text == "Hi [1]."
+    [asked] = server.asked
+    assert asked["output_config"]["format"]["type"] == "json_schema"
+    sent = asked["output_config"]["format"]["schema"]
+    assert sent["additionalProperties"] is False
+    assert sent["required"] == schema["required"]
+    [items] = sent["properties"].values()
+    assert "maxItems" not in items  # the API knows no such word,
+    assert "maxItems" in items["description"]  # so the model is told
+    assert (asked["temperature"], asked["max_tokens"]) == (0, 5)
+
+
+@pytest.mark.parametrize("told", ["output_config: this model does not support it", "Structured outputs: no such model"])
+def test_a_model_that_takes_no_schema_is_asked_without_it_from_then_on(server: JsonServer, told: str) -> None:
+    server.says = [Said(refusal(told), 400), Said(message("Hi"))]
+    llm = model(server)
+    assert [shaped(llm, HELLO, strings_schema("terms")).text for _ in range(2)] == ["Hi", "Hi"]
+    assert ["output_config" in a for a in server.asked] == [True, False, False]
 
 
 def test_a_model_that_refuses_it_even_without_is_not_asked_for_ever(server: JsonServer) -> None:

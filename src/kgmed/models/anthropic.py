@@ -12,6 +12,7 @@ from kgmed.models.border import Calls, Remote, count, host_of, key_from
 from kgmed.stages import Message, Reply
 
 OFFICIAL = "https://api.anthropic.com"
+_SHAPE = ("output_config", "output_format", "output format", "structured output", "schema")  # in a refusal of a schema
 _TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
 
 
@@ -34,6 +35,7 @@ class Anthropic:
         key = _key(environment, own_server=bool(base_url))
         self._remote = Remote("anthropic", model, self.host, key, _TOO_LONG)
         self._settings = self.settings  # less what the model refuses
+        self._shapes = True  # until the model refuses a schema
         self._calls = Calls(self._remote, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
@@ -55,6 +57,15 @@ class Anthropic:
         with self._calls.one() as client:
             return self._reply(self._message(client, messages, max_tokens))
 
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, held to the JSON schema where the model can; one that cannot is asked without from then on.
+
+        What of a schema the API does not know, such as the most items of a list, is told to the model in words.
+        """
+        shape = {"format": {"type": "json_schema", "schema": self._calls.sdk.transform_schema(dict(schema))}}
+        with self._calls.one() as client:
+            return self._reply(self._message(client, messages, max_tokens, shape))
+
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece, whole at the end; one that breaks off raises `Busy`."""
         took = {"input_tokens": 0, "output_tokens": 0}
@@ -73,17 +84,28 @@ class Anthropic:
             raise self._remote.broken()
         return self._whole(parts, why, took["input_tokens"], took["output_tokens"])
 
-    def _message(self, client: Any, messages: Sequence[Message], max_tokens: int, **more: object) -> Any:
+    def _message(
+        self, client: Any, messages: Sequence[Message], max_tokens: int, shape: object = None, *, stream: bool = False
+    ) -> Any:
         """What the server sends for a conversation, without the settings that it refuses."""
-        asked = {"model": self.model, "max_tokens": max_tokens, **_conversation(messages), **more}
-        return self._calls.mended(lambda: {**asked, "extra_body": self._settings}, client.messages.create, self._adapts)
+        conversation = {"model": self.model, "max_tokens": max_tokens, "stream": stream, **_conversation(messages)}
+
+        def asked() -> dict[str, Any]:
+            held = {"output_config": shape} if shape and self._shapes else {}
+            return {**conversation, "extra_body": {**self._settings, **held}}
+
+        return self._calls.mended(asked, client.messages.create, self._adapts)
 
     def _adapts(self, error: Any, asked: Mapping[str, Any]) -> bool:
-        """Whether the model refused the temperature, as newer ones do, and can be asked without."""
-        if "temperature" not in error.message or "temperature" not in asked["extra_body"]:
-            return False
-        self._settings = {}
-        return True
+        """Whether the model refused the temperature, as newer ones do, or a schema, and can be asked without."""
+        sent, told = asked["extra_body"], error.message.lower()
+        if "temperature" in told and "temperature" in sent:
+            self._settings = {}
+            return True
+        if "output_config" in sent and any(word in told for word in _SHAPE):
+            self._shapes = False
+            return True
+        return False
 
     def _reply(self, message: Any) -> Reply:
         """The reply in a message, whatever the server took for one."""

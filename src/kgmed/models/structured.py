@@ -58,13 +58,14 @@ def strings_schema(key: str, *, least: int = 0, most: int = 0) -> dict[str, obje
     return {"type": "object", "properties": {key: items}, "required": [key], "additionalProperties": False}
 
 
-def slots_schema(count: int) -> dict[str, object]:
+def slots_schema(count: int) -> dict[str, Any]:
     """The JSON schema of an object with a list of exactly `count` strings or nulls.
 
-    >>> slots_schema(2)["properties"]
-    {'list': {'type': 'array', 'items': {'type': ['string', 'null']}, 'minItems': 2, 'maxItems': 2}}
+    >>> slots_schema(2)["properties"]["list"]
+    {'type': 'array', 'items': {'anyOf': [{'type': 'string'}, {'type': 'null'}]}, 'minItems': 2, 'maxItems': 2}
     """
-    items = {"type": "array", "items": {"type": ["string", "null"]}, "minItems": count, "maxItems": count}
+    either = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    items = {"type": "array", "items": either, "minItems": count, "maxItems": count}
     return {"type": "object", "properties": {"list": items}, "required": ["list"], "additionalProperties": False}
 
 
