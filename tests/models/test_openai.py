@@ -340,6 +340,7 @@ def test_a_reply_is_held_to_a_schema_where_the_server_can(server: Server) -> Non
     assert model(server).as_json(HELLO, SCHEMA, max_tokens=5).text == "Hi [1]."
     shape = server.asked[0]["response_format"]
     assert (shape["type"], shape["json_schema"]["schema"]) == ("json_schema", SCHEMA)
+    assert shape["json_schema"]["strict"] is True  # else OpenAI takes the schema for advice
 
 
 @pytest.mark.parametrize("said", [refusal("no", param="response_format"), refusal("json_schema is not supported")])
