@@ -77,8 +77,8 @@ def test_sets_that_compare_the_same_methods_stand_side_by_side_with_arrows_for_w
         ("mindmap", "0.0000", "0.0000", "1.0000"),
         ("one option drawn at random", "0.5000", "0.5000", "0.5000"),
     )
-    assert "## All sets at a glance" in markdown.report([sure, worse])
-    assert "<h2>All sets at a glance</h2>" in page([sure, worse])
+    assert "## All sets at a glance: 3 methods" in markdown.report([sure, worse])
+    assert "<h2>All sets at a glance: 3 methods</h2>" in page([sure, worse])
     assert "1.0000 ↑" in written.csvs([sure, worse])["tables/overview-1.csv"]
     assert tables.overview([sure]) == []
     spoken = replace(sure, dataset=datasets()["liveqa"], metrics=shown_metrics("text", ("seconds",)))

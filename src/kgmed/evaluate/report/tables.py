@@ -70,7 +70,13 @@ def _overview(studies: Sequence[Study]) -> Table:
         rows.append(("one option drawn at random", *(None if c is None else shown(c) for c in chance)))
     header = ("method", *(f"{s.name}: {s.main.name}" for s in studies))
     note = f"↑ better, ↓ worse than {base}: p < .05, corrected for the number of methods (Holm) within the set."
-    return Table("overview", "All sets at a glance", header, tuple(rows), f"{note} Failures count as failures.")
+    return Table(
+        "overview",
+        f"All sets at a glance: {len(methods)} methods",
+        header,
+        tuple(rows),
+        f"{note} Failures count as failures.",
+    )
 
 
 def _arrowed(study: Study, method: str) -> str:
