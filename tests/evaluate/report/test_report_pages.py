@@ -81,6 +81,8 @@ def test_sets_that_compare_the_same_methods_stand_side_by_side_with_arrows_for_w
     assert "<h2>All sets at a glance: 3 methods</h2>" in page([sure, worse])
     assert "1.0000 ↑" in written.csvs([sure, worse])["tables/overview-1.csv"]
     assert tables.overview([sure]) == []
+    bare = replace(sure, plan=replace(sure.plan, items=[replace(i, question=Question("?")) for i in ITEMS]))
+    assert tables.overview([sure, bare])[0].rows[-1] == ("one option drawn at random", "0.5000", "0.0000")
     spoken = replace(sure, dataset=datasets()["liveqa"], metrics=shown_metrics("text", ("seconds",)))
     assert [row[0] for row in tables.overview([spoken, spoken])[0].rows] == ["zero-shot", "hykge", "mindmap"]
 

@@ -90,10 +90,10 @@ def _arrowed(study: Study, method: str) -> str:
 
 def _chance(study: Study) -> float | None:
     """The accuracy of one option drawn at random; None where that is not what is told."""
-    if study.main.name != "accuracy":
-        return None
     given = [(len(item.question.options), len(item.gold.choices)) for item in study.plan.items]
-    return sum(1 / options if right == 1 else 0.0 for options, right in given) / len(given)
+    if study.main.name != "accuracy" or not given:
+        return None
+    return sum(1 / options if options and right == 1 else 0.0 for options, right in given) / len(given)
 
 
 def _size(study: Study) -> str:
