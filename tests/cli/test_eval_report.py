@@ -47,6 +47,9 @@ def test_folders_become_a_page_markdown_and_tables_that_agree_with_the_scores(ho
     assert [(r["method"], float(r["mean"]), float(r["to"])) for r in rows] == [
         (s["method"], s["mean"]["mean"], s["mean"]["high"]) for s in told
     ]
+    written = (tmp_path / "report.md").read_text("utf-8")
+    assert f"kgmed eval report whole sample --out {tmp_path.name}\n" in written
+    assert str(tmp_path.parent) not in written
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "a sample of 3 of its 6 questions" in page
     assert "all 6 questions" in page

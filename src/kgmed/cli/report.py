@@ -45,9 +45,11 @@ def report(
             studies.append(read(folder, data, name=name, metrics=metric or [], models=made_of, baseline=baseline))
             progress(number)
         given = [f"--metric={name}" for name in metric or []] + ([f"--against={baseline}"] if baseline else [])
-        paths = written.write(studies, out, command=_command(names, given, None)) if out else []
+        paths = written.write(studies, out, command=_command(names, given, out=out)) if out else []
         if markdown:
-            paths.append(written.put(markdown, plain.results(studies, command=_command(names, given, markdown))))
+            paths.append(
+                written.put(markdown, plain.results(studies, command=_command(names, given, markdown=markdown)))
+            )
     if as_json:
         screen.data([str(path) for path in paths])
     else:
@@ -82,9 +84,10 @@ def _names(folders: list[Path]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name}-{i}" for i, name in enumerate(names, start=1)]
 
 
-def _command(names: list[str], given: list[str], markdown: Path | None) -> str:
-    """The command as it can be typed again where the folders are; no folder of a model is named."""
-    where = (
-        ["--markdown", f"docs/{markdown.name}" if markdown.parent.name == "docs" else markdown.name] if markdown else []
-    )
-    return shlex.join(["kgmed", "eval", "report", *names, *given, *(where or ["--out", "report"])])
+def _command(names: list[str], given: list[str], *, markdown: Path | None = None, out: Path | None = None) -> str:
+    """The command as it can be typed again where the folders are; no folder that these lie in is named."""
+    if markdown:
+        where = ["--markdown", f"docs/{markdown.name}" if markdown.parent.name == "docs" else markdown.name]
+    else:
+        where = ["--out", (out.name if out else "") or "report"]
+    return shlex.join(["kgmed", "eval", "report", *names, *given, *where])

@@ -129,11 +129,18 @@ def test_a_row_of_ones_own_is_read_or_told_why_not(row: dict[str, object], told:
     file = tmp_path / "mine.jsonl"
     file.write_text("\n" + json.dumps(row) + "\n", encoding="utf-8")
     if told:
-        with pytest.raises(SourceError, match=rf"mine.jsonl:2: .*{told}"):
+        with pytest.raises(SourceError, match=rf"mine.jsonl:2: .*{told}.*; write a question a line"):
             load(str(file), tmp_path)
     else:
         (item,) = load(str(file), tmp_path)
         assert item.question.id == row.get("id", "2")
+
+
+def test_a_line_of_ones_own_that_is_no_json_is_told_how_to_mend(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"id": 1\n', encoding="utf-8")
+    with pytest.raises(SourceError, match=r"mine.jsonl:1: is not JSON; write a question a line"):
+        load(str(file), tmp_path)
 
 
 def test_an_id_that_comes_twice_is_refused(tmp_path: Path) -> None:

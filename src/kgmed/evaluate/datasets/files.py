@@ -13,16 +13,16 @@ from kgmed.errors import SourceError, Unavailable
 FETCH = "get the data set anew (kgmed eval datasets says from where)"
 
 
-def text(path: Path) -> str:
+def text(path: Path, *, mend: str = FETCH) -> str:
     """The text of a file, or of the packed file beside it; raises `SourceError`."""
     packed = path.with_name(path.name + ".xz")
     try:
         data = path.read_bytes() if path.exists() or not packed.exists() else lzma.decompress(packed.read_bytes())
         return data.decode("utf-8-sig")
     except OSError as e:
-        raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
+        raise SourceError(path, 0, f"cannot be read ({e.strerror})", mend) from None
     except (lzma.LZMAError, UnicodeDecodeError) as e:
-        raise SourceError(path, 0, f"is damaged ({e})", FETCH) from None
+        raise SourceError(path, 0, f"is damaged ({e})", mend) from None
 
 
 def whole_json(path: Path) -> Any:
@@ -33,16 +33,16 @@ def whole_json(path: Path) -> Any:
         raise SourceError(path, getattr(e, "lineno", 0), "is not JSON", FETCH) from None
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, *, mend: str = FETCH) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with one a line, each with its line number; blank lines are passed over."""
-    for number, line in enumerate(text(path).split("\n"), start=1):
+    for number, line in enumerate(text(path, mend=mend).split("\n"), start=1):
         if line.strip():
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
-                raise SourceError(path, number, "is not JSON", FETCH) from None
+                raise SourceError(path, number, "is not JSON", mend) from None
             if not isinstance(row, dict):
-                raise SourceError(path, number, "is no JSON object", FETCH)
+                raise SourceError(path, number, "is no JSON object", mend)
             yield number, row
 
 
@@ -81,9 +81,9 @@ def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         raise SourceError(path, 0, f"is no Excel file ({e})", FETCH) from None
 
 
-def field(path: Path, line: int, row: Mapping[str, Any], name: str) -> str:
+def field(path: Path, line: int, row: Mapping[str, Any], name: str, *, mend: str = FETCH) -> str:
     """A text field of a row, without the blanks around it; raises `SourceError` where it is missing or empty."""
     value = row.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise SourceError(path, line, f"has no {name}", FETCH)
+        raise SourceError(path, line, f"has no {name}", mend)
     return value.strip()

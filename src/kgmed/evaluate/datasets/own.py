@@ -16,13 +16,13 @@ from kgmed.evaluate.datasets.letters import chosen
 from kgmed.evaluate.items import DataSet, Gold, Item, Task
 from kgmed.types import Question
 
-MEND = "write it as docs/evaluation.md shows"
+MEND = 'write a question a line, such as {"question": "Which?", "options": {"A": "gout", "B": "flu"}, "answer": "A"}'
 
 
 def read(data: Path, *, file: Path) -> Iterator[Item]:
     """The questions of a file; `data` is not used. Without an id the line number is it."""
     seen: dict[str, int] = {}
-    for line, row in json_lines(file):
+    for line, row in json_lines(file, mend=MEND):
         item = _item(file, line, row)
         if item.question.id in seen:
             raise SourceError(file, line, f"has the id {item.question.id!r} of line {seen[item.question.id]}", MEND)
@@ -38,7 +38,7 @@ def _item(file: Path, line: int, row: dict[str, Any]) -> Item:
     if row.get("answer") and not (right and {*right} <= {*choices}):
         raise SourceError(file, line, f"has the answer {row['answer']!r}, which is no letter of its options", MEND)
     name, language = str(row.get("id") or line), str(row.get("language") or "")
-    question = Question(field(file, line, row, "question"), tuple(choices.items()), language, name)
+    question = Question(field(file, line, row, "question", mend=MEND), tuple(choices.items()), language, name)
     gold = Gold(right, _texts(file, line, row, "texts"), _texts(file, line, row, "entities"))
     return Item(question, gold, str(row.get("part") or "test"))
 
