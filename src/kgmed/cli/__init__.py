@@ -12,7 +12,6 @@ from kgmed.cli.ask import ask
 from kgmed.cli.chat import chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
 from kgmed.errors import BadInput, KgmedError
-from kgmed.evaluate.crews import still_asking
 
 _NO_MORE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # nobody reads on; the disk or one's share of it is full
 
@@ -25,6 +24,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
+            from kgmed.evaluate.crews import still_asking  # heavy; no start-up pays for it
+
             sys.stderr.write("kgmed: stopped; what was finished is kept\n")
             if still_asking():
                 sys.stdout.flush()

@@ -77,9 +77,9 @@ class Rescored:
     """One system: grades recorded and ours in number, and in how many of the n replies both agree.
 
     `contradicted`: replies that name one option alone whose recorded grade says otherwise; `unequal`: those of them
-    where another system named the same option of the same question alone and was graded otherwise, so that no reading
-    of the text can agree with both. `several`: the recorded grades of the replies that name several options; `leading`:
-    agreeing if of several the first with its text counts. Percentages are of n.
+    where another system named the same option of the same question alone and was graded otherwise, so that no parser
+    which grades by the option named can agree with both. `several`: recorded grades of the replies that name several
+    options; `leading`: agreeing if of several the first with its text counts. Percentages are of n.
     """
 
     system: str
