@@ -1,6 +1,7 @@
 """An evaluation asks everything once, counts failures, loses nothing and says the same whoever does the work."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eval_makers import Echo, items, run
+from eval_makers import Echo, Environment, items, run
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.compare import Ask, Plan, compare
 from kgmed.evaluate.crews import Processes, Ray, Threads, crew
@@ -23,7 +24,9 @@ PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
 WHAT = {"data": "toy"}
 
 
-def finished(folder: Path, make: Echo, workers: Threads | Processes | Ray, plan: Plan = PLAN) -> dict[Job, Entry]:
+def finished(
+    folder: Path, make: Echo | Environment, workers: Threads | Processes | Ray, plan: Plan = PLAN
+) -> dict[Job, Entry]:
     with Log(folder, WHAT) as log:
         compare(plan, make, log, workers)
     return entries(folder)
@@ -83,6 +86,18 @@ def test_threads_and_processes_give_what_one_thread_gives(tmp_path: Path) -> Non
     apart = finished(tmp_path / "3", Echo(broken="q2"), Processes(2))
     assert digest(one) == digest(several) == digest(apart)
     assert [e.untimed for e in in_order(apart, PLAN.jobs())] == [e.untimed for e in in_order(one, PLAN.jobs())]
+
+
+@pytest.mark.parametrize(("chosen", "told"), [("", "1"), ("3", "3")])
+def test_each_process_takes_one_thread_unless_the_environment_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, told: str
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if chosen:
+        monkeypatch.setenv("OMP_NUM_THREADS", chosen)
+    found = finished(tmp_path, Environment(), Processes(2), Plan(("one",), items(3)))
+    assert {entry.run.answer.text for entry in found.values() if entry.run} == {told}
+    assert os.environ.get("OMP_NUM_THREADS", "") == chosen
 
 
 def test_a_question_that_always_kills_its_worker_fails_and_the_rest_is_done(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ All give the same entries; the log puts them in order. A worker that dies loses 
 are given to another, and a job that has killed its worker `TRIES` times becomes a failed entry.
 """
 
+import os
 import socket
 import threading
 from collections import Counter, deque
@@ -23,6 +24,7 @@ from kgmed.evaluate.log import Entry, Job
 
 TRIES = 3  # deaths of a worker that one job may cause
 _ASKS = "kgmed-asks"
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 _AHEAD = 4  # jobs handed out per worker before the first is back
 Work = tuple[Job, Item]
 
@@ -64,7 +66,8 @@ class Processes:
     def _until_a_death(self, make: Make, left: "deque[Work]", deaths: "Counter[Job]", count: int) -> Iterator[Entry]:
         """Entries until a worker dies; the jobs that it took down are put back, or given up after `TRIES`."""
         back: list[Work] = []
-        with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool, _left_at_once(pool):
+        spawn = get_context("spawn")
+        with _one_thread_each(), ProcessPoolExecutor(count, mp_context=spawn) as pool, _left_at_once(pool):
             for work, future in _finished(pool, make, left, count * _AHEAD if count > 1 else 1):
                 try:
                     yield future.result()
@@ -90,6 +93,21 @@ def threads(count: int) -> Iterator[ThreadPoolExecutor]:
 def still_asking() -> bool:
     """Whether threads that were left still ask: an interpreter that ends would wait for them, which may take long."""
     return any(thread.name.startswith(_ASKS) for thread in threading.enumerate())
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes begun within take one thread each for numerical libraries, unless the environment says otherwise.
+
+    Several that each take all processors, and wait by spinning, are ten times slower.
+    """
+    added = {name: value for name, value in _ONE_THREAD.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 @contextmanager
