@@ -13,6 +13,7 @@ from kgmed.evaluate.rescore import explaincpe, liveqa
 
 QUESTION = "吃什么？\nA: 米饭\nB: 面条\n"
 RIGHT = {"MindMap": 247, "GPT-3.5": 209, "GPT-4": 288, "BM25": 199, "embedding": 217, "KG retriever": 168}
+STRICT = {"MindMap": 246, "GPT-3.5": 206, "GPT-4": 279, "BM25": 205, "embedding": 216, "KG retriever": 172}
 
 
 def write(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -45,7 +46,10 @@ def test_grades_are_counted_and_compared_with_ours(tmp_path: Path) -> None:
         ("A: 米饭", "0", "the right option alone, graded wrong"),
         ("B", "1", "another option alone, graded right"),
         ("正确选项是A和B。", "0", ""),
-        ("正确选项是A和B。", "1", "several options, the right one among them, graded right"),
+        ("正确选项是A和B。", "1", "several options, the right one not first, graded right"),
+        ("正确选项是B: 面条和A: 米饭。", "1", "several options, the right one not first, graded right"),
+        ("正确选项是A: 米饭和B: 面条。", "1", ""),
+        ("正确选项是A: 米饭和B: 面条。", "0", "several options, the right one first, graded wrong"),
         ("说不清。", "0", "no option can be told, graded wrong"),
         ("A或B", "0", "at odds with itself, graded wrong"),
     ],
@@ -56,15 +60,9 @@ def test_a_disagreement_has_a_reason_by_rule(tmp_path: Path, reply: str, grade: 
     assert list(explaincpe.reasons(replies)) == ([reason] if reason else [])
 
 
-@pytest.mark.parametrize(
-    ("reply", "leading"),
-    [("正确选项：A: 米饭 B: 馒头", "right"), ("正确选项：B: 馒头 A: 米饭", "wrong"), ("正确选项：A、B", "wrong")],
-)
-def test_of_several_options_the_first_with_its_text_is_the_leading_one(
-    tmp_path: Path, reply: str, leading: str
-) -> None:
-    replies = explaincpe.read(recorded(tmp_path, [(reply, "1")]))
-    assert {(r.ours, r.leading) for r in replies} == {("wrong", leading)}
+def test_a_reply_that_names_several_options_is_right_by_the_first_and_wrong_in_the_strict_score(tmp_path: Path) -> None:
+    found = explaincpe.rescore(explaincpe.read(recorded(tmp_path, [("正确选项：A: 米饭 B: 馒头", "1")])))
+    assert {(f.ours["right"], f.strict, f.several["right"]) for f in found} == {(1, 0, 1)}
 
 
 @pytest.mark.parametrize(
@@ -117,14 +115,12 @@ def test_the_recorded_scores_of_explaincpe_come_out_and_ours_agree(data: Path) -
     found = {f.system: f for f in explaincpe.rescore(explaincpe.read(data))}
     assert {name: f.recorded["right"] for name, f in found.items()} == RIGHT
     below = {name for name, f in found.items() if f.agreement < explaincpe.WANTED}
-    assert below == {"GPT-4", "BM25", "KG retriever"}
-    leading = {name for name, f in found.items() if f.agreement_leading < explaincpe.WANTED}
-    assert leading == {"BM25", "KG retriever"}
-    for name in leading:  # where the grades contradict what is said, and those of the same answer of other systems
-        f = found[name]
-        assert (f.leading + f.contradicted) / f.n >= explaincpe.WANTED
-        assert (f.leading + f.unequal) / f.n >= explaincpe.WANTED
-    assert {name: f.unequal for name, f in found.items() if f.unequal} == {"BM25": 17, "KG retriever": 7}
+    assert below == {"BM25", "KG retriever"}  # whose grades contradict those of the same option in other replies
+    assert all(f.agreement_equal >= explaincpe.WANTED for f in found.values())
+    assert {name: f.strict for name, f in found.items()} == STRICT
+    assert sum(f.unequal for f in found.values()) == 105
+    within = {name: f.unequal - (f.agreeing - f.agreeing_equal) for name, f in found.items()}
+    assert {name: n for name, n in within.items() if n} == {"BM25": 17, "KG retriever": 7}
 
 
 def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_told(tmp_path: Path) -> None:
@@ -132,7 +128,8 @@ def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_tol
     rows = [[QUESTION, "A", *["A: 米饭", "1"] * 5, "A: 米饭", "0"], [QUESTION, "A", *["A: 米饭", "0"] * 6]]
     write(tmp_path / explaincpe.FILE, ["Question", "label_choice", *columns], rows)
     found = explaincpe.rescore(explaincpe.read(tmp_path))
-    assert [(f.contradicted, f.unequal) for f in found] == [(1, 0)] * 5 + [(2, 1)]
+    assert [(f.contradicted, f.unequal) for f in found] == [(1, 1)] * 5 + [(2, 1)]
+    assert [(f.agreement, f.agreement_equal) for f in found] == [(0.5, 0)] * 5 + [(0, 0)]
 
 
 @pytest.mark.data

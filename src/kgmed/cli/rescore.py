@@ -29,18 +29,27 @@ def explaincpe(
         told = {"systems": [_system(f) for f in found], "reasons": why}
         screen.data(told | ({"disagreements": listed} if disagreements else {}))
         return
-    header = ("system", "n", "recorded %", "ours %", "recorded right/wrong/failed", "ours right/wrong/failed",
-              "agreement", f">= {again.WANTED}", "one option named, grade says otherwise",
-              "of these: the same answer of another system graded otherwise")  # fmt: skip
-    screen.table(header, ((f.system, f.n, _percent(f.recorded), _percent(f.ours),
+    header = ("system", "n", "recorded %", "ours %", "ours, strict %", "recorded right/wrong/failed",
+              "ours right/wrong/failed", "agreement", f">= {again.WANTED}")  # fmt: skip
+    screen.table(header, ((f.system, f.n, _percent(f.recorded), _percent(f.ours), f"{100 * f.strict / f.n:.2f}",
                            _three(f.recorded), _three(f.ours), f"{f.agreement:.4f}",
-                           "yes" if f.agreement >= again.WANTED else "no", f.contradicted, f.unequal)
-                          for f in found))  # fmt: skip
-    screen.lines(["", "Disagreements by reason"])
+                           "yes" if f.agreement >= again.WANTED else "no") for f in found))  # fmt: skip
+    screen.lines(["", "Of several options the first that a colon follows counts, as in the record; strict: a reply "
+                  "that names several is wrong", "", "Disagreements by reason"])  # fmt: skip
     screen.table(("reason", *again.SYSTEMS, "all"), ((w, *n.values(), sum(n.values())) for w, n in why.items()))
-    screen.lines(["", "Replies that name several options, as they were graded"])
-    screen.table(("system", "right/wrong/failed", "agreement of all replies if the first with its text counts"),
-                 ((f.system, _three(f.several), f"{f.agreement_leading:.4f}") for f in found))  # fmt: skip
+    screen.lines(["", "Grades that no parser can agree with: the same option of the same question is right in one "
+                  "system's reply and wrong in another's"])  # fmt: skip
+    columns = (
+        "system",
+        "one option named, grade says otherwise",
+        "option graded in two ways",
+        "agreement of the others",
+        f">= {again.WANTED}",
+        "several options named, recorded right/wrong/failed",
+    )
+    screen.table(columns, ((f.system, f.contradicted, f.unequal, f"{f.agreement_equal:.4f}",
+                           "yes" if f.agreement_equal >= again.WANTED else "no", _three(f.several))
+                          for f in found))  # fmt: skip
     if disagreements:
         screen.lines([""])
         names = ("row", "system", "reply", "ours", "gold", "grade", "reason")
@@ -50,7 +59,7 @@ def explaincpe(
 def _system(found: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return asdict(found) | {"agreement": found.agreement, "agreement_leading": found.agreement_leading}
+    return asdict(found) | {"agreement": found.agreement, "agreement_equal": found.agreement_equal}
 
 
 def _disagreement(reply: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """MindMap's recorded replies to 400 questions of ExplainCPE: the recorded grades, and ours from the raw text.
 
 The file (wyl-willing/MindMap, output/explainpe) holds for each of six systems the reply and a grade: 1 right, 0 wrong,
-2 failed. A reply that names several options is wrong here, as most such replies are graded there.
+2 failed. A reply that names several options is graded there, nearly always, by the first of them that a colon follows
+("A: ..."), and so it is here; beside it stands the strict score, for which a reply that names two has not chosen.
 """
 
 import re
@@ -42,16 +43,16 @@ class Reply:
 
     @property
     def ours(self) -> str:
-        """Our grade: right where the right option is named and no other, failed where none can be told."""
-        return "failed" if not self.said.letters else "right" if self.said.letters == (self.gold,) else "wrong"
-
-    @property
-    def leading(self) -> str:
-        """The grade if of several options the first that a colon follows counts, as it does in most recorded grades."""
+        """Our grade: of the option named (of several the first that a colon follows), failed where none can be told."""
         if len(self.said.letters) < 2:
-            return self.ours
+            return self.strict
         head = _HEAD.search(self.text)
         return "right" if head and head.group(1) == self.gold else "wrong"
+
+    @property
+    def strict(self) -> str:
+        """Right where the right option is named and no other, failed where none can be told."""
+        return "failed" if not self.said.letters else "right" if self.said.letters == (self.gold,) else "wrong"
 
     @property
     def reason(self) -> str:
@@ -63,7 +64,7 @@ class Reply:
     def _names(self) -> str:
         letters = self.said.letters
         if len(letters) > 1:
-            return f"several options, the right one {'among' if self.gold in letters else 'not among'} them"
+            return f"several options, the right one {'first' if self.ours == 'right' else 'not first'}"
         if letters:
             return "the right option alone" if letters == (self.gold,) else "another option alone"
         return "at odds with itself" if self.said.how else "no option can be told"
@@ -76,21 +77,23 @@ Grades = Mapping[tuple[int, tuple[str, ...]], set[str]]  # by row and letters na
 class Rescored:
     """One system: grades recorded and ours in number, and in how many of the n replies both agree.
 
-    `contradicted`: replies that name one option alone whose recorded grade says otherwise; `unequal`: those of them
-    where another system named the same option of the same question alone and was graded otherwise, so that no parser
-    which grades by the option named can agree with both. `several`: recorded grades of the replies that name several
-    options; `leading`: agreeing if of several the first with its text counts. Percentages are of n.
+    `strict`: how many are right where a reply that names several options has not chosen. `several`: recorded grades of
+    those replies. `contradicted`: replies that name one option alone whose recorded grade says otherwise. `unequal`:
+    replies that name an option alone for which the same question has both grades on record, once for this system and
+    once for another, so that no parser which grades by the option named can agree with both; `agreeing_equal` of the
+    others agree. Percentages are of n.
     """
 
     system: str
     n: int
     recorded: dict[str, int]
     ours: dict[str, int]
+    strict: int
     agreeing: int
+    several: dict[str, int]
     contradicted: int
     unequal: int
-    several: dict[str, int]
-    leading: int
+    agreeing_equal: int
 
     @property
     def agreement(self) -> float:
@@ -98,9 +101,9 @@ class Rescored:
         return self.agreeing / self.n
 
     @property
-    def agreement_leading(self) -> float:
-        """The same, if of several options the first that stands with its text counts."""
-        return self.leading / self.n
+    def agreement_equal(self) -> float:
+        """The same, of the replies whose answer is not graded in two ways; `nan` where every one is."""
+        return self.agreeing_equal / (self.n - self.unequal) if self.n > self.unequal else float("nan")
 
 
 def read(data: Path) -> list[Reply]:
@@ -146,22 +149,23 @@ def rescore(replies: Sequence[Reply]) -> list[Rescored]:
 
 
 def _rescored(system: str, replies: Sequence[Reply], told: Grades) -> Rescored:
-    contradicted = [r for r in replies if r.reason and len(r.said.letters) == 1]
-    several = [r.grade for r in replies if len(r.said.letters) > 1]
+    single = [r for r in replies if len(r.said.letters) == 1]
+    unequal = {r.row for r in single if len(told[r.row, r.said.letters]) > 1}
     return Rescored(
         system,
         len(replies),
         _counted(r.grade for r in replies),
         _counted(r.ours for r in replies),
+        sum(r.strict == "right" for r in replies),
         sum(not r.reason for r in replies),
-        len(contradicted),
-        sum(len(told[r.row, r.said.letters]) > 1 for r in contradicted),
-        _counted(several),
-        sum(r.leading == r.grade for r in replies),
+        _counted(r.grade for r in replies if len(r.said.letters) > 1),
+        sum(bool(r.reason) for r in single),
+        len(unequal),
+        sum(not r.reason for r in replies if r.row not in unequal),
     )
 
 
-def _counted(grades: Iterator[str] | Sequence[str]) -> dict[str, int]:
+def _counted(grades: Iterator[str]) -> dict[str, int]:
     found = Counter(grades)
     return {grade: found[grade] for grade in GRADES.values()}
 
