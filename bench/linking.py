@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kgmed.evaluate.linking import Case, Linking, Split, cross_lingual, hold_out, mention, misspelled, recall
+from kgmed.evaluate.datasets import known_other
+from kgmed.evaluate.linking import Case, Concepts, Linking, Split, hold_out, mention, misspelled, recall
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.graph import Match
 from kgmed.kg.rows import Scope
@@ -157,8 +158,10 @@ def xlbel(data: Path, folder: Path) -> None:
     found = stages(store, whole=True)
     lexical = Cascade((found["spelled"], found["reworded"], found["fuzzy"]))
     bridge = Bridge(dictionary, lexical)
+    concepts = Concepts(store)
     for language in ("en", "ja", "zh"):
-        cases = cross_lingual(data / "xlbel" / f"v0.0_{language}.txt", store)
+        pairs = known_other(f"xlbel-{language}", "linking", data).read(data)
+        cases = [Case(text, right) for text, concept in pairs if (right := concepts([concept]))]
         linkers = {**found, "together": together(found)}
         if language == "zh":
             linkers |= {"bridge": bridge, "together + bridge": Cascade((found["spelled"], bridge, found["dense"]))}

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import xxhash
 from _data import data
 
-from kgmed.evaluate.cases import folder
+from kgmed.evaluate.datasets import patients
 from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test, paired
 from kgmed.reward import baselines, loglinear
 from kgmed.reward.cases import Fit, Split, folds
@@ -255,7 +255,7 @@ def main() -> None:
     parser.add_argument("--no-networks", action="store_true", help="leave out what trains a network")
     parser.add_argument("--again", action="store_true")
     asked = parser.parse_args()
-    splits = [folder.read(name, data()) for name in asked.only]
+    splits = [patients(name, data()) for name in asked.only]
     kept = Kept(again=asked.again)
     if asked.no_networks:
         METHODS[:] = [m for m in METHODS if not m.seeded]

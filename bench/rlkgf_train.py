@@ -16,7 +16,7 @@ from typing import Any
 
 from _data import data
 
-from kgmed.evaluate.cases.folder import SETS, read
+from kgmed.evaluate.datasets import patients
 from kgmed.folders import data_folder
 from kgmed.reward.cases import Case
 from kgmed.reward.criticality import Criticality
@@ -55,7 +55,7 @@ def main() -> None:
 
 def demo(given: argparse.Namespace, sets: Path) -> Demo:
     free, tiny = given.policy == "free", given.policy == "tiny"
-    asked = task(read(given.set, sets), listed=free)
+    asked = task(patients(given.set, sets), listed=free)
 
     def made(seed: int) -> Policy:
         layers = {} if tiny else {"top": given.top, "half": True}
@@ -136,7 +136,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", choices=KINDS, default="choice")
     parser.add_argument("--model", default="smollm2", help="smollm2, a folder of a causal model, or a name on the hub")
-    parser.add_argument("--set", choices=SETS, default="DXY")
+    parser.add_argument("--set", default="DXY")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--stages", choices=STAGES, nargs="+", default=STAGES)
     parser.add_argument("--steps", type=int, help="rounds of PPO; 20, for free 40")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from _data import data
 
-from kgmed.evaluate.cases.folder import read
+from kgmed.evaluate.datasets import patients
 from kgmed.reward.criticality import Criticality
 from kgmed.reward.graph import CauseGraph
 from kgmed.reward.uses import for_trl
@@ -47,7 +47,7 @@ Trainer = Callable[[Task, Free, Reward, argparse.Namespace, int], None]
 def main() -> None:
     given = _arguments()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    asked = task(read("DXY", data()))
+    asked = task(patients("DXY", data()))
     reward = graph_reward(asked, Criticality(CauseGraph.counted(asked.train), temperature=0.05), asked.train)
     trainers: dict[str, Trainer] = {"PPO (ours)": by_ppo, "GRPO (TRL)": by_trl("GRPO"), "RLOO (TRL)": by_trl("RLOO")}
     print(f"DXY, test; {given.rounds} rounds of {given.prompts} questions x {given.samples} answers, rate {given.rate}")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kgmed.errors import SourceError, UnknownName
-from kgmed.evaluate.cases import ddxplus, dxformer, folder, goals, lines
+from kgmed.evaluate.cases import ddxplus, dxformer, goals, lines
+from kgmed.evaluate.datasets import patients as of_name
 from kgmed.reward.cases import Case, Split
 
 
@@ -172,8 +173,8 @@ def test_a_release_file_taken_for_the_other_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_set_that_is_not_known_is_answered_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="MZ-4"):
-        folder.read("MZ4", tmp_path)
+    with pytest.raises(UnknownName, match="mz-4"):
+        of_name("MZ4", tmp_path)
 
 
 SIZES = {  # train and validation, test; diseases and symptoms of the first two
@@ -188,7 +189,7 @@ SIZES = {  # train and validation, test; diseases and symptoms of the first two
 @pytest.mark.data
 @pytest.mark.parametrize("name", SIZES)
 def test_the_published_sets_have_their_published_sizes(data: Path, name: str) -> None:
-    made: Split = folder.read(name, data)
+    made: Split = of_name(name, data)
     fitted, test, diseases, symptoms = SIZES[name]
     assert (len(made.train) + len(made.validation), len(made.test)) == (fitted, test)
     assert len(made.diseases) == diseases

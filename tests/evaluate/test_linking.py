@@ -1,12 +1,14 @@
 """How linkers are measured."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from kgmed.evaluate.linking import Case, Recall, cross_lingual, hold_out, misspelled, recall
+from kgmed.evaluate.linking import Case, Concepts, Place, Recall, hold_out, misspelled, recall, spot
 from kgmed.kg.rows import Alias, NodeRow, Scope, Source
 from kgmed.link.by_name import Spelled
+from kgmed.types import Link, Mention
 from named_graph import HPO, small
 
 MANY = tuple(NodeRow(f"X:{i}", f"name {i}", aliases=(Alias(f"other {i}"), Alias(f"Name-{i}"))) for i in range(60))
@@ -65,7 +67,37 @@ def test_slips_differ_from_the_name_and_keep_its_entity(tmp_path: Path) -> None:
     assert all(recall(Spelled(small(tmp_path, HPO)), [c]).first == 0 for c in train)
 
 
-def test_cross_lingual_cases_are_those_whose_concept_the_graph_names(tmp_path: Path) -> None:
-    file = tmp_path / "zh.txt"
-    file.write_text("C0151576||肌酸激酶升高\nC0000000||西兰木属\nbroken\n", encoding="utf-8")
-    assert cross_lingual(file, small(tmp_path)) == [Case("肌酸激酶升高", frozenset({"HP:4"}))]
+def test_a_concept_is_an_entity_by_its_id_or_by_a_cross_reference(tmp_path: Path) -> None:
+    concepts = Concepts(small(tmp_path))
+    assert concepts(["UMLS:C0151576"]) == {"HP:4"}
+    assert concepts(["HP:5"]) == {"HP:5"}
+    assert concepts(["HP:5", "UMLS:C0151576", "UMLS:C1"]) == {"HP:4", "HP:5"}
+    assert concepts(["UMLS:C1", "MESH:D1"]) == frozenset()
+
+
+def test_what_is_found_in_texts_is_held_against_what_is_marked(tmp_path: Path) -> None:
+    graph = small(tmp_path)
+    linked = Spelled(graph)
+
+    def understand(text: str) -> tuple[list[Mention], list[Link]]:
+        """The words of a text, each a mention, and those that the graph names."""
+        spans = [(m.start(), m.end()) for m in re.finditer(r"\w+", text)]
+        mentions = [Mention(text[start:end], text[start:end], start, end) for start, end in spans]
+        return mentions, linked(mentions)
+
+    texts = [
+        ("Fever and bad cough", [Place(0, 5, ("HP:5",)), Place(10, 19, ("HP:8",)), Place(6, 9, ("X:1",))]),
+        ("Hypokalemia, fever", [Place(0, 5, ("HP:1",)), Place(13, 18, ("X:2", "X:2"))]),
+    ]
+    found = spot(understand, texts, Concepts(graph))
+    assert (found.texts, found.places, found.concepts, found.unknown) == (2, 5, 3, 2)
+    assert (found.exact, found.touched) == (3 / 5, 1)  # "bad cough" and "Hypok" are no words
+    assert (found.found, found.right, found.missed) == (4, 2, 1)  # fever in the second text is marked as unknown
+    assert found.precision == 1 / 2
+    assert found.recall == pytest.approx(2 / 3)
+    assert found.f1 == pytest.approx(4 / 7)
+
+
+def test_no_texts_are_no_error(tmp_path: Path) -> None:
+    found = spot(lambda _: ([], []), [], Concepts(small(tmp_path)))
+    assert (found.texts, found.exact, found.precision, found.recall, found.f1) == (0, 0, 0, 0, 0)

@@ -33,6 +33,22 @@ def test_a_list_lines_and_a_packed_file_say_the_same(tmp_path: Path) -> None:
     assert [read(path) for path in (listed, lines, packed)] == [wanted] * 3
 
 
+def test_chineseblues_layout_says_the_same_with_type_or_label(tmp_path: Path) -> None:
+    rows = [
+        {"text": "查hiv", "mention_data": [{"mention": "HIV", "offset": "1", "type": "test", "guid": "None"}]},
+        {"text": "细胞减少", "mention_data": [{"mention": "细胞", "offset": 0, "label": "body"}]},
+    ]
+    path = written(tmp_path / "a.json", "\n".join(map(json.dumps, rows)))
+    assert read(path) == [
+        Sample("查hiv", (Found("test", ((1, 4),)),)),
+        Sample("细胞减少", (Found("body", ((0, 2),)),)),
+    ]
+
+
+def mention(**change: object) -> str:
+    return json.dumps({"text": "细胞减少", "mention_data": [{"mention": "细胞", "offset": "0", "type": "x"} | change]})
+
+
 def entity(**change: object) -> str:
     return json.dumps([GOOD, {"text": "细胞减少", "entities": [{"start_idx": 0, "end_idx": 1, "type": "x"} | change]}],
                       indent=1, ensure_ascii=False)  # fmt: skip
@@ -56,6 +72,12 @@ def entity(**change: object) -> str:
         (entity(start_idx="0"), 19, "has no places"),
         (entity(start_idx=[0, 1], end_idx=[1]), 19, "has no places"),
         (entity(start_idx=[1, 0], end_idx=[1, 0]), 19, "has no places"),
+        (mention(offset="2"), 1, "is called '细胞', but the text has '减少'"),
+        (mention(offset="9" * 5000), 1, "has no places"),
+        (mention(offset=None), 1, "has no places"),
+        (mention(mention=5), 1, "has no places"),
+        (mention(type=None), 1, "has no type"),
+        (json.dumps({"text": "a", "mention_data": [5]}), 1, "has no type"),
         (entity(entity="减少"), 19, "is called '减少', but the text has '细胞'"),
         ('[{"text": "a\\ud800", "entities": []}]', 1, "record 1 holds half a character"),
         ("[" * 100_000, 1, "not JSON"),

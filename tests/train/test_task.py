@@ -84,7 +84,7 @@ def test_a_line_without_two_cells_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_every_name_of_dxy_has_its_own_english_words(data: Path) -> None:
-    from kgmed.evaluate.cases.folder import read as split_of
+    from kgmed.evaluate.datasets import patients as split_of
 
     split = split_of("DXY", data)
     words = wording("DXY", "zh")

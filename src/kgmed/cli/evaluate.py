@@ -10,6 +10,7 @@ import typer
 from kgmed.cli import choices
 from kgmed.cli import show as screen
 from kgmed.cli.judge import judge, ratings
+from kgmed.cli.linking import linking
 from kgmed.cli.report import report
 from kgmed.cli.sweep import REST, sweep
 from kgmed.errors import BadInput
@@ -19,6 +20,7 @@ app = typer.Typer(no_args_is_help=True)
 app.command()(report)
 app.command()(judge)
 app.command()(ratings)
+app.command()(linking)
 app.command(context_settings=REST)(sweep)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
@@ -29,20 +31,20 @@ Metric = Annotated[list[str] | None, typer.Option("--metric", help="A metric; wi
 @app.command()
 def datasets(data: Data = Path("data"), as_json: Json = False) -> None:
     """List the data sets: what is there, what is missing and where it comes from."""
-    from kgmed.evaluate.datasets import checksum, missing
+    from kgmed.evaluate.datasets import checksum, missing, others
     from kgmed.evaluate.datasets import datasets as known
 
     rows: list[dict[str, Any]] = []
-    for found in known().values():
+    for found in (*known().values(), *others().values()):
         lacking = missing(found, data)
         told = {k: v for k, v in asdict(found).items() if k != "read"}
         rows.append(told | {"missing": lacking, "sha256": "" if lacking else checksum(found, data)})
     if as_json:
         screen.data(rows)
         return
-    header = ("name", "task", "languages", "items", "there", "licence", "title", "from")
+    header = ("name", "task", "languages", "items", "there", "licence", "title", "from", "for")
     screen.table(header, ((r["name"], r["task"], " ".join(r["languages"]), r["items"],
-                           "no" if r["missing"] else r["sha256"][:12], r["licence"], r["title"], r["source"])
+                           "no" if r["missing"] else r["sha256"][:12], r["licence"], r["title"], r["source"], r["use"])
                           for r in rows))  # fmt: skip
 
 

@@ -166,7 +166,8 @@ def _print(chosen: Chosen, name: str, validation: dict[str, Any], test: dict[str
 
 def _split(chosen: Chosen) -> "Split":
     """The cases that are named."""
-    from kgmed.evaluate.cases import folder, lines
+    from kgmed.evaluate.cases import lines
+    from kgmed.evaluate.datasets import patients
     from kgmed.kg.text import has_cjk
 
     if Path(chosen.cases).suffix == ".jsonl":
@@ -174,7 +175,7 @@ def _split(chosen: Chosen) -> "Split":
         return replace(found, language="zh" if has_cjk("".join(found.diseases)) else "en")
     if chosen.data is None:
         raise BadInput("name the folder of data sets: --data DIR, or KGMED_DATA")
-    return folder.read(chosen.cases, chosen.data)
+    return patients(chosen.cases, chosen.data)
 
 
 def _policy(chosen: Chosen, task: "Task") -> "Policy":

@@ -1,13 +1,15 @@
-"""What is asked in an evaluation: questions with what is right, and the data sets that hold them."""
+"""What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from kgmed.types import Question
 
+T = TypeVar("T")
 Task = Literal["choice", "text", "entities"]
+Other = Literal["diagnosis", "linking", "recognition", "graph"]  # what holds no questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +35,29 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
-    """A data set and where it comes from; `read` gives its items from the folder that holds its files.
+class Described(Generic[T]):
+    """Something to evaluate on or with, and where it comes from; `read` gives it from the folder that holds its files.
 
     `read` raises `SourceError` (file, line, mend) for what it cannot read and skips nothing in silence.
     """
 
     name: str  # what a person types
     title: str
-    task: Task
+    task: Task | Other
     languages: tuple[str, ...]
     licence: str
     citation: str
     source: str  # where the files come from
     revision: str
     files: tuple[str, ...]  # relative to the data folder, e.g. "mmcu_medical/data.csv"
-    items: int  # how many a whole copy has
-    read: Callable[[Path], Iterator[Item]]  # of the data folder
+    items: int  # how many a whole copy has; of a graph its triples
+    read: Callable[[Path], T]  # of the data folder
     hub: str = ""  # name on the model hub, where it can be fetched from there
+    use: str = "kgmed eval run"  # the command that takes it
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet(Described[Iterator[Item]]):
+    """A data set of questions."""
+
+    task: Task

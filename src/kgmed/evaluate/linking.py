@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import xxhash
 
+from kgmed.errors import UnknownName
 from kgmed.kg.graph import LocalGraph, Match
 from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.kg.text import normalise
 from kgmed.link.cascade import Cascade
 from kgmed.types import Link, Mention
 
-_UMLS = "UMLS:"
+Understand = Callable[[str], tuple[Sequence[Mention], Sequence[Link]]]
 
 
 class Linking(Protocol):
@@ -179,11 +179,98 @@ def _slip(text: str, draw: int) -> str:
     return text[:i] + middle + text[i + 2 :]
 
 
-def cross_lingual(path: Path, graph: LocalGraph) -> list[Case]:
-    """The cases of an XL-BEL file (lines "CUI||mention") whose concept the graph names in its cross-references."""
-    by_concept: dict[str, set[str]] = {}
-    for name in graph.names(scopes=(Scope.XREF,)):
-        if name.text.startswith(_UMLS):
-            by_concept.setdefault(name.text.removeprefix(_UMLS), set()).add(graph.at(name.node).id)
-    pairs = (line.split("||", 1) for line in path.read_text(encoding="utf-8").splitlines() if "||" in line)
-    return [Case(text, frozenset(by_concept[cui])) for cui, text in pairs if cui in by_concept]
+class Concepts:
+    """The entities of a graph by concept: those with that id, and those that name it as a cross-reference."""
+
+    def __init__(self, graph: LocalGraph) -> None:
+        """Read the graph's cross-references."""
+        self.graph = graph
+        self._named: dict[str, set[str]] = {}
+        for name in graph.names(scopes=(Scope.XREF,)):
+            self._named.setdefault(name.text, set()).add(graph.at(name.node).id)
+
+    def __call__(self, concepts: Iterable[str]) -> frozenset[str]:
+        """The ids of the entities that are one of the concepts; none where the graph knows none of them."""
+        return frozenset(entity for concept in concepts for entity in self._of(concept))
+
+    def _of(self, concept: str) -> set[str]:
+        named = self._named.get(concept, set())
+        try:
+            return named | {self.graph.entity(concept).id}
+        except UnknownName:
+            return named
+
+
+class Place(NamedTuple):
+    """A place of a text, and the ids of the concepts that it names."""
+
+    start: int
+    end: int
+    concepts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spotted:
+    """What was found in texts from the text alone; shares, not percent.
+
+    Places are counted one by one. Concepts are counted once a text, as BioCreative V counts them; those that the graph
+    does not know are in `unknown` and nowhere else, but an entity that was found in their stead counts as found.
+    """
+
+    texts: int
+    places: int
+    exact: float  # a mention was recognised at just this place
+    touched: float  # one that overlaps it was recognised
+    concepts: int  # of the graph
+    unknown: int  # concepts that the graph does not know
+    found: int  # entities that were linked, once a text
+    right: int  # of them those that are marked
+    missed: int  # concepts that were not linked
+
+    @property
+    def precision(self) -> float:
+        """The share of the entities found that are right; 0 where none is found."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the graph's concepts that were found; 0 where there is none."""
+        return 1 - self.missed / self.concepts if self.concepts else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+def spot(
+    understand: Understand,
+    texts: Iterable[tuple[str, Sequence[Place]]],
+    concepts: Concepts,
+    *,
+    each: Callable[[int], object] = int,
+) -> Spotted:
+    """How recognition and linking do on texts and their places; `understand` gives a text's mentions and links."""
+    counted: Counter[str] = Counter(texts=0, places=0, concepts=0, unknown=0, found=0, right=0, missed=0)
+    exact = touched = 0
+    for number, (text, places) in enumerate(texts, start=1):
+        mentions, links = understand(text)
+        spans = {(m.start, m.end) for m in mentions}
+        made = {link.entity.id for link in links}
+        rights = [concepts([concept]) for concept in {c for place in places for c in place.concepts}]
+        wanted = {right for right in rights if right}
+        exact += sum((p.start, p.end) in spans for p in places)
+        touched += sum(any(start < p.end and p.start < end for start, end in spans) for p in places)
+        counted.update(
+            texts=1,
+            places=len(places),
+            concepts=len(wanted),
+            unknown=sum(not right for right in rights),
+            found=len(made),
+            right=sum(any(one in right for right in wanted) for one in made),
+            missed=sum(not right & made for right in wanted),
+        )
+        each(number)
+    n = counted["places"] or 1
+    return Spotted(exact=exact / n, touched=touched / n, **counted)

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, SourceError, UnknownName
-from kgmed.evaluate.datasets import checksum, dataset, datasets, load, missing
+from kgmed.evaluate.datasets import checksum, dataset, datasets, known_other, load, missing, others, patients
 from kgmed.evaluate.datasets.letters import LETTERS, chosen, options
+from kgmed.kg.rows import EdgeRow, Source
+from kgmed.reward.cases import Split
 
 pytest.importorskip("openpyxl")
 pytest.importorskip("defusedxml")
@@ -30,6 +32,45 @@ def test_a_data_set_is_whole_and_each_item_can_be_scored(name: str, data: Path) 
         assert all(text.strip() for _, text in item.question.options)
         assert item.gold.choices or item.gold.texts or item.gold.entities
         assert bool(item.gold.choices) == (found.task == "choice")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", sorted(others()))
+def test_what_holds_no_questions_is_whole_too(name: str, data: Path) -> None:
+    found = others()[name]
+    assert not missing(found, data)
+    assert len(checksum(found, data)) == 64
+    held = found.read(data)
+    if isinstance(held, Split):
+        assert len(held.train) + len(held.validation) + len(held.test) == found.items
+    elif isinstance(held, Source):
+        assert sum(isinstance(row, EdgeRow) for row in held.rows()) == found.items
+    else:
+        assert len(list(held)) == found.items
+
+
+def test_what_holds_no_questions_says_what_it_is_for(tmp_path: Path) -> None:
+    assert not {*others()} & {*datasets()}
+    with pytest.raises(BadInput, match="bc5cdr holds no questions, it is for linking; try kgmed eval linking"):
+        load("bc5cdr", tmp_path)
+    with pytest.raises(UnknownName, match="did you mean bc5cdr"):
+        known_other("bc5cd", "linking", tmp_path)
+    with pytest.raises(BadInput, match=r"lacks xlbel/v0\.0_zh\.txt of xlbel-zh; get it from https://"):
+        known_other("xlbel-zh", "linking", tmp_path)
+
+
+def test_phenopackets_are_no_split(tmp_path: Path) -> None:
+    (tmp_path / "phenopackets_dev").mkdir()
+    (tmp_path / "phenopackets_dev/phenopackets_dev.jsonl.xz").write_bytes(lzma.compress(b""))
+    with pytest.raises(BadInput, match="phenopackets is not split"):
+        patients("phenopackets", tmp_path)
+
+
+def test_a_line_of_xlbel_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "xlbel").mkdir()
+    (tmp_path / "xlbel/v0.0_en.txt").write_text("C1||gout\nbroken\n", "utf-8")
+    with pytest.raises(SourceError, match=r"v0\.0_en\.txt:2: is not CUI"):
+        list(known_other("xlbel-en", "linking", tmp_path).read(tmp_path))
 
 
 @pytest.mark.data

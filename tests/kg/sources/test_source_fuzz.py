@@ -88,6 +88,11 @@ SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the fi
     "pickle": ("cmekg", "a.pkl", pickle.dumps({"甲": {"别称": ["乙"], "适应症": ["丙［丁］", "等"]}}, protocol=0)),
     "obo": ("obo", "a.obo", OBO),
     "turtle": ("rdf", "a.ttl", TURTLE),
+    "pubtator": (
+        "pubtator",
+        "a.pubtator",
+        b"7|t|Gout\n7|a|and FAM\n7\t0\t4\tGout\tDisease\tD006073\n7\t9\t12\tFAM\tChemical\t-1\n7\tCID\tD1\tD006073\n",
+    ),
     "n-triples": (
         "rdf",
         "a.nt",

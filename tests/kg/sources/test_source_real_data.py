@@ -7,7 +7,7 @@ import pytest
 
 from kgmed.kg import sources
 from kgmed.kg.rows import DroppedRow, EdgeRow, NodeRow, Scope, TextRow
-from kgmed.kg.sources import cmekg, hpo
+from kgmed.kg.sources import cmekg, hpo, pubtator
 from kgmed.kg.sources.cmekg_pickle import load
 from kgmed.types import Role, Support
 
@@ -123,3 +123,15 @@ def test_hpo_is_whole() -> None:
     annotated = sum(len(row.support) for row in rows if isinstance(row, EdgeRow))
     assert annotated > 260_000
     assert {row.reason for row in rows if isinstance(row, DroppedRow)} == {"obsolete", "no gene symbol"}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("part", "entities", "relations"), [("Training", 9385, 1038), ("Test", 9809, 1066)])
+def test_bc5cdr_has_as_many_mentions_and_relations_as_it_says(
+    data: Path, part: str, entities: int, relations: int
+) -> None:
+    path = data / "bc5cdr" / f"CDR_{part}Set.PubTator.txt.gz"
+    assert sources.detect(path) == "pubtator"
+    found = list(pubtator.documents(path))
+    assert (len(found), sum(len(d.marked) for d in found)) == (500, entities)
+    assert sum(len(d.relations) for d in found) == relations

@@ -34,6 +34,8 @@ def test_every_format_has_a_reader_that_takes_a_path_a_name_and_a_release(name: 
         ("a.obo", "", "obo"),
         ("a.txt", "format-version: 1.2\n", "obo"),
         ("a.pkl", "", "cmekg"),
+        ("a.pubtator", "", "pubtator"),
+        ("a.txt", "7|t|Gout\n7|a|Pain.\n", "pubtator"),
         ("a.bin", "(dp0\n", "cmekg"),
     ],
 )

@@ -1,50 +1,83 @@
-"""The data sets that can be evaluated on; another is one file here and one row in `_PLACES`."""
+"""The data sets that can be evaluated on; another is one file here and one place in `_QUESTIONS` or `_OTHERS`."""
 
 import hashlib
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.evaluate.items import DataSet, Item
+from kgmed.evaluate.items import DataSet, Described, Item, Other
+from kgmed.reward.cases import Split
 
-_PLACES = """
+_QUESTIONS = """
     mmcu:DATASET apollo:CMB apollo:MCMLE apollo:CMEXAM cmmlu:CMMLU cmmlu:ALL mirage:MIRAGE mirage:MEDQA mirage:MEDMCQA
     mirage:PUBMEDQA mirage:BIOASQ explaincpe:DATASET liveqa:DATASET medicationqa:DATASET genmedgpt:DATASET cmcqa:DATASET
     expertqa:MEDICINE expertqa:BIOLOGY expertqa:ALL mintaka:DATASET
 """.split()  # noqa: SIM905
+_OTHERS = """
+    cases:MZ cases:MZ_4 cases:MZ_10 cases:DXY cases:DDXPLUS cases:PHENOPACKETS bc5cdr:DATASET xlbel:EN xlbel:JA xlbel:ZH
+    cmeee:CMEEE cmeee:CMEDQANER cmeee:CEHRNER graphs:EMCKG graphs:DISEASES
+""".split()  # noqa: SIM905
 
 
 def datasets() -> dict[str, DataSet]:
-    """Every data set by its name."""
-    found = (place.split(":") for place in _PLACES)
-    sets: list[DataSet] = [getattr(import_module(f"{__name__}.{module}"), name) for module, name in found]
-    return {s.name: s for s in sets}
+    """Every data set of questions by its name."""
+    return _named(_QUESTIONS)
+
+
+def others() -> dict[str, Described[Any]]:
+    """What holds no questions, by its name: patients, texts with entities marked, names with concepts, graphs."""
+    return _named(_OTHERS)
+
+
+def _named(places: list[str]) -> dict[str, Any]:
+    found = [getattr(import_module(f"{__name__}.{module}"), name) for module, name in (p.split(":") for p in places)]
+    return {each.name: each for each in found}
 
 
 def dataset(name: str) -> DataSet:
-    """The data set of a name, or a file of one's own questions (.jsonl); raises `UnknownName`."""
+    """The data set of a name, or a file of one's own questions (.jsonl); raises `UnknownName`, `BadInput`."""
     if name.endswith(".jsonl"):
         from kgmed.evaluate.datasets import own
 
         return own.dataset(Path(name))
     known = datasets()
+    if name in known:
+        return known[name]
+    if name in (rest := others()):
+        raise BadInput(f"{name} holds no questions, it is for {rest[name].task}; try {rest[name].use}")
+    raise UnknownName("data set", name, known, "or give a .jsonl file of your own questions")
+
+
+def known_other(name: str, task: Other, data: Path) -> Described[Any]:
+    """What holds no questions, by name and task, its files at hand; raises `UnknownName`, `BadInput`."""
+    known = {n: found for n, found in others().items() if found.task == task}
     if name not in known:
-        raise UnknownName("data set", name, known, "or give a .jsonl file of your own questions")
+        raise UnknownName(f"data set for {task}", name, known)
+    _there(known[name], data)
     return known[name]
 
 
-def missing(found: DataSet, data: Path) -> list[str]:
+def patients(name: str, data: Path) -> Split:
+    """The split of a set of patients, by its name in small letters or capitals; raises `BadInput`, `SourceError`."""
+    made = known_other(name.casefold(), "diagnosis", data).read(data)
+    if not isinstance(made, Split):
+        raise BadInput(f"{name} is not split into what is trained on and what is told by; DXY, MZ or DDXPlus are")
+    return made
+
+
+def missing(found: Described[Any], data: Path) -> list[str]:
     """The files of a data set that are not in the data folder, neither plain nor packed (.xz)."""
     return [f for f in found.files if not (data / f).exists() and not (data / f"{f}.xz").exists()]
 
 
-def _there(found: DataSet, data: Path) -> None:
+def _there(found: Described[Any], data: Path) -> None:
     """Nothing, where all files are there; raises `BadInput`."""
     if lacking := missing(found, data):
         raise BadInput(f"{data}: lacks {', '.join(lacking)} of {found.name}; get it from {found.source}")
 
 
-def checksum(found: DataSet, data: Path) -> str:
+def checksum(found: Described[Any], data: Path) -> str:
     """A hash of the files of a data set as they lie there; one's own file has its own as revision.
 
     Raises `BadInput` where files are missing and says where they come from.

@@ -4,6 +4,7 @@ A new format is one file with a function `read(path, *, name, release) -> Source
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from itertools import islice
@@ -22,6 +23,7 @@ FORMATS: Mapping[str, str] = {
     "rdf": "kgmed.kg.sources.rdf:read",
     "obo": "kgmed.kg.sources.obo:read",
     "umls": "kgmed.kg.sources.umls:read",
+    "pubtator": "kgmed.kg.sources.pubtator:read",
 }
 _SUFFIXES: Mapping[str, str] = {
     ".obo": "obo",
@@ -29,6 +31,7 @@ _SUFFIXES: Mapping[str, str] = {
     ".nt": "rdf",
     ".ttl": "rdf",
     ".pkl": "cmekg",
+    ".pubtator": "pubtator",
     ".tar": "disease_json",
     ".tgz": "disease_json",
     ".txz": "disease_json",
@@ -43,6 +46,7 @@ _STARTS: tuple[tuple[str, str], ...] = (  # how the first line of a format begin
     ("(dp", "cmekg"),
     ("[", "disease_json"),
 )
+_TITLE = re.compile(r"[^|\t]+\|t\|")  # of PubTator
 
 
 def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
@@ -107,6 +111,8 @@ def _detect_text(first: list[str]) -> str:
     from kgmed.kg.sources.records import separator
 
     head, second = first[0], first[-1]
+    if _TITLE.match(head):
+        return "pubtator"
     if head.lstrip().startswith("{"):
         return "triples" if '"head"' in head or '"subject"' in head else "disease_json"
     if separator(head, 3) and "[" in second and len(first) == 2 and "disease" in head.casefold() + head:

@@ -4,10 +4,14 @@ A file is a JSON list, or one JSON object a line, of
 `{"text": ..., "entities": [{"start_idx": 3, "end_idx": 11, "type": "bod", "entity": ...}]}`; `end_idx` is the last
 character's. A discontinuous entity has lists there: `"start_idx": [0, 5], "end_idx": [1, 5]`. `entity` may be left
 out; where it is there it must be what the text has at these places. A file that ends in `.xz` is unpacked.
+
+ChineseBLUE's layout (cMedQANER, cEHRNER) is read too:
+`{"text": ..., "mention_data": [{"mention": ..., "offset": "11", "type": "body"}]}`, with `label` for `type`.
 """
 
 import json
 import lzma
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +99,22 @@ def _sample(record: Any, path: Path, line: int, where: str) -> Sample:
         raise SourceError(path, line, f"{where} has no text", _MEND)
     if any("\ud800" <= char <= "\udfff" for char in record["text"]):
         raise SourceError(path, line, f"{where} holds half a character", "mend the text")
-    listed = record.get("entities")
+    mentions = record.get("mention_data")
+    listed = [_as_entity(m) for m in mentions] if isinstance(mentions, list) else record.get("entities")
     if not isinstance(listed, list):
         raise SourceError(path, line, f"{where} has no list of entities", "train on a file with the entities marked")
     found = [_entity(e, record["text"], path, line, f"{where}, entity {n}") for n, e in enumerate(listed, 1)]
     return Sample(record["text"], tuple(dict.fromkeys(found)))
+
+
+def _as_entity(mention: Any) -> Any:
+    """A mention of ChineseBLUE as an entity of CMeEE; what is none stays as it is, and is refused as such."""
+    if not isinstance(mention, dict) or not isinstance(name := mention.get("mention"), str):
+        return mention
+    offset = str(mention.get("offset"))
+    start = int(offset) if re.fullmatch(r"[0-9]{1,9}", offset) else None
+    end = None if start is None else start + len(name) - 1
+    return {"start_idx": start, "end_idx": end, "type": mention.get("type", mention.get("label")), "entity": name}
 
 
 def _entity(entity: Any, text: str, path: Path, line: int, where: str) -> Found:
@@ -113,7 +128,7 @@ def _entity(entity: Any, text: str, path: Path, line: int, where: str) -> Found:
         problem = f"{where} has no places within the text in start_idx and end_idx"
         raise SourceError(path, line, problem, "end_idx is the last character's; see kgmed.train.ner.data")
     said, there = entity.get("entity"), "".join(text[a:b] for a, b in parts)
-    if said is not None and said != there:
+    if said is not None and not (isinstance(said, str) and said.casefold() == there.casefold()):
         raise SourceError(path, line, f"{where} is called {said!r}, but the text has {there!r}", "mend the places")
     return Found(entity["type"], tuple(parts))
 

@@ -1,0 +1,99 @@
+"""`kgmed eval linking`: how many names, and what in texts, is linked to the right entity of a graph."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgmed.cli import choices
+from kgmed.cli import show as screen
+from kgmed.errors import BadInput, UnknownName
+from kgmed.setup import AUTO, Setup
+
+if TYPE_CHECKING:
+    from kgmed.evaluate.linking import Case, Concepts, Place
+    from kgmed.kg.sources.pubtator import Document
+
+Names = list[tuple[str, tuple[str, ...]]]
+Data = Annotated[Path, typer.Option(help="The folder that holds the data sets.", envvar="KGMED_DATA")]
+
+
+@choices.taking("graph", "encoder", "config")
+def linking(
+    setup: Setup,
+    dataset: Annotated[str, typer.Option("--set", "-s", help="xlbel-en, xlbel-ja, xlbel-zh or bc5cdr.")],
+    data: Annotated[Path, typer.Option(help="The folder that holds the data sets.", envvar="KGMED_DATA")] = Path(
+        "data"
+    ),
+    part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
+    number: Annotated[int, typer.Option("--number", "-n", help="Only the first so many; 0 = all.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Link the names of a set, and what is recognised in its texts, and hold it against the concepts marked there."""
+    from kgmed.evaluate.linking import Concepts, recall, spot
+    from kgmed.kit import Kit
+    from kgmed.opening import asker
+    from kgmed.types import Question
+
+    documents, names = _read(dataset, data, part, number)
+    if setup.graph == AUTO:
+        raise BadInput("name the graph to link to: --graph NAME")
+    kit = asker(setup, progress=None).kit(setup.graph)
+    if not isinstance(kit, Kit):
+        raise BadInput("linking is measured on a graph whose files are here")
+    concepts = Concepts(kit.graph)
+    cases = _cases(names, concepts)
+    known = [c for c in cases if c.right]
+    found = recall(kit.link, known)
+    beside = recall(kit.link, [c for c in cases if not c.right])
+    told: dict[str, Any] = {
+        "set": dataset, "graph": kit.graph.label, "encoder": kit.encoder.name, "names": len(cases),
+        "in the graph": len(known), "recall@1": found.first, "s.e.": found.error, "recall@5": found.five,
+        "linked": found.linked, "precision": found.precision, "linked though not in the graph": beside.linked,
+    }  # fmt: skip
+    if documents:
+        with screen.progress("reading", "texts") as progress:
+            seen = spot(lambda text: kit.understood(Question(text)), map(_text, documents), concepts, each=progress)
+        told |= {"in texts": asdict(seen) | {"precision": seen.precision, "recall": seen.recall, "f1": seen.f1}}
+    if as_json:
+        screen.data(told)
+        return
+    screen.lines(f"{name}: {_shown(value)}" for name, value in told.items() if name != "in texts")
+    if documents:
+        screen.lines(["", "From the texts alone"])
+        screen.lines(f"{name}: {_shown(value)}" for name, value in told["in texts"].items())
+
+
+def _read(name: str, data: Path, part: str, number: int) -> "tuple[list[Document], Names]":
+    """The texts of a set, if it has any, and its names with their concepts, each name of a concept once."""
+    from kgmed.evaluate.datasets import bc5cdr, known_other
+
+    found = known_other(name, "linking", data)
+    limit = number or None
+    if found is not bc5cdr.DATASET:
+        pairs: Iterator[tuple[str, str]] = islice(found.read(data), limit)
+        return [], [(mention, (concept,)) for mention, concept in pairs]
+    if part not in bc5cdr.FILES:
+        raise UnknownName("part", part, bc5cdr.FILES)
+    documents = list(islice(bc5cdr.read(data, part=part), limit))
+    marked = dict.fromkeys((m.surface, m.ids) for d in documents for m in d.marked if len(m.ids) == 1)
+    return documents, list(marked)
+
+
+def _cases(names: Names, concepts: "Concepts") -> "list[Case]":
+    from kgmed.evaluate.linking import Case
+
+    return [Case(name, concepts(ids)) for name, ids in names]
+
+
+def _text(document: "Document") -> "tuple[str, Sequence[Place]]":
+    from kgmed.evaluate.linking import Place
+
+    return document.text, [Place(m.start, m.end, m.ids) for m in document.marked]
+
+
+def _shown(value: object) -> object:
+    return f"{value:.4f}" if isinstance(value, float) else value
