@@ -71,7 +71,9 @@ def metrics(as_json: Json = False) -> None:
 def run(
     setup: Setup,
     out: Out,
-    dataset: Annotated[str, typer.Option("--set", "-s", help="A data set's name, or a .jsonl file of your own.")],
+    dataset: Annotated[
+        str, typer.Option("--set", "-s", help="A data set's name, hub/OWNER/NAME, or a .jsonl file of your own.")
+    ],
     method: Annotated[
         list[str], typer.Option("--method", "-m", help="A method; +random, +shuffled or +oracle for a control.")
     ],

@@ -2,6 +2,7 @@
 
 import pickle
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ def loaded(kind: str, model: str | Path, device: str = "cpu", *, dtype: str = ""
         from safetensors import SafetensorError
     except ImportError as error:
         raise Unavailable('transformer models need torch and transformers: pip install "kgmed[local]"') from error
+    if not sys.stderr.isatty():
+        bars: Any = transformers.utils.logging
+        bars.disable_progress_bar()
     path = Path(model)
     file = {"gguf_file": path.name} if path.suffix.lower() == ".gguf" else {}
     place = path.parent if file else model

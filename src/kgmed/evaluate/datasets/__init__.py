@@ -36,7 +36,14 @@ def _named(places: list[str]) -> dict[str, Any]:
 
 
 def dataset(name: str) -> DataSet:
-    """The data set of a name, or a file of one's own questions (.jsonl); raises `UnknownName`, `BadInput`."""
+    """The data set of a name, one of the hub (hub/OWNER/NAME), or a file of one's own questions (.jsonl).
+
+    Raises `UnknownName`, `BadInput`, and `Unavailable` for one of the hub that cannot be had.
+    """
+    if name.startswith("hub/"):
+        from kgmed.evaluate.datasets import hub
+
+        return hub.dataset(name)
     if name.endswith(".jsonl"):
         from kgmed.evaluate.datasets import own
 
@@ -46,7 +53,7 @@ def dataset(name: str) -> DataSet:
         return known[name]
     if name in (rest := others()):
         raise BadInput(f"{name} holds no questions, it is for {rest[name].task}; try {rest[name].use}")
-    raise UnknownName("data set", name, known, "or give a .jsonl file of your own questions")
+    raise UnknownName("data set", name, known, "or give a .jsonl file of your own questions, or hub/OWNER/NAME")
 
 
 def known_other(name: str, task: Other, data: Path) -> Described[Any]:
@@ -99,7 +106,8 @@ def load(name: str, data: Path, *, part: str = "", limit: int = 0, seed: int = 0
     _there(found, data)
     items = [item for item in found.read(data) if not part or item.part == part]
     if part and not items:
-        raise BadInput(f"{name} has no part {part!r}")
+        parts = dict.fromkeys(item.part for item in found.read(data))
+        raise BadInput(f"{name} has no part {part!r}; it has {', '.join(parts) or 'no question'}")
     if not limit or limit >= len(items):
         return items
     drawn = sorted(items, key=lambda i: hashlib.sha256(f"{seed}:{i.question.id}".encode()).digest())[:limit]

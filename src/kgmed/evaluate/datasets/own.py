@@ -50,7 +50,7 @@ def _texts(file: Path, line: int, row: dict[str, Any], name: str) -> tuple[str, 
     return tuple(value)
 
 
-def _task(golds: list[Gold]) -> Task:
+def task_of(golds: list[Gold]) -> Task:
     """What is asked for, by what the gold has."""
     if any(g.choices for g in golds):
         return "choice"
@@ -67,7 +67,7 @@ def dataset(file: Path) -> DataSet:
     return DataSet(
         name=file.stem,
         title=file.name,
-        task=_task([item.gold for item in items]),
+        task=task_of([item.gold for item in items]),
         languages=tuple(dict.fromkeys(i.question.language for i in items)),
         licence="your own",
         citation="",
