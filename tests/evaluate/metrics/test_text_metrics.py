@@ -21,6 +21,27 @@ TEXT = st.lists(WORD, min_size=1, max_size=25)
 ANSWERED = Item(Question("Why?", id="q"), Gold(texts=("the fever is high", "a cough")))
 
 
+@pytest.mark.parametrize(
+    ("said", "references", "exact", "held"),
+    [
+        ("The Gout.", ("flu", "gout"), 1, 1),
+        ("It is gout, an attack", ("gout",), 0, 1),
+        ("gout of a foot", ("gout foot",), 0, 0),
+        ("gouty", ("gout",), 0, 0),
+        ("是痛风。", ("痛风",), 0, 1),
+        ("", ("gout",), 0, 0),
+        ("gout", ("the",), 0, 0),
+        ("gout", (), None, None),
+    ],
+)
+def test_a_short_answer_is_a_reference_or_holds_one(
+    said: str, references: tuple[str, ...], exact: float | None, held: float | None
+) -> None:
+    item = Item(Question("Why?", id="q"), Gold(texts=references))
+    made = run(item.question, said)
+    assert (metric("exact").of(made, item), metric("held").of(made, item)) == (exact, held)
+
+
 @settings(deadline=None)
 @given(said=TEXT, wanted=TEXT, stem=st.booleans())
 def test_rouge_is_what_the_reference_package_says(said: list[str], wanted: list[str], *, stem: bool) -> None:

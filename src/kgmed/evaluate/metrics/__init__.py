@@ -6,7 +6,7 @@ from kgmed.errors import UnknownName
 from kgmed.evaluate.items import Task
 from kgmed.evaluate.metric import Metric
 
-_FILES = ("choices", "rouge", "bleu", "found", "spent")
+_FILES = ("choices", "exact", "rouge", "bleu", "found", "spent")
 PLAIN: dict[Task, tuple[str, ...]] = {  # what a report shows unless it is asked for more
     "choice": ("accuracy", "pcr", "no-choice", "several", "evidence-recall@20", "seconds", "calls", "failed"),
     "text": ("rouge-1", "rouge-2", "rouge-l", "bleu-1", "bleu-4", "rouge-r-knowledge", "seconds", "calls", "failed"),
