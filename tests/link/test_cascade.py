@@ -175,3 +175,50 @@ def test_a_name_asked_for_again_is_not_embedded_again_and_gets_the_same(graph: S
     assert Counting.texts == read > 0
     dense.topk([mention("fever")], 2)
     assert Counting.texts > read  # another number of candidates is another question
+
+
+DRUGS = (
+    NodeRow("D:1", "aspirin", "drug"),
+    NodeRow("D:2", "ethanol", "drug"),
+    NodeRow("D:3", "clotiazepam", "drug"),
+    NodeRow("D:4", "头孢克洛", "drug"),
+    NodeRow("D:5", "头孢克洛过敏", "disease"),
+    NodeRow("D:6", "hypertension", "disease"),
+    NodeRow("D:7", "N-methyl-N-nitrosourea", "drug"),
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "entity"),
+    [
+        ("asprin", "D:1"),
+        ("apsirin", "D:1"),
+        ("methanol", ""),  # another drug
+        ("clonazepam", ""),  # two slips
+        ("头孢克肟", ""),  # another drug
+        ("头孢克肟过敏", "D:5"),  # of other kinds a slip is a slip
+        ("hypertenssions", "D:6"),
+    ],
+)
+def test_a_drug_is_no_misspelling_of_another(tmp_path: Path, written: str, entity: str) -> None:
+    store = small(tmp_path, DRUGS)
+    found = Misspelled(store, Fuzzy(store))([mention(written)])
+    assert [link.entity.id for link in found] == ([entity] if entity else [])
+
+
+class _Alike:
+    """An encoder for which everything means the same."""
+
+    name, dimensions = "alike", 2
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        return np.tile(np.asarray([1, 0], np.float32), (len(texts), 1))
+
+
+@pytest.mark.parametrize(("written", "entity"), [("quetiapine aspirin", ""), ("N-nitrosourea N-methyl", "D:7")])
+def test_a_drug_is_never_linked_by_what_lies_near_it(tmp_path: Path, written: str, entity: str) -> None:
+    store = small(tmp_path, DRUGS)
+    found = Dense(store, _Alike(), Fuzzy(store))([mention(written)])
+    assert [link.entity.id for link in found] == ([entity] if entity else [])
+    free = Dense(store, _Alike(), Fuzzy(store), agreement=0)([mention(written)])
+    assert free  # by cosine alone, as a suggestion

@@ -131,6 +131,12 @@ def test_an_alias_is_found_whatever_its_scope(tmp_path: Path) -> None:
     assert surfaces(lexicon, "bayer forte and aspirin") == ["bayer forte", "aspirin"]
 
 
+def test_a_symbol_counts_only_as_it_is_written(tmp_path: Path) -> None:
+    rows = (NodeRow("1", "magnesium", aliases=(Alias("Mg"),)), NodeRow("2", "gut"), NodeRow("3", "SET", "gene"))
+    lexicon = Lexicon(small(tmp_path, rows))
+    assert surfaces(lexicon, "5 mg of Mg, MG, the Gut, a set of SET") == ["Mg", "Gut", "SET"]
+
+
 @pytest.mark.data
 def test_the_graphs_questions_are_understood(data: Path, tmp_path: Path) -> None:
     from kgmed.kg.sources import hpo

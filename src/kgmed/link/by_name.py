@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rapidfuzz.distance import OSA
+
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.graph import KnowledgeGraph, LocalGraph, Match
 from kgmed.kg.text import fold_word, has_cjk, normalise
 from kgmed.kg.wording import Wording, contradicts
-from kgmed.link.cascade import distinct, links
+from kgmed.link.cascade import SUBSTANCES, distinct, links
 from kgmed.types import Link, Mention
 
 AT_LEAST = 0.8  # edit similarity, Latin; chosen on train splits (bench/linking.py --tune)
@@ -58,7 +60,8 @@ class Misspelled:
     """The entities that have a name nearly spelled like it: what slips of the pen make of a name.
 
     A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number, and no word
-    is a slip of a symbol (France, FANCE).
+    is a slip of a symbol (France, FANCE). A drug may have one slip, not in its first letter and in no Chinese name,
+    where every character counts (头孢克洛, 头孢克肟).
     """
 
     graph: LocalGraph
@@ -79,7 +82,7 @@ class Misspelled:
         near = self.names.search(name, limit=4 * k, at_least=self.at_least_cjk if cjk else self.at_least)
         slips = [n for n in near if self._is_slip(key, normalise(n.name)) and (name.isupper() or not n.name.isupper())]
         found = [Match(m.entity, n.name, "fuzzy", n.score) for n in slips for m in self.graph.lookup(n.name)[:1]]
-        return distinct(found)[:k]
+        return distinct([m for m in found if m.entity.kind not in SUBSTANCES or _is_safe(key, normalise(m.name))])[:k]
 
     def _is_slip(self, written: str, name: str) -> bool:
         """Whether one normalised name may be a misspelling of the other."""
@@ -92,3 +95,12 @@ class Misspelled:
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
         return links([self], mentions)
+
+
+def _is_safe(written: str, name: str) -> bool:
+    """Whether a name of a substance is misspelled beyond doubt: one slip, not in its first letter.
+
+    >>> [_is_safe("asprin", "aspirin"), _is_safe("methanol", "ethanol"), _is_safe("clonazepam", "clotiazepam")]
+    [True, False, False]
+    """
+    return not has_cjk(name) and written[:1] == name[:1] and OSA.distance(written, name) <= 1

@@ -12,7 +12,7 @@ from kgmed.kg.graph import LocalGraph, Match
 from kgmed.kg.text import has_cjk
 from kgmed.kg.vectors import Vectors, shortlisted, stored
 from kgmed.kg.wording import canonical_words, contradicts
-from kgmed.link.cascade import distinct, links
+from kgmed.link.cascade import SUBSTANCES, distinct, links
 from kgmed.stages import Encoder
 from kgmed.types import Link, Mention
 
@@ -34,8 +34,9 @@ class Dense:
     A whole vector puts "enlarged calves" near "enlarged kidneys" and "high" near "low". So a name that contradicts the
     mention is passed over, and the words that only one of the two has are compared by themselves: the score is
     (cosine + 0.8 x cosine of the differing words) / 1.8 and must reach `agreement`. With `agreement=0` the cosine
-    alone counts, as in HyKGE. Where the graph's vectors are computed all names are compared; else those that share
-    most n-grams with the mention, so that the first answer waits for no index.
+    alone counts, as in HyKGE. To a drug or a gene (`SUBSTANCES`) a link is made only where no word differs. Where the
+    graph's vectors are computed all names are compared; else those that share most n-grams with the mention, so that
+    the first answer waits for no index.
     """
 
     graph: LocalGraph
@@ -92,6 +93,10 @@ class Dense:
     def _entities(self, mention: str, near: Sequence[Near]) -> list[Match]:
         """The entities of those names, each once."""
         pairs = [(n, m) for n in near for m in self.graph.lookup(n.name)[:1]]
+        if self.agreement > 0:
+            pairs = [
+                p for p in pairs if p[1].entity.kind not in SUBSTANCES or differing(mention, p[0].name) == ("", "")
+            ]
         return distinct([replace(m, name=n.name, how="dense", score=n.score) for n, m in pairs])
 
 

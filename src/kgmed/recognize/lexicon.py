@@ -27,9 +27,10 @@ from kgmed.kg.tokens import Token, tokens
 from kgmed.recognize.negation import negated
 from kgmed.types import Mention, Query
 
-_VERSION = "lexicon 1"
+_VERSION = "lexicon 2"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
+_ACRONYM, _SYMBOL = 6, 3  # letters at most
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 QUALIFIERS = frozenset({"clinical modifier", "course", "frequency", "root"})  # kinds of HPO that are no findings
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
@@ -85,15 +86,14 @@ class Lexicon:
         longest = int(self._index["longest"][0])
         for start, end in _known(hashes, inner, hard, self._index["exact"], longest):
             yield Span(start, end, exact=True)
-        shout = self._index["shout"]
-        for start in np.flatnonzero(_among(hashes, shout)).tolist():
-            if text[words[start].start : words[start].end].isupper():
-                yield Span(start, start + 1, exact=True)
+        written = np.array([_hash(text[w.start : w.end]) for w in words], np.uint64)
+        for start in np.flatnonzero(_among(written, self._index["shout"])).tolist():
+            yield Span(start, start + 1, exact=True)
         yield from _bags(words, pauses, self._index["bag"])
 
 
 def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
-    """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names that must be upper case), `longest`."""
+    """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names that count only as written), `longest`."""
     exact: set[int] = set()
     shout: set[int] = set()
     bag: set[int] = set()
@@ -106,7 +106,7 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
         if not words or len(words) > _LONGEST:
             continue
         if len(words) == 1 and _shouts(name.text):
-            shout.add(_hash(words[0].text))
+            shout.add(_hash(name.text))
             continue
         longest = max(longest, len(words))
         exact.add(_sequence(_inner(name.text, words)))
@@ -120,12 +120,13 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
 
 
 def _shouts(name: str) -> bool:
-    """Whether a one-word name is an acronym or symbol that in small letters would be another word.
+    """Whether a one-word name is an acronym or symbol that in other letters would be another word ("mg" is no Mg).
 
-    >>> [_shouts(n) for n in ("SET", "AIDS", "MECP2", "Fever", "PSORIASIS")]
-    [True, True, False, False, False]
+    >>> [_shouts(n) for n in ("SET", "AIDS", "Mg", "MECP2", "Fever", "PSORIASIS", "gut")]
+    [True, True, True, False, False, False, False]
     """
-    return name.isascii() and name.isupper() and name.isalpha() and len(name) <= 6
+    short = (name.isupper() and len(name) <= _ACRONYM) or (not name.islower() and len(name) <= _SYMBOL)
+    return name.isascii() and name.isalpha() and short
 
 
 def _hash(word: str) -> int:
