@@ -18,6 +18,7 @@ import torch
 from _data import data
 
 from kgmed.evaluate.ner import Score, by_kind, nested, score
+from kgmed.evaluate.ner_texts import Parts, Sample, read, split
 from kgmed.kg import sources
 from kgmed.kg.store import build, open_store
 from kgmed.kit import Kit
@@ -25,7 +26,6 @@ from kgmed.models.ngram import NgramEncoder
 from kgmed.models.w2ner.saved import open_labeller
 from kgmed.models.w2ner.settings import PRESETS
 from kgmed.models.w2ner.units import Found
-from kgmed.train.ner.data import Parts, Sample, read, split
 from kgmed.train.ner.loop import Tell, train
 from kgmed.train.ner.settings import TRAININGS
 from kgmed.types import Mention, Query, Question

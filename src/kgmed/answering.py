@@ -109,6 +109,12 @@ class Asker:
                 self._kits[name] = Kit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
         return self._kits[name]
 
+    def near(self, run: Run) -> dict[str, list[str]]:
+        """The names of a run's graph that are spelled much like a term that was not linked, by term; [] is left out."""
+        kit = next((kit for kit in self._kits.values() if kit.graph.label == run.graph), None)
+        terms = dict.fromkeys(m.name for m in run.missed) if kit else ()
+        return {term: names for term in terms if kit and (names := kit.near(term))}
+
     def close(self) -> None:
         """Keep what caches have counted, and close them; they open again by themselves."""
         for kit in self._kits.values():

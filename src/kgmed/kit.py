@@ -11,6 +11,7 @@ from kgmed.errors import Unavailable
 from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kg.glossary import Glossary
 from kgmed.kg.graph import KnowledgeGraph, LocalGraph
+from kgmed.kg.text import has_cjk
 from kgmed.link.by_name import Misspelled, Reworded, Spelled
 from kgmed.link.cascade import Candidates, Cascade
 from kgmed.link.dense import Dense
@@ -22,6 +23,8 @@ from kgmed.recognize.phrases import WithPhrases
 from kgmed.recognize.scattered import Scattered
 from kgmed.stages import LLM, Encoder, PairScorer, Recognizer
 from kgmed.types import Link, Mention, Query, Question
+
+LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
 
 
 def default_encoder() -> Encoder:
@@ -57,12 +60,20 @@ class Kit:
     @cached_property
     def link(self) -> Cascade:
         """From the surest to the boldest: by spelling, by wording, by small slips, by meaning."""
-        names = Fuzzy(self.graph)
+        names = self._names
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
             stages.append(Dense(self.graph, self.encoder, names))
         nearest = Dense(self.graph, self.encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
         return Cascade(tuple(stages), nearest=nearest)
+
+    @cached_property
+    def _names(self) -> Fuzzy:
+        return Fuzzy(self.graph)
+
+    def near(self, name: str) -> list[str]:
+        """At most three names spelled much like one that was not linked, best first: to ask a person about."""
+        return [n.name for n in self._names.search(name, limit=3, at_least=LIKE_CJK if has_cjk(name) else LIKE)]
 
     def prepare(self) -> None:
         """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
@@ -107,6 +118,10 @@ class RemoteKit:
     def link(self) -> Cascade:
         """The entities that the server has of that name."""
         return Cascade((Spelled(self.graph),))
+
+    def near(self, name: str) -> list[str]:
+        """Nothing: the names of a graph that is not here cannot be searched."""
+        return []
 
     def names(self, text: str) -> Collection[str]:
         """Nothing: the names of a graph that is not here cannot be looked for in a text."""

@@ -61,6 +61,18 @@ def test_explain_tells_how_words_were_linked(home: Path) -> None:
     assert "(neighbours, 1)" in shown
 
 
+@pytest.mark.parametrize("talk", [False, True])
+def test_a_drug_that_is_not_there_is_asked_about_and_not_taken_for_another(tmp_path: Path, *, talk: bool) -> None:
+    (tmp_path / "drugs.tsv").write_text("clotiazepam\ttreats\tanxiety\naspirin\ttreats\tpain\n", "utf-8")
+    assert run(tmp_path, "graph", "build", "drugs", str(tmp_path / "drugs.tsv")).exit_code == 0
+    question = "Does clonazepam or tungsten treat anxiety?"
+    words = ("chat", "-g", "drugs") if talk else ("ask", question, "-g", "drugs")
+    shown = run(tmp_path, *words, typed=f"{question}\n" if talk else "").stdout
+    assert "Not found in the graph: clonazepam (did you mean clotiazepam?), tungsten\n" in shown
+    assert "Found: anxiety = anxiety" in shown
+    assert "clotiazepam =" not in shown
+
+
 def test_a_question_comes_from_a_file_or_from_standard_input(home: Path, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("symptoms of flu", encoding="utf-8")
     assert "cough" in run(home, "ask", "-g", "flu", "--file", str(tmp_path / "q.txt")).stdout

@@ -12,11 +12,11 @@ pytest.importorskip("torch")
 import torch
 
 from kgmed.errors import BadInput, SourceError, Unavailable
+from kgmed.evaluate.ner_texts import Parts, Sample
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.w2ner.saved import PLAN, WEIGHTS, open_labeller
 from kgmed.models.w2ner.settings import Architecture
 from kgmed.models.w2ner.units import Found
-from kgmed.train.ner.data import Parts, Sample
 from kgmed.train.ner.examples import Lost, examples, relations
 from kgmed.train.ner.loop import FIGURES, LAST, LOG, Tell, train
 from kgmed.train.ner.settings import Training

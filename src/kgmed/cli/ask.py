@@ -25,6 +25,7 @@ LINKS = {
     "ORPHA": "https://www.orpha.net/en/disease/detail/{}",
     "DOI": "https://doi.org/{}",
 }
+Near = Callable[[Run], dict[str, list[str]]]
 Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
 
 
@@ -40,31 +41,26 @@ def ask(
     explain: choices.Explain = False,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
+    from kgmed.opening import asker
+
     with ExitStack() as bar, spoken(stream, as_json=as_json, begin=bar.close):
         progress = bar.enter_context(screen.progress("building the graph (first use)", "rows"))
-        run = _asked(setup, _question(question, file), _choices(option or []), progress)
-    _tell(run, svg, as_json=as_json, explain=explain)
+        asked = asker(setup, progress=progress)
+        try:
+            run = asked.ask(_question(question, file), options=_choices(option or []))
+        finally:
+            asked.close()
+    _tell(run, asked.near, svg, as_json=as_json, explain=explain)
 
 
-def _tell(run: Run, svg: Path | None, *, as_json: bool, explain: bool) -> None:
+def _tell(run: Run, near: Near, svg: Path | None, *, as_json: bool, explain: bool) -> None:
     """Write the image, if one is asked for, and print the run."""
     if svg is not None:
         tree.write_svg(run, svg)
     if as_json:
         sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False, indent=1) + "\n")
     else:
-        show(run, explain=explain)
-
-
-def _asked(setup: Setup, text: str, options: dict[str, str], progress: Callable[[int], None]) -> Run:
-    """The run of one question."""
-    from kgmed.opening import asker
-
-    asked = asker(setup, progress=progress)
-    try:
-        return asked.ask(text, options=options)
-    finally:
-        asked.close()
+        show(run, near, explain=explain)
 
 
 def _question(text: str, file: Path | None) -> str:
@@ -99,8 +95,11 @@ def _choice(text: str) -> tuple[str, str]:
     return letter.strip(), meaning.strip()
 
 
-def show(run: Run, *, explain: bool = False) -> None:
-    """Print a run for a person: answer, evidence, what was understood, seconds."""
+def show(run: Run, near: Near, *, explain: bool = False) -> None:
+    """Print a run for a person: answer, evidence, what was understood, seconds.
+
+    `near` gives the names that a person may have meant by what was not found.
+    """
     out = Console(highlight=False, soft_wrap=True)
     out.print(escape(run.answer.text), style="bold" if run.answer.abstained else None)
     if run.context.cited:
@@ -108,7 +107,7 @@ def show(run: Run, *, explain: bool = False) -> None:
     for i, evidence in enumerate(run.context.cited, start=1):
         _show_evidence(out.print, i, evidence, explain=explain)
     out.print()
-    _show_words(out.print, run, explain=explain)
+    _show_words(out.print, run, near, explain=explain)
     for line in tree.told(run):
         out.print(escape(line), style="yellow" if line.startswith("!") else None)
     for failure in run.failures:
@@ -167,14 +166,25 @@ def _linked(reference: str) -> str:
     return f"[link={LINKS[kind].format(number)}]{escape(reference)}[/link]"
 
 
-def _show_words(out: Callable[[str], None], run: Run, *, explain: bool) -> None:
+def _show_words(out: Callable[[str], None], run: Run, near: Near, *, explain: bool) -> None:
     """What of the question was found in the graph, and what was not."""
     found = [_link_text(run, i, explain=explain) for i in range(len(run.links))]
     if found:
         out(f"[green]Found:[/green] {_joined(found, explain=explain)}")
     if run.missed:
-        names = dict.fromkeys(m.surface for m in run.missed)
-        out(f"[yellow]Not found in the graph:[/yellow] {escape(one_line(', '.join(names)))}")
+        names, like = {m.surface: m.name for m in run.missed}, near(run)
+        told = (f"{surface}{_meant(like.get(name, []))}" for surface, name in names.items())
+        out(f"[yellow]Not found in the graph:[/yellow] {escape(one_line(', '.join(told)))}")
+
+
+def _meant(names: list[str]) -> str:
+    """The question whether one of the names was meant; nothing was linked to them.
+
+    >>> _meant(["aspirin", "asparagine"]), _meant([])
+    (' (did you mean aspirin or asparagine?)', '')
+    """
+    listed = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f" (did you mean {listed}?)" if names else ""
 
 
 def _joined(rows: Iterable[str], *, explain: bool) -> str:

@@ -53,7 +53,7 @@ def _talk(talk: "Conversation", stream: bool | None, *, as_json: bool, explain: 
         if as_json:
             sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False) + "\n")
         else:
-            show(run, explain=explain)
+            show(run, talk.asker.near, explain=explain)
         sys.stdout.flush()
 
 

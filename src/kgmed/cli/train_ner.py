@@ -38,7 +38,7 @@ def ner(
         from kgmed.train.ner.loop import Tell, train  # torch
     except ImportError as error:
         raise Unavailable('training needs torch: pip install "kgmed[train]"') from error
-    from kgmed.train.ner.data import read, split
+    from kgmed.evaluate.ner_texts import read, split
 
     architecture, training = _numbers(preset, encoder, vectors=vectors)
     given: dict[str, Any] = {"epochs": epochs, "batch": batch, "rate": rate, "seed": seed}

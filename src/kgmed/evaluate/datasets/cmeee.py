@@ -4,8 +4,8 @@ from functools import partial
 from pathlib import Path
 
 from kgmed.evaluate.items import Described
-from kgmed.train.ner.data import Sample
-from kgmed.train.ner.data import read as samples
+from kgmed.evaluate.ner_texts import Sample
+from kgmed.evaluate.ner_texts import read as samples
 
 
 def read(data: Path, *, files: tuple[str, ...]) -> list[Sample]:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from kgmed.evaluate.ner_texts import Sample
 from kgmed.models.w2ner import grid
 from kgmed.models.w2ner.settings import Architecture
 from kgmed.models.w2ner.units import covered, units, windows
-from kgmed.train.ner.data import Sample
 
 
 class Example(NamedTuple):

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate import ner as metrics
+from kgmed.evaluate.ner_texts import Parts, Sample, fingerprint
 from kgmed.models.w2ner.encoders import Transformer, Vocabulary, vocabulary
 from kgmed.models.w2ner.labeller import Labeller
 from kgmed.models.w2ner.network import W2NER, loss, mask
@@ -38,7 +39,6 @@ from kgmed.models.w2ner.settings import Architecture, to_plain
 from kgmed.models.w2ner.units import units
 from kgmed.stages import Encoder
 from kgmed.train import log
-from kgmed.train.ner.data import Parts, Sample, fingerprint
 from kgmed.train.ner.examples import Example, Lost, examples, relations
 from kgmed.train.ner.settings import Training
 

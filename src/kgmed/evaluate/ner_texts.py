@@ -22,7 +22,7 @@ import xxhash
 from kgmed.errors import SourceError
 from kgmed.models.w2ner.units import Found, Part
 
-_MEND = "see the format at the top of kgmed.train.ner.data"
+_MEND = "see the format at the top of kgmed.evaluate.ner_texts"
 
 
 class Sample(NamedTuple):
@@ -126,7 +126,7 @@ def _entity(entity: Any, text: str, path: Path, line: int, where: str) -> Found:
     borders = [0, *(place for part in parts for place in part), len(text)]
     if not parts or len(starts) != len(ends) or borders != sorted(borders) or any(a == b for a, b in parts):
         problem = f"{where} has no places within the text in start_idx and end_idx"
-        raise SourceError(path, line, problem, "end_idx is the last character's; see kgmed.train.ner.data")
+        raise SourceError(path, line, problem, "end_idx is the last character's; see kgmed.evaluate.ner_texts")
     said, there = entity.get("entity"), "".join(text[a:b] for a, b in parts)
     if said is not None and not (isinstance(said, str) and said.casefold() == there.casefold()):
         raise SourceError(path, line, f"{where} is called {said!r}, but the text has {there!r}", "mend the places")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import SourceError
+from kgmed.evaluate.ner_texts import Sample, fingerprint, read, split
 from kgmed.models.w2ner.units import Found
-from kgmed.train.ner.data import Sample, fingerprint, read, split
 
 GOOD = {"text": "细胞减少", "entities": [{"start_idx": 0, "end_idx": 3, "type": "sym", "entity": "细胞减少"},
                                         {"start_idx": 0, "end_idx": 1, "type": "bod", "entity": "细胞"}]}  # fmt: skip
