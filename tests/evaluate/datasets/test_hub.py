@@ -63,6 +63,7 @@ def test_a_question_without_options_has_reference_texts(row: dict[str, Any], tex
         ({"question": "?", "options": "gout; flu"}, "in no form that is known"),
         ({"question": "?", "options": [1, 2]}, "in no form that is known"),
         ({"question": "?", "options": {"first": "gout"}}, "in no form that is known"),
+        ({"question": "?", "choices": {"label": ["A"], "text": None}}, "in no form that is known"),
         ({"question": "?", "options": ["x"] * 11}, "in no form that is known"),
         ({"question": "?", "options": ["gout", "flu"], "answer": "cold"}, "its answer 'cold' is none"),
         ({"question": "?", "options": ["gout", "flu"], "answer": 2}, "its answer '2' is none"),
@@ -75,7 +76,24 @@ def test_a_row_that_is_not_understood_is_named_with_its_mend(row: dict[str, Any]
         hub.item("hub/o/n", "dev", 7, row)
 
 
-@pytest.mark.parametrize("name", ["hub/", "hub/a", "hub/a/", "hub//b", "hub/a/b/c", "hub/../x/y"])
+@pytest.mark.parametrize(
+    ("split", "part"), [("validation", "dev"), ("test_hard", "test"), ("train-2", "train"), ("x", "x")]
+)
+def test_a_split_is_a_part_by_how_its_name_begins(split: str, part: str) -> None:
+    found = hub.item("hub/o/n", split, 0, {"question": "?"})
+    assert (found.part, found.question.id) == (part, f"{split}:0")
+
+
+def test_a_folder_that_would_be_read_in_its_place_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "o/folder").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match="the folder o/folder lies here"):
+        dataset("hub/o/folder")
+
+
+@pytest.mark.parametrize(
+    "name", ["hub/", "hub/a", "hub/a/", "hub//b", "hub/a/b/c", "hub/../x/y", "hub/../x", "hub/~/x"]
+)
 def test_a_name_of_another_form_is_refused_before_anything_is_fetched(name: str) -> None:
     with pytest.raises(BadInput, match="is not of the form hub/OWNER/NAME"):
         dataset(name)

@@ -10,10 +10,11 @@ The library datasets fetches them, keeps them, and runs no code that is among th
 - reference texts, where there are no options: `answer`, `answers`, `long_answer`, `reference` or `output`;
 - `language`.
 
-A question's id is its part and its place in it.
+A question's id is its split and its place in it.
 """
 
 import hashlib
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -32,7 +33,8 @@ _OPTIONS = ("options", "choices")
 _COLUMNS = (tuple(f"op{letter.lower()}" for letter in LETTERS), tuple(LETTERS))
 _RIGHT = ("answer_idx", "answerKey", "answer_key", "cop", "label", "answer", "Answer")
 _TEXTS = ("answer", "answers", "long_answer", "reference", "output")
-_PARTS = {"validation": "dev", "valid": "dev", "val": "dev", "dev": "dev", "train": "train", "test": "test"}
+_PARTS = {"val": "dev", "dev": "dev", "train": "train", "test": "test"}  # how a split's name begins
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _MEND = "write its questions as JSON Lines of your own, see docs/evaluation.md"
 Row = Mapping[str, Any]
 
@@ -42,9 +44,13 @@ def dataset(name: str) -> DataSet:
     """The data set of that name; raises `Unavailable` where it cannot be had, `BadInput` for what is no question."""
     place, _, revision = name.removeprefix(PREFIX).partition("@")
     path, _, config = place.partition(":")
-    if path.count("/") != 1 or not all(path.split("/")):
+    if not _NAME.fullmatch(path):
         raise BadInput(f"{name!r} is not of the form hub/OWNER/NAME, with :CONFIG and @REVISION where they are needed")
-    items = [item(name, part, n, row) for part, rows in _fetched(path, config, revision) for n, row in enumerate(rows)]
+    if Path(path).exists():
+        raise BadInput(f"the folder {path} lies here and would be read in place of the hub; start elsewhere")
+    items = [
+        item(name, split, n, row) for split, rows in _fetched(path, config, revision) for n, row in enumerate(rows)
+    ]
     told = hashlib.sha256("\n".join(map(repr, items)).encode("utf-8", "surrogatepass")).hexdigest()
     return DataSet(
         name=name,
@@ -67,7 +73,7 @@ def _read(_: Path, *, items: list[Item]) -> Iterator[Item]:
 
 
 def _fetched(path: str, config: str, revision: str) -> Iterator[tuple[str, Sequence[Row]]]:
-    """Part and rows of each split."""
+    """Name and rows of each split."""
     try:
         import datasets
     except ImportError:
@@ -78,13 +84,12 @@ def _fetched(path: str, config: str, revision: str) -> Iterator[tuple[str, Seque
         found = datasets.load_dataset(path, config or None, revision=revision or None)
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise Unavailable(f"cannot get the data set {path}: {' '.join(str(error).split())[:200]}") from error
-    for name, rows in found.items():
-        yield _PARTS.get(name.split("_")[0].split("-")[0], name), rows
+    yield from found.items()
 
 
-def item(name: str, part: str, number: int, row: Row) -> Item:
-    """A row as a question; raises `BadInput` that names it."""
-    where = f"{name}, row {number} of {part}"
+def item(name: str, split: str, number: int, row: Row) -> Item:
+    """A row of a split as a question; raises `BadInput` that names it."""
+    where = f"{name}, row {number} of {split}"
     text = _first(row, _QUESTION)
     if not isinstance(text, str) or not text.strip():
         raise BadInput(f"{where}: no question among the columns {', '.join(row)}; {_MEND}")
@@ -96,8 +101,8 @@ def item(name: str, part: str, number: int, row: Row) -> Item:
     except ValueError as error:
         raise BadInput(f"{where}: {error}; {_MEND}") from None
     language = row.get("language")
-    question = Question(text.strip(), choices, language if isinstance(language, str) else "", f"{part}:{number}")
-    return Item(question, gold, part)
+    question = Question(text.strip(), choices, language if isinstance(language, str) else "", f"{split}:{number}")
+    return Item(question, gold, next((part for begin, part in _PARTS.items() if split.startswith(begin)), split))
 
 
 def _first(row: Row, names: Sequence[str]) -> Any:
@@ -117,7 +122,12 @@ def _choices(row: Row) -> tuple[tuple[str, str], ...] | None:
         value = [value.get(letter) for letter in LETTERS] if {*value} <= {*LETTERS} else [object()]
     elif isinstance(value, Sequence) and value and all(isinstance(v, Mapping) for v in value):
         value = [v.get("value", v.get("text")) for v in value]
-    if isinstance(value, str) or not all(v is None or isinstance(v, str) for v in value) or len(value) > len(LETTERS):
+    if (
+        isinstance(value, str)
+        or not isinstance(value, Sequence)
+        or not all(v is None or isinstance(v, str) for v in value)
+        or len(value) > len(LETTERS)
+    ):
         return None
     return options(value)
 
