@@ -11,10 +11,12 @@ KgmedError
         └── PromptTooLong   it was asked more than it can read at once
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
+
+_TELLS = 3  # letters: fewer stand in too many names
 
 
 class KgmedError(Exception):
@@ -41,10 +43,22 @@ class UnknownName(BadInput):
     def __init__(self, what: str, name: str, known: Iterable[str], hint: str = "") -> None:
         """Say which kind of thing was asked for, and offer the nearest known names."""
         names = sorted(known)
-        near = [found for found, _, _ in process.extract(name, names, limit=3, score_cutoff=60)]
+        near = nearest(name, names)
         offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}" if names else ""
         super().__init__("; ".join(part for part in (f"no {what} is called {name!r}", offer, hint) if part))
         self.name = name
+
+
+def nearest(name: str, names: Sequence[str]) -> list[str]:
+    """At most three names that hold what was typed or are spelled much like it.
+
+    >>> nearest("mcmu", ["mmcu", "cmb"]), nearest("marfan", ["Marfan syndrome"]), nearest("nope", ["phenopackets"])
+    (['mmcu'], ['Marfan syndrome'], [])
+    """
+    typed = name.casefold()
+    held = [n for n in names if len(typed) >= _TELLS and typed in n.casefold()]
+    alike = process.extract(typed, names, scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=60)
+    return (held or [found for found, _, _ in alike])[:3]
 
 
 class StoreError(KgmedError):
