@@ -185,6 +185,8 @@ DRUGS = (
     NodeRow("D:5", "头孢克洛过敏", "disease"),
     NodeRow("D:6", "hypertension", "disease"),
     NodeRow("D:7", "N-methyl-N-nitrosourea", "drug"),
+    NodeRow("D:8", "hypocalcemia", "disease"),
+    NodeRow("D:9", "rhabdomyosarcomatosis", "disease"),
 )
 
 
@@ -197,10 +199,12 @@ DRUGS = (
         ("clonazepam", ""),  # two slips
         ("头孢克肟", ""),  # another drug
         ("头孢克肟过敏", "D:5"),  # of other kinds a slip is a slip
-        ("hypertenssions", "D:6"),
+        ("hypertenssion", "D:6"),
+        ("hypokalemia", ""),  # two slips make another name
+        ("rabdomyosarcomatossis", "D:9"),  # of a long one they do not
     ],
 )
-def test_a_drug_is_no_misspelling_of_another(tmp_path: Path, written: str, entity: str) -> None:
+def test_a_name_is_no_misspelling_of_another(tmp_path: Path, written: str, entity: str) -> None:
     store = small(tmp_path, DRUGS)
     found = Misspelled(store, Fuzzy(store))([mention(written)])
     assert [link.entity.id for link in found] == ([entity] if entity else [])

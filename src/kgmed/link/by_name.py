@@ -17,6 +17,7 @@ AT_LEAST = 0.8  # edit similarity, Latin; chosen on train splits (bench/linking.
 AT_LEAST_CJK = 0.75  # the same on CMeKG's aliases: one character in four
 _SHORTEST = 5  # letters: in shorter words one slip makes another word
 _SHORTEST_CJK = 4
+_LONG = 16  # letters: in shorter names two slips make another name (hypokalemia, hypocalcemia)
 _SURE_START = 8  # letters: in shorter words the first letter is no slip (France, trance)
 
 
@@ -88,6 +89,8 @@ class Misspelled:
         """Whether one normalised name may be a misspelling of the other."""
         other = {fold_word(w) for w in name.split()}
         if len(written) < _SURE_START and written[:1] != name[:1]:
+            return False
+        if OSA.distance(written, name) > 1 + (len(written) >= _LONG):
             return False
         strange = [w for w in map(fold_word, written.split()) if w not in other]
         return not any(self.names.knows(w) for w in strange) and not contradicts(written, name)
