@@ -226,3 +226,10 @@ def test_a_drug_is_never_linked_by_what_lies_near_it(tmp_path: Path, written: st
     assert [link.entity.id for link in found] == ([entity] if entity else [])
     free = Dense(store, _Alike(), Fuzzy(store), agreement=0)([mention(written)])
     assert free  # by cosine alone, as a suggestion
+
+
+@pytest.mark.parametrize(("written", "entity"), [("痛风急性", "Z:1"), ("溴风急性", ""), ("痛风", "")])
+def test_chinese_names_are_near_only_where_no_character_differs(tmp_path: Path, written: str, entity: str) -> None:
+    store = small(tmp_path, (NodeRow("Z:1", "急性痛风", "disease"),), language="zh")
+    found = Dense(store, _Alike(), Fuzzy(store))([mention(written)])
+    assert [link.entity.id for link in found] == ([entity] if entity else [])

@@ -24,6 +24,7 @@ _REST = 0.8  # weight of the differing words against the whole names
 _ONE_SIDED = 0.7  # how well they agree where only one name says more
 _OTHER_SCRIPT = 0.6  # how well they agree across scripts, where words cannot be compared
 _REMEMBERED = 10_000  # names
+_WORD, _ACRONYM = 3, 6  # letters at most
 _STEM = 5  # letters that make two words of one family (spine, spinal: not; retina, retinal)
 
 
@@ -85,7 +86,9 @@ class Dense:
         agreement = self.agreement_cjk if has_cjk(mention) else self.agreement
         if agreement <= 0:
             return near
-        near = [n for n in near if not contradicts(mention, n.name)]
+        near = [n for n in near if not contradicts(mention, n.name)] if _says_enough(mention) else []
+        if agreement >= 1:  # not by vectors: those of two characters that the encoder has never seen are equal
+            return [n for n in near if differing(mention, n.name) == ("", "")]
         rests = agreements(mention, [n.name for n in near], self.encoder)
         scored = [n._replace(score=(n.score + _REST * r) / (1 + _REST)) for n, r in zip(near, rests, strict=True)]
         return sorted((n for n in scored if n.score >= agreement), key=lambda n: -n.score)
@@ -98,6 +101,15 @@ class Dense:
                 p for p in pairs if p[1].entity.kind not in SUBSTANCES or differing(mention, p[0].name) == ("", "")
             ]
         return distinct([replace(m, name=n.name, how="dense", score=n.score) for n, m in pairs])
+
+
+def _says_enough(name: str) -> bool:
+    """Whether a vector can tell what a name means: of an abbreviation or a word of three letters it cannot.
+
+    >>> [_says_enough(n) for n in ("HLB", "yes", "gout", "痛风")]
+    [False, False, True, True]
+    """
+    return has_cjk(name) or (len(name) > _WORD and not (name.isupper() and len(name) <= _ACRONYM))
 
 
 def agreements(mention: str, names: Sequence[str], encoder: Encoder) -> list[float]:
