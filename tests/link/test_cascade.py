@@ -233,3 +233,28 @@ def test_chinese_names_are_near_only_where_no_character_differs(tmp_path: Path, 
     store = small(tmp_path, (NodeRow("Z:1", "急性痛风", "disease"),), language="zh")
     found = Dense(store, _Alike(), Fuzzy(store))([mention(written)])
     assert [link.entity.id for link in found] == ([entity] if entity else [])
+
+
+NEAR = (
+    NodeRow("N:1", "hyponatremia", "disease"),
+    NodeRow("N:2", "cough", "symptom"),
+    NodeRow("N:3", "loss of hair", "symptom"),
+    NodeRow("N:4", "prolactinoma", "disease"),
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "entity"),
+    [
+        ("hypokalemia", ""),  # one word is never another
+        ("coughing", "N:2"),  # but its own form
+        ("prolactin", ""),
+        ("falling out of hairs", "N:3"),  # several words may be others
+        ("HLB", ""),  # what an abbreviation means no vector tells
+        ("yes", ""),
+    ],
+)
+def test_one_word_is_never_linked_to_another_by_what_lies_near(tmp_path: Path, written: str, entity: str) -> None:
+    store = small(tmp_path, tuple(n for n in NEAR if not entity or n.key == entity))
+    found = Dense(store, _Alike(), Fuzzy(store))([mention(written)])
+    assert [link.entity.id for link in found] == ([entity] if entity else [])

@@ -13,7 +13,7 @@ from kgmed.kg.fuzzy import Fuzzy
 from kgmed.kit import Kit
 from kgmed.link.by_name import Spelled
 from kgmed.link.cascade import Cascade
-from kgmed.link.dense import Dense
+from kgmed.link.dense import AGREEMENT, Dense
 from kgmed.models.pairs import LexicalPairs
 from kgmed.phrase.arrows import Arrows
 from kgmed.pipeline import Pipeline
@@ -39,7 +39,9 @@ class Settings:
     hypothesis: bool = True  # Table 2: without = "w/o HO"
     hypothesis_tokens: int = 500  # paper and code
     similar: float = 0.7  # paper, delta of linking; 0.6 in the code
-    agreement: float = 0.84  # ours, of the words that differ (link/dense.py); 0 = the cosine alone, as in the paper
+    agreement: float = (
+        AGREEMENT  # ours, of the words that differ (link/dense.py); 0 = the cosine alone, as in the paper
+    )
     chains: bool = True  # Table 2: without = "w/o chains"; ours: the triples of each entity in their place
     hops: int = 3  # paper, k; the code reads 3 and goes 2
     per_pair: int = 50  # ours: the paper's reranker sees every chain of a pair
