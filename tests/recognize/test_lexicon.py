@@ -132,9 +132,10 @@ def test_an_alias_is_found_whatever_its_scope(tmp_path: Path) -> None:
 
 
 def test_a_symbol_counts_only_as_it_is_written(tmp_path: Path) -> None:
-    rows = (NodeRow("1", "magnesium", aliases=(Alias("Mg"),)), NodeRow("2", "gut"), NodeRow("3", "SET", "gene"))
+    rows = (NodeRow("1", "magnesium", aliases=(Alias("Mg"),)), NodeRow("2", "Flu"), NodeRow("3", "SET", "gene"),
+            NodeRow("4", "imaging (Mri)", aliases=(Alias("Mri"),)))  # fmt: skip
     lexicon = Lexicon(small(tmp_path, rows))
-    assert surfaces(lexicon, "5 mg of Mg, MG, the Gut, a set of SET") == ["Mg", "Gut", "SET"]
+    assert surfaces(lexicon, "5 mg of Mg, MG, the flu, a set of SET, an MRI") == ["Mg", "MG", "flu", "SET", "MRI"]
 
 
 @pytest.mark.data

@@ -27,7 +27,7 @@ from kgmed.kg.tokens import Token, tokens
 from kgmed.recognize.negation import negated
 from kgmed.types import Mention, Query
 
-_VERSION = "lexicon 2"
+_VERSION = "lexicon 3"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
 _ACRONYM, _SYMBOL = 6, 3  # letters at most
@@ -93,7 +93,7 @@ class Lexicon:
 
 
 def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
-    """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names that count only as written), `longest`."""
+    """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names as written and in capitals), `longest`."""
     exact: set[int] = set()
     shout: set[int] = set()
     bag: set[int] = set()
@@ -106,7 +106,7 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
         if not words or len(words) > _LONGEST:
             continue
         if len(words) == 1 and _shouts(name.text):
-            shout.add(_hash(name.text))
+            shout |= {_hash(name.text), _hash(name.text.upper())}
             continue
         longest = max(longest, len(words))
         exact.add(_sequence(_inner(name.text, words)))
@@ -122,10 +122,11 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
 def _shouts(name: str) -> bool:
     """Whether a one-word name is an acronym or symbol that in other letters would be another word ("mg" is no Mg).
 
-    >>> [_shouts(n) for n in ("SET", "AIDS", "Mg", "MECP2", "Fever", "PSORIASIS", "gut")]
-    [True, True, True, False, False, False, False]
+    >>> [_shouts(n) for n in ("SET", "AIDS", "Mg", "KCl", "MECP2", "PSORIASIS", "Flu", "gut")]
+    [True, True, True, True, False, False, False, False]
     """
-    short = (name.isupper() and len(name) <= _ACRONYM) or (not name.islower() and len(name) <= _SYMBOL)
+    symbol = len(name) < _SYMBOL or (len(name) == _SYMBOL and not name.istitle())
+    short = (name.isupper() and len(name) <= _ACRONYM) or (symbol and not name.islower())
     return name.isascii() and name.isalpha() and short
 
 
