@@ -54,6 +54,7 @@ def test_names_alone_have_no_texts(home: Path, tmp_path: Path) -> None:
     told = linking(home, "--set", "xlbel-en", "--graph", "cdr", "--data", str(tmp_path), "--number", "2")
     assert told.exit_code == 0, told.output
     assert "in the graph: 0" in told.stdout
+    assert "recall@1: -\n" in told.stdout
     assert "linked though not in the graph: 0.5000" in told.stdout
     assert "texts" not in told.stdout
 

@@ -46,13 +46,13 @@ def linking(
         raise BadInput("linking is measured on a graph whose files are here")
     concepts = Concepts(kit.graph)
     cases = _cases(names, concepts)
-    known = [c for c in cases if c.right]
-    found = recall(kit.link, known)
-    beside = recall(kit.link, [c for c in cases if not c.right])
+    known, unknown = [c for c in cases if c.right], [c for c in cases if not c.right]
+    found = asdict(r := recall(kit.link, known)) | {"s.e.": r.error, "precision": r.precision} if known else {}
     told: dict[str, Any] = {
         "set": dataset, "graph": kit.graph.label, "encoder": kit.encoder.name, "names": len(cases),
-        "in the graph": len(known), "recall@1": found.first, "s.e.": found.error, "recall@5": found.five,
-        "linked": found.linked, "precision": found.precision, "linked though not in the graph": beside.linked,
+        "in the graph": len(known), "recall@1": found.get("first"), "s.e.": found.get("s.e."),
+        "recall@5": found.get("five"), "linked": found.get("linked"), "precision": found.get("precision"),
+        "linked though not in the graph": recall(kit.link, unknown).linked if unknown else None,
     }  # fmt: skip
     if documents:
         with screen.progress("reading", "texts") as progress:
@@ -96,4 +96,4 @@ def _text(document: "Document") -> "tuple[str, Sequence[Place]]":
 
 
 def _shown(value: object) -> object:
-    return f"{value:.4f}" if isinstance(value, float) else value
+    return "-" if value is None else f"{value:.4f}" if isinstance(value, float) else value
