@@ -61,6 +61,7 @@ Prompts = Annotated[Path | None, typer.Option(help="A folder of your own prompts
 Glossary = Annotated[str | None, typer.Option(help="A bilingual graph whose names translate terms.")]
 Tokens = Annotated[int | None, typer.Option("--evidence-tokens", help="Fit the evidence to so many tokens.", min=1)]
 Below = Annotated[float | None, typer.Option("--abstain-below", help="Say nothing below this score of the evidence.")]
+Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 Config = Annotated[Path | None, typer.Option(help="A TOML file of these options.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")]
 

@@ -23,13 +23,12 @@ app.command()(ratings)
 app.command()(linking)
 app.command(context_settings=REST)(sweep)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
 Metric = Annotated[list[str] | None, typer.Option("--metric", help="A metric; without it those of the task.")]
 
 
 @app.command()
-def datasets(data: Data = Path("data"), as_json: Json = False) -> None:
+def datasets(data: choices.Data = Path("data"), as_json: Json = False) -> None:
     """List the data sets: what is there, what is missing and where it comes from."""
     from kgmed.evaluate.datasets import checksum, missing, others
     from kgmed.evaluate.datasets import datasets as known
@@ -78,7 +77,7 @@ def run(
         list[str], typer.Option("--method", "-m", help="A method; +random, +shuffled or +oracle for a control.")
     ],
     graph: Annotated[str, typer.Option("--graph", "-g", help="The graph that all are asked on.")],
-    data: Data = Path("data"),
+    data: choices.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="So many questions, drawn by --sample; 0 = all.")] = 0,
     sample: Annotated[int, typer.Option(help="Which questions --number draws.")] = 0,
@@ -137,7 +136,7 @@ def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> None:
 @app.command()
 def score(
     out: Out,
-    data: Data = Path("data"),
+    data: choices.Data = Path("data"),
     metric: Metric = None,
     against: Annotated[str, typer.Option(help="Compare every method with this one.")] = "",
     metric_model: Annotated[

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kgmed.evaluate.statistics import Mean
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
 Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = three questions, rank = all in order.")]
 Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to hold against the ratings.")]
@@ -29,7 +28,7 @@ def judge(
     ] = "pair",
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="A method; without it all.")] = None,
     to: Annotated[Path | None, typer.Option(help="The folder of the judgements; without it OUT/judge-KIND.")] = None,
-    data: Data = Path("data"),
+    data: choices.Data = Path("data"),
     number: Annotated[int, typer.Option("--number", "-n", help="Only so many questions, the first.", min=0)] = 0,
     seed: Annotated[int | None, typer.Option(help="Which runs are judged, where there are several seeds.")] = None,
     positions: Annotated[int, typer.Option(help="Draws which answer comes first.")] = 0,

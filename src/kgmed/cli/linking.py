@@ -18,16 +18,13 @@ if TYPE_CHECKING:
     from kgmed.kg.sources.pubtator import Document
 
 Names = list[tuple[str, tuple[str, ...]]]
-Data = Annotated[Path, typer.Option(help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 
 
 @choices.taking("graph", "encoder", "config")
 def linking(
     setup: Setup,
     dataset: Annotated[str, typer.Option("--set", "-s", help="xlbel-en, xlbel-ja, xlbel-zh or bc5cdr.")],
-    data: Annotated[Path, typer.Option(help="The folder that holds the data sets.", envvar="KGMED_DATA")] = Path(
-        "data"
-    ),
+    data: choices.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="Only the first so many; 0 = all.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

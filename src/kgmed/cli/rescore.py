@@ -5,17 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from kgmed.cli import choices
 from kgmed.cli import show as screen
 
 app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 WORDS = 60  # so many characters of a reply are shown
 
 
 @app.command()
 def explaincpe(
-    data: Data = Path("data"),
+    data: choices.Data = Path("data"),
     disagreements: Annotated[bool, typer.Option("--disagreements", help="List every one.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -84,7 +84,7 @@ def _three(grades: dict[str, int]) -> str:
 
 
 @app.command()
-def liveqa(data: Data = Path("data"), as_json: Json = False) -> None:
+def liveqa(data: choices.Data = Path("data"), as_json: Json = False) -> None:
     """GPT-4's answers to LiveQA with KG-Rank's rankings: the recorded ROUGE-L, computed again, and a proper one."""
     from kgmed.evaluate.rescore import liveqa as again
 

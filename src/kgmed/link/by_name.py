@@ -58,7 +58,7 @@ class Reworded:
 
 @dataclass(frozen=True)
 class Misspelled:
-    """The entities that have a name nearly spelled like it: what slips of the pen make of a name.
+    """The entities that have a name nearly spelled like it: what one slip of the pen makes of it, two if it is long.
 
     A word that other names know is no slip ("lysine" for "glycine"), nor is an opposite or another number, and no word
     is a slip of a symbol (France, FANCE). A drug may have one slip, not in its first letter and in no Chinese name,
