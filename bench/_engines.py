@@ -11,24 +11,22 @@ import numpy as np
 from _generate import hykge_size
 from _measure import Measured, Queries, each, machine, now, peak, queries, seconds, triples
 
-from kgmed.kg.graph import Adjacency
-from kgmed.kg.rows import Batches, EdgeRow, Scope, Source
-from kgmed.kg.search.around import Subgraph, subgraph
-from kgmed.kg.search.chains import Chains, chains
-from kgmed.kg.search.halves import mirror, start, step, words
-from kgmed.kg.search.scan import direction
-from kgmed.kg.search.shortest import shortest
-from kgmed.kg.search.walk import Transition, seeds, walk
-from kgmed.kg.sources import cmekg
-from kgmed.kg.sources import triples as triples_file
-from kgmed.kg.store import Store, build, open_store
+from kgmed.graph.base import Adjacency, Batches, EdgeRow, Scope, Source
+from kgmed.graph.formats import cmekg
+from kgmed.graph.formats import triples as triples_file
+from kgmed.graph.search.chains import Chains, chains, mirror, start, step, words
+from kgmed.graph.search.scan import Subgraph, direction, subgraph
+from kgmed.graph.search.shortest import shortest
+from kgmed.graph.search.walk import Transition, seeds, walk
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
 
 US, MS = 1e-6, 1e-3
 
 
 def source_of(graph: str, folder: Path) -> Source:
     """The graph to build: CMeKG from its package, the generated one from the file that `write` has written."""
-    return cmekg.read() if graph == "cmekg" else triples_file.read(_file(folder), name="generated")
+    return cmekg.read_cmekg() if graph == "cmekg" else triples_file.read_triples(_file(folder), name="generated")
 
 
 def _file(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.kg.rows import EdgeRow, Row, Source
+from kgmed.graph.base import EdgeRow, Row, Source
 
 HEAD_EXPONENT, TAIL_EXPONENT = 0.62, 0.86  # give hubs of about 5,000 out and 50,000 in
 _FIRST, _CHARACTERS = 0x4E00, 2000  # the CJK block; so many of its characters are used

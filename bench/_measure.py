@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.kg.graph import Adjacency
-from kgmed.kg.search.scan import degrees
-from kgmed.kg.store import Store
+from kgmed.graph.base import Adjacency
+from kgmed.graph.search.scan import degrees
+from kgmed.graph.store.store import Store
 
 Measured = dict[str, Any]
 _clock = [perf_counter]

@@ -9,13 +9,13 @@ import numpy  # noqa: F401 - the memory before anything of kgmed is loaded
 def main() -> None:
     """Say how far it is and wait for a line: nothing but numpy loaded, the graph opened, all questions asked."""
     _wait("empty")
-    from kgmed.kg.store import open_store
+    from kgmed.graph.store.store import open_store
 
     store = open_store(Path(sys.argv[1]))
     _wait("open")
     from _measure import queries
 
-    from kgmed.kg.search.chains import chains
+    from kgmed.graph.search.chains import chains
 
     asked = queries(store.adjacency, quick=sys.argv[2:] == ["--quick"])
     for node in asked.around:

@@ -17,11 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from _measure import now, use_clock
 
-from kgmed.folders import data_folder
-from kgmed.kg import library
-from kgmed.models.choose import llm_from
-from kgmed.stages import LLM, Message, Reply
-from kgmed.types import Role
+from kgmed.config import data_folder
+from kgmed.graph import library
+from kgmed.models.base import LLM, Message, Reply
+from kgmed.models.named import llm_from
+from kgmed.records import Role
 
 
 def prompts(many: int) -> list[list[Message]]:

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from _measure import each
 
-from kgmed.kg.graph import Match
-from kgmed.kg.remote.cached import Cached
-from kgmed.types import Entity, Relation, Role, Support, Triple
+from kgmed.graph.base import Match
+from kgmed.graph.remote.cache import CachedGraph
+from kgmed.records import Entity, Relation, Role, Support, Triple
 
 CONCEPTS, TRIPLES = 2_000, 40
 PAPER = 900.0  # us
@@ -46,7 +46,7 @@ def main() -> None:
     names = [f"concept number {i}" for i in order]
     with tempfile.TemporaryDirectory(prefix="kgmed-bench-") as folder:
         path = Path(folder) / "cache.sqlite"
-        cached = Cached(Far(), path)
+        cached = CachedGraph(Far(), path)
         rows = [("first", each(lambda n: cached.neighbours(cached.lookup(n)[0].entity.id), names, 1e-6))]
         rows += [("concept", each(cached.lookup, names, 1e-6))]
         rows += [("concept and triples", each(lambda n: cached.neighbours(cached.lookup(n)[0].entity.id), names, 1e-6))]

@@ -13,14 +13,14 @@ from time import perf_counter
 
 import numpy as np
 
+from kgmed.config import data_folder
 from kgmed.errors import KgmedError
-from kgmed.folders import data_folder
-from kgmed.kg import library
-from kgmed.models.choose import llm_from
-from kgmed.read.letter import LetterReader
-from kgmed.read.likelihood import LikelihoodReader, likelihood_of
-from kgmed.stages import Reader
-from kgmed.types import Context, Query, Question, Role
+from kgmed.graph import library
+from kgmed.methods.mkg_rank import LetterReader
+from kgmed.models.named import llm_from
+from kgmed.pipeline import Reader
+from kgmed.records import Context, Query, Question, Role
+from kgmed.steps.likelihood import LikelihoodReader, likelihood_of
 
 LETTERS = "ABCD"
 

@@ -23,15 +23,15 @@ import xxhash
 from _data import data
 from numpy.typing import NDArray
 
-from kgmed.evaluate.pheno_ranking import Cohort, Ranks
-from kgmed.evaluate.phenopackets import Packet, packets
-from kgmed.kg.by_role import ByRole
-from kgmed.kg.sources import hpo
-from kgmed.kg.store import build, open_store
-from kgmed.reward.pheno_fit import Choice, fit
-from kgmed.reward.pheno_world import FEATURES
-from kgmed.reward.phenotype import WEIGHTS, Phenotypes
-from kgmed.types import Role
+from kgmed.evaluate.datasets.cases import Packet, packets
+from kgmed.evaluate.diagnosing import Cohort, Ranks
+from kgmed.graph.base import ByRole
+from kgmed.graph.formats import obo
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import open_store
+from kgmed.records import Role
+from kgmed.reward.phenotype import WEIGHTS, ConditionalChoice, Phenotypes, fit
+from kgmed.reward.phenotype_table import FEATURES
 
 Floats = NDArray[np.float64]
 FOLDS, POOL, CHUNK = 5, 250, 100
@@ -75,7 +75,7 @@ def main() -> None:
     folder = Path(args.folder or tempfile.mkdtemp(prefix="kgmed-diagnose-"))
     graph = folder / "hpo"
     if not (graph / "CURRENT").is_file():
-        build(hpo.read(), graph)
+        build(obo.read_hpo(), graph)
     store = open_store(graph)
     cohort = Cohort(store, list(packets(cases))[: args.cases])
     print(f"{store.label}; {len(cohort.packets)} cases of {cases.name}, {len(set(_diseases(cohort)))} diseases")
@@ -159,11 +159,11 @@ def _candidates(cohort: Cohort, i: int) -> Iterator[Pooled]:
             yield Pooled(i, features[best].astype(np.float32), len(best) - 1)
 
 
-def _choices(pool: Sequence[Pooled], cohort: Cohort, left_out: int) -> list[Choice]:
+def _choices(pool: Sequence[Pooled], cohort: Cohort, left_out: int) -> list[ConditionalChoice]:
     """The cases of all parts but one; those of a disease with n cases count 1 / sqrt(n) each."""
     times, cases = Counter(_diseases(cohort)), cohort.packets
     return [
-        Choice(p.features, p.right, times[cases[p.case].disease] ** -0.5)
+        ConditionalChoice(p.features, p.right, times[cases[p.case].disease] ** -0.5)
         for p in pool
         if _fold(cases[p.case]) != left_out
     ]

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.evaluate.linking import Case, hold_out
-from kgmed.kg.rows import NodeRow, Scope, Source
-from kgmed.kg.sources import cmekg, hpo
-from kgmed.kg.text import has_cjk
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.use import UseEncoder
+from kgmed.evaluate.linking import LinkingCase, hold_out
+from kgmed.graph.base import NodeRow, Scope, Source
+from kgmed.graph.formats import cmekg, obo
+from kgmed.language.text import has_cjk
+from kgmed.models.encoders import NgramEncoder, UseEncoder
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 EVIDENCE = [f"Duchenne muscular dystrophy: finding: elevated creatine kinase ({i} % of patients)" for i in range(250)]
@@ -42,7 +41,7 @@ CANDIDATES: dict[str, Callable[[], Encode]] = {
 }
 
 
-def sample(source: Source, cases: Sequence[Case], names: int) -> tuple[list[str], list[str]]:
+def sample(source: Source, cases: Sequence[LinkingCase], names: int) -> tuple[list[str], list[str]]:
     """Names and their entities: all those of the cases' entities, and others up to the number asked for."""
     wanted = {e for c in cases for e in c.right}
     prefix = f"{source.prefix}:" if source.prefix else ""
@@ -56,7 +55,7 @@ def sample(source: Source, cases: Sequence[Case], names: int) -> tuple[list[str]
     return [t for t, _ in first], [e for _, e in first]
 
 
-def measure(encode: Encode, cases: Sequence[Case], texts: list[str], entities: list[str]) -> tuple[float, float]:
+def measure(encode: Encode, cases: Sequence[LinkingCase], texts: list[str], entities: list[str]) -> tuple[float, float]:
     """Recall at 1 and at 5 of the names ranked by cosine."""
     matrix, queries = encode(texts), encode([c.text for c in cases])
     first = five = 0
@@ -77,9 +76,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.package:
         sys.path.append(options.package)
-    english = hold_out(hpo.read(), scopes=(Scope.EXACT, Scope.LAYPERSON))
-    chinese = hold_out(cmekg.read(), scopes=(Scope.EXACT,), keep=has_cjk)
-    across = hold_out(cmekg.read(), scopes=(Scope.TRANSLATION,), keep=lambda t: not has_cjk(t))
+    english = hold_out(obo.read_hpo(), scopes=(Scope.EXACT, Scope.LAYPERSON))
+    chinese = hold_out(cmekg.read_cmekg(), scopes=(Scope.EXACT,), keep=has_cjk)
+    across = hold_out(cmekg.read_cmekg(), scopes=(Scope.TRANSLATION,), keep=lambda t: not has_cjk(t))
     sets = {"HPO": english, "CMeKG zh": chinese, "CMeKG en->zh": across}
     tests = {n: s.test[: options.queries] for n, s in sets.items()}
     pools = {n: sample(s.source, tests[n], options.names) for n, s in sets.items()}

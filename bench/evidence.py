@@ -11,12 +11,13 @@ from pathlib import Path
 
 from _data import data
 
-from kgmed.evaluate.evidence import compare
-from kgmed.evaluate.genmedgpt import consultations
-from kgmed.kg import sources
-from kgmed.kg.store import build, open_store
-from kgmed.kg.vectors import compute
-from kgmed.kit import Kit
+from kgmed.evaluate.datasets.answers import consultations
+from kgmed.evaluate.recall import compare
+from kgmed.graph import formats
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import open_store
+from kgmed.graph.vectors import compute
+from kgmed.toolkit import Kit
 
 DEV = 1000
 
@@ -32,7 +33,7 @@ def main() -> None:
     part = {"dev": rows[:DEV], "test": rows[DEV:], "all": rows}[chosen.part]
     part = part[: chosen.most or None]
     with tempfile.TemporaryDirectory() as place:
-        build(sources.read("triples", folder / "emckg_train.txt", name="emckg"), Path(place) / "emckg")
+        build(formats.read("triples", folder / "emckg_train.txt", name="emckg"), Path(place) / "emckg")
         kit = Kit(open_store(Path(place) / "emckg"))
         compute(kit.graph, kit.encoder)
         scores, empty = compare(kit, part)

@@ -16,25 +16,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kgmed.evaluate.datasets import known_other
-from kgmed.evaluate.linking import Case, Concepts, Linking, Split, hold_out, mention, misspelled, recall
-from kgmed.kg.fuzzy import Fuzzy
-from kgmed.kg.graph import Match
-from kgmed.kg.rows import Scope
-from kgmed.kg.sources import cmekg, hpo
-from kgmed.kg.store import Store, build, open_store
-from kgmed.kg.text import has_cjk
-from kgmed.kg.vectors import compute
-from kgmed.link.bridge import Bridge
-from kgmed.link.by_name import Misspelled, Reworded, Spelled
-from kgmed.link.cascade import Cascade
-from kgmed.link.dense import Dense
-from kgmed.models.use import UseEncoder
-from kgmed.recognize.phrases import phrases
+from kgmed.evaluate.linking import Concepts, Linking, LinkingCase, NameSplit, hold_out, mention, misspelled, recall
+from kgmed.graph.base import Match, Scope
+from kgmed.graph.formats import cmekg, obo
+from kgmed.graph.names import Fuzzy
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
+from kgmed.graph.vectors import compute
+from kgmed.language.text import has_cjk
+from kgmed.linking.cascade import Bridge, Cascade, Misspelled, Reworded, Spelled
+from kgmed.linking.dense import Dense
+from kgmed.linking.recognise import phrases
+from kgmed.models.encoders import UseEncoder
 
 SYNONYMS = (Scope.EXACT, Scope.LAYPERSON, Scope.NARROW, Scope.RELATED)
 
 
-def graph(split: Split, folder: Path, name: str) -> Store:
+def graph(split: NameSplit, folder: Path, name: str) -> Store:
     """The graph without the held-out names."""
     build(split.source, folder / name)
     return open_store(folder / name)
@@ -59,7 +57,7 @@ def stages(store: Store, *, whole: bool) -> dict[str, Linking]:
     }
 
 
-def table(title: str, linkers: dict[str, Linking], cases: Sequence[Case]) -> None:
+def table(title: str, linkers: dict[str, Linking], cases: Sequence[LinkingCase]) -> None:
     """One row a linker."""
     print(f"\n{title}, n = {len(cases)}")
     print(f"  {'stage':28} recall@1 (s.e.)  recall@5  linked  precision  ms")
@@ -77,18 +75,20 @@ def together(found: dict[str, Linking]) -> Cascade:
     return Cascade(stages, nearest=found["dense, any score"])
 
 
-def general(data: Path) -> list[Case]:
+def general(data: Path) -> list[LinkingCase]:
     """Phrases of questions that are not about medicine: none of them should be linked."""
     rows = json.loads((data / "mintaka" / "mintaka_dev.json").read_text(encoding="utf-8"))
-    return [Case(p.surface, frozenset()) for row in rows for p in phrases(row["question"], [])]
+    return [LinkingCase(p.surface, frozenset()) for row in rows for p in phrases(row["question"], [])]
 
 
-def first(linker: Linking, cases: Sequence[Case]) -> list[list[Match]]:
+def first(linker: Linking, cases: Sequence[LinkingCase]) -> list[list[Match]]:
     """The best match of each case, if any."""
     return linker.topk([mention(c.text) for c in cases], 1)
 
 
-def tune(title: str, store: Store, cases: Sequence[Case], nil: Sequence[Case], *, whole: bool, seed: int) -> None:
+def tune(
+    title: str, store: Store, cases: Sequence[LinkingCase], nil: Sequence[LinkingCase], *, whole: bool, seed: int
+) -> None:
     """Precision and recall by threshold on the train split, on what the surer stages leave over."""
     found = stages(store, whole=whole)
     sure = Cascade((found["spelled"], found["reworded"]))
@@ -108,11 +108,11 @@ def tune(title: str, store: Store, cases: Sequence[Case], nil: Sequence[Case], *
                   f"{sum(made) / max(len(made), 1):.3f} ({len(made)}), nil linked {share:.4f}")  # fmt: skip
 
 
-SETS: dict[str, Callable[[int], Split]] = {
-    "HPO synonyms": lambda seed: hold_out(hpo.read(), scopes=SYNONYMS, seed=seed),
-    "CMeKG aliases": lambda seed: hold_out(cmekg.read(), scopes=(Scope.EXACT,), keep=has_cjk, seed=seed),
+SETS: dict[str, Callable[[int], NameSplit]] = {
+    "HPO synonyms": lambda seed: hold_out(obo.read_hpo(), scopes=SYNONYMS, seed=seed),
+    "CMeKG aliases": lambda seed: hold_out(cmekg.read_cmekg(), scopes=(Scope.EXACT,), keep=has_cjk, seed=seed),
     "CMeKG English names": lambda seed: hold_out(
-        cmekg.read(), scopes=(Scope.TRANSLATION,), keep=lambda text: not has_cjk(text), seed=seed
+        cmekg.read_cmekg(), scopes=(Scope.TRANSLATION,), keep=lambda text: not has_cjk(text), seed=seed
     ),
 }
 
@@ -152,8 +152,8 @@ def main() -> None:
 
 def xlbel(data: Path, folder: Path) -> None:
     """XL-BEL against HPO, Chinese also over CMeKG's English names."""
-    build(hpo.read(), folder / "hpo")
-    build(cmekg.read(), folder / "cmekg")
+    build(obo.read_hpo(), folder / "hpo")
+    build(cmekg.read_cmekg(), folder / "cmekg")
     store, dictionary = open_store(folder / "hpo"), open_store(folder / "cmekg")
     found = stages(store, whole=True)
     lexical = Cascade((found["spelled"], found["reworded"], found["fuzzy"]))
@@ -161,7 +161,7 @@ def xlbel(data: Path, folder: Path) -> None:
     concepts = Concepts(store)
     for language in ("en", "ja", "zh"):
         pairs = known_other(f"xlbel-{language}", "linking", data).read(data)
-        cases = [Case(text, right) for text, concept in pairs if (right := concepts([concept]))]
+        cases = [LinkingCase(text, right) for text, concept in pairs if (right := concepts([concept]))]
         linkers = {**found, "together": together(found)}
         if language == "zh":
             linkers |= {"bridge": bridge, "together + bridge": Cascade((found["spelled"], bridge, found["dense"]))}

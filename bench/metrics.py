@@ -18,9 +18,7 @@ from nltk.translate.bleu_score import sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
-from kgmed.evaluate.metrics.bleu import bleu
-from kgmed.evaluate.metrics.rouge import KINDS
-from kgmed.evaluate.metrics.words import words
+from kgmed.evaluate.metrics.text import KINDS, bleu, words
 
 Pair = tuple[str, str]
 Score = Callable[[Pair], float]

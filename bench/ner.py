@@ -17,37 +17,35 @@ from pathlib import Path
 import torch
 from _data import data
 
-from kgmed.evaluate.ner import Score, by_kind, nested, score
-from kgmed.evaluate.ner_texts import Parts, Sample, read, split
-from kgmed.kg import sources
-from kgmed.kg.store import build, open_store
-from kgmed.kit import Kit
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.w2ner.saved import open_labeller
-from kgmed.models.w2ner.settings import PRESETS
-from kgmed.models.w2ner.units import Found
-from kgmed.train.ner.loop import Tell, train
-from kgmed.train.ner.settings import TRAININGS
-from kgmed.types import Mention, Query, Question
+from kgmed.evaluate.ner import NerScore, Parts, Sample, by_kind, nested, read, score, split
+from kgmed.graph import formats
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import open_store
+from kgmed.models.encoders import NgramEncoder
+from kgmed.models.w2ner import PRESETS, FoundEntity
+from kgmed.models.w2ner_network import open_labeller
+from kgmed.records import Mention, Query, Question
+from kgmed.toolkit import Kit
+from kgmed.train.tagger import TRAININGS, Tell, train
 
 Find = Callable[[str], list[Mention]]
 
 
-def by_names(find: Find, samples: Sequence[Sample]) -> list[list[Found]]:
+def by_names(find: Find, samples: Sequence[Sample]) -> list[list[FoundEntity]]:
     """What a recogniser of names finds; it tells no types."""
-    return [[Found("", ((m.start, m.end),)) for m in find(s.text)] for s in samples]
+    return [[FoundEntity("", ((m.start, m.end),)) for m in find(s.text)] for s in samples]
 
 
-def row(name: str, s: Score, seconds: float | None = None) -> None:
+def row(name: str, s: NerScore, seconds: float | None = None) -> None:
     """One line of the table."""
     took = f"  {seconds:6.1f} s" if seconds is not None else ""
     print(f"  {name:44} {s.precision:.3f}  {s.recall:.3f}  {s.f1:.3f}  {s.found:6} {s.gold:6}{took}")
 
 
-def names(samples: Sequence[Sample], gold: Sequence[Sequence[Found]]) -> None:
+def names(samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]]) -> None:
     """The recognisers that need no training, over CMeKG."""
     folder = Path(tempfile.mkdtemp()) / "cmekg"
-    build(sources.read("cmekg", None, name="cmekg"), folder)
+    build(formats.read("cmekg", None, name="cmekg"), folder)
     kit = Kit(open_store(folder), encoder=NgramEncoder())
     finders: dict[str, Find] = {
         "names of CMeKG (lexicon)": kit.lexicon,
@@ -60,7 +58,7 @@ def names(samples: Sequence[Sample], gold: Sequence[Sequence[Found]]) -> None:
         row(name, score(found, gold, typed=False), time.perf_counter() - started)
 
 
-def tagger(parts: Parts, samples: Sequence[Sample], gold: Sequence[Sequence[Found]], folder: Path) -> None:
+def tagger(parts: Parts, samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]], folder: Path) -> None:
     """The trained tagger: all entities, those that overlap others, each type."""
     tell = Tell(line=lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     train(parts, folder, architecture=PRESETS["small"], training=TRAININGS["small"], tell=tell)

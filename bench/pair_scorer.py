@@ -12,10 +12,10 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.kg import library
-from kgmed.kit import default_encoder
-from kgmed.models.pairs import LexicalPairs, cosines
-from kgmed.stages import Encoder, PairScorer
+from kgmed.graph import library
+from kgmed.models.base import Encoder, PairScorer
+from kgmed.models.scorers import LexicalPairs, cosines
+from kgmed.toolkit import default_encoder
 from kgmed.train.pairs import compared, explained, groups, train
 
 

@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.kg.fuzzy import Near
-from kgmed.kg.vectors import Vectors
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.pairs import LexicalPairs
-from kgmed.rank.dense import Similarity, mmr
-from kgmed.rank.pairs import Fragments
-from kgmed.stages import Encoder
-from kgmed.types import Evidence, Query, Question
+from kgmed.graph.names import Near
+from kgmed.graph.vectors import Vectors
+from kgmed.models.base import Encoder
+from kgmed.models.encoders import NgramEncoder
+from kgmed.models.scorers import LexicalPairs
+from kgmed.records import Evidence, Query, Question
+from kgmed.steps.rank import Fragments, Similarity, mmr
 
 Rows = NDArray[np.float32]
 RANDOM = np.random.default_rng(4)

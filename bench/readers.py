@@ -17,16 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from kgmed.folders import data_folder
-from kgmed.kg import sources
-from kgmed.kg.by_role import ByRole
-from kgmed.kg.store import Store, build, open_store
-from kgmed.kg.text import normalise
-from kgmed.kit import Kit
-from kgmed.models.get import installed
+from kgmed.config import data_folder
+from kgmed.graph import formats
+from kgmed.graph.base import ByRole
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
+from kgmed.language.text import normalise
+from kgmed.models.files import installed
 from kgmed.models.gguf import Gguf
+from kgmed.records import Role, Run
 from kgmed.registry import method
-from kgmed.types import Role, Run
+from kgmed.toolkit import Kit
 
 MODEL = "smollm2"
 
@@ -49,7 +50,7 @@ def main() -> None:
     options.add_argument("--show", action="store_true", help="print each answer")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        build(sources.read("hpo", None, name="hpo"), Path(place) / "hpo")
+        build(formats.read("hpo", None, name="hpo"), Path(place) / "hpo")
         graph = open_store(Path(place) / "hpo")
         questions = [q for make in (genes, inheritance, diagnoses) for q in _some(make(graph, chosen.seed), chosen.n)]
         model = installed(data_folder()).get(MODEL)

@@ -26,11 +26,12 @@ from _data import data
 
 from kgmed.evaluate.datasets import patients
 from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test, paired
-from kgmed.reward import baselines, loglinear
+from kgmed.reward import loglinear
+from kgmed.reward import loglinear as baselines
 from kgmed.reward.cases import Fit, Split, folds
 from kgmed.reward.loglinear import LogLinearSettings
 from kgmed.reward.networks import Recipe
-from kgmed.reward.rlkgf import Settings, fitting, preset
+from kgmed.reward.rlkgf import RLKGFSettings, fitting, preset
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("DXY", "MZ", "MZ-4", "MZ-10")
@@ -48,14 +49,14 @@ class Method(NamedTuple):
     seeded: bool = False  # whether the seed changes anything
 
 
-def graph(name: str, settings: Settings, labels: str = "counts", *, seeded: bool = True) -> Method:
+def graph(name: str, settings: RLKGFSettings, labels: str = "counts", *, seeded: bool = True) -> Method:
     """A row of RLKGF's scorer."""
     return Method(name, labels, lambda seed: fitting(settings, seed=seed), seeded)
 
 
 def network(name: str, recipe: Recipe) -> Method:
     """A row of the semantic half alone."""
-    return graph(name, Settings(mu=1.0, recipe=recipe), "labels" if recipe.uses_labels else "counts")
+    return graph(name, RLKGFSettings(mu=1.0, recipe=recipe), "labels" if recipe.uses_labels else "counts")
 
 
 def classifier(name: str, model: Any, see: Any) -> Method:
@@ -65,7 +66,7 @@ def classifier(name: str, model: Any, see: Any) -> Method:
 
 def learnt_mu(temperature: float, seed: int) -> Fit[Any]:
     """The mixture with mu learnt on a fifth of what it is given; the walk's temperature is the authors' for that."""
-    settings = Settings(mu=None, walk_temperature=0.1, network_temperature=temperature, recipe=Recipe())
+    settings = RLKGFSettings(mu=None, walk_temperature=0.1, network_temperature=temperature, recipe=Recipe())
     fit = fitting(settings, seed=seed)
 
     def cut(train: Any, validation: Any) -> Any:
@@ -77,9 +78,9 @@ def learnt_mu(temperature: float, seed: int) -> Fit[Any]:
 METHODS = [
     Method("majority", "counts", lambda seed: baselines.majority),
     Method("overlap", "counts", lambda seed: baselines.overlap),
-    graph("walk (paper: c .7, counts)", Settings(recipe=None), seeded=False),
-    graph("walk, c .3", Settings(c=0.3, recipe=None), seeded=False),
-    graph("walk, c .3, P(s|d)", Settings(c=0.3, weights="symptom given disease", recipe=None), seeded=False),
+    graph("walk (paper: c .7, counts)", RLKGFSettings(recipe=None), seeded=False),
+    graph("walk, c .3", RLKGFSettings(c=0.3, recipe=None), seeded=False),
+    graph("walk, c .3, P(s|d)", RLKGFSettings(c=0.3, weights="symptom given disease", recipe=None), seeded=False),
     network("GCN, Eq. 5 softmax, links", Recipe(z_activation="softmax")),
     network("GCN, links", Recipe()),
     network("GCN, cases", Recipe(target="cases")),

@@ -16,19 +16,17 @@ from typing import Any
 
 from _data import data
 
+from kgmed.config import data_folder
 from kgmed.evaluate.datasets import patients
-from kgmed.folders import data_folder
-from kgmed.reward.cases import Case
+from kgmed.reward.cases import Case, CauseGraph, first
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
-from kgmed.reward.scoring import first
-from kgmed.train import ppo, sft
+from kgmed.train import ppo, stages
+from kgmed.train.base import Policy
+from kgmed.train.base import read as read_log
 from kgmed.train.demo import CHECKS, STAGES, Demo, spread, verdict
-from kgmed.train.judge import ByLikelihood
-from kgmed.train.log import read as read_log
-from kgmed.train.plot import plot
 from kgmed.train.policies import KINDS, policy
-from kgmed.train.policy import Policy
+from kgmed.train.preference import ByLikelihood
+from kgmed.train.run import plot
 from kgmed.train.task import task
 
 
@@ -68,7 +66,7 @@ def demo(given: argparse.Namespace, sets: Path) -> Demo:
         make=made,
         folder=given.folder,
         warm=_warm(given.policy),
-        reinforce=ppo.Settings(
+        reinforce=ppo.PPOSettings(
             steps=given.steps or (40 if free else 20),
             rate=given.rate or {"choice": 1e-3, "free": 3e-4, "tiny": 3e-3}[given.policy],
             prompts=64 if tiny else 16,
@@ -81,10 +79,10 @@ def demo(given: argparse.Namespace, sets: Path) -> Demo:
     )
 
 
-def _warm(kind: str) -> sft.Settings:
+def _warm(kind: str) -> stages.SFTSettings:
     """How a policy learns the form of an answer; one that writes has more to learn of it."""
     steps, rate = {"choice": (10, 3e-4), "free": (15, 1e-3), "tiny": (40, 1e-3)}[kind]
-    return sft.Settings(steps=steps, rate=rate)
+    return stages.SFTSettings(steps=steps, rate=rate)
 
 
 def _minutes(seconds: float, processor: float) -> str:

@@ -3,8 +3,8 @@
     KGMED_DATA=DIR python bench/trl_compare.py
 
 A model of 0.1 million parameters from nothing learns how an answer looks from random labels, then each trainer goes on
-from there for as many rounds of as many answers. TRL takes the reward by `kgmed.reward.uses.for_trl`; what is not named
-below is as TRL has it by default. Needs: pip install "kgmed[train,peers]".
+from there for as many rounds of as many answers. TRL takes the reward by `kgmed.reward.graph_reward.for_trl`; what is
+not named below is as TRL has it by default. Needs: pip install "kgmed[train,peers]".
 """
 
 import argparse
@@ -20,16 +20,15 @@ from typing import Any, NamedTuple
 from _data import data
 
 from kgmed.evaluate.datasets import patients
+from kgmed.pipeline import Reward
+from kgmed.reward.cases import CauseGraph
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
-from kgmed.reward.uses import for_trl
-from kgmed.stages import Reward
-from kgmed.train import ppo, sft
+from kgmed.reward.graph_reward import for_trl
+from kgmed.train import ppo, stages
 from kgmed.train.demo import spread
-from kgmed.train.free import Free
+from kgmed.train.policies import Free, NameTokens, tiny
 from kgmed.train.stages import Watch, measured, reinforced, supervised
 from kgmed.train.task import Task, graph_reward, task
-from kgmed.train.tiny import NameTokens, tiny
 
 
 class Run(NamedTuple):
@@ -61,7 +60,7 @@ def run(asked: Task, reward: Reward, train: Trainer, given: argparse.Namespace, 
     policy = Free(tiny(asked.names, seed=seed), longest=1)
     with tempfile.TemporaryDirectory() as folder:
         watch = Watch(folder=Path(folder), seed=seed)
-        supervised(policy, asked, sft.Settings(steps=40, rate=1e-3), watch, labels="random")
+        supervised(policy, asked, stages.SFTSettings(steps=40, rate=1e-3), watch, labels="random")
     before, began = _accuracy(asked, policy), process_time()
     train(asked, policy, reward, given, seed)
     return Run(before, _accuracy(asked, policy), measured(policy, asked)["accuracy"], process_time() - began)
@@ -70,7 +69,7 @@ def run(asked: Task, reward: Reward, train: Trainer, given: argparse.Namespace, 
 def by_ppo(asked: Task, policy: Free, reward: Reward, given: argparse.Namespace, seed: int) -> None:
     """Our loop."""
     answers = given.prompts * given.samples
-    settings = ppo.Settings(
+    settings = ppo.PPOSettings(
         steps=given.rounds, rate=given.rate, prompts=given.prompts, samples=given.samples, batch=answers,
         at_once=answers, epochs=given.epochs,
     )  # fmt: skip

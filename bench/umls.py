@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 from _measure import Measured, each, peak, seconds
 
-from kgmed.kg import sources
-from kgmed.kg.rows import Batches
-from kgmed.kg.store import build, open_store
+from kgmed.graph import formats
+from kgmed.graph.base import Batches
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import open_store
 
 CONCEPTS, RELATIONS, NAMES = 3_800_000, 78_000_000, 15_000_000
 TARGETS = {"build": 180.0, "peak": 4096.0, "one-hop": 20.0}
@@ -103,7 +104,7 @@ def _child(task: str, folder: str) -> Measured:
 
 def _rows(folder: Path) -> Measured:
     """What only reading the rows takes."""
-    rows = sources.read("umls", folder).rows()
+    rows = formats.read("umls", folder).rows()
     batches = rows.batches if isinstance(rows, Batches) else rows
     return {"seconds": seconds(lambda: sum(1 for _ in batches)), "peak": peak()}
 
@@ -111,7 +112,7 @@ def _rows(folder: Path) -> Measured:
 def _build(folder: Path) -> Measured:
     """Building the graph, then asking it."""
     before, resting = resource.getrusage(resource.RUSAGE_SELF), peak()
-    took = seconds(lambda: build(sources.read("umls", folder), folder / "graph"))
+    took = seconds(lambda: build(formats.read("umls", folder), folder / "graph"))
     after, most, helper = resource.getrusage(resource.RUSAGE_SELF), peak(), resource.getrusage(resource.RUSAGE_CHILDREN)
     store = open_store(folder / "graph")
     nodes = np.random.default_rng(11).integers(0, len(store), 2000).tolist()

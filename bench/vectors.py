@@ -15,9 +15,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.kg import near_rows
-from kgmed.kg.vectors import Vectors
-from kgmed.models.ngram import NgramEncoder
+from kgmed.graph import vectors
+from kgmed.graph.vectors import Vectors
+from kgmed.models.encoders import NgramEncoder
 
 QUERIES, LIMIT = 256, 10
 SYLLABLES = "ar bo cal den em fi gas her itis ja ken lor my neph osis pul ren sar thy um vas xan yl zo".split()  # noqa: SIM905
@@ -74,10 +74,10 @@ def main() -> None:
     known = Known(texts)
     with tempfile.TemporaryDirectory(prefix="kgmed-bench-") as folder:
         begin = perf_counter()
-        near_rows.build(Path(folder), matrix, lambda done, of: None, threads=1)
+        vectors.build(Path(folder), matrix, lambda done, of: None, threads=1)
         built = perf_counter() - begin
-        size = (Path(folder) / near_rows.FILE).stat().st_size
-        near = near_rows.opened(Path(folder), matrix.shape)
+        size = (Path(folder) / vectors.FILE).stat().st_size
+        near = vectors.open_index(Path(folder), matrix.shape)
         exact, slow = timed(Vectors(names, known, matrix), texts)  # type: ignore[arg-type]
         found, fast = timed(Vectors(names, known, matrix, near), texts)  # type: ignore[arg-type]
     recall = np.mean([len({*a} & {*b}) / LIMIT for a, b in zip(exact, found, strict=True)])

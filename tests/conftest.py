@@ -8,8 +8,9 @@ import pytest
 from hypothesis import settings
 
 from kgmed.errors import Unavailable
-from kgmed.kg import sources
-from kgmed.kg.store import Store, build, open_store
+from kgmed.graph import formats
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
 
 settings.register_profile("no time limit", deadline=None)  # a busy machine is no failure
 settings.load_profile("no time limit")
@@ -29,7 +30,7 @@ def data() -> Path:
 def _packaged(name: str, folder: Path) -> Store:
     """A packaged graph built in a folder of its own; the test is skipped where its package is not installed."""
     try:
-        build(sources.read(name, None, name=name), folder / name)
+        build(formats.read(name, None, name=name), folder / name)
     except Unavailable as e:
         pytest.skip(str(e))
     return open_store(folder / name)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgmed.errors import Unavailable
-from kgmed.evaluate.compare import Ask
 from kgmed.evaluate.items import Gold, Item
-from kgmed.types import (
+from kgmed.evaluate.run import Ask
+from kgmed.records import (
     Answer,
     Context,
     Entity,

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from kgmed.reward.cases import Case, Split, split
-from kgmed.train.policy import Answers, Scores
+from kgmed.train.base import Answers, Scores
 
 DISEASES = ("flu", "gout", "scurvy")
 FINDINGS = {

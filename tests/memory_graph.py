@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import UnknownName
-from kgmed.kg.graph import Adjacency, Match, Named
-from kgmed.kg.rows import Scope
-from kgmed.types import Entity, Relation, Role, Triple
+from kgmed.graph.base import Adjacency, Match, Named, Scope
+from kgmed.records import Entity, Relation, Role, Triple
 
 
 class MemoryGraph:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.kg.store import Store, build, open_store
+from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope, Source
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
 
 HPO: tuple[Row, ...] = (
     NodeRow("HP:1", "Muscle weakness", "phenotype", aliases=(Alias("Muscular weakness", Scope.LAYPERSON),)),

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kgmed.errors import ModelFailed
-from kgmed.prompts import Conversation
-from kgmed.stages import Message, Reply
+from kgmed.models.base import FilledPrompt, Message, Reply
 
 GOOD: Mapping[str, str] = {
     "baselines/reader": "It is so [1].",
@@ -53,7 +52,7 @@ class Obliging:
         self.asked: list[tuple[str, tuple[Message, ...]]] = []
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
-        if not isinstance(messages, Conversation):
+        if not isinstance(messages, FilledPrompt):
             raise ModelFailed(f"asked a second time: {messages[-1].text}")
         step = messages.prompt.split(".")[0]
         self.asked.append((step, tuple(messages)))

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from kgmed.kg.rows import EdgeRow, NodeRow, Row, Source
-from kgmed.kg.sources.hpo import KINDS, RELATIONS
-from kgmed.kg.store import Store, build, open_store
-from kgmed.types import Support
+from kgmed.graph.base import EdgeRow, NodeRow, Row, Source
+from kgmed.graph.formats.obo import KINDS, RELATIONS
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
+from kgmed.records import Support
 
 Annotation = tuple[str, str, str, str]  # disease, finding, frequency, references separated by spaces
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.types import Entity, Link, Mention, Query, Question, Relation
+from kgmed.records import Entity, Link, Mention, Query, Question, Relation
 from memory_graph import MemoryGraph
 
 

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from kgmed.kg.graph import Adjacency
+from kgmed.graph.base import Adjacency
 
 Step = tuple[int, bool, int]  # edge number, along the edge?, node reached
 Walked = tuple[tuple[int, ...], tuple[Step, ...]]  # nodes, steps

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.answering import Asker
 from kgmed.errors import BadInput, UnknownName
-from kgmed.kg.rows import EdgeRow, NodeRow, Row
-from kgmed.kg.store import Store
+from kgmed.graph.base import EdgeRow, NodeRow, Row
+from kgmed.graph.store.store import Store
+from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.models.ngram import NgramEncoder
-from kgmed.types import Question
+from kgmed.records import Question
+from kgmed.session import Asker
 from named_graph import small
 
 EN: tuple[Row, ...] = (

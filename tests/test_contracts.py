@@ -12,19 +12,19 @@ import pytest
 
 import kgmed
 from kgmed.errors import UnknownName
-from kgmed.kg.fuzzy import Fuzzy
-from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Source, TextRow
-from kgmed.kg.store import Store, build, edit, open_store
-from kgmed.link.by_name import Spelled
-from kgmed.link.cascade import Cascade
+from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Source, TextRow
+from kgmed.graph.names import Fuzzy
+from kgmed.graph.store.build import build
+from kgmed.graph.store.edits import edit
+from kgmed.graph.store.store import Store, open_store
+from kgmed.linking.cascade import Cascade, Spelled
+from kgmed.linking.recognise import Lexicon
+from kgmed.models.base import Message
 from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder, Wordwise
-from kgmed.models.w2ner.units import Found
-from kgmed.recognize.lexicon import Lexicon
+from kgmed.models.w2ner import FoundEntity
+from kgmed.records import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
+from kgmed.reward.cases import CauseGraph, NamesIn, case_in
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
-from kgmed.reward.names import NamesIn, case_in
-from kgmed.stages import Message
-from kgmed.types import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
 
 SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
     ("Question",): "Expander",
@@ -105,7 +105,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "recognize.asking:WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "recognize.phrases:WithPhrases": lambda w, c: c(w.find),
         "recognize.tagger:Tagger": lambda w, c: c(
-            lambda texts: [[Found("sym", ((m.start, m.end),)) for m in w.find(t)] for t in texts]
+            lambda texts: [[FoundEntity("sym", ((m.start, m.end),)) for m in w.find(t)] for t in texts]
         ),
     },
     "Linker": {

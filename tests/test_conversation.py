@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.answering import Asker
-from kgmed.conversation import LONGEST, Conversation
 from kgmed.errors import BadInput
-from kgmed.kg.rows import EdgeRow, NodeRow, Row
-from kgmed.kg.store import Store
+from kgmed.graph.base import EdgeRow, NodeRow, Row
+from kgmed.graph.store.store import Store
+from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
-from kgmed.models.ngram import NgramEncoder
+from kgmed.session import LONGEST, Asker, Conversation
 from named_graph import small
 
 EN: tuple[Row, ...] = (

@@ -154,7 +154,7 @@ def test_decisions_are_numbered_without_gaps_in_file_name_and_title() -> None:
 
 
 def test_every_method_and_format_is_in_the_docs() -> None:
-    from kgmed.kg.sources import FORMATS
+    from kgmed.graph.formats import FORMATS
     from kgmed.registry import METHODS
 
     text = "".join(page.read_text("utf-8") for page in PAGES)

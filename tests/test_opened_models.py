@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.config import Mode, Setup
 from kgmed.errors import BadInput
-from kgmed.models.cached import Mode
+from kgmed.models.base import LLM, Message
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.opening import model
-from kgmed.setup import Setup
-from kgmed.stages import LLM, Message
+from kgmed.session import model
 from tiny_causal import SAID, saved_in, sizes
 
 pytest.importorskip("torch", reason="needs torch and transformers")

@@ -15,23 +15,22 @@ import pytest
 
 import kgmed
 from kgmed.errors import PromptTooLong
-from kgmed.evaluate.genmedgpt import consultations
-from kgmed.kg import sources
-from kgmed.kg.remote.service import Limits
-from kgmed.kg.rows import EdgeRow, NodeRow, Row, Source
-from kgmed.kg.store import Store, build, open_store
-from kgmed.kit import Kit
-from kgmed.models.anthropic import Anthropic
+from kgmed.evaluate.datasets.answers import consultations
+from kgmed.graph import formats
+from kgmed.graph.base import EdgeRow, NodeRow, Row, Source
+from kgmed.graph.remote.service import Limits
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
+from kgmed.methods import hykge, kg_rank, mindmap, mkg_rank
+from kgmed.models.base import Message, Reply
+from kgmed.models.encoders import HttpEncoder, HttpPairScorer
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.http_encoder import HttpEncoder, HttpPairScorer
-from kgmed.models.ledger import Told
-from kgmed.models.metered import Metered
-from kgmed.models.openai import OpenAI
-from kgmed.rank.dense import worth
-from kgmed.recipes import hykge, kg_rank, mindmap, mkg_rank
+from kgmed.models.hosted import Anthropic, OpenAI
+from kgmed.models.limits import Metered, Told
+from kgmed.records import Question
 from kgmed.registry import METHODS, method
-from kgmed.stages import Message, Reply
-from kgmed.types import Question
+from kgmed.steps.rank import worth
+from kgmed.toolkit import Kit
 from named_graph import small
 from obliging import Obliging
 
@@ -201,14 +200,14 @@ def test_what_preset_code_changes_stands_on_the_page_of_the_papers(name: str, pr
 @pytest.fixture(scope="module")
 def emckg(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
     folder = tmp_path_factory.mktemp("emckg")
-    source: Source = sources.read("triples", data / EMCKG, name="emckg")
+    source: Source = formats.read("triples", data / EMCKG, name="emckg")
     build(source, folder / "emckg")
     return open_store(folder / "emckg")
 
 
 @pytest.mark.data
 def test_the_graph_of_mindmap_has_the_parts_degrees_and_distances_counted_by_hand(data: Path) -> None:
-    edges = [row for row in sources.read("triples", data / EMCKG).rows() if isinstance(row, EdgeRow)]
+    edges = [row for row in formats.read("triples", data / EMCKG).rows() if isinstance(row, EdgeRow)]
     parts = {"has_symptom": 305, "need_medical_test": 107, "need_medication": 611}
     tails = {name: {row.tail for row in edges if row.relation == name} for name in parts}
     diseases = {row.head for row in edges if row.relation in parts}

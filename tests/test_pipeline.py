@@ -6,13 +6,11 @@ from dataclasses import replace
 import pytest
 
 from kgmed.errors import BadInput, ModelFailed, Unavailable
-from kgmed.phrase.numbered import Numbered
-from kgmed.pipeline import Pipeline
-from kgmed.rank.first import First
-from kgmed.rank.noted import Ranked
-from kgmed.read.facts import facts
-from kgmed.retrieve.found import Found
-from kgmed.types import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
+from kgmed.pipeline import Pipeline, Ranked, Retrieved
+from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
+from kgmed.steps.facts import facts
+from kgmed.steps.phrase import Numbered
+from kgmed.steps.rank import First
 
 GOUT = Entity("d", "gout", "disease")
 FOUND, LOST = Mention("gout", "gout", 8, 12), Mention("zog", "zog", 16, 19)
@@ -70,7 +68,7 @@ def test_where_the_reader_cannot_the_other_reads_and_the_run_says_why() -> None:
 
 def test_a_search_that_was_cut_short_is_told_in_the_run() -> None:
     def cut(query: Query, links: Sequence[Link]) -> list[Evidence]:
-        return Found(retrieve(query, links), notes=("only the first chains were kept",))
+        return Retrieved(retrieve(query, links), notes=("only the first chains were kept",))
 
     assert replace(PIPELINE, retrieve=(retrieve, cut))("what is gout").failures == ("only the first chains were kept",)
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from kgmed.answering import Asker
-from kgmed.kg.store import Store
-from kgmed.models.use import UseEncoder
-from kgmed.types import Role, Run
+from kgmed.graph.store.store import Store
+from kgmed.models.encoders import UseEncoder
+from kgmed.records import Role, Run
+from kgmed.session import Asker
 
 pytestmark = pytest.mark.starter
 

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import pytest
 
+from kgmed.config import assignments, presets_of, settings_of, typed
 from kgmed.errors import BadInput, UnknownName
-from kgmed.kit import Kit
 from kgmed.pipeline import Pipeline
+from kgmed.records import Role
 from kgmed.registry import METHODS, method
-from kgmed.settings import assignments, presets_of, settings_of, typed
-from kgmed.types import Role
+from kgmed.toolkit import Kit
 
 
 @dataclass(frozen=True)

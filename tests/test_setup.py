@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.config import Mode, Setup, read, setup
 from kgmed.errors import BadInput, SourceError, UnknownName
-from kgmed.models.cached import Mode
-from kgmed.setup import Setup, read, setup
 
 TEXT = """
 graph = "hpo"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from kgmed.types import (
+from kgmed.records import (
     Answer,
     Candidate,
     Context,
@@ -32,8 +32,8 @@ from kgmed.types import (
 )
 
 if TYPE_CHECKING:
-    from kgmed.answering import Asker
-    from kgmed.setup import Options
+    from kgmed.config import Options
+    from kgmed.session import Asker
 
 __version__ = "0.1.0"
 
@@ -69,12 +69,13 @@ def load(
 
     `graph` is a graph's name or folder, one behind a server (umls-rest, dbpedia, wikidata, sparql+URL), or "auto" for
     whichever knows the question's words; the packaged graphs (hpo, cmekg) are built when they are first needed, with
-    `progress(rows)`. `options` are the fields of `kgmed.setup.Setup`: `method` ("auto": "llm" where a language model is
-    given, else "facts"), `preset` and `settings` of the method, `llm` ("smollm2", "gguf/PATH", "openai/NAME" with
-    `base_url`), `encoder`, `scorer`, `cache`, `budget`, ...; `config` names a TOML file of them, over which those given
-    here are laid. Raises `UnknownName` for a name that nothing has, `Unavailable` for what is not installed.
+    `progress(rows)`. `options` are the fields of `kgmed.config.Setup`: `method` ("auto": "llm" where a language
+    model is given, else "facts"), `preset` and `settings` of the method, `llm` ("smollm2", "gguf/PATH",
+    "openai/NAME" with `base_url`), `encoder`, `scorer`, `cache`, `budget`, ...; `config` names a TOML file of them,
+    over which those given here are laid. Raises `UnknownName` for a name that nothing has, `Unavailable` for what
+    is not installed.
     """
-    from kgmed.opening import asker
-    from kgmed.setup import setup
+    from kgmed.config import setup
+    from kgmed.session import asker
 
     return asker(setup(config, {"graph": graph, **options}), progress=progress)

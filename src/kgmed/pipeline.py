@@ -1,17 +1,144 @@
-"""The natural pass from a question to an answer: the fields are the stages, `__call__` is the line through them."""
+"""The natural pass from a question to an answer: the protocols of its stages, and the frozen record whose fields are
+the
+stages and whose `__call__` is the line.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from kgmed.errors import BadInput, Unavailable
-from kgmed.models.ledger import Ledger, ledger
-from kgmed.rank.noted import Ranked
-from kgmed.recognize.noted import Noted
-from kgmed.retrieve.found import Found
-from kgmed.stages import Checker, Expander, Linker, Phraser, Ranker, Reader, Recognizer, Retriever
-from kgmed.types import Answer, Context, Evidence, Query, Question, Run, Stage
+from kgmed.models.limits import Ledger, ledger
+from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
+
+# --- One protocol per stage; anything callable with the signature is a stage, there are no base classes.
+# Retrievers add up, rankers run in turn. A `Linker` returns at most one link a mention; a mention without a link
+# was not found. A `Reward` of None means that it cannot judge.
+
+
+class Expander(Protocol):
+    """Adds to a question what helps to search, such as a first guess."""
+
+    def __call__(self, question: Question, /) -> Query:
+        """The query to search with."""
+        ...
+
+
+class Recognizer(Protocol):
+    """Finds the stretches of text that name entities."""
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions, in the order of the text."""
+        ...
+
+
+class Linker(Protocol):
+    """Finds the entity that a mention stands for."""
+
+    def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
+        """At most one link a mention, in the order of the mentions."""
+        ...
+
+
+class Retriever(Protocol):
+    """Finds evidence around the linked entities."""
+
+    def __call__(self, query: Query, links: Sequence[Link], /) -> list[Evidence]:
+        """The evidence, in a deterministic order."""
+        ...
+
+
+class Ranker(Protocol):
+    """Orders and prunes evidence."""
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
+        """The evidence kept, best first, with its score; safety evidence is never dropped."""
+        ...
+
+
+class Phraser(Protocol):
+    """Writes the evidence as the text that a reader sees."""
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
+        """The text and the evidence that its markers point to."""
+        ...
+
+
+class Reader(Protocol):
+    """Answers from the context."""
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, with the numbers of the evidence it stands on."""
+        ...
+
+
+class Checker(Protocol):
+    """Holds an answer against its evidence."""
+
+    def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
+        """The same answer with verdicts."""
+        ...
+
+
+class Reward(Protocol):
+    """Judges answers to questions, as a reward for training or a check of what a model said."""
+
+    def __call__(self, questions: Sequence[Question | str], answers: Sequence[str], /) -> list[float | None]:
+        """One number an answer, higher = better; None where it cannot judge. Question i goes with answer i."""
+        ...
+
+
+# --- What was recognised, with what must be said about it.
+
+
+class Noted(list[Mention]):
+    """A list of mentions whose `notes` say, one line each, what went wrong; they belong into the run's record.
+
+    >>> Noted([], notes=("no terms",)).notes
+    ('no terms',)
+    """
+
+    def __init__(self, mentions: Iterable[Mention] = (), *, notes: tuple[str, ...] = ()) -> None:
+        """Keep the mentions in their order."""
+        super().__init__(mentions)
+        self.notes = notes
+
+
+# --- What a ranker kept, with what is to be said about it.
+
+
+class Ranked(list[Evidence]):
+    """A list of evidence whose `notes`, one line each, belong into the run's record.
+
+    >>> Ranked([Evidence("gout", "triple")], notes=("kept 1 of 2",)).notes
+    ('kept 1 of 2',)
+    """
+
+    def __init__(self, evidence: Iterable[Evidence] = (), *, notes: tuple[str, ...] = ()) -> None:
+        """Keep the evidence in its order."""
+        super().__init__(evidence)
+        self.notes = notes
+
+
+# --- What a retriever found, with what must be said about it.
+
+
+class Retrieved(list[Evidence]):
+    """A list of evidence whose `notes` say, one line each, where the search was cut; they belong into the run's record.
+
+    >>> Retrieved([Evidence("A — r → B", "triple")], notes=("cut",)).notes
+    ('cut',)
+    """
+
+    def __init__(self, evidence: Iterable[Evidence] = (), *, notes: tuple[str, ...] = ()) -> None:
+        """Keep the evidence in its order."""
+        super().__init__(evidence)
+        self.notes = notes
+
+
+# --- The natural pass from a question to an answer: the fields are the stages, `__call__` is the line through them.
+
 
 T = TypeVar("T")
 
@@ -52,7 +179,7 @@ class Pipeline:
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
         found = clock("retrieve", lambda: [retrieve(query, links) for retrieve in self.retrieve])
-        failures += [note for part in (mentions, *found) if isinstance(part, Noted | Found) for note in part.notes]
+        failures += [note for part in (mentions, *found) if isinstance(part, Noted | Retrieved) for note in part.notes]
         notes: list[str] = []
         evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part], notes))
         context = clock("phrase", lambda: self.phrase(query, evidence))

@@ -11,33 +11,33 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from kgmed.config import presets_of
 from kgmed.errors import UnknownName
-from kgmed.kit import Kit
+from kgmed.methods.base import About, Calls, about
 from kgmed.pipeline import Pipeline
-from kgmed.recipes.about import About, Calls, about
-from kgmed.settings import presets_of
+from kgmed.toolkit import Kit
 
 METHODS = {
-    "facts": "kgmed.recipes.answer:facts",
-    "llm": "kgmed.recipes.answer:grounded",
-    "kg-rank": "kgmed.recipes.kg_rank:kg_rank",
-    "hykge": "kgmed.recipes.hykge:hykge",
-    "mindmap": "kgmed.recipes.mindmap:mindmap",
-    "mkg-rank": "kgmed.recipes.mkg_rank:mkg_rank",
-    "rlkgf-prompt": "kgmed.recipes.rlkgf:rlkgf_prompt",
-    "zero-shot": "kgmed.recipes.baselines.zero_shot:zero_shot",
-    "cot": "kgmed.recipes.baselines.cot:cot",
-    "tot": "kgmed.recipes.baselines.tot:tot",
-    "bm25": "kgmed.recipes.baselines.bm25:bm25",
-    "embedding": "kgmed.recipes.baselines.embedding:embedding",
-    "kg-retriever": "kgmed.recipes.baselines.kg_retriever:kg_retriever",
-    "kgrag": "kgmed.recipes.baselines.kgrag:kgrag",
-    "qe": "kgmed.recipes.baselines.qe:qe",
-    "chain-of-note": "kgmed.recipes.baselines.chain_of_note:chain_of_note",
-    "chain-of-knowledge": "kgmed.recipes.baselines.chain_of_knowledge:chain_of_knowledge",
-    "kalmv": "kgmed.recipes.baselines.kalmv:kalmv",
-    "kg-gpt": "kgmed.recipes.baselines.kg_gpt:kg_gpt",
-    "sure": "kgmed.recipes.baselines.sure:sure",
+    "facts": "kgmed.methods.facts:facts",
+    "llm": "kgmed.methods.facts:grounded",
+    "kg-rank": "kgmed.methods.kg_rank:kg_rank",
+    "hykge": "kgmed.methods.hykge:hykge",
+    "mindmap": "kgmed.methods.mindmap:mindmap",
+    "mkg-rank": "kgmed.methods.mkg_rank:mkg_rank",
+    "rlkgf-prompt": "kgmed.methods.rlkgf:rlkgf_prompt",
+    "zero-shot": "kgmed.methods.baselines_closed:zero_shot",
+    "cot": "kgmed.methods.baselines_closed:cot",
+    "tot": "kgmed.methods.baselines_closed:tot",
+    "bm25": "kgmed.methods.baselines_retrieval:bm25",
+    "embedding": "kgmed.methods.baselines_retrieval:embedding",
+    "kg-retriever": "kgmed.methods.baselines_retrieval:kg_retriever",
+    "kgrag": "kgmed.methods.baselines_retrieval:kgrag",
+    "qe": "kgmed.methods.baselines_retrieval:qe",
+    "chain-of-note": "kgmed.methods.baselines_reasoning:chain_of_note",
+    "chain-of-knowledge": "kgmed.methods.baselines_reasoning:chain_of_knowledge",
+    "kalmv": "kgmed.methods.baselines_reasoning:kalmv",
+    "kg-gpt": "kgmed.methods.baselines_retrieval:kg_gpt",
+    "sure": "kgmed.methods.baselines_reasoning:sure",
 }
 GROUP = "kgmed.methods"
 
@@ -64,7 +64,7 @@ def method(name: str) -> Callable[[Kit], Pipeline]:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class MethodInfo:
     """A method as a list shows it."""
 
     name: str
@@ -77,13 +77,13 @@ class Described:
     presets: dict[str, dict[str, Any]]  # the settings of each, the default first; "" = it has numbers but no presets
 
 
-def described(name: str) -> Described:
+def described(name: str) -> MethodInfo:
     """What a method is, and its numbers; of a method that does not say, what its function's docstring does."""
     function = method(name)
     said = about(function) or _undescribed(function)
     presets = {n: asdict(s) for n, s in presets_of(function).items() if is_dataclass(s) and not isinstance(s, type)}
     calls = said.calls
-    return Described(name, str(said), said.does, str(calls), calls.why, said.needs_model, said.ours, presets)
+    return MethodInfo(name, str(said), said.does, str(calls), calls.why, said.needs_model, said.ours, presets)
 
 
 def _undescribed(function: Callable[..., object]) -> About:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from json_server import JsonServer, serving
 from kgmed.cli import app
 from kgmed.errors import BadInput, KgmedError, ModelFailed, Unavailable
-from kgmed.kg.remote.sparql import RESULTS
+from kgmed.graph.remote.sparql import RESULTS
 from loopback import Asked, Loopback, Said, loopback
 
 pytest.importorskip("openai")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
 from kgmed.errors import BadInput
-from kgmed.kg.rows import NodeRow
+from kgmed.graph.base import NodeRow
 from pheno_graph import annotated
 
 A, B = "HP:0001250", "HP:0000365"

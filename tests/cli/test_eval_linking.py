@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
-from kgmed.evaluate.datasets.bc5cdr import FILES
+from kgmed.evaluate.datasets.annotated import FILES
 
 TRAIN = "1|t|Aspirin and ulcer\n1|a|None.\n1\t0\t7\tAspirin\tChemical\tD001241\n1\t12\t17\tulcer\tDisease\tD014456\n"
 TEST = (

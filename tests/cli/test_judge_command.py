@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 from kgmed.cli import app
 from kgmed.evaluate.judge import KINDS, Bench, judge
 from kgmed.evaluate.log import LOG, entries
-from kgmed.evaluating import reopened
-from kgmed.models.cached import Cached
-from kgmed.stages import Message, Reply
+from kgmed.evaluate.run import reopened
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import CachedLLM
 
 TRIPLES = "".join(f"flu\thas_symptom\tsign{i}\ndrug{i}\ttreats\tflu\n" for i in range(20))
 N = 6
@@ -49,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = kgmed(folder, *words, "-m", "facts", "-m", "facts+random")
     assert done.exit_code == 0, done.output
     plan = reopened(folder / "out", folder).plan()
-    llm = Cached(First(), folder / "replies.sqlite")
+    llm = CachedLLM(First(), folder / "replies.sqlite")
     judge(Bench(KINDS["pair"], tuple(plan.methods), plan.items, entries(folder / "out"), llm), folder / "recorded")
     return folder
 

@@ -11,15 +11,14 @@ from typer.testing import CliRunner, Result
 
 from json_server import serving
 from kgmed.cli import app
+from kgmed.config import presets_of
 from kgmed.errors import BadInput, ModelFailed, SourceError
-from kgmed.evaluate.trial import Trial, attempt, each, keep, kept, questions, rows
-from kgmed.models.brief import Brief
+from kgmed.evaluate.trial import MethodTrial, attempt, each, keep, kept, questions, rows
+from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Echo
-from kgmed.models.ledger import Told, ledger
+from kgmed.models.limits import Brief, Told, ledger
+from kgmed.records import Question, Run, Stage
 from kgmed.registry import METHODS, described, method
-from kgmed.settings import presets_of
-from kgmed.stages import Message, Reply
-from kgmed.types import Question, Run, Stage
 
 
 def run(*words: str, home: Path | None = None) -> Result:
@@ -57,7 +56,7 @@ def test_the_settings_can_be_shown_as_a_table() -> None:
 
 
 def test_a_method_that_says_nothing_of_itself_is_listed_by_its_docstring() -> None:
-    from kgmed.recipes.about import about
+    from kgmed.methods.base import about
     from kgmed.registry import _undescribed
 
     def plug_in(kit: object) -> object:
@@ -114,7 +113,9 @@ def test_an_error_of_another_kind_is_not_hidden() -> None:
         attempt(broken, questions(1)[0], method="sure", llm="m")
 
 
-TRIAL = Trial("sure", "en-1", "hpo", "m", 2.0, (Stage("read", 1.5, 30, 7), Stage("link", 0.001)), "Yes.", False, ("a",))
+TRIAL = MethodTrial(
+    "sure", "en-1", "hpo", "m", 2.0, (Stage("read", 1.5, 30, 7), Stage("link", 0.001)), "Yes.", False, ("a",)
+)
 
 
 def test_rows_add_up_and_leave_out_what_took_nothing() -> None:
@@ -188,12 +189,12 @@ def test_a_bound_on_replies_holds_and_is_part_of_the_models_name() -> None:
 def test_several_questions_at_once_come_back_in_their_order() -> None:
     gate = Barrier(3, timeout=20)
 
-    def ask(number: int) -> Trial:
+    def ask(number: int) -> MethodTrial:
         gate.wait()  # passes only where three are asked at once
-        return Trial("m", str(number), "g", "l", 0.0)
+        return MethodTrial("m", str(number), "g", "l", 0.0)
 
     assert [t.question for t in each(ask, range(6), 3)] == [str(n) for n in range(6)]
-    assert [t.question for t in each(lambda n: Trial("m", str(n), "g", "l", 0.0), range(2), 1)] == ["0", "1"]
+    assert [t.question for t in each(lambda n: MethodTrial("m", str(n), "g", "l", 0.0), range(2), 1)] == ["0", "1"]
 
 
 def test_a_method_that_there_is_not_is_bad_input() -> None:

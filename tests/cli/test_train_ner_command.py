@@ -10,10 +10,10 @@ pytest.importorskip("torch")
 
 from kgmed.cli import app
 from kgmed.errors import BadInput, SourceError, UnknownName
-from kgmed.kg.rows import EdgeRow, Source
-from kgmed.kg.store import build
-from kgmed.recognize.tagger import open_tagger
-from kgmed.types import Query, Question
+from kgmed.graph.base import EdgeRow, Source
+from kgmed.graph.store.build import build
+from kgmed.linking.by_model import open_tagger
+from kgmed.records import Query, Question
 
 
 @pytest.fixture

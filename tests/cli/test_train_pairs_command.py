@@ -7,10 +7,10 @@ from typer.testing import CliRunner
 
 from kgmed.cli import app
 from kgmed.errors import BadInput
-from kgmed.kg.rows import Alias, NodeRow, Source
-from kgmed.kg.store import build
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.parts import scorer_from
+from kgmed.graph.base import Alias, NodeRow, Source
+from kgmed.graph.store.build import build
+from kgmed.models.encoders import NgramEncoder
+from kgmed.models.named import scorer_from
 
 SITES = ("calf", "neck", "hand", "knee", "skin", "lung", "eye", "heart", "nose", "hip", "foot", "ear")
 

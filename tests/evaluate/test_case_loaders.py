@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgmed.errors import SourceError, UnknownName
-from kgmed.evaluate.cases import ddxplus, dxformer, goals, lines
+from kgmed.evaluate.datasets import cases as case_files
 from kgmed.evaluate.datasets import patients as of_name
 from kgmed.reward.cases import Case, Split
 
@@ -34,7 +34,7 @@ def gmd(path: Path) -> Path:
 
 
 def test_a_file_of_gmd_is_read_with_the_signs_of_its_symptoms(tmp_path: Path) -> None:
-    made = goals.read(gmd(tmp_path / "goal_set.p"), name="GMD", language="en")
+    made = case_files.read_goals(gmd(tmp_path / "goal_set.p"), name="GMD", language="en")
     every = {c.id: c for c in made.train + made.validation}
     assert every["train-1"] == Case("train-1", ("Wheezing", "Cough"), ("Fever",), (), "Asthma", explicit=("Wheezing",))
     assert every["train-3"].unsure == ("Vomiting",)
@@ -54,7 +54,7 @@ def test_a_pickle_that_names_a_class_is_refused_before_it_runs(
     tmp_path: Path, value: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SourceError, match="no pickle of plain data") as error:
-        goals.read(pickled(tmp_path / "bad.p", value))
+        case_files.read_goals(pickled(tmp_path / "bad.p", value))
     assert str(error.value).count("\n") == 0
     assert capsys.readouterr().out == ""
 
@@ -73,7 +73,7 @@ def test_a_pickle_that_names_a_class_is_refused_before_it_runs(
 )
 def test_a_pickle_of_another_layout_is_refused_with_the_mend(tmp_path: Path, value: object, problem: str) -> None:
     with pytest.raises(SourceError, match=problem):
-        goals.read(pickled(tmp_path / "bad.p", value))
+        case_files.read_goals(pickled(tmp_path / "bad.p", value))
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x80\x04K", b"cos\nsystem\n."])
@@ -81,14 +81,14 @@ def test_bytes_that_are_no_pickle_are_refused(tmp_path: Path, data: bytes) -> No
     path = tmp_path / "bad.p"
     path.write_bytes(data)
     with pytest.raises(SourceError, match="no pickle of plain data"):
-        goals.read(path)
+        case_files.read_goals(path)
 
 
 def test_dxformer_json_is_read_and_unsure_is_kept_apart(tmp_path: Path) -> None:
     rows = [{"pid": "a", "exp_sxs": {"发热": "1"}, "imp_sxs": {"咳嗽": "0", "皮疹": "2"}, "label": "肺炎"}]
     path = tmp_path / "train_set.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    assert dxformer.part(path) == [Case("a", ("发热",), ("咳嗽",), ("皮疹",), "肺炎", ("发热",))]
+    assert case_files.part(path) == [Case("a", ("发热",), ("咳嗽",), ("皮疹",), "肺炎", ("发热",))]
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", "[1]", '[{"label": "x"}]', "[" * 100_000])
@@ -96,7 +96,7 @@ def test_json_of_another_layout_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SourceError, match="pid, exp_sxs"):
-        dxformer.part(path)
+        case_files.part(path)
 
 
 def test_json_lines_are_read_into_their_parts(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_json_lines_are_read_into_their_parts(tmp_path: Path) -> None:
     ]
     path = tmp_path / "cases.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    made = lines.read(path, language="en")
+    made = case_files.read_case_lines(path, language="en")
     assert made.train == (Case("1", ("fever",), ("rash",), (), "flu", ("fever",)),)
     assert made.validation == (Case("2", ("cough",), (), ("fever",), "cold", ("cough", "fever")),)
     assert len(made.test) == 1
@@ -127,7 +127,7 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: str, problem:
     path = tmp_path / "cases.jsonl"
     path.write_text('{"disease": "flu", "positive": ["fever"]}\n' + line, encoding="utf-8")
     with pytest.raises(SourceError, match=problem) as error:
-        lines.read(path)
+        case_files.read_case_lines(path)
     assert error.value.line == 2
 
 
@@ -144,15 +144,15 @@ def test_patients_of_ddxplus_get_english_names_where_the_release_knows_them(tmp_
     rows = {"E_91": {"question_en": "Fever?"}, "E_55": {"question_en": "Pain where?", "value_meaning": meaning}}
     evidences = tmp_path / "release_evidences.json"
     evidences.write_text(json.dumps(rows))
-    names = ddxplus.diseases(conditions), ddxplus.findings(evidences)
-    (found,) = ddxplus.patients(patients(tmp_path / "p.csv", "['E_91', 'E_55_@_V_1', 'e66']"), *names)
+    names = case_files.diseases(conditions), case_files.findings(evidences)
+    (found,) = case_files.patients(patients(tmp_path / "p.csv", "['E_91', 'E_55_@_V_1', 'e66']"), *names)
     assert found == Case("p-1", ("Fever?", "Pain where? the throat", "e66"), disease="Flu", explicit=("Fever?",))
 
 
 @pytest.mark.parametrize("evidences", ["", "E_91", "['E_91'", "__import__('os')", "['E_91' 'E_55']"])
 def test_evidences_that_are_no_list_of_codes_are_refused(tmp_path: Path, evidences: str) -> None:
     with pytest.raises(SourceError, match="no list of codes") as error:
-        list(ddxplus.patients(patients(tmp_path / "p.csv", evidences), str, str))
+        list(case_files.patients(patients(tmp_path / "p.csv", evidences), str, str))
     assert error.value.line == 2
 
 
@@ -161,15 +161,15 @@ def test_a_file_of_patients_that_is_none_is_refused(tmp_path: Path, data: bytes)
     path = tmp_path / "p.csv"
     path.write_bytes(data)
     with pytest.raises(SourceError, match=r"DDXPlus|no list of codes"):
-        list(ddxplus.patients(path, str, str))
+        list(case_files.patients(path, str, str))
 
 
 def test_a_release_file_taken_for_the_other_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "release_conditions.json"
     path.write_text('{"I": {"cond-name-eng": "Flu"}}')
     with pytest.raises(SourceError, match="with question_en"):
-        ddxplus.findings(path)
-    assert ddxplus.diseases(path)("Flu") == "Flu"
+        case_files.findings(path)
+    assert case_files.diseases(path)("Flu") == "Flu"
 
 
 def test_a_set_that_is_not_known_is_answered_with_those_that_are(tmp_path: Path) -> None:

@@ -14,11 +14,10 @@ import pytest
 
 from eval_makers import Echo, Environment, items, run
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.compare import Ask, Plan, compare
-from kgmed.evaluate.crews import Processes, Ray, Threads, crew
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, read_manifest, to_line
-from kgmed.types import Question, Run, to_json
+from kgmed.evaluate.run import Ask, Plan, Processes, Ray, Threads, compare, crew
+from kgmed.records import Question, Run, to_json
 
 PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
 WHAT = {"data": "toy"}
@@ -118,8 +117,8 @@ def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(tmp_path: P
 import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
 from eval_makers import Echo, items
-from kgmed.evaluate.compare import Ask, Plan, compare
-from kgmed.evaluate.crews import Threads
+from kgmed.evaluate.run import Ask, Plan, compare
+from kgmed.evaluate.run import Threads
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Log
 with Log(Path({str(tmp_path / "killed")!r}), {WHAT!r}) as log:

@@ -6,12 +6,13 @@ import pytest
 
 from kgmed.evaluate.controls import CONTROLS, Oracle, RandomTriples, ShuffledTriples, known_names, under
 from kgmed.evaluate.items import Gold, Item
-from kgmed.kg.rows import EdgeRow, NodeRow, Row, Source
-from kgmed.kg.store import Store, build, open_store
-from kgmed.kit import Kit
-from kgmed.models.ngram import NgramEncoder
-from kgmed.recipes.answer import facts
-from kgmed.types import Query, Question
+from kgmed.graph.base import EdgeRow, NodeRow, Row, Source
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import Store, open_store
+from kgmed.methods.facts import facts
+from kgmed.models.encoders import NgramEncoder
+from kgmed.records import Query, Question
+from kgmed.toolkit import Kit
 
 DRUGS = [f"drug{i}" for i in range(30)]
 ROWS: list[Row] = [

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import SourceError
-from kgmed.evaluate.evidence import Recall, compare, gold
-from kgmed.evaluate.genmedgpt import Consultation, consultations
-from kgmed.kg.rows import EdgeRow, NodeRow, Row
-from kgmed.kit import Kit
-from kgmed.models.ngram import NgramEncoder
-from kgmed.types import Entity, Evidence, Relation, Triple
+from kgmed.evaluate.datasets.answers import Consultation, consultations
+from kgmed.evaluate.recall import EvidenceRecall, compare, gold
+from kgmed.graph.base import EdgeRow, NodeRow, Row
+from kgmed.models.encoders import NgramEncoder
+from kgmed.records import Entity, Evidence, Relation, Triple
+from kgmed.toolkit import Kit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (
@@ -52,7 +52,7 @@ def test_retrieval_is_compared_on_the_same_questions(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2, max_size=6))
 def test_recall_counts_entities_and_grows_with_k(rows: list[tuple[int, int]]) -> None:
-    recall = Recall()
+    recall = EvidenceRecall()
     for found, wanted in rows:
         ends = [Entity(f"e{i}", "") for i in range(found)]
         evidence = [Evidence("", "triple", (Triple(e, Relation("r"), e),)) for e in ends]

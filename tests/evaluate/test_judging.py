@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from eval_makers import run
 from kgmed.errors import BadInput, ModelFailed, SourceError, UnknownName
 from kgmed.evaluate.items import Gold, Item
-from kgmed.evaluate.judge import KINDS, Bench, drawn, judge, kind_of, reference
+from kgmed.evaluate.judge import KINDS, Bench, Verdicts, drawn, judge, kind_of, numbers, order, reference
 from kgmed.evaluate.log import LOG, Entry, Job, digest, entries
-from kgmed.evaluate.verdicts import Verdicts, numbers, order
-from kgmed.models.cached import Cached
-from kgmed.models.ledger import Told
-from kgmed.models.structured import Malformed
-from kgmed.stages import LLM, Message, Reply
-from kgmed.types import Question
+from kgmed.models.asking import Malformed
+from kgmed.models.base import LLM, Message, Reply
+from kgmed.models.cache import CachedLLM
+from kgmed.models.limits import Told
+from kgmed.records import Question
 
 PAIR, MINDMAP, RANK = KINDS["pair"], KINDS["mindmap"], KINDS["rank"]
 
@@ -166,8 +165,8 @@ def test_other_judgements_do_not_go_into_the_same_folder(tmp_path: Path, changed
 def test_a_judge_is_recorded_and_replayed_like_any_model(tmp_path: Path) -> None:
     answers = {"a": ["xx", "y"], "b": ["u", "vv"]}
     llm = Reader(longest)
-    judged(Told(Cached(llm, tmp_path / "r.sqlite")), tmp_path / "one", answers)
-    replayed = judged(Told(Cached(llm, tmp_path / "r.sqlite", mode="replay")), tmp_path / "two", answers)
+    judged(Told(CachedLLM(llm, tmp_path / "r.sqlite")), tmp_path / "one", answers)
+    replayed = judged(Told(CachedLLM(llm, tmp_path / "r.sqlite", mode="replay")), tmp_path / "two", answers)
     assert len(llm.asked) == 4
     assert digest(entries(tmp_path / "one")) == digest(entries(tmp_path / "two"))
     spent = [e.run.spent for e in replayed.found.values() if e.run]

@@ -5,10 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.evaluate.linking import Case, Concepts, Place, Recall, hold_out, misspelled, recall, spot
-from kgmed.kg.rows import Alias, NodeRow, Scope, Source
-from kgmed.link.by_name import Spelled
-from kgmed.types import Link, Mention
+from kgmed.evaluate.linking import (
+    Concepts,
+    LinkingCase,
+    LinkingPlace,
+    LinkingRecall,
+    hold_out,
+    misspelled,
+    recall,
+    spot,
+)
+from kgmed.graph.base import Alias, NodeRow, Scope, Source
+from kgmed.linking.cascade import Spelled
+from kgmed.records import Link, Mention
 from named_graph import HPO, small
 
 MANY = tuple(NodeRow(f"X:{i}", f"name {i}", aliases=(Alias(f"other {i}"), Alias(f"Name-{i}"))) for i in range(60))
@@ -16,7 +25,11 @@ SOURCE = Source("many", lambda: iter(MANY))
 
 
 def test_recall_counts_first_five_and_linked(tmp_path: Path) -> None:
-    cases = [Case("Fever", frozenset({"HP:5"})), Case("Cough", frozenset({"HP:5"})), Case("tungsten", frozenset())]
+    cases = [
+        LinkingCase("Fever", frozenset({"HP:5"})),
+        LinkingCase("Cough", frozenset({"HP:5"})),
+        LinkingCase("tungsten", frozenset()),
+    ]
     r = recall(Spelled(small(tmp_path)), cases)
     assert (r.n, r.first, r.five, r.linked, r.precision) == (3, 1 / 3, 1 / 3, 2 / 3, 1 / 2)
 
@@ -27,7 +40,7 @@ def test_no_cases_are_no_error(tmp_path: Path) -> None:
 
 
 def test_the_standard_error_is_binomial() -> None:
-    assert Recall(100, 0.5, 0.5, 1).error == pytest.approx(0.05)
+    assert LinkingRecall(100, 0.5, 0.5, 1).error == pytest.approx(0.05)
 
 
 def test_held_out_names_are_not_in_the_source_any_more() -> None:
@@ -86,8 +99,11 @@ def test_what_is_found_in_texts_is_held_against_what_is_marked(tmp_path: Path) -
         return mentions, linked(mentions)
 
     texts = [
-        ("Fever and bad cough", [Place(0, 5, ("HP:5",)), Place(10, 19, ("HP:8",)), Place(6, 9, ("X:1",))]),
-        ("Hypokalemia, fever", [Place(0, 5, ("HP:1",)), Place(13, 18, ("X:2", "X:2"))]),
+        (
+            "Fever and bad cough",
+            [LinkingPlace(0, 5, ("HP:5",)), LinkingPlace(10, 19, ("HP:8",)), LinkingPlace(6, 9, ("X:1",))],
+        ),
+        ("Hypokalemia, fever", [LinkingPlace(0, 5, ("HP:1",)), LinkingPlace(13, 18, ("X:2", "X:2"))]),
     ]
     found = spot(understand, texts, Concepts(graph))
     assert (found.texts, found.places, found.concepts, found.unknown) == (2, 5, 3, 2)

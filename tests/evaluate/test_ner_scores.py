@@ -3,22 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.evaluate.ner import Score, by_kind, nested, score
-from kgmed.models.w2ner.units import Found
+from kgmed.evaluate.ner import NerScore, by_kind, nested, score
+from kgmed.models.w2ner import FoundEntity
 
-WHOLE, INNER = Found("sym", ((0, 4),)), Found("bod", ((0, 2),))
-SPLIT = Found("sym", ((0, 2), (5, 7)))
+WHOLE, INNER = FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),))
+SPLIT = FoundEntity("sym", ((0, 2), (5, 7)))
 found_entities = st.builds(
-    Found, st.sampled_from(["a", "b"]), st.sampled_from([((0, 1),), ((0, 2),), ((0, 1), (2, 3)), ((1, 3),)])
+    FoundEntity, st.sampled_from(["a", "b"]), st.sampled_from([((0, 1),), ((0, 2),), ((0, 1), (2, 3)), ((1, 3),)])
 )
 texts = st.lists(st.tuples(st.sets(found_entities), st.sets(found_entities)), max_size=5)
 
 
 def test_an_entity_is_right_only_with_its_type_and_all_its_parts() -> None:
     gold = [[WHOLE, INNER, SPLIT]]
-    assert score([[WHOLE, INNER, SPLIT]], gold) == Score(3, 3, 3)
-    assert score([[Found("dis", ((0, 4),)), Found("sym", ((0, 7),))]], gold) == Score(2, 3, 0)
-    assert score([[Found("dis", ((0, 4),)), Found("sym", ((0, 7),))]], gold, typed=False) == Score(2, 3, 1)
+    assert score([[WHOLE, INNER, SPLIT]], gold) == NerScore(3, 3, 3)
+    assert score([[FoundEntity("dis", ((0, 4),)), FoundEntity("sym", ((0, 7),))]], gold) == NerScore(2, 3, 0)
+    assert score([[FoundEntity("dis", ((0, 4),)), FoundEntity("sym", ((0, 7),))]], gold, typed=False) == NerScore(
+        2, 3, 1
+    )
 
 
 def test_counts_are_summed_before_they_are_divided() -> None:
@@ -33,11 +35,13 @@ def test_nothing_found_or_nothing_to_find_is_zero_and_no_failure() -> None:
 
 
 def test_the_same_entity_found_twice_counts_once() -> None:
-    assert score([[WHOLE, WHOLE]], [[WHOLE]]) == Score(1, 1, 1)
+    assert score([[WHOLE, WHOLE]], [[WHOLE]]) == NerScore(1, 1, 1)
 
 
 @given(texts)
-def test_types_add_up_to_the_whole_and_f1_is_the_harmonic_mean(pairs: list[tuple[set[Found], set[Found]]]) -> None:
+def test_types_add_up_to_the_whole_and_f1_is_the_harmonic_mean(
+    pairs: list[tuple[set[FoundEntity], set[FoundEntity]]],
+) -> None:
     found, gold = [f for f, _ in pairs], [g for _, g in pairs]
     whole, kinds = score(found, gold), by_kind(found, gold).values()
     assert (whole.found, whole.gold, whole.right) == tuple(
@@ -48,6 +52,6 @@ def test_types_add_up_to_the_whole_and_f1_is_the_harmonic_mean(pairs: list[tuple
 
 
 def test_entities_that_share_a_character_with_another_are_picked_out() -> None:
-    alone = Found("dis", ((7, 9),))
+    alone = FoundEntity("dis", ((7, 9),))
     assert nested([[WHOLE, INNER, alone]]) == [[WHOLE, INNER]]
-    assert nested([[Found("sym", ((0, 2), (5, 7))), Found("sym", ((3, 4),))]]) == [[]]
+    assert nested([[FoundEntity("sym", ((0, 2), (5, 7))), FoundEntity("sym", ((3, 4),))]]) == [[]]

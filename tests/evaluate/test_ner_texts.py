@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import SourceError
-from kgmed.evaluate.ner_texts import Sample, fingerprint, read, split
-from kgmed.models.w2ner.units import Found
+from kgmed.evaluate.ner import Sample, fingerprint, read, split
+from kgmed.models.w2ner import FoundEntity
 
 GOOD = {"text": "细胞减少", "entities": [{"start_idx": 0, "end_idx": 3, "type": "sym", "entity": "细胞减少"},
                                         {"start_idx": 0, "end_idx": 1, "type": "bod", "entity": "细胞"}]}  # fmt: skip
@@ -27,8 +27,8 @@ def test_a_list_lines_and_a_packed_file_say_the_same(tmp_path: Path) -> None:
     packed = tmp_path / "a.json.xz"
     packed.write_bytes(lzma.compress(listed.read_bytes()))
     wanted = [
-        Sample("细胞减少", (Found("sym", ((0, 4),)), Found("bod", ((0, 2),)))),
-        Sample("手和脚痛", (Found("sym", ((0, 1), (3, 4))),)),
+        Sample("细胞减少", (FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),)))),
+        Sample("手和脚痛", (FoundEntity("sym", ((0, 1), (3, 4))),)),
     ]
     assert [read(path) for path in (listed, lines, packed)] == [wanted] * 3
 
@@ -40,8 +40,8 @@ def test_chineseblues_layout_says_the_same_with_type_or_label(tmp_path: Path) ->
     ]
     path = written(tmp_path / "a.json", "\n".join(map(json.dumps, rows)))
     assert read(path) == [
-        Sample("查hiv", (Found("test", ((1, 4),)),)),
-        Sample("细胞减少", (Found("body", ((0, 2),)),)),
+        Sample("查hiv", (FoundEntity("test", ((1, 4),)),)),
+        Sample("细胞减少", (FoundEntity("body", ((0, 2),)),)),
     ]
 
 
@@ -116,14 +116,15 @@ def test_the_parts_are_apart_whole_and_the_same_whatever_the_order_of_the_file()
 
 
 def test_equal_texts_are_never_in_two_parts() -> None:
-    parts = split([Sample("胃痛", ()), Sample("胃痛", (Found("sym", ((0, 2),)),))] * 5)
+    parts = split([Sample("胃痛", ()), Sample("胃痛", (FoundEntity("sym", ((0, 2),)),))] * 5)
     assert sorted(parts.counts.values()) == [0, 0, 10]
 
 
 def test_the_fingerprint_changes_with_text_and_entity() -> None:
     one = [Sample("胃痛", ())]
     assert (
-        len({fingerprint(s) for s in (one, [Sample("胃痛", (Found("a", ((0, 1),)),))], [Sample("胃疼", ())], [])}) == 4
+        len({fingerprint(s) for s in (one, [Sample("胃痛", (FoundEntity("a", ((0, 1),)),))], [Sample("胃疼", ())], [])})
+        == 4
     )
 
 

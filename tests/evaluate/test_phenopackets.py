@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.pheno_ranking import Cohort, Ranks
-from kgmed.evaluate.phenopackets import Packet, packet, packets
-from kgmed.kg.store import Store
-from kgmed.reward.pheno_patient import Patient
+from kgmed.evaluate.datasets.cases import Packet, packet, packets
+from kgmed.evaluate.diagnosing import Cohort, Ranks
+from kgmed.graph.store.store import Store
 from kgmed.reward.phenotype import Phenotypes
+from kgmed.reward.phenotype_table import Patient
 from pheno_graph import annotated
 
 CASE: dict[str, Any] = {
@@ -161,7 +161,7 @@ def test_on_published_cases_the_fitted_scorer_ranks_better_than_the_plain_likeli
 @pytest.mark.data
 @pytest.mark.starter
 def test_no_copy_of_a_disease_keeps_a_row_of_the_report_left_out(hpo: Store, data: Path) -> None:
-    from kgmed.reward.pheno_table import read
+    from kgmed.reward.phenotype_table import read
 
     cases = list(packets(data / "phenopackets_dev" / "phenopackets_dev.jsonl.xz"))
     cohort = Cohort(hpo, cases)

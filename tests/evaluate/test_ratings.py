@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import SourceError
-from kgmed.evaluate.agreement import alpha, kappa
-from kgmed.evaluate.ratings import Rating, acj, between_raters, preferences, read, with_judge
+from kgmed.evaluate.judge import Rating, acj, between_raters, preferences, read, with_judge
+from kgmed.evaluate.scores import alpha, kappa
 
 HEAD = "item,method,rater,rating\n"
 

@@ -8,9 +8,8 @@ import pytest
 
 from eval_makers import Echo, items
 from kgmed.errors import Unavailable
-from kgmed.evaluate.compare import Plan, compare
-from kgmed.evaluate.crews import Ray, Threads
 from kgmed.evaluate.log import Entry, Job, Log, digest, entries
+from kgmed.evaluate.run import Plan, Ray, Threads, compare
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own

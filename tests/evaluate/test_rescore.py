@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from kgmed.cli import app
 from kgmed.errors import SourceError
-from kgmed.evaluate.rescore import explaincpe, liveqa
+from kgmed.evaluate import rescore
 
 QUESTION = "吃什么？\nA: 米饭\nB: 面条\n"
 RIGHT = {"MindMap": 247, "GPT-3.5": 209, "GPT-4": 288, "BM25": 199, "embedding": 217, "KG retriever": 168}
@@ -24,15 +24,15 @@ def write(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 def recorded(folder: Path, replies: Sequence[tuple[str, str]], *, gold: str = "A", question: str = QUESTION) -> Path:
     """The file of ExplainCPE where every system said the same, with its grade."""
-    columns = [name for pair in explaincpe.SYSTEMS.values() for name in pair]
-    rows = [[question, gold, *(reply * len(explaincpe.SYSTEMS))] for reply in replies]
-    write(folder / explaincpe.FILE, ["Question", "label_choice", *columns], rows)
+    columns = [name for pair in rescore.SYSTEMS.values() for name in pair]
+    rows = [[question, gold, *(reply * len(rescore.SYSTEMS))] for reply in replies]
+    write(folder / rescore.FILE, ["Question", "label_choice", *columns], rows)
     return folder
 
 
 def test_grades_are_counted_and_compared_with_ours(tmp_path: Path) -> None:
     data = recorded(tmp_path, [("A: 米饭", "1"), ("正确选项是B。", "0"), ("不知道。", "2"), ("A: 米饭", "0")])
-    found = explaincpe.rescore(explaincpe.read(data))
+    found = rescore.rescore_explaincpe(rescore.read(data))
     assert [f.system for f in found] == list(RIGHT)
     assert found[0].recorded == {"right": 1, "wrong": 2, "failed": 1}
     assert found[0].ours == {"right": 2, "wrong": 1, "failed": 1}
@@ -55,13 +55,13 @@ def test_grades_are_counted_and_compared_with_ours(tmp_path: Path) -> None:
     ],
 )
 def test_a_disagreement_has_a_reason_by_rule(tmp_path: Path, reply: str, grade: str, reason: str) -> None:
-    replies = explaincpe.read(recorded(tmp_path, [(reply, grade)]))
+    replies = rescore.read(recorded(tmp_path, [(reply, grade)]))
     assert {r.reason for r in replies} == {reason}
-    assert list(explaincpe.reasons(replies)) == ([reason] if reason else [])
+    assert list(rescore.reasons(replies)) == ([reason] if reason else [])
 
 
 def test_a_reply_that_names_several_options_is_right_by_the_first_and_wrong_in_the_strict_score(tmp_path: Path) -> None:
-    found = explaincpe.rescore(explaincpe.read(recorded(tmp_path, [("正确选项：A: 米饭 B: 馒头", "1")])))
+    found = rescore.rescore_explaincpe(rescore.read(recorded(tmp_path, [("正确选项：A: 米饭 B: 馒头", "1")])))
     assert {(f.ours["right"], f.strict, f.several["right"]) for f in found} == {(1, 0, 1)}
 
 
@@ -70,7 +70,7 @@ def test_a_reply_that_names_several_options_is_right_by_the_first_and_wrong_in_t
 )
 def test_a_damaged_row_is_named(tmp_path: Path, gold: str, grade: str, problem: str) -> None:
     with pytest.raises(SourceError, match=problem) as caught:
-        explaincpe.read(recorded(tmp_path, [("A", grade)], gold=gold))
+        rescore.read(recorded(tmp_path, [("A", grade)], gold=gold))
     assert caught.value.line == 5
 
 
@@ -82,24 +82,24 @@ def test_a_missing_file_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
 
 def test_the_recorded_formula_is_no_f() -> None:
     same = ["a", "b", "c"]
-    assert liveqa.weighted(same, same) == pytest.approx(1.2 / 1.1)
-    assert liveqa.weighted(same, ["d"]) == 0
-    assert liveqa.weighted([], same) == 0
+    assert rescore.weighted(same, same) == pytest.approx(1.2 / 1.1)
+    assert rescore.weighted(same, ["d"]) == 0
+    assert rescore.weighted([], same) == 0
 
 
 def made_liveqa(folder: Path, score: str) -> Path:
     """One question, answered in the words of its reference."""
-    for ranking, name in liveqa.ANSWERS.items():
+    for ranking, name in rescore.ANSWERS.items():
         write(folder / name, ["Question", "Generated_Answer", "Reference_Answer"], [["Why?", "flu", "flu"]])
         header = ["ROUGE-L", "BERTScore", "BLEURT", "ranking_method"]
-        write(folder / liveqa.SCORES / f"{ranking}_singlehop.csv", header, [[score, "90", "50", f"rerank_{ranking}"]])
+        write(folder / rescore.SCORES / f"{ranking}_singlehop.csv", header, [[score, "90", "50", f"rerank_{ranking}"]])
     return folder
 
 
 def test_a_recorded_number_that_does_not_come_out_is_told(tmp_path: Path) -> None:
     pytest.importorskip("nltk")
-    right = liveqa.rescore(made_liveqa(tmp_path / "a", str(120 / 1.1)))
-    wrong = liveqa.rescore(made_liveqa(tmp_path / "b", "100"))
+    right = rescore.rescore_liveqa(made_liveqa(tmp_path / "a", str(120 / 1.1)))
+    wrong = rescore.rescore_liveqa(made_liveqa(tmp_path / "b", "100"))
     assert [a.reproduced for a in right] == [True, True]
     assert [a.reproduced for a in wrong] == [False, False]
     assert right[0].rouge_l.mean == 100
@@ -107,16 +107,16 @@ def test_a_recorded_number_that_does_not_come_out_is_told(tmp_path: Path) -> Non
 
 def test_a_score_that_is_no_number_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="ROUGE-L is no number"):
-        liveqa.recorded(made_liveqa(tmp_path, "high"))
+        rescore.recorded(made_liveqa(tmp_path, "high"))
 
 
 @pytest.mark.data
 def test_the_recorded_scores_of_explaincpe_come_out_and_ours_agree(data: Path) -> None:
-    found = {f.system: f for f in explaincpe.rescore(explaincpe.read(data))}
+    found = {f.system: f for f in rescore.rescore_explaincpe(rescore.read(data))}
     assert {name: f.recorded["right"] for name, f in found.items()} == RIGHT
-    below = {name for name, f in found.items() if f.agreement < explaincpe.WANTED}
+    below = {name for name, f in found.items() if f.agreement < rescore.WANTED}
     assert below == {"BM25", "KG retriever"}  # whose grades contradict those of the same option in other replies
-    assert all(f.agreement_equal >= explaincpe.WANTED for f in found.values())
+    assert all(f.agreement_equal >= rescore.WANTED for f in found.values())
     assert {name: f.strict for name, f in found.items()} == STRICT
     assert sum(f.unequal for f in found.values()) == 105
     within = {name: f.unequal - (f.agreeing - f.agreeing_equal) for name, f in found.items()}
@@ -124,10 +124,10 @@ def test_the_recorded_scores_of_explaincpe_come_out_and_ours_agree(data: Path) -
 
 
 def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_told(tmp_path: Path) -> None:
-    columns = [name for pair in explaincpe.SYSTEMS.values() for name in pair]
+    columns = [name for pair in rescore.SYSTEMS.values() for name in pair]
     rows = [[QUESTION, "A", *["A: 米饭", "1"] * 5, "A: 米饭", "0"], [QUESTION, "A", *["A: 米饭", "0"] * 6]]
-    write(tmp_path / explaincpe.FILE, ["Question", "label_choice", *columns], rows)
-    found = explaincpe.rescore(explaincpe.read(tmp_path))
+    write(tmp_path / rescore.FILE, ["Question", "label_choice", *columns], rows)
+    found = rescore.rescore_explaincpe(rescore.read(tmp_path))
     assert [(f.contradicted, f.unequal) for f in found] == [(1, 1)] * 5 + [(2, 1)]
     assert [(f.agreement, f.agreement_equal) for f in found] == [(0.5, 0)] * 5 + [(0, 0)]
 
@@ -135,7 +135,7 @@ def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_tol
 @pytest.mark.data
 def test_the_recorded_rouge_of_liveqa_comes_out_and_ranking_does_not_help(data: Path) -> None:
     pytest.importorskip("nltk")
-    assert all(a.reproduced and a.rouge_l.mean < a.recorded - 5 for a in liveqa.rescore(data))
-    one = {m.ranking: m.rouge_l for m in liveqa.recorded(data) if m.hops == "one"}
+    assert all(a.reproduced and a.rouge_l.mean < a.recorded - 5 for a in rescore.rescore_liveqa(data))
+    one = {m.ranking: m.rouge_l for m in rescore.recorded(data) if m.hops == "one"}
     assert (round(one["random"], 2), round(one["medcpt"], 2)) == (19.66, 19.75)
-    assert liveqa.between(data).p > 0.5
+    assert rescore.between(data).p > 0.5

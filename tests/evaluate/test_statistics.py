@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgmed.evaluate.statistics import holm, mcnemar, mean, paired
+from kgmed.evaluate.scores import holm, mcnemar, mean, paired
 
 
 def test_the_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:

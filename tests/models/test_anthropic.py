@@ -11,10 +11,10 @@ import pytest
 
 from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.anthropic import Anthropic
-from kgmed.models.cached import Cached, recorded
-from kgmed.models.structured import shaped, slots_schema, strings_schema
-from kgmed.stages import Message, Reply
+from kgmed.models.asking import shaped, slots_schema, strings_schema
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import CachedLLM, recorded
+from kgmed.models.hosted import Anthropic
 
 pytest.importorskip("anthropic", reason="needs the package anthropic (extra models)")
 
@@ -228,8 +228,8 @@ def test_without_a_url_a_key_is_needed_and_either_variable_will_do() -> None:
 def test_the_key_is_not_in_the_cache_and_a_replay_needs_no_server_and_no_key(
     server: JsonServer, tmp_path: Path
 ) -> None:
-    Cached(model(server), tmp_path / "c.db")(HELLO)
+    CachedLLM(model(server), tmp_path / "c.db")(HELLO)
     assert not any(KEY.encode() in p.read_bytes() for p in tmp_path.iterdir())
     asked = len(server.asked)
-    replayed = Cached(recorded(tmp_path / "c.db")[0], tmp_path / "c.db", mode="replay")
+    replayed = CachedLLM(recorded(tmp_path / "c.db")[0], tmp_path / "c.db", mode="replay")
     assert (replayed(HELLO).text, len(server.asked)) == ("Hi [1].", asked)

@@ -5,13 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kgmed.models.at_most import AtMost
+from kgmed.models.asking import shaped, streamed
+from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Echo
-from kgmed.models.ledger import Reaching, Told, ledger
-from kgmed.models.metered import BudgetSpent
-from kgmed.models.streaming import streamed
-from kgmed.models.structured import shaped
-from kgmed.stages import Message, Reply
+from kgmed.models.limits import AtMost, BudgetSpent, Reaching, Told, ledger
 
 HELLO = (Message("user", "one two"),)
 

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.config import Mode
 from kgmed.errors import ModelFailed, StoreError, Unavailable
-from kgmed.models.cached import Absent, Cached, Hits, Mode, NotRecorded, digest, recorded
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import Absent, CachedLLM, NotRecorded, ReplyHits, digest, recorded
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.stages import Message, Reply
 
 
 def asks(text: str) -> list[Message]:
@@ -43,25 +44,25 @@ class Counting:
 
 def test_a_second_call_is_answered_from_the_file_with_the_same_reply(tmp_path: Path) -> None:
     llm = Counting()
-    first, second = Cached(llm, tmp_path / "c.db"), Cached(llm, tmp_path / "c.db")
+    first, second = CachedLLM(llm, tmp_path / "c.db"), CachedLLM(llm, tmp_path / "c.db")
     assert [first(asks("a")), first(asks("a")), second(asks("a"))] == [Reply("1", 3, 1, "counting")] * 3
-    assert (llm.calls, first.hits, second.hits) == (["a"], Hits(1, 1), Hits(1, 0))
+    assert (llm.calls, first.hits, second.hits) == (["a"], ReplyHits(1, 1), ReplyHits(1, 0))
     assert first.hits.rate == 0.5
 
 
 def test_replaying_needs_no_model(tmp_path: Path) -> None:
-    Cached(Counting(settings={"seed": 1}), tmp_path / "c.db")(asks("a"))
+    CachedLLM(Counting(settings={"seed": 1}), tmp_path / "c.db")(asks("a"))
     (absent,) = recorded(tmp_path / "c.db")
     assert absent == Absent("counting", {"seed": 1})
-    replayed = Cached(absent, tmp_path / "c.db", mode="replay")
+    replayed = CachedLLM(absent, tmp_path / "c.db", mode="replay")
     assert replayed(asks("a")).text == "1"
     with pytest.raises(Unavailable, match="is not here"):
         absent(asks("a"))
 
 
 def test_a_missing_reply_names_the_prompt_and_is_not_taken_for_a_model_that_is_down(tmp_path: Path) -> None:
-    Cached(Counting(), tmp_path / "c.db")(asks("a"))
-    replayed = Cached(Counting(), tmp_path / "c.db", mode=Mode.REPLAY)
+    CachedLLM(Counting(), tmp_path / "c.db")(asks("a"))
+    replayed = CachedLLM(Counting(), tmp_path / "c.db", mode=Mode.REPLAY)
     key = digest("counting", "{}", asks("What  helps\nagainst gout? " * 9), 256)
     with pytest.raises(NotRecorded, match=rf"'What helps against gout\?.*…' \(key {key[:12]}\)$") as caught:
         replayed(asks("What  helps\nagainst gout? " * 9))
@@ -71,7 +72,7 @@ def test_a_missing_reply_names_the_prompt_and_is_not_taken_for_a_model_that_is_d
 
 def test_replaying_makes_no_file_and_asks_no_model(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="record them first"):
-        Cached(Echo(), tmp_path / "c.db", mode="replay")
+        CachedLLM(Echo(), tmp_path / "c.db", mode="replay")
     with pytest.raises(StoreError, match="record them first"):
         recorded(tmp_path / "c.db")
     assert list(tmp_path.iterdir()) == []
@@ -79,13 +80,13 @@ def test_replaying_makes_no_file_and_asks_no_model(tmp_path: Path) -> None:
 
 def test_refreshing_asks_again_and_keeps_the_new_reply(tmp_path: Path) -> None:
     llm = Counting()
-    Cached(llm, tmp_path / "c.db")(asks("a"))
-    assert Cached(llm, tmp_path / "c.db", mode="refresh")(asks("a")).text == "2"
-    assert Cached(llm, tmp_path / "c.db")(asks("a")).text == "2"
+    CachedLLM(llm, tmp_path / "c.db")(asks("a"))
+    assert CachedLLM(llm, tmp_path / "c.db", mode="refresh")(asks("a")).text == "2"
+    assert CachedLLM(llm, tmp_path / "c.db")(asks("a")).text == "2"
 
 
 def test_a_failure_is_not_kept(tmp_path: Path) -> None:
-    cached = Cached(Scripted([ModelFailed("garbage"), "fine"]), tmp_path / "c.db")
+    cached = CachedLLM(Scripted([ModelFailed("garbage"), "fine"]), tmp_path / "c.db")
     with pytest.raises(ModelFailed):
         cached(asks("a"))
     assert (cached(asks("a")).text, len(cached.file)) == ("fine", 1)
@@ -105,8 +106,8 @@ def test_a_failure_is_not_kept(tmp_path: Path) -> None:
 def test_another_model_setting_message_or_length_is_another_reply(
     tmp_path: Path, other: Counting, messages: list[Message], length: int
 ) -> None:
-    Cached(Counting(), tmp_path / "c.db")(asks("a"))
-    Cached(other, tmp_path / "c.db")(messages, max_tokens=length)
+    CachedLLM(Counting(), tmp_path / "c.db")(asks("a"))
+    CachedLLM(other, tmp_path / "c.db")(messages, max_tokens=length)
     assert len(other.calls) == 1
 
 
@@ -121,25 +122,25 @@ def test_keys_are_equal_for_equal_messages_only(a: list[tuple[str, str]], b: lis
 
 def test_any_text_comes_back_as_it_was(tmp_path: Path) -> None:
     text = "发热\x00\ud800 🤒\r\n"
-    cached = Cached(Scripted([text]), tmp_path / "c.db")
+    cached = CachedLLM(Scripted([text]), tmp_path / "c.db")
     assert [cached(asks(text)).text, cached(asks(text)).text] == [text, text]
 
 
 def test_threads_that_ask_the_same_at_once_ask_the_model_once(tmp_path: Path) -> None:
     llm = Counting(seconds=0.05)
-    cached = Cached(llm, tmp_path / "c.db")
+    cached = CachedLLM(llm, tmp_path / "c.db")
     with ThreadPoolExecutor(10) as pool:
         replies = list(pool.map(lambda i: cached(asks(f"{i % 2}")).text, range(20)))
     assert len(llm.calls) == 2
     assert replies[0::2] == replies[:1] * 10
-    assert cached.hits == Hits(18, 2)
+    assert cached.hits == ReplyHits(18, 2)
 
 
 WORKER = """
 import sys
-from kgmed.models.cached import Cached
+from kgmed.models.cache import Cached
 from kgmed.models.fakes import Scripted
-from kgmed.stages import Message
+from kgmed.models.base import Message
 path, worker = sys.argv[1:]
 sys.stdin.read()  # until all are ready
 cached = Cached(Scripted(worker for _ in range(1000)), path)
@@ -157,7 +158,7 @@ def test_processes_that_make_and_write_one_file_at_once_lose_nothing(tmp_path: P
         assert worker.stdin is not None
         worker.stdin.close()
     assert [worker.wait() for worker in workers] == [0] * 4
-    replayed = Cached(Absent("scripted"), tmp_path / "c.db", mode="replay")
+    replayed = CachedLLM(Absent("scripted"), tmp_path / "c.db", mode="replay")
     assert len(replayed.file) == 50 + 4 * 50
     assert all(replayed(asks(f"{w}'s {i}")).text == f"{w}" for w in range(4) for i in range(50))
     assert all(replayed(asks(f"shared {i}")).text in "0123" for i in range(50))
@@ -165,9 +166,9 @@ def test_processes_that_make_and_write_one_file_at_once_lose_nothing(tmp_path: P
 
 WRITER = """
 import sys, itertools
-from kgmed.models.cached import Cached
+from kgmed.models.cache import Cached
 from kgmed.models.fakes import Echo
-from kgmed.stages import Message
+from kgmed.models.base import Message
 cached = Cached(Echo(), sys.argv[1])
 for i in itertools.count():
     cached([Message("user", str(i))])
@@ -186,7 +187,7 @@ def test_a_writer_that_is_killed_loses_no_reply_that_it_had_given(tmp_path: Path
             os.kill(writer.pid, signal.SIGKILL)
             whole = [line for line in writer.stdout.read().splitlines(keepends=True) if line.endswith(b"\n")]
             said = int(whole[-1]) if whole else said
-        replayed = Cached(Absent("echo"), tmp_path / "c.db", mode="replay")
+        replayed = CachedLLM(Absent("echo"), tmp_path / "c.db", mode="replay")
         assert all(replayed(asks(str(i))).text == str(i) for i in range(said + 1))
         with sqlite3.connect(tmp_path / "c.db") as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -195,7 +196,7 @@ def test_a_writer_that_is_killed_loses_no_reply_that_it_had_given(tmp_path: Path
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_goes_on_with_the_file(tmp_path: Path) -> None:
-    cached = Cached(Echo(), tmp_path / "c.db")
+    cached = CachedLLM(Echo(), tmp_path / "c.db")
     cached(asks("before"))
     child = multiprocessing.get_context("fork").Process(target=cached, args=(asks("in the child"),))
     child.start()
@@ -205,7 +206,7 @@ def test_a_forked_child_goes_on_with_the_file(tmp_path: Path) -> None:
 
 
 def test_the_file_holds_no_prompt_and_is_nobody_elses(tmp_path: Path) -> None:
-    cached = Cached(Scripted(["rest"]), tmp_path / "c.db")
+    cached = CachedLLM(Scripted(["rest"]), tmp_path / "c.db")
     cached(asks("Mr Smith has gout"))
     assert b"rest" in b"".join(p.read_bytes() for p in tmp_path.iterdir())
     assert not any(b"Smith" in p.read_bytes() for p in tmp_path.iterdir())
@@ -223,12 +224,12 @@ def test_a_file_that_is_something_else_is_refused_and_stays_as_it_is(tmp_path: P
     for path in (text, other):
         before = path.read_bytes()
         with pytest.raises(StoreError, match=path.name):
-            Cached(Echo(), path, mode=mode)
+            CachedLLM(Echo(), path, mode=mode)
         assert path.read_bytes() == before
 
 
 def test_a_damaged_row_is_an_error_that_says_so(tmp_path: Path) -> None:
-    cached = Cached(Echo(), tmp_path / "c.db")
+    cached = CachedLLM(Echo(), tmp_path / "c.db")
     cached(asks("a"))
     cached.close()
     with sqlite3.connect(tmp_path / "c.db") as db:
@@ -241,4 +242,4 @@ def test_a_damaged_row_is_an_error_that_says_so(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="cannot be used as a file of replies"):
-        Cached(Echo(), tmp_path / "file" / "c.db")
+        CachedLLM(Echo(), tmp_path / "file" / "c.db")

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.models.choose import llm_from
+from kgmed.models.named import llm_from
 
 
 def test_a_server_is_named_by_its_model(tmp_path: Path) -> None:

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgmed.models import remembered
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.remembered import Remembered
-from kgmed.models.use import UseEncoder
-from kgmed.stages import Encoder
+from kgmed.models import encoders
+from kgmed.models.base import Encoder
+from kgmed.models.encoders import NgramEncoder, Remembered, UseEncoder
 
 ENCODERS = [
     pytest.param(NgramEncoder, id="ngram"),
@@ -60,7 +58,7 @@ def test_a_text_is_encoded_once_until_the_memory_is_full(monkeypatch: pytest.Mon
             asked.extend(texts)
             return super().__call__(texts)
 
-    monkeypatch.setattr(remembered, "_MOST", 4)
+    monkeypatch.setattr(encoders, "_MOST", 4)
     encoder, plain = Remembered(Told()), NgramEncoder()
     assert (encoder.name, encoder.dimensions) == (plain.name, plain.dimensions)
     assert encoder([]).shape == (0, plain.dimensions)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import ModelFailed, Unavailable
+from kgmed.models.base import LLM, Encoder, Message, PairScorer
 from kgmed.models.fakes import Echo, OverlapScorer, Scripted, TrigramEncoder
-from kgmed.stages import LLM, Encoder, Message, PairScorer
 
 
 def test_the_fakes_fit_their_protocols() -> None:

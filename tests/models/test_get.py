@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.models.get import MODELS, Packaged, fetch, get, installed
+from kgmed.models.files import MODELS, Packaged, fetch, get, installed
 
 CONTENT = b"GGUF" + bytes(1000)
 

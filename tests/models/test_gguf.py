@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.check.citations import Checked, Citations
+from kgmed.config import data_folder
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
-from kgmed.folders import data_folder
-from kgmed.models.get import get, installed
+from kgmed.linking.by_model import ByModel
+from kgmed.models.asking import Malformed, Tally, slots_schema, strings, strings_schema, told
+from kgmed.models.base import Message
+from kgmed.models.files import get, installed
 from kgmed.models.gguf import Gguf
-from kgmed.models.listing import slots
-from kgmed.models.streaming import told
-from kgmed.models.structured import Malformed, Tally, slots_schema, strings, strings_schema
-from kgmed.phrase.numbered import Numbered
-from kgmed.read.llm import LLMReader
-from kgmed.recognize.by_model import ByModel
-from kgmed.stages import Message
-from kgmed.types import Answer, Evidence, Query, Question
+from kgmed.models.replies import slots
+from kgmed.records import Answer, Evidence, Query, Question
+from kgmed.steps.check import Checked, Citations
+from kgmed.steps.phrase import Numbered
+from kgmed.steps.read import LLMReader
 
 HELLO = [Message("user", "Why is the sky blue?")]
 

@@ -9,8 +9,8 @@ import pytest
 
 from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, Unavailable
-from kgmed.models.http_encoder import HttpEncoder, HttpPairScorer
-from kgmed.models.rate import Rate
+from kgmed.models.encoders import HttpEncoder, HttpPairScorer
+from kgmed.models.limits import Rate
 
 KEY = "sk-secret-0123456789"
 

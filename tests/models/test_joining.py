@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from kgmed.errors import ModelFailed
-from kgmed.models.joining import Joining
+from kgmed.models.transformers_rows import Joining
 
 
 class Work:

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import ModelFailed
-from kgmed.models.cached import Cached
+from kgmed.models.base import Message
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.models.ledger import Reaching, Told, ledger
-from kgmed.models.prices import Price
+from kgmed.models.limits import Price, Reaching, Told, ledger
 from kgmed.prompts import prompt
-from kgmed.stages import Message
 
 HELLO = (Message("user", "one two"),)
 PRICE = Price(Decimal(1_000_000), Decimal(2_000_000), date(2026, 1, 1))
@@ -30,7 +29,7 @@ def test_calls_are_counted_with_their_tokens_and_cost() -> None:
 
 
 def test_a_reply_from_the_cache_costs_nothing_and_is_told_apart(tmp_path: Path) -> None:
-    llm = Told(Cached(Reaching(Echo()), tmp_path / "replies.sqlite"), price=PRICE, behind=True)
+    llm = Told(CachedLLM(Reaching(Echo()), tmp_path / "replies.sqlite"), price=PRICE, behind=True)
     with ledger() as first:
         llm(HELLO)
     with ledger() as second:

@@ -1,8 +1,8 @@
 import numpy as np
 
+from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.pairs import LexicalPairs
+from kgmed.models.scorers import LexicalPairs
 
 
 def test_its_name_says_that_it_is_no_cross_encoder() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from kgmed.models.listing import names, slots
-from kgmed.models.structured import Malformed
+from kgmed.models.asking import Malformed
+from kgmed.models.replies import names, slots
 
 
 @pytest.mark.parametrize(

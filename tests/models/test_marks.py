@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.models.marks import WIDEST, marks, without_marks
+from kgmed.models.replies import WIDEST, marks, without_marks
 
 
 def test_marks_in_half_and_full_width_are_read_in_the_order_of_the_text() -> None:

@@ -14,12 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError, Unavailable
-from kgmed.models.cached import Cached
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
-from kgmed.models.metered import Budget, BudgetSpent, Metered, Usage, bound
-from kgmed.models.prices import Price, parsed, prices
-from kgmed.models.rate import Rate
-from kgmed.stages import Message, Reply
+from kgmed.models.limits import Budget, BudgetSpent, Metered, Price, Rate, Usage, bound, parsed, prices
 
 HELLO = [Message("user", "Hello")]
 PRICE = {"m": Price(Decimal(2), Decimal(8), date(2026, 1, 1))}
@@ -207,7 +205,7 @@ def test_a_rate_of_nothing_is_refused(per_minute: float, burst: int) -> None:
 
 def test_a_reply_from_the_cache_costs_nothing(tmp_path: Path) -> None:
     metered = Metered(Model(), price=PRICE, budget=Budget(tokens=bound(HELLO) + 256))
-    cached = Cached(metered, tmp_path / "c.db")
+    cached = CachedLLM(metered, tmp_path / "c.db")
     assert [cached(HELLO).text for _ in range(3)] == ["x"] * 3
     assert metered.usage.calls == 1
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.openai import OpenAI
-from kgmed.stages import Message, Reply
+from kgmed.models.base import Message, Reply
+from kgmed.models.hosted import OpenAI
 
 pytest.importorskip("openai")
 

@@ -3,11 +3,10 @@
 import pytest
 
 from kgmed.errors import BadInput, UnknownName
+from kgmed.models.encoders import HttpEncoder, HttpPairScorer, NgramEncoder
 from kgmed.models.fakes import OverlapScorer, TrigramEncoder
-from kgmed.models.http_encoder import HttpEncoder, HttpPairScorer
-from kgmed.models.ngram import NgramEncoder
-from kgmed.models.pairs import LexicalPairs
-from kgmed.models.parts import encoder_from, name_of, scorer_from
+from kgmed.models.named import encoder_from, name_of, scorer_from
+from kgmed.models.scorers import LexicalPairs
 
 
 def test_names_lead_to_their_parts() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgmed.errors import BadInput, KgmedError, Unavailable
-from kgmed.models.sentence import CrossEncoder, SentenceEncoder
+from kgmed.models.encoders import SentenceEncoder, TransformerCrossEncoder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fever", "cough", "gout", "and", "发", "热"]
 TEXTS = ["fever", "fever and cough and gout", "", "发热", "gout " * 100, "\ud800"]
@@ -60,7 +60,7 @@ def test_the_mean_is_that_of_torch_over_the_tokens_of_the_text(saved: Path) -> N
 
 
 def test_scores_come_in_the_order_of_the_pairs_and_no_neighbour_changes_them(saved: Path) -> None:
-    score = CrossEncoder(saved / "cross", batch=2)
+    score = TransformerCrossEncoder(saved / "cross", batch=2)
     pairs = [("fever", "fever and cough and gout"), ("fever", "gout"), ("gout", "fever"), ("", "")]
     scores = score(pairs)
     assert np.allclose(scores, [score([pair])[0] for pair in pairs], atol=1e-5)
@@ -76,7 +76,7 @@ def test_names_tell_apart_what_gives_other_vectors(saved: Path) -> None:
 
 def test_a_model_of_several_numbers_is_no_pair_scorer(saved: Path) -> None:
     with pytest.raises(BadInput, match="gives 3 numbers"):
-        CrossEncoder(saved / "three")
+        TransformerCrossEncoder(saved / "three")
 
 
 def test_a_folder_that_holds_no_model_is_refused_in_one_line(saved: Path, tmp_path: Path) -> None:
@@ -116,6 +116,6 @@ def test_without_the_packages_what_to_install_is_said() -> None:
         import torch  # noqa: F401
     except ImportError:
         with pytest.raises(Unavailable, match=r"kgmed\[local\]"):
-            CrossEncoder("nowhere")
+            TransformerCrossEncoder("nowhere")
     else:
         pytest.skip("torch is installed")

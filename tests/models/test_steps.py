@@ -2,9 +2,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.models.labels import labels
-from kgmed.models.steps import Outputs, Step, bracketed_labels, cited_labels, outputs, reasoning_graph, tree, with_marks
-from kgmed.types import Evidence
+from kgmed.models.replies import (
+    Outputs,
+    Step,
+    bracketed_labels,
+    cited_labels,
+    labels,
+    outputs,
+    reasoning_graph,
+    tree,
+    with_marks,
+)
+from kgmed.records import Evidence
 
 FULL = Outputs("It is flu (P1).", "P1('fever'->'sign of'->'flu')", "fever (P1)\n└── flu")
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import Busy
-from kgmed.models.cached import Cached, NotRecorded
+from kgmed.models.asking import aloud, streamed, telling, told
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import CachedLLM, NotRecorded
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.models.metered import Budget, BudgetSpent, Metered, bound
-from kgmed.models.streaming import aloud, streamed, telling, told
-from kgmed.read.llm import LLMReader
-from kgmed.stages import Message, Reply
-from kgmed.types import Context, Evidence, Query, Question
+from kgmed.models.limits import Budget, BudgetSpent, Metered, bound
+from kgmed.records import Context, Evidence, Query, Question
+from kgmed.steps.read import LLMReader
 
 HELLO = [Message("user", "Hello there")]
 
@@ -98,16 +98,16 @@ def test_what_a_reader_says_is_heard_and_is_its_answer() -> None:
 
 def test_a_cache_keeps_what_was_streamed_and_says_it_again_without_the_model(tmp_path: Path) -> None:
     llm = Streaming()
-    cached = Cached(llm, tmp_path / "c.db")
+    cached = CachedLLM(llm, tmp_path / "c.db")
     first = list(cached.stream(HELLO))
     assert (first, list(cached.stream(HELLO)), cached(HELLO).text) == (["Hi", " there"], ["Hi there"], "Hi there")
     assert llm.calls == ["stream"]
     with pytest.raises(NotRecorded):
-        list(Cached(llm, tmp_path / "c.db", mode="replay").stream([Message("user", "new")]))
+        list(CachedLLM(llm, tmp_path / "c.db", mode="replay").stream([Message("user", "new")]))
 
 
 def test_half_a_stream_is_not_kept(tmp_path: Path) -> None:
-    cached = Cached(Streaming(breaks=1, times=1), tmp_path / "c.db")
+    cached = CachedLLM(Streaming(breaks=1, times=1), tmp_path / "c.db")
     with pytest.raises(Busy):
         list(cached.stream(HELLO))
     assert list(cached.stream(HELLO)) == ["Hi", " there"]
@@ -144,5 +144,5 @@ def test_a_stream_that_broke_off_or_was_left_counts_at_its_most() -> None:
 
 
 def test_a_model_that_cannot_stream_is_metered_and_kept_as_well(tmp_path: Path) -> None:
-    cached = Cached(Metered(Scripted(["Hi there"]), price={}), tmp_path / "c.db")
+    cached = CachedLLM(Metered(Scripted(["Hi there"]), price={}), tmp_path / "c.db")
     assert [list(cached.stream(HELLO)) for _ in range(2)] == [["Hi there"]] * 2

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import ModelFailed
-from kgmed.models.cached import Cached
+from kgmed.models.asking import Malformed, Structured, loads, strings, strings_schema
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
-from kgmed.models.metered import Metered
-from kgmed.models.structured import Malformed, Structured, loads, strings, strings_schema
-from kgmed.stages import Message, Reply
+from kgmed.models.limits import Metered
 
 READABLE = [
     '{"terms": ["gout", "toe pain"]}',
@@ -119,7 +119,7 @@ def test_without_a_schema_or_without_the_means_a_model_is_asked_as_ever() -> Non
 
 def test_a_schema_goes_through_meter_and_cache_and_keeps_its_replies_apart(tmp_path: Path) -> None:
     llm = Shaped(['{"terms": ["a"]}', "free", '{"terms": ["b"]}'])
-    outer = Cached(Metered(llm, price={}), tmp_path / "c.db")
+    outer = CachedLLM(Metered(llm, price={}), tmp_path / "c.db")
     hello = [Message("user", "Hello")]
     assert [outer.as_json(hello, SCHEMA).text, outer(hello).text] == ['{"terms": ["a"]}', "free"]
     assert outer.as_json(hello, strings_schema("terms")).text == '{"terms": ["b"]}'

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, KgmedError, SourceError
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.trained_pairs import FEATURES, TrainedPairs, features, load, save
+from kgmed.models.scorers import FEATURES, TrainedPairs, features, load, save
 
 WEIGHTS = tuple(float(i - 5) for i in range(len(FEATURES)))
 PAIRS = [

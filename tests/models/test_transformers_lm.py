@@ -10,17 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgmed.config import data_folder
 from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
-from kgmed.folders import data_folder
-from kgmed.models import from_hub
-from kgmed.models.cached import Cached
-from kgmed.models.choose import llm_from
-from kgmed.models.get import installed
+from kgmed.models import files
+from kgmed.models.asking import loads, slots_schema, strings_schema, told
+from kgmed.models.base import Message, Reply
+from kgmed.models.cache import CachedLLM
+from kgmed.models.files import installed
 from kgmed.models.gguf import Gguf
-from kgmed.models.streaming import told
-from kgmed.models.structured import loads, slots_schema, strings_schema
+from kgmed.models.named import llm_from
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.stages import Message, Reply
 from tiny_causal import SAID, WORDS, bytes_in, saved_in, sizes
 
 pytest.importorskip("torch", reason="needs torch and transformers")
@@ -142,8 +141,8 @@ def test_a_model_trained_anew_does_not_meet_the_replies_of_the_old_one(saved: Pa
     with torch.no_grad():
         second._model.lm_head.weight += 0.1
     second.__dict__.pop("settings")
-    Cached(first, tmp_path / "c.db")(HELLO, max_tokens=4)
-    other = Cached(second, tmp_path / "c.db")
+    CachedLLM(first, tmp_path / "c.db")(HELLO, max_tokens=4)
+    other = CachedLLM(second, tmp_path / "c.db")
     other(HELLO, max_tokens=4)
     assert other.hits.hits == 0
 
@@ -161,18 +160,18 @@ def test_a_model_is_named_on_the_command_line(saved: Path, tmp_path: Path) -> No
 
 def test_a_folder_made_of_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tiny.gguf"
-    monkeypatch.setattr(from_hub, "fetched", lambda name, folder: file)
+    monkeypatch.setattr(files, "fetched", lambda name, folder: file)
     file.write_bytes(b"GGUF" + bytes(64))
     with pytest.raises(KgmedError):
-        from_hub.as_folder("tiny", tmp_path)
+        files.as_folder("tiny", tmp_path)
     assert list(tmp_path.iterdir()) == [file]
-    made = from_hub.loaded("AutoModelForCausalLM", saved_in(tmp_path / "source"))
-    monkeypatch.setattr(from_hub, "loaded", lambda *given, **more: made)
-    assert TransformersLM(from_hub.as_folder("tiny", tmp_path))(HELLO, max_tokens=2).tokens_in
+    made = files.loaded("AutoModelForCausalLM", saved_in(tmp_path / "source"))
+    monkeypatch.setattr(files, "loaded", lambda *given, **more: made)
+    assert TransformersLM(files.as_folder("tiny", tmp_path))(HELLO, max_tokens=2).tokens_in
     assert {p.name for p in tmp_path.iterdir()} == {"tiny.gguf", "tiny.transformers", "source"}
     file = tmp_path / "nowhere" / "tiny.gguf"
     with pytest.raises(Unavailable, match="cannot keep the model in"):
-        from_hub.as_folder("tiny", tmp_path)
+        files.as_folder("tiny", tmp_path)
 
 
 @pytest.mark.parametrize("spoil", ["empty", "config", "weights", "nowhere"])

@@ -38,7 +38,7 @@ def by_trainer(folder: Path) -> object:
 
 
 def by_tagger(folder: Path) -> object:
-    from kgmed.models.w2ner.saved import _pretrained
+    from kgmed.models.w2ner_network import _pretrained
 
     return _pretrained(str(folder))
 

@@ -7,9 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
-from kgmed.models.w2ner.grid import NNW, THW, Entity, cells, entities
-from kgmed.models.w2ner.settings import PRESETS, Architecture, from_plain, to_plain
-from kgmed.models.w2ner.units import covered, parts, units, windows
+from kgmed.models.w2ner import (
+    NNW,
+    PRESETS,
+    THW,
+    Architecture,
+    GridEntity,
+    cells,
+    covered,
+    entities,
+    from_plain,
+    parts,
+    to_plain,
+    units,
+    windows,
+)
 
 KINDS = ["bod", "dis", "sym"]
 WORDS = 7
@@ -17,9 +29,9 @@ some_words = st.sets(st.integers(0, WORDS - 1), min_size=1).map(lambda s: tuple(
 runs = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda ab: tuple(range(min(ab), max(ab) + 1)))
 
 
-def typed(places: set[tuple[int, ...]], kind_of: list[str]) -> set[Entity]:
+def typed(places: set[tuple[int, ...]], kind_of: list[str]) -> set[GridEntity]:
     """An entity for each of the places; those with one head and one tail are of one type, as a cell demands."""
-    return {Entity(kind_of[(at[0] + 3 * at[-1]) % len(kind_of)], at) for at in places}
+    return {GridEntity(kind_of[(at[0] + 3 * at[-1]) % len(kind_of)], at) for at in places}
 
 
 @given(st.sets(runs), st.permutations(KINDS))
@@ -45,7 +57,7 @@ def test_decoding_finds_exactly_the_paths_of_next_words_from_a_head_to_its_tail(
 
     runs = [tuple(i for i in range(5) if keep[i]) for keep in product([False, True], repeat=5)]
     wanted = {
-        Entity(KINDS[found[at[-1], at[0]] - THW], at)
+        GridEntity(KINDS[found[at[-1], at[0]] - THW], at)
         for at in runs
         if at and is_path(at) and found.get((at[-1], at[0]), 0) >= THW
     }
@@ -53,7 +65,7 @@ def test_decoding_finds_exactly_the_paths_of_next_words_from_a_head_to_its_tail(
 
 
 def test_two_entities_that_cross_are_told_apart() -> None:
-    hand_pain, finger_numb = Entity("sym", (0, 3)), Entity("sym", (1, 2))
+    hand_pain, finger_numb = GridEntity("sym", (0, 3)), GridEntity("sym", (1, 2))
     assert entities(cells([hand_pain, finger_numb], KINDS), KINDS) == [hand_pain, finger_numb]
 
 

@@ -11,10 +11,8 @@ pytest.importorskip("torch")
 
 import torch
 
-from kgmed.models.w2ner.grid import NNW, THW
-from kgmed.models.w2ner.labeller import Labeller
-from kgmed.models.w2ner.settings import Architecture
-from kgmed.models.w2ner.units import Found
+from kgmed.models.w2ner import NNW, THW, Architecture, FoundEntity
+from kgmed.models.w2ner_network import Labeller
 
 
 class Knows(torch.nn.Module):
@@ -38,13 +36,13 @@ def labeller(window: int, overlap: int) -> Labeller:
 
 @given(st.lists(st.text(alphabet="胃痛吗 ", max_size=60), max_size=4), st.integers(5, 12))
 def test_an_entity_is_found_once_wherever_it_stands_in_a_text_of_any_length(texts: list[str], window: int) -> None:
-    wanted = [[Found("sym", ((i, i + 2),)) for i in range(len(t)) if t.startswith("胃痛", i)] for t in texts]
+    wanted = [[FoundEntity("sym", ((i, i + 2),)) for i in range(len(t)) if t.startswith("胃痛", i)] for t in texts]
     spaced = [t.replace(" ", "吗") for t in texts]  # one unit a character, so that places are those of the text
     assert labeller(window, 4)(spaced) == wanted
 
 
 def test_places_are_those_of_the_text_with_its_spaces() -> None:
-    assert labeller(8, 4)(["  胃 痛 "]) == [[Found("sym", ((2, 5),))]]
+    assert labeller(8, 4)(["  胃 痛 "]) == [[FoundEntity("sym", ((2, 5),))]]
 
 
 def test_no_texts_and_empty_texts_have_no_entities() -> None:

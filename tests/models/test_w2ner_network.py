@@ -10,9 +10,19 @@ import torch
 from torch.nn import functional
 
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.w2ner.encoders import Embeddings, Vocabulary, vocabulary
-from kgmed.models.w2ner.network import W2NER, Biaffine, Convolutions, Grid, buckets, loss, mask
-from kgmed.models.w2ner.settings import Architecture
+from kgmed.models.w2ner import Architecture
+from kgmed.models.w2ner_network import (
+    W2NER,
+    Biaffine,
+    Convolutions,
+    Embeddings,
+    Grid,
+    Vocabulary,
+    buckets,
+    loss,
+    mask,
+    vocabulary,
+)
 
 TINY = Architecture(embedding=4, hidden=8, distance=3, region=2, channels=5, biaffine=6, perceptron=7, dropout=0.0)
 KNOWN = Vocabulary(("痛", "胃"), ("胃 痛",))

@@ -10,25 +10,20 @@ from typing import Any
 import pytest
 
 from kgmed.errors import ModelFailed, Unavailable
-from kgmed.evaluate.judge import KINDS
-from kgmed.evaluate.verdicts import numbers, order
-from kgmed.expand.guess import Guess
-from kgmed.expand.lines import Lines
+from kgmed.evaluate.judge import KINDS, numbers, order
+from kgmed.linking.by_model import ByModel
+from kgmed.methods.baselines_closed import ZeroShot
+from kgmed.methods.mindmap import MindMapReader
+from kgmed.methods.mkg_rank import LetterReader, fragments
+from kgmed.models.asking import Malformed, strings
 from kgmed.models.fakes import Scripted
-from kgmed.models.listing import names, slots
-from kgmed.models.replies import among, final, number, short_text, some, yes
-from kgmed.models.structured import Malformed, strings
-from kgmed.phrase.rewritten import sentences_by_label
+from kgmed.models.replies import among, final, names, number, short_text, slots, some, yes
 from kgmed.prompts import known, prompt
-from kgmed.read.letter import LetterReader
-from kgmed.read.llm import LLMReader
-from kgmed.read.mindmap import MindMapReader
-from kgmed.read.stepwise import usable
-from kgmed.read.unaided import ZeroShot
-from kgmed.recognize.by_model import ByModel
-from kgmed.retrieve.own_knowledge import fragments
-from kgmed.retrieve.relevance import Judged
-from kgmed.types import Context, Entity, Evidence, Query, Question, Relation, Triple
+from kgmed.records import Context, Entity, Evidence, Query, Question, Relation, Triple
+from kgmed.steps.expand import Guess, Lines
+from kgmed.steps.phrase import sentences_by_label
+from kgmed.steps.read import LLMReader, usable
+from kgmed.steps.relevance import RelevanceByModel
 
 Read = Callable[[str], Any]
 GOUT = Triple(Entity("d", "gout"), Relation("has"), Entity("s", "toe pain"))
@@ -72,7 +67,7 @@ def terms(reply: str) -> Any:
 
 
 def judged(reply: str) -> Any:
-    return Judged(Scripted([reply]))(Query(Question("What is it?")), [GOUT, GOUT]).tolist()
+    return RelevanceByModel(Scripted([reply]))(Query(Question("What is it?")), [GOUT, GOUT]).tolist()
 
 
 def zero_shot(reply: str) -> Any:
@@ -85,7 +80,7 @@ def answer(reply: str) -> Any:
 
 def chosen_disease(reply: str) -> str:
     """The disease that a reply chooses of gout and flu; "" where it chooses none."""
-    from kgmed.recipes.rlkgf import Chosen
+    from kgmed.methods.rlkgf import DiseaseReader as Chosen
 
     cited = tuple(Evidence(f"{n}: pain", "candidate", about=(Entity(n, n, "disease"),)) for n in ("gout", "flu"))
     read = Chosen(LLMReader(Scripted([reply]), name="rlkgf/diagnose"))
@@ -95,8 +90,8 @@ def chosen_disease(reply: str) -> str:
 
 def judged_better(reply: str) -> Any:
     """Whether the first answer wins, where the judge says this of one order and 2 of the other."""
-    from kgmed.train.judge import ByModel as Judge
-    from kgmed.train.judge import Pair
+    from kgmed.train.preference import ModelJudge as Judge
+    from kgmed.train.preference import Pair
 
     return Judge(Scripted([reply, "2"]))([Pair("What is it?", "gout", "flu")])[0]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
-from kgmed.reward.cases import Case, Cases, Held, folds, split
+from kgmed.reward.cases import Case, Cases, HeldOutCases, folds, split
 
 FLU = [Case(f"f{i}", ("fever",), disease="flu") for i in range(10)]
 COLD = [Case(f"c{i}", ("cough",), disease="cold") for i in range(5)]
@@ -20,7 +20,7 @@ def test_choosing_on_the_test_part_raises() -> None:
 
 
 def test_held_cases_tell_their_number_and_nothing_else() -> None:
-    held = Held(COLD)
+    held = HeldOutCases(COLD)
     assert len(held) == 5
     assert "cold" not in repr(held) + str(held)
     with pytest.raises(BadInput, match="not for choosing"):
@@ -36,7 +36,7 @@ def test_a_predictor_sees_the_test_cases_without_their_disease() -> None:
         seen.extend(cases)
         return ["cold", "flu", None, "cold", "cold"]
 
-    report = Held(COLD).report(predict)
+    report = HeldOutCases(COLD).report(predict)
     assert {c.disease for c in seen} == {""}
     assert (report.n, report.accuracy, report.unjudged) == (5, 0.6, 1)
     assert report.right == (True, False, False, True, True)
@@ -44,7 +44,7 @@ def test_a_predictor_sees_the_test_cases_without_their_disease() -> None:
 
 def test_a_predictor_that_leaves_cases_out_is_refused() -> None:
     with pytest.raises(BadInput, match="1 answers to 5 cases"):
-        Held(COLD).report(lambda cases: ["cold"])
+        HeldOutCases(COLD).report(lambda cases: ["cold"])
 
 
 def test_fitting_is_given_train_and_validation_and_never_the_test_part() -> None:

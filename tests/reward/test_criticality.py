@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.kg.search.walk import closed_form, seeds
-from kgmed.reward.cases import Case
+from kgmed.graph.search.walk import closed_form, seeds
+from kgmed.records import Role
+from kgmed.reward.cases import Case, CauseGraph, first, tempered
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
-from kgmed.reward.scoring import first, tempered
-from kgmed.types import Role
 
 GRAPH = CauseGraph.of({"d1": {"s1": 1, "s2": 1}, "d2": {"s2": 1, "s3": 1}})  # O2
 BOTH = Case("p", ("s1", "s2"))

@@ -6,13 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.reward.cases import Case
+from kgmed.records import Question
+from kgmed.reward.cases import Case, CauseGraph, NamesIn, case_in
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
-from kgmed.reward.kg_reward import KGReward, Outcome, shaped, tally
-from kgmed.reward.names import NamesIn, case_in
-from kgmed.reward.uses import as_module, best_of, for_trl, preferences, veto
-from kgmed.types import Question
+from kgmed.reward.graph_reward import KGReward, Outcome, as_module, best_of, for_trl, preferences, shaped, tally, veto
 
 GRAPH = CauseGraph.of(
     {

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.reward import baselines, loglinear
-from kgmed.reward.cases import Case
-from kgmed.reward.graph import CauseGraph
+from kgmed.reward import loglinear
+from kgmed.reward import loglinear as baselines
+from kgmed.reward.cases import Case, CauseGraph, first
 from kgmed.reward.loglinear import LogLinearSettings
-from kgmed.reward.scoring import first
 
 FLU = [Case(f"f{i}", ("fever", "cough"), ("rash",), disease="flu", explicit=("fever",)) for i in range(6)]
 MEASLES = [Case(f"m{i}", ("fever", "cough"), (), ("rash",), disease="measles", explicit=("cough",)) for i in range(4)]

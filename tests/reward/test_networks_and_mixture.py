@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.reward.cases import Case, split
+from kgmed.reward.cases import Case, CauseGraph, first, split
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
 from kgmed.reward.networks import Recipe, normalised, train
-from kgmed.reward.rlkgf import PRESETS, Mixed, Semantic, Settings, fitting, learnt_mu, preset
-from kgmed.reward.scoring import first
+from kgmed.reward.rlkgf import PRESETS, Mixed, RLKGFSettings, Semantic, fitting, learnt_mu, preset
 
 GRAPH = CauseGraph.of({"d1": {"s1": 1, "s2": 1}, "d2": {"s2": 1, "s3": 1}})
 CASES = [Case(f"{d}{i}", s, disease=d) for i in range(5) for d, s in (("d1", ("s1", "s2")), ("d2", ("s2", "s3")))]
@@ -113,7 +111,7 @@ def test_the_presets_hold_the_papers_numbers() -> None:
 
 def test_a_fit_uses_train_and_validation_and_needs_no_network_for_the_walk_alone() -> None:
     made = split("s", CASES, [])
-    walk = made.fitted(fitting(Settings(recipe=None)))
+    walk = made.fitted(fitting(RLKGFSettings(recipe=None)))
     assert isinstance(walk, Criticality)
     assert walk.graph.count.sum() == sum(len(c.positive) for c in CASES)
     assert first(walk)([Case("p", ("s1",)), Case("q", ("s3",))]) == ["d1", "d2"]
@@ -121,7 +119,7 @@ def test_a_fit_uses_train_and_validation_and_needs_no_network_for_the_walk_alone
 
 def test_a_whole_fit_learns_mu_on_validation_and_ranks_right() -> None:
     pytest.importorskip("torch")
-    settings = replace(Settings(), mu=None, recipe=Recipe(epochs=40))
+    settings = replace(RLKGFSettings(), mu=None, recipe=Recipe(epochs=40))
     mixed = split("s", CASES, []).fitted(fitting(settings, seed=1))
     assert isinstance(mixed, Mixed)
     assert 0 <= mixed.mu <= 1

@@ -11,15 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
-from kgmed.kg.rows import EdgeRow, NodeRow, Row
-from kgmed.kg.store import Store
-from kgmed.kit import Kit
-from kgmed.models.ngram import NgramEncoder
-from kgmed.reward.pheno_fit import Choice, fit
-from kgmed.reward.pheno_patient import Patient, onset, signed, years
-from kgmed.reward.pheno_text import described
-from kgmed.reward.pheno_world import EXACT, FEATURES, NONE
-from kgmed.reward.phenotype import WEIGHTS, Differential, Phenotypes, Ranked
+from kgmed.graph.base import EdgeRow, NodeRow, Row
+from kgmed.graph.store.store import Store
+from kgmed.models.encoders import NgramEncoder
+from kgmed.reward.phenotype import WEIGHTS, ConditionalChoice, Differential, Phenotypes, RankedDisease, described, fit
+from kgmed.reward.phenotype_table import EXACT, FEATURES, NONE, Patient, onset, signed, years
+from kgmed.toolkit import Kit
 from pheno_graph import annotated
 
 ROOT, A, A1, B = "HP:0000001", "HP:0000010", "HP:0000011", "HP:0000020"
@@ -49,11 +46,11 @@ def feature(model: Phenotypes, patient: Patient, name: str) -> list[float]:
     return found
 
 
-def kinds(ranked: Ranked) -> list[str]:
+def kinds(ranked: RankedDisease) -> list[str]:
     return [reason.kind for reason in ranked.reasons]
 
 
-def of(result: Differential, disease: str) -> Ranked:
+def of(result: Differential, disease: str) -> RankedDisease:
     return next(r for r in result.ranked if r.disease.id == disease)
 
 
@@ -202,7 +199,7 @@ def test_a_sex_that_is_not_known_is_refused() -> None:
 
 def test_fitted_weights_are_where_the_slope_is_nought_or_at_their_bound() -> None:
     random = np.random.default_rng(1)
-    choices = [Choice(random.normal(size=(6, 3)), int(i)) for i in random.integers(0, 6, 40)]
+    choices = [ConditionalChoice(random.normal(size=(6, 3)), int(i)) for i in random.integers(0, 6, 40)]
     weights = fit(choices, signs=[1, -1, 1], ridge=0.5, steps=200)
 
     def loss(w: np.ndarray) -> float:
@@ -219,7 +216,7 @@ def test_fitted_weights_are_where_the_slope_is_nought_or_at_their_bound() -> Non
 
 
 def test_a_fixed_weight_stays_and_the_others_are_fitted_around_it() -> None:
-    one = Choice(np.array([[1.0, 0.0], [0.0, 1.0]]), 0)
+    one = ConditionalChoice(np.array([[1.0, 0.0], [0.0, 1.0]]), 0)
     weights = fit([one], signs=[1, 1], fixed=[None, -0.25])
     assert weights[1] == -0.25
     assert weights[0] > 0

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.kg.store import Store
-from kgmed.reward.pheno_sparse import closure, columns, groups
-from kgmed.reward.pheno_table import Table, read
-from kgmed.types import Role
+from kgmed.graph.store.store import Store
+from kgmed.records import Role
+from kgmed.reward.phenotype_table import DiseaseTable, closure, columns, groups, read
 from pheno_graph import annotated
 
 A, B, C = "HP:0000001", "HP:0000002", "HP:0000003"
@@ -18,7 +17,7 @@ X = "OMIM:1"
 OFTEN = "very frequent (80-99%)"
 
 
-def frequencies(table: Table, graph: Store, disease: int = 0) -> dict[str, float]:
+def frequencies(table: DiseaseTable, graph: Store, disease: int = 0) -> dict[str, float]:
     """The pooled frequencies of a disease by the id of the finding."""
     pooled = table.pooled(Role.FINDING)
     mine = np.flatnonzero(pooled.disease == disease)

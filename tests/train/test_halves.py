@@ -11,10 +11,15 @@ pytest.importorskip("peft", reason="adapters need peft")
 
 from kgmed.errors import BadInput  # noqa: E402
 from kgmed.train import ppo  # noqa: E402
-from kgmed.train.causal import Causal, build  # noqa: E402
-from kgmed.train.choice import Choice  # noqa: E402
-from kgmed.train.halves import Halves  # noqa: E402
-from kgmed.train.tiny import NameTokens  # noqa: E402
+from kgmed.train.causal import (  # noqa: E402
+    Causal,
+    SplitDecoder,
+    build,
+)
+from kgmed.train.policies import (  # noqa: E402
+    ChoicePolicy,
+    NameTokens,
+)
 
 NAMES = ("flu", "gout", "fever", "rash")
 PROMPTS = ["fever. No rash", "rash", "rash fever fever rash rash gout"]
@@ -34,8 +39,8 @@ def half_trained(top: int = 1) -> Causal:
 
 def test_the_halves_give_what_the_whole_gives_also_after_training() -> None:
     causal = half_trained()
-    choice = Choice(causal, NAMES[:2])
-    whole = Choice(replace(causal, halves=None), NAMES[:2])
+    choice = ChoicePolicy(causal, NAMES[:2])
+    whole = ChoicePolicy(replace(causal, halves=None), NAMES[:2])
     optimizer = ppo.adam(choice, 0.1)
     for _ in range(3):
         assert torch.allclose(choice.chances(PROMPTS), whole.chances(PROMPTS), atol=1e-5)
@@ -53,7 +58,7 @@ def test_adapters_stand_in_the_upper_layers_alone() -> None:
 @pytest.mark.parametrize("top", [4, 9, -1])
 def test_a_cut_that_leaves_nothing_below_is_refused(top: int) -> None:
     with pytest.raises(BadInput, match="cannot be trained alone"):
-        Halves(model().get_decoder(), top)
+        SplitDecoder(model().get_decoder(), top)
 
 
 def test_the_top_of_a_model_that_is_trained_whole_is_refused() -> None:
@@ -71,4 +76,4 @@ def test_a_decoder_that_is_more_than_its_layers_is_refused() -> None:
 
     torch.manual_seed(0)
     with pytest.raises(BadInput, match="more than its layers"):
-        Halves(Scaled(model().config).eval(), 1)
+        SplitDecoder(Scaled(model().config).eval(), 1)

@@ -10,8 +10,13 @@ torch: Any = pytest.importorskip("torch", reason="training needs torch")
 
 from kgmed.errors import BadInput  # noqa: E402
 from kgmed.models.fakes import Scripted  # noqa: E402
-from kgmed.train.judge import ByLikelihood, ByModel, Pair, pairs  # noqa: E402
-from kgmed.train.preference import learn  # noqa: E402
+from kgmed.train.preference import (  # noqa: E402
+    ByLikelihood,
+    ModelJudge,
+    Pair,
+    learn,
+    pairs,
+)
 from kgmed.train.task import FLOOR, Task, task  # noqa: E402
 
 PAIR = Pair("Fever. Diagnosis:", "flu", "gout")
@@ -33,13 +38,13 @@ def test_a_model_is_asked_in_both_orders_and_believed_where_it_agrees_with_itsel
     replies: list[str], verdict: bool | None
 ) -> None:
     llm = Scripted(replies)
-    assert ByModel(llm)([PAIR]) == [verdict]
+    assert ModelJudge(llm)([PAIR]) == [verdict]
     assert "1: gout\n2: flu" in llm.asked[1][-1].text
 
 
 def test_a_chinese_question_is_judged_in_chinese() -> None:
     llm = Scripted(["1", "2"])
-    assert ByModel(llm)([Pair("症状：发烧。", "感冒", "痛风")]) == [True]
+    assert ModelJudge(llm)([Pair("症状：发烧。", "感冒", "痛风")]) == [True]
     assert "患者" in llm.asked[0][0].text
 
 

@@ -12,21 +12,21 @@ pytest.importorskip("torch")
 import torch
 
 from kgmed.errors import BadInput, SourceError, Unavailable
-from kgmed.evaluate.ner_texts import Parts, Sample
+from kgmed.evaluate.ner import Parts, Sample
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.w2ner.saved import PLAN, WEIGHTS, open_labeller
-from kgmed.models.w2ner.settings import Architecture
-from kgmed.models.w2ner.units import Found
-from kgmed.train.ner.examples import Lost, examples, relations
-from kgmed.train.ner.loop import FIGURES, LAST, LOG, Tell, train
-from kgmed.train.ner.settings import Training
+from kgmed.models.w2ner import Architecture, FoundEntity
+from kgmed.models.w2ner_network import PLAN, WEIGHTS, open_labeller
+from kgmed.train.tagger import FIGURES, LAST, LOG, Lost, Tell, Training, examples, relations, train
 
 TINY = Architecture(embedding=12, hidden=32, channels=8, biaffine=12, perceptron=12, dropout=0.0, window=16, overlap=8)
 QUICK = Training(epochs=40, batch=2, rate=1e-2, warmup=0.05, patience=40)
 SAMPLES = [
-    Sample("细胞减少与肺内病变相关", (Found("sym", ((0, 4),)), Found("bod", ((0, 2),)), Found("dis", ((5, 9),)))),
-    Sample("手和脚疼痛", (Found("sym", ((0, 1), (3, 5))), Found("sym", ((2, 5),)))),
-    Sample("Aspirin treats fever.", (Found("dru", ((0, 7),)), Found("sym", ((15, 20),)))),
+    Sample(
+        "细胞减少与肺内病变相关",
+        (FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),)), FoundEntity("dis", ((5, 9),))),
+    ),
+    Sample("手和脚疼痛", (FoundEntity("sym", ((0, 1), (3, 5))), FoundEntity("sym", ((2, 5),)))),
+    Sample("Aspirin treats fever.", (FoundEntity("dru", ((0, 7),)), FoundEntity("sym", ((15, 20),)))),
     Sample("无异常", ()),
 ]
 TWICE = SAMPLES * 2  # what stands only once in the texts has no embedding of its own
@@ -105,7 +105,7 @@ def test_another_seed_gives_another_tagger(tmp_path: Path) -> None:
 
 
 def test_it_stops_where_dev_gets_no_better(tmp_path: Path) -> None:
-    nothing = Parts(TWICE, [Sample("无", (Found("other", ((0, 1),)),))], SAMPLES)
+    nothing = Parts(TWICE, [Sample("无", (FoundEntity("other", ((0, 1),)),))], SAMPLES)
     figures = trained(tmp_path / "t", nothing, patience=2)
     assert (figures["best_epoch"], figures["epochs"]) == (1, 3)
 
@@ -143,7 +143,7 @@ def test_data_that_nothing_can_be_learnt_or_told_from_is_refused(parts: Parts, s
 
 
 def test_entities_of_dev_that_cannot_be_learnt_still_count_as_missed(tmp_path: Path) -> None:
-    within = Sample("SARS", (Found("dis", ((0, 2),)),))
+    within = Sample("SARS", (FoundEntity("dis", ((0, 2),)),))
     figures = trained(tmp_path / "t", Parts([*SAMPLES, within], [within], [within]), epochs=1)
     assert figures["not_learnable"] == {"within_a_unit": 1, "of_two_types": 0, "beyond_the_window": 0}
     assert (figures["test"]["all"]["gold"], figures["test"]["all"]["recall"]) == (1, 0)
@@ -152,7 +152,13 @@ def test_entities_of_dev_that_cannot_be_learnt_still_count_as_missed(tmp_path: P
 def test_windows_hold_the_entities_that_lie_in_them_and_the_rest_is_counted() -> None:
     long = "甲" * 20
     sample = Sample(
-        long, (Found("a", ((0, 2),)), Found("a", ((10, 12),)), Found("a", ((0, 18),)), Found("b", ((0, 2),)))
+        long,
+        (
+            FoundEntity("a", ((0, 2),)),
+            FoundEntity("a", ((10, 12),)),
+            FoundEntity("a", ((0, 18),)),
+            FoundEntity("b", ((0, 2),)),
+        ),
     )
     lost = Lost()
     made = examples([sample], TINY, lost)
@@ -234,7 +240,7 @@ def test_a_transformer_is_tuned_and_opened_without_the_folder_it_came_from(bert:
 
 
 def test_a_word_of_many_pieces_does_not_push_the_rest_beyond_what_the_transformer_reads(bert: Path) -> None:
-    from kgmed.models.w2ner.encoders import Transformer
+    from kgmed.models.w2ner_network import Transformer
 
     transformers = pytest.importorskip("transformers")
     model = transformers.AutoModel.from_pretrained(bert)

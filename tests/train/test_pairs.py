@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
-from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row
-from kgmed.kg.store import Store
+from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row
+from kgmed.graph.store.store import Store
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.pairs import LexicalPairs
+from kgmed.models.scorers import LexicalPairs
 from kgmed.train.pairs import Group, compared, explained, figures, groups, train
 from named_graph import small
 

@@ -11,12 +11,16 @@ transformers: Any = pytest.importorskip("transformers", reason="training needs t
 pytest.importorskip("peft", reason="adapters need peft")
 
 from kgmed.errors import BadInput, UnknownName  # noqa: E402
+from kgmed.train.base import restore, snapshot  # noqa: E402
 from kgmed.train.causal import Adapt, Causal, build  # noqa: E402
-from kgmed.train.choice import Choice  # noqa: E402
-from kgmed.train.free import Free, until_end  # noqa: E402
-from kgmed.train.policies import policy  # noqa: E402
-from kgmed.train.policy import restore, snapshot  # noqa: E402
-from kgmed.train.tiny import NameTokens, tiny  # noqa: E402
+from kgmed.train.policies import (  # noqa: E402  # noqa: E402
+    ChoicePolicy,
+    Free,
+    NameTokens,
+    policy,
+    tiny,
+    until_end,
+)
 
 NAMES = ("flu", "gout", "fever", "rash")
 PROMPTS = ["fever. No rash", "rash", "rash fever fever rash rash gout", "fever. No rash"]
@@ -133,7 +137,7 @@ def test_what_stands_after_the_end_is_no_part_of_an_answer() -> None:
 
 def test_the_choice_among_names_is_the_models_shared_out_at_each_fork() -> None:
     causal, names = letters(), ("ab", "abc", "ad", "b")
-    choice, before = Choice(causal, names), Letters().encode("xyz")
+    choice, before = ChoicePolicy(causal, names), Letters().encode("xyz")
     found = choice.chances(["xyz"])[0]
     a, b, c, d = (Letters().encode(x)[0] for x in "abcd")
 
@@ -148,7 +152,7 @@ def test_the_choice_among_names_is_the_models_shared_out_at_each_fork() -> None:
 
 
 def test_a_choice_is_the_same_whatever_its_neighbours_are() -> None:
-    choice = Choice(letters(), ("ab", "abc", "ad", "b"), batch=2)
+    choice = ChoicePolicy(letters(), ("ab", "abc", "ad", "b"), batch=2)
     asked = ["x", "yyyyyy", "zz", "x", "wvu"]
     together, scores = choice.chances(asked), choice.scores(choice.encode(asked, ["ab", "b", "ad", "abc", "b"]))
     for i, prompt in enumerate(asked):
@@ -157,7 +161,7 @@ def test_a_choice_is_the_same_whatever_its_neighbours_are() -> None:
 
 
 def test_a_choice_tells_what_it_said_of_its_answers() -> None:
-    choice = Choice(letters(), ("ab", "ad", "b"))
+    choice = ChoicePolicy(letters(), ("ab", "ad", "b"))
     answers = choice.answer(["x", "yy"] * 4, torch.Generator().manual_seed(0))
     assert answers.given is not None
     scores = choice.scores(answers)
@@ -169,12 +173,12 @@ def test_a_choice_tells_what_it_said_of_its_answers() -> None:
 @pytest.mark.parametrize("names", [("ab",), ("ab", "ab"), ("ab", "ab ")])
 def test_names_that_cannot_be_told_apart_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(BadInput, match="two names"):
-        Choice(letters(), names)
+        ChoicePolicy(letters(), names)
 
 
 def test_an_answer_that_is_not_listed_is_refused() -> None:
     with pytest.raises(BadInput, match="'c' is none of the 2"):
-        Choice(letters(), ("a", "b")).encode(["x"], ["c"])
+        ChoicePolicy(letters(), ("a", "b")).encode(["x"], ["c"])
 
 
 def test_the_value_head_learns_without_moving_the_model() -> None:

@@ -10,9 +10,9 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="training needs torch")
 
 from kgmed.errors import BadInput  # noqa: E402
-from kgmed.train import gain as arithmetic  # noqa: E402
 from kgmed.train import ppo  # noqa: E402
-from kgmed.train.policy import Answers, snapshot  # noqa: E402
+from kgmed.train import ppo as arithmetic  # noqa: E402
+from kgmed.train.base import Answers, snapshot  # noqa: E402
 from made_cases import Table  # noqa: E402
 
 TEXTS = ("a", "b", "c")
@@ -23,11 +23,11 @@ def reward(questions: Sequence[Any], answers: Sequence[str]) -> list[float | Non
     return [WORTH[q][a] for q, a in zip(questions, answers, strict=True)]
 
 
-def settings(**other: Any) -> ppo.Settings:
-    return ppo.Settings(**{"prompts": 2, "samples": 8, "steps": 1, "rate": 0.1, **other})
+def settings(**other: Any) -> ppo.PPOSettings:
+    return ppo.PPOSettings(**{"prompts": 2, "samples": 8, "steps": 1, "rate": 0.1, **other})
 
 
-def trained(policy: Table, chosen: ppo.Settings, score: Any = reward, **other: Any) -> list[dict[str, Any]]:
+def trained(policy: Table, chosen: ppo.PPOSettings, score: Any = reward, **other: Any) -> list[dict[str, Any]]:
     optimizer, generator = ppo.adam(policy, chosen.rate), torch.Generator().manual_seed(3)
     found = ppo.steps(policy, ["p", "q"], score, chosen, optimizer=optimizer, generator=generator, **other)
     return list(found)
@@ -37,7 +37,7 @@ def log_softmax(logits: Any) -> Any:
     return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
 
 
-def slow(answers: Answers, rewards: list[float], start: Any, chosen: ppo.Settings) -> tuple[Any, Any]:
+def slow(answers: Answers, rewards: list[float], start: Any, chosen: ppo.PPOSettings) -> tuple[Any, Any]:
     """Logits and values after one step of PPO with one action an answer, gradients worked out by hand."""
     logits, worth = np.array(start, np.float64), np.zeros(2)
     rows = [["p", "q"].index(p) for p in answers.prompts]
@@ -146,7 +146,7 @@ def test_a_name_is_not_paid_for_being_short_unless_the_papers_gamma_asks_for_it(
     mask = torch.tensor([[True, True, False, False], [True, True, True, True]])
     paid = arithmetic.per_action(torch.tensor([0.2, 0.2]), torch.zeros(2, 4), mask)
     first = {}
-    for name, chosen in (("ours", ppo.Settings()), ("paper", ppo.PAPER)):
+    for name, chosen in (("ours", ppo.PPOSettings()), ("paper", ppo.PAPER)):
         found, _ = arithmetic.advantages(
             paid, torch.zeros(2, 4), mask, gamma=chosen.gamma, smoothing=chosen.smoothing
         )  # values are 0 at the start

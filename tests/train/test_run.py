@@ -14,15 +14,17 @@ pytest.importorskip("transformers", reason="training needs transformers")
 safetensors: Any = pytest.importorskip("safetensors.torch", reason="training needs safetensors")
 
 from kgmed.errors import BadInput, SourceError  # noqa: E402
+from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
-from kgmed.reward.graph import CauseGraph  # noqa: E402
-from kgmed.train import checkpoint, log, ppo, sft, stages  # noqa: E402
-from kgmed.train.free import Free  # noqa: E402
-from kgmed.train.policy import Policy, snapshot  # noqa: E402
+from kgmed.train import base, ppo, stages  # noqa: E402
+from kgmed.train.base import Policy, snapshot  # noqa: E402
+from kgmed.train.policies import (  # noqa: E402
+    Free,
+    tiny,
+)
 from kgmed.train.task import Task, task  # noqa: E402
-from kgmed.train.tiny import tiny  # noqa: E402
 
-SETTINGS = ppo.Settings(steps=7, prompts=4, samples=2, batch=4, kl=0.05, rate=1e-3)
+SETTINGS = ppo.PPOSettings(steps=7, prompts=4, samples=2, batch=4, kl=0.05, rate=1e-3)
 
 
 class Stopped(Exception):
@@ -34,7 +36,7 @@ def made() -> tuple[Task, Policy]:
     return asked, Free(tiny(asked.names, seed=1, width=16), longest=2)
 
 
-def go(folder: Path, stop_after: int = 99, settings: ppo.Settings = SETTINGS, save_every: int = 3) -> Policy:
+def go(folder: Path, stop_after: int = 99, settings: ppo.PPOSettings = SETTINGS, save_every: int = 3) -> Policy:
     """The policy of a run; raises `Stopped` when the step after `stop_after` has been logged."""
     asked, policy = made()
 
@@ -50,7 +52,7 @@ def go(folder: Path, stop_after: int = 99, settings: ppo.Settings = SETTINGS, sa
 def rows(folder: Path) -> list[dict[str, Any]]:
     """The log without times."""
     return [
-        {k: v for k, v in row.items() if k not in ("seconds", "processor")} for row in log.read(folder / "log.jsonl")
+        {k: v for k, v in row.items() if k not in ("seconds", "processor")} for row in base.read(folder / "log.jsonl")
     ]
 
 
@@ -74,7 +76,7 @@ def test_a_supervised_run_goes_on_exactly_as_well(tmp_path: Path) -> None:
                 raise Stopped
 
         watch = stages.Watch(folder=folder, save_every=2, tell=tell)
-        stages.supervised(policy, asked, sft.Settings(steps=5, batch=4), watch)
+        stages.supervised(policy, asked, stages.SFTSettings(steps=5, batch=4), watch)
         return policy
 
     whole = snapshot(go_on(tmp_path / "whole", 99))
@@ -114,14 +116,14 @@ def test_a_damaged_checkpoint_is_named_and_nothing_is_unpickled(tmp_path: Path, 
     go(tmp_path)
     (tmp_path / "checkpoint.safetensors").write_bytes(damage)
     with pytest.raises(SourceError, match=r"checkpoint\.safetensors: no checkpoint .*remove the folder"):
-        checkpoint.weights(tmp_path / "checkpoint.safetensors")
+        base.weights(tmp_path / "checkpoint.safetensors")
 
 
 def test_a_safetensors_file_of_another_program_is_no_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.safetensors"
     safetensors.save_file({"a": torch.zeros(1)}, str(path))
     with pytest.raises(SourceError, match="no checkpoint"):
-        checkpoint.weights(path)
+        base.weights(path)
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
@@ -130,7 +132,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     other = Free(tiny(asked.names, width=32), longest=2)
     saved = json.loads(_header(tmp_path / "checkpoint.safetensors")["state"])
     with pytest.raises(SourceError, match="not a checkpoint of tiny, free"):
-        checkpoint.load(
+        base.load(
             tmp_path / "checkpoint.safetensors", other, ppo.adam(other, 0.1), torch.Generator(), saved["settings"]
         )
 
@@ -147,12 +149,12 @@ def test_a_line_of_the_log_that_is_no_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1}\nnonsense\n{"step": 3}\n', encoding="utf-8")
     with pytest.raises(SourceError, match=r"log\.jsonl:2"):
-        log.read(path)
+        base.read(path)
 
 
 def test_a_last_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text('{"step": 1}\n{"st', encoding="utf-8")
-    assert log.read(path) == [{"step": 1}]
-    log.keep_to(path, 1)
+    assert base.read(path) == [{"step": 1}]
+    base.keep_to(path, 1)
     assert path.read_text(encoding="utf-8") == '{"step": 1}\n'

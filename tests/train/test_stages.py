@@ -13,19 +13,27 @@ pytest.importorskip("transformers", reason="training needs transformers")
 pytest.importorskip("safetensors", reason="training needs safetensors")
 
 from kgmed.errors import BadInput  # noqa: E402
+from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
-from kgmed.reward.graph import CauseGraph  # noqa: E402
-from kgmed.train import ppo, sft, stages  # noqa: E402
-from kgmed.train.choice import Choice  # noqa: E402
-from kgmed.train.demo import CHECKS, STAGES, Demo, gap, verdict  # noqa: E402
-from kgmed.train.free import Free  # noqa: E402
-from kgmed.train.plot import plot  # noqa: E402
-from kgmed.train.policy import Policy  # noqa: E402
+from kgmed.train import ppo, stages  # noqa: E402
+from kgmed.train.base import Policy  # noqa: E402
+from kgmed.train.demo import (  # noqa: E402
+    CHECKS,
+    STAGES,
+    Demo,
+    Verified,
+    gap,
+    verdict,
+)
+from kgmed.train.policies import (  # noqa: E402
+    ChoicePolicy,
+    Free,
+    tiny,
+)
+from kgmed.train.run import plot  # noqa: E402
 from kgmed.train.task import Task, task  # noqa: E402
-from kgmed.train.tiny import tiny  # noqa: E402
-from kgmed.train.verify import Verified  # noqa: E402
 
-PPO = ppo.Settings(steps=30, prompts=16, samples=4, batch=64, rate=5e-3)
+PPO = ppo.PPOSettings(steps=30, prompts=16, samples=4, batch=64, rate=5e-3)
 
 
 def scorer(made: Task) -> Criticality:
@@ -49,7 +57,7 @@ def test_rlkgf_teaches_a_model_that_knows_nothing_and_writes_nonsense(tmp_path: 
 
 def test_supervised_training_learns_labels_and_random_ones_teach_the_form_alone(tmp_path: Path) -> None:
     made = task(made_split(), listed=False)
-    settings = sft.Settings(steps=60, batch=16, rate=3e-3)
+    settings = stages.SFTSettings(steps=60, batch=16, rate=3e-3)
     true, random = free(made), free(made)
     stages.supervised(true, made, settings, stages.Watch(folder=tmp_path / "true"))
     stages.supervised(random, made, settings, stages.Watch(folder=tmp_path / "random"), labels="random")
@@ -61,7 +69,7 @@ def test_supervised_training_learns_labels_and_random_ones_teach_the_form_alone(
 
 def test_best_of_n_and_a_veto_mend_a_model_that_guesses() -> None:
     made = task(made_split(), listed=False)
-    policy = Choice(tiny(made.names, seed=1, width=16), DISEASES)
+    policy = ChoicePolicy(tiny(made.names, seed=1, width=16), DISEASES)
     checked = Verified(made, policy, scorer(made), n=8)
     before, best, vetoed = (
         made.split.test.report(p) for p in (checked.before(), checked.best(), checked.vetoed(1 / 3))
@@ -82,7 +90,7 @@ def demo(folder: Path, told: list[str]) -> Demo:
         judge=lambda asked: [p.first < p.second for p in asked] if truth else [],  # likes the alphabet
         make=lambda seed: free(made, seed),
         folder=folder,
-        warm=sft.Settings(steps=10, rate=3e-3),
+        warm=stages.SFTSettings(steps=10, rate=3e-3),
         reinforce=PPO,
         tell=lambda what, row: told.append(what),
     )

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.reward.cases import Case
+from kgmed.reward.cases import Case, CauseGraph
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph import CauseGraph
-from kgmed.train.task import FLOOR, graph_reward, question, task
-from kgmed.train.wording import Wording, read, wording
+from kgmed.train.task import FLOOR, Wording, graph_reward, question, read, task, wording
 from made_cases import DISEASES, made_split
 
 
@@ -105,7 +103,7 @@ def test_a_predictor_answers_the_closed_cases_without_their_diseases() -> None:
             pytest.importorskip("torch")
             import torch
 
-            from kgmed.train.policy import Answers
+            from kgmed.train.base import Answers
 
             seen.extend(prompts)
             return Answers(tuple(prompts), ("gout",) * len(prompts), torch.zeros(len(prompts), 1), torch.ones(1, 1))

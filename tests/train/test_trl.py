@@ -17,13 +17,16 @@ with warnings.catch_warnings():
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
-from kgmed.reward.graph import CauseGraph  # noqa: E402
-from kgmed.reward.uses import for_trl  # noqa: E402
-from kgmed.train.free import Free  # noqa: E402
-from kgmed.train.policy import snapshot  # noqa: E402
+from kgmed.reward.graph_reward import for_trl  # noqa: E402
+from kgmed.train.base import snapshot  # noqa: E402
+from kgmed.train.policies import (  # noqa: E402
+    Free,
+    NameTokens,
+    tiny,
+)
 from kgmed.train.task import FLOOR, graph_reward, task  # noqa: E402
-from kgmed.train.tiny import NameTokens, tiny  # noqa: E402
 from made_cases import made_split  # noqa: E402
 
 NAMES = ("flu", "gout", "high fever", "fever")

@@ -7,9 +7,8 @@ import sys
 import typer
 from typer.core import TyperGroup
 
-from kgmed.cli import evaluate, graph, methods, models, rescore, reward, train
-from kgmed.cli.ask import ask
-from kgmed.cli.chat import chat
+from kgmed.cli import evaluate, graph, methods, reward, train
+from kgmed.cli.ask import ask, chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
 from kgmed.errors import BadInput, KgmedError
 
@@ -24,7 +23,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            from kgmed.evaluate.crews import still_asking  # heavy; no start-up pays for it
+            from kgmed.evaluate.run import still_asking  # heavy; no start-up pays for it
 
             sys.stderr.write("kgmed: stopped; what was finished is kept\n")
             if still_asking():
@@ -52,9 +51,9 @@ app.command()(ask)
 app.command()(chat)
 app.command(context_settings=SETTINGS)(diagnose)
 app.add_typer(graph.app, name="graph", help="Build, list, search and check graphs.")
-app.add_typer(models.app, name="models", help="List and fetch language models.")
+app.add_typer(methods.models_app, name="models", help="List and fetch language models.")
 app.add_typer(methods.app, name="methods", help="List the methods and the rivals; try them all on the same questions.")
-evaluate.app.add_typer(rescore.app, name="rescore", help="Score the papers' recorded answers again.")
+evaluate.app.add_typer(evaluate.rescore_app, name="rescore", help="Score the papers' recorded answers again.")
 app.add_typer(evaluate.app, name="eval", help="Compare methods on data sets, with a log, scores and statistics.")
 app.add_typer(reward.app, name="reward", help="Rank diagnoses and reward answers by labelled cases.")
 app.add_typer(train.app, name="train", help="Train models on your own files, here.")

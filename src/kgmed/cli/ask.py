@@ -1,23 +1,122 @@
-"""`kgmed ask`: a question in, an answer with its numbered evidence out."""
+"""`kgmed ask` and `kgmed chat`: a question in, an answer with its numbered evidence out."""
 
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kgmed.cli import choices, tree
+from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.cli.spoken import Stream, spoken
-from kgmed.errors import BadInput
-from kgmed.kg.text import one_line
-from kgmed.setup import Setup
-from kgmed.types import Evidence, Run, to_json
+from kgmed.config import Setup
+from kgmed.errors import BadInput, KgmedError
+from kgmed.language.text import one_line
+from kgmed.records import Evidence, Run, to_json
+
+# --- The words of a model as they come, on standard error; the answer that was made of them follows on standard output.
+
+
+Stream = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream", help="Show the model's words as they come; without it only where a terminal looks."
+    ),
+]
+
+
+@contextmanager
+def spoken(wanted: bool | None, *, as_json: bool, begin: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """While the block runs, what readers have a model say is shown; `begin` is called before the first word.
+
+    `wanted` None = only where both outputs are terminals. Raises `BadInput` where words are wanted beside JSON.
+    """
+    from kgmed.models.asking import telling
+
+    if wanted and as_json:
+        raise BadInput("--stream shows words and --json prints data; take one of them")
+    if as_json or not (sys.stdout.isatty() and sys.stderr.isatty() if wanted is None else wanted):
+        yield
+        return
+    said: list[str] = []
+
+    def show(piece: str) -> None:
+        if not said:
+            begin()
+        said.append(piece)
+        sys.stderr.write("".join(c for c in piece if c.isprintable() or c in "\n\t"))  # nothing that moves the cursor
+        sys.stderr.flush()
+
+    try:
+        with telling(show):
+            yield
+    finally:
+        if said:
+            sys.stderr.write("\n\n")
+
+
+# --- MindMap's decision tree on the screen and as an image, with the steps that nothing bears out.
+
+
+def told(run: Run) -> Iterator[str]:
+    """The tree of a run's reasoning, and a line "! ..." for each step that is invented or unsupported."""
+    from kgmed.models.replies import outputs, tree
+    from kgmed.steps.tree import drawn
+
+    parts = outputs(run.answer.reasoning)
+    trees = tree(parts.tree)
+    if trees:
+        yield ""
+        yield "Decision tree"
+        yield from drawn(trees).split("\n")
+    sentences = _sentences(run)
+    for verdict in run.answer.verdicts if parts.tree or parts.inference else ():
+        if not verdict.supported and verdict.sentence not in sentences:
+            yield f"! {verdict.sentence}: {verdict.reason}"
+
+
+def write_svg(run: Run, path: Path) -> None:
+    """Write the tree of a run; raises `BadInput` where it has none, or the file cannot be written."""
+    from kgmed.models.replies import outputs, tree
+    from kgmed.steps.tree import svg
+
+    trees = tree(outputs(run.answer.reasoning).tree)
+    if not trees:
+        raise BadInput(f"the answer has no decision tree to write to {path}; --method mindmap makes one")
+    try:
+        _replace(path, svg(trees, title=run.question.text))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be written ({error.strerror}); name another file") from None
+
+
+def _sentences(run: Run) -> set[str]:
+    """The sentences of the answer, whose verdicts are not about steps."""
+    from kgmed.steps.check import sentences
+
+    return set(sentences(run.answer.text))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file beside, then rename it into its place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+# --- `kgmed ask`: a question in, an answer with its numbered evidence out.
+
 
 LINKS = {
     "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
@@ -29,7 +128,7 @@ Near = Callable[[Run], dict[str, list[str]]]
 Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
 
 
-@choices.taking(*choices.OPTIONS)
+@options.taking(*options.OPTIONS)
 def ask(
     setup: Setup,
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
@@ -38,10 +137,10 @@ def ask(
     svg: Annotated[Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole run as JSON.")] = False,
     stream: Stream = None,
-    explain: choices.Explain = False,
+    explain: options.Explain = False,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
-    from kgmed.opening import asker
+    from kgmed.session import asker
 
     with ExitStack() as bar, spoken(stream, as_json=as_json, begin=bar.close):
         progress = bar.enter_context(screen.progress("building the graph (first use)", "rows"))
@@ -56,7 +155,7 @@ def ask(
 def _tell(run: Run, near: Near, svg: Path | None, *, as_json: bool, explain: bool) -> None:
     """Write the image, if one is asked for, and print the run."""
     if svg is not None:
-        tree.write_svg(run, svg)
+        write_svg(run, svg)
     if as_json:
         sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False, indent=1) + "\n")
     else:
@@ -108,7 +207,7 @@ def show(run: Run, near: Near, *, explain: bool = False) -> None:
         _show_evidence(out.print, i, evidence, explain=explain)
     out.print()
     _show_words(out.print, run, near, explain=explain)
-    for line in tree.told(run):
+    for line in told(run):
         out.print(escape(line), style="yellow" if line.startswith("!") else None)
     for failure in run.failures:
         out.print(f"[yellow]Failed on the way:[/yellow] {escape(failure)}")
@@ -198,3 +297,69 @@ def _link_text(run: Run, i: int, *, explain: bool) -> str:
         ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
         text += f", {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}"
     return escape(one_line(text))
+
+
+# --- `kgmed chat`: questions one after the other, each understood in the light of those before it.
+
+
+if TYPE_CHECKING:
+    from kgmed.session import Conversation
+
+PROMPT = "> "
+
+
+@options.taking(*options.OPTIONS)
+def chat(
+    setup: Setup,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
+    stream: Stream = None,
+    explain: options.Explain = False,
+) -> None:
+    """Ask one question after the other, a line each; Ctrl-D ends."""
+    from kgmed.session import Conversation, asker
+
+    with screen.progress("building the graph (first use)", "rows") as progress:
+        asked = asker(setup, progress=progress)
+    try:
+        _talk(Conversation(asked), stream, as_json=as_json, explain=explain)
+    finally:
+        asked.close()
+
+
+def _talk(talk: "Conversation", stream: bool | None, *, as_json: bool, explain: bool) -> None:
+    """Answer each line; what goes wrong with one is told, and the next is asked for."""
+    for line in _lines():
+        try:
+            with spoken(stream, as_json=as_json):
+                run = talk.ask(line)
+        except KgmedError as problem:
+            _failed(problem, as_json=as_json)
+            continue
+        if as_json:
+            sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False) + "\n")
+        else:
+            show(run, talk.asker.near, explain=explain)
+        sys.stdout.flush()
+
+
+def _lines() -> Iterator[str]:
+    """The lines typed that hold anything, until the input ends; a person is shown where to type."""
+    if sys.stdin.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401 - lines can be edited where there is readline
+        with suppress(EOFError):
+            while True:
+                if line := input(PROMPT).strip():
+                    yield line
+        sys.stdout.write("\n")
+        return
+    yield from (line.strip() for line in sys.stdin if line.strip())
+
+
+def _failed(problem: KgmedError, *, as_json: bool) -> None:
+    """Tell of a question that could not be asked."""
+    if as_json:
+        sys.stdout.write(json.dumps({"error": str(problem)}, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+    else:
+        sys.stderr.write(f"kgmed: {problem}\n")

@@ -12,11 +12,10 @@ from rich.markup import escape
 
 from kgmed.cli import show as screen
 from kgmed.errors import BadInput
-from kgmed.kg.text import one_line
-from kgmed.reward.pheno_patient import Patient, onset, signed, years
-from kgmed.reward.pheno_why import Reason
-from kgmed.reward.phenotype import WEIGHTS, Differential, Phenotypes, Ranked
-from kgmed.types import Link
+from kgmed.language.text import one_line
+from kgmed.records import Link
+from kgmed.reward.phenotype import WEIGHTS, Differential, FindingReason, Phenotypes, RankedDisease
+from kgmed.reward.phenotype_table import Patient, onset, signed, years
 
 SETTINGS = {"ignore_unknown_options": True}  # so that -HP:0000365 is a finding that is absent
 HEADINGS = {
@@ -62,7 +61,7 @@ def diagnose(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Rank the diseases of HPO by a patient's findings, and say what speaks for and against each."""
-    from kgmed.evaluate.phenopackets import packets
+    from kgmed.evaluate.datasets.cases import packets
 
     ids, text = _sorted(findings or [])
     if bool(ids or text) == bool(file):
@@ -109,7 +108,7 @@ def _about(patient: Patient, sex: str, age: str, began: str) -> Patient:
 
 def _model(graph: str, absent_weight: float) -> Phenotypes:
     """The graph's diseases; HPO is built when it is not there yet."""
-    from kgmed.kg import library
+    from kgmed.graph import library
 
     with screen.progress("building HPO (first use)", "rows") as progress:
         if graph in library.PACKAGED and graph not in {m.name for m in library.graphs()}:
@@ -120,8 +119,8 @@ def _model(graph: str, absent_weight: float) -> Phenotypes:
 
 def _described(model: Phenotypes, patient: Patient, text: str) -> tuple[Patient, tuple[Link, ...]]:
     """The patient with the findings of a description; raises `BadInput` where it names none."""
-    from kgmed.kit import Kit
-    from kgmed.reward.pheno_text import described
+    from kgmed.reward.phenotype import described
+    from kgmed.toolkit import Kit
 
     said = described(Kit(model.graph), text)
     present = tuple(dict.fromkeys((*patient.present, *said.present)))
@@ -151,7 +150,7 @@ def show(result: Differential, model: Phenotypes, links: Sequence[Link] = ()) ->
     out.print(f"[dim]{escape(result.limits)}[/dim]")
 
 
-def _show_disease(out: Console, place: int, ranked: Ranked) -> None:
+def _show_disease(out: Console, place: int, ranked: RankedDisease) -> None:
     """One disease and its reasons, grouped by what they say."""
     name = one_line(f"{ranked.disease.name} ({ranked.disease.id})")
     out.print(f"\n[bold]{place}. {escape(name)}[/bold]  {ranked.score:.2f}")
@@ -164,7 +163,7 @@ def _show_disease(out: Console, place: int, ranked: Ranked) -> None:
             out.print(f"   [{colour}]{heading}:[/{colour}] {escape(one_line('; '.join(said)))}")
 
 
-def _said(reason: Reason) -> str:
+def _said(reason: FindingReason) -> str:
     """A reason in words: the finding, what it is matched by, how often, and where it says so."""
     stated = ", ".join(_few([*reason.frequencies, *reason.references], 5))
     objects = ", ".join(t.object.name for t in reason.triples)

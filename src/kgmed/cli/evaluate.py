@@ -1,20 +1,272 @@
 """`kgmed eval`: methods compared on data sets, with a log that outlives the process and scores computed from it."""
 
+import shlex
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from kgmed.cli import choices
+from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.cli.judge import judge, ratings
 from kgmed.cli.linking import linking
-from kgmed.cli.report import report
-from kgmed.cli.sweep import REST, sweep
+from kgmed.config import Setup
 from kgmed.errors import BadInput
-from kgmed.setup import Setup
+
+# --- `kgmed eval report`: finished evaluations as one page, Markdown and tables.
+
+
+if TYPE_CHECKING:
+    from kgmed.evaluate.report.study import Study
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of evaluations.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder for page, Markdown and tables.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="One file, such as results.md.")] = None,
+    data: Annotated[
+        Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")
+    ] = Path("data"),
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="A metric; the first is the one drawn. usual, all = those of the task."),
+    ] = None,
+    metric_model: Annotated[
+        list[str] | None, typer.Option(help="A model's folder for the metrics that need one, or METRIC=FOLDER.")
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option("--against", help="Hold all against this method; else zero-shot, or the first control.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write the report of finished evaluations; it needs nothing but their folders and the data sets."""
+    from kgmed.evaluate.report import page as plain
+    from kgmed.evaluate.report import page as written
+
+    if out is None and markdown is None:
+        raise BadInput("say where to: --out FOLDER for the page and its tables, or --markdown FILE")
+    names, made_of = _names(folders), metric_model or []
+    with screen.progress("reading", "evaluations") as progress:
+        studies = []
+        for number, (folder, name) in enumerate(zip(folders, names, strict=True), start=1):
+            studies.append(read(folder, data, name=name, metrics=metric or [], models=made_of, baseline=baseline))
+            progress(number)
+        given = [f"--metric={name}" for name in metric or []] + ([f"--against={baseline}"] if baseline else [])
+        paths = written.write(studies, out, command=_command(names, given, out=out)) if out else []
+        if markdown:
+            paths.append(
+                written.put(markdown, plain.results(studies, command=_command(names, given, markdown=markdown)))
+            )
+    if as_json:
+        screen.data([str(path) for path in paths])
+    else:
+        screen.lines(f"wrote {path}" for path in paths)
+
+
+def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: list[str], baseline: str) -> "Study":
+    """The evaluation in a folder; raises `BadInput` for a method or metric that it does not have."""
+    from kgmed.evaluate.datasets import dataset, load
+    from kgmed.evaluate.log import entries, read_manifest
+    from kgmed.evaluate.metrics.by_model import MADE, Choices, make
+    from kgmed.evaluate.metrics.by_model import models as by_metric
+    from kgmed.evaluate.report.study import Study, shown_metrics
+    from kgmed.evaluate.run import reopened
+
+    trial = reopened(folder, data)
+    plan, found = trial.plan(), dataset(trial.dataset)
+    if baseline and baseline not in plan.methods:
+        raise BadInput(f"{folder} has no method {baseline!r}; it has {', '.join(plan.methods)}")
+    of = len(load(trial.dataset, data, part=trial.part)) if trial.limit else len(plan.items)
+    chosen, whole = Choices(by_metric(models)), load(trial.dataset, data) if {*metrics} & {*MADE} else []
+    made = {metric: make(metric, chosen, whole) for metric in dict.fromkeys(metrics) if metric in MADE}
+    wanted = shown_metrics(found.task, metrics, made)
+    return Study(name, found, read_manifest(folder), plan, entries(folder), of, wanted, baseline)
+
+
+def _names(folders: list[Path]) -> list[str]:
+    """The last names of the folders, told apart by a number where they are alike; raises `BadInput` for one twice."""
+    if len({folder.resolve() for folder in folders}) != len(folders):
+        raise BadInput("name each folder once")
+    names = [folder.resolve().name or "evaluation" for folder in folders]
+    return [name if names.count(name) == 1 else f"{name}-{i}" for i, name in enumerate(names, start=1)]
+
+
+def _command(names: list[str], given: list[str], *, markdown: Path | None = None, out: Path | None = None) -> str:
+    """The command as it can be typed again where the folders are; no folder that these lie in is named."""
+    if markdown:
+        where = ["--markdown", f"docs/{markdown.name}" if markdown.parent.name == "docs" else markdown.name]
+    else:
+        where = ["--out", (out.name if out else "") or "report"]
+    return shlex.join(["kgmed", "eval", "report", *names, *given, *where])
+
+
+# --- `kgmed eval sweep`: one setting of a method at several values, in one evaluation, so that they are compared.
+
+
+REST = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+def sweep(
+    context: typer.Context,
+    out: Annotated[str, typer.Argument(help="The folder of the evaluation.")],
+    method: Annotated[list[str], typer.Option("--method", "-m", help="A method whose setting is varied.")],
+    vary: Annotated[list[str], typer.Option("--vary", help="SETTING=VALUE,VALUE,...; several: one after the other.")],
+    beside: Annotated[list[str] | None, typer.Option("--beside", help="A method asked as it is, beside them.")] = None,
+) -> None:
+    """Ask with one setting at several values, as hykge[hops=1]; all other options are those of `kgmed eval run`."""
+    wanted = [*(beside or []), *(name for m in method for text in vary for name in varied(m, text))]
+    parent = context.parent
+    group = parent.command if parent else None
+    if not isinstance(group, TyperGroup):
+        raise BadInput("kgmed eval sweep is a command of kgmed eval")
+    run = group.commands["run"]
+    words = [out, *(word for name in wanted for word in ("--method", name)), *context.args]
+    with run.make_context("run", words, parent=parent) as inner:
+        run.invoke(inner)
+
+
+def varied(method: str, text: str) -> list[str]:
+    """The method's names with the setting at each value; raises `BadInput`.
+
+    >>> varied("hykge", "hops=1,2"), varied("hykge[keep=5]", "hops=3")
+    (['hykge[hops=1]', 'hykge[hops=2]'], ['hykge[keep=5,hops=3]'])
+    """
+    name, _, values = text.partition("=")
+    told = [value.strip() for value in values.split(",")]
+    if not name.strip() or not all(told):
+        raise BadInput(f"--vary {text!r} is not of the form SETTING=VALUE,VALUE,...")
+    begin = f"{method[:-1]}," if method.endswith("]") else f"{method}["
+    return [f"{begin}{name.strip()}={value}]" for value in told]
+
+
+# --- `kgmed eval rescore`: the papers' recorded answers scored again, with every disagreement.
+
+
+rescore_app = typer.Typer(no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+WORDS = 60  # so many characters of a reply are shown
+
+
+@rescore_app.command()
+def explaincpe(
+    data: options.Data = Path("data"),
+    disagreements: Annotated[bool, typer.Option("--disagreements", help="List every one.")] = False,
+    as_json: Json = False,
+) -> None:
+    """MindMap's 400 questions of ExplainCPE: recorded grades, our parser's from the raw text, and their agreement."""
+    from kgmed.evaluate import rescore as again
+
+    replies = again.read(data)
+    found, why = again.rescore_explaincpe(replies), again.reasons(replies)
+    listed = [_disagreement(r) for r in replies if r.reason]
+    if as_json:
+        told = {"systems": [_system(f) for f in found], "reasons": why}
+        screen.data(told | ({"disagreements": listed} if disagreements else {}))
+        return
+    header = ("system", "n", "recorded %", "ours %", "ours, strict %", "recorded right/wrong/failed",
+              "ours right/wrong/failed", "agreement", f">= {again.WANTED}")  # fmt: skip
+    screen.table(header, ((f.system, f.n, _percent(f.recorded), _percent(f.ours), f"{100 * f.strict / f.n:.2f}",
+                           _three(f.recorded), _three(f.ours), f"{f.agreement:.4f}",
+                           "yes" if f.agreement >= again.WANTED else "no") for f in found))  # fmt: skip
+    screen.lines(["", "Of several options the first that a colon follows counts, as in the record; strict: a reply "
+                  "that names several is wrong", "", "Disagreements by reason"])  # fmt: skip
+    screen.table(("reason", *again.SYSTEMS, "all"), ((w, *n.values(), sum(n.values())) for w, n in why.items()))
+    screen.lines(["", "Grades that no parser can agree with: the same option of the same question is right in one "
+                  "system's reply and wrong in another's"])  # fmt: skip
+    columns = (
+        "system",
+        "one option named, grade says otherwise",
+        "option graded in two ways",
+        "agreement of the others",
+        f">= {again.WANTED}",
+        "several options named, recorded right/wrong/failed",
+    )
+    screen.table(columns, ((f.system, f.contradicted, f.unequal, f"{f.agreement_equal:.4f}",
+                           "yes" if f.agreement_equal >= again.WANTED else "no", _three(f.several))
+                          for f in found))  # fmt: skip
+    if disagreements:
+        screen.lines([""])
+        names = ("row", "system", "reply", "ours", "gold", "grade", "reason")
+        screen.table(names, ([row[name] for name in names] for row in listed))
+
+
+def _system(found: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(found) | {"agreement": found.agreement, "agreement_equal": found.agreement_equal}
+
+
+def _disagreement(reply: Any) -> dict[str, Any]:
+    text = " ".join(reply.text.split())
+    return {
+        "row": reply.row,
+        "system": reply.system,
+        "reply": text[:WORDS] + ("…" if len(text) > WORDS else ""),
+        "ours": "".join(reply.said.letters) or "-",
+        "gold": reply.gold,
+        "grade": reply.grade,
+        "reason": reply.reason,
+    }
+
+
+def _percent(grades: dict[str, int]) -> str:
+    return f"{100 * grades['right'] / sum(grades.values()):.2f}"
+
+
+def _three(grades: dict[str, int]) -> str:
+    return "/".join(str(n) for n in grades.values())
+
+
+@rescore_app.command()
+def liveqa(data: options.Data = Path("data"), as_json: Json = False) -> None:
+    """GPT-4's answers to LiveQA with KG-Rank's rankings: the recorded ROUGE-L, computed again, and a proper one."""
+    from kgmed.evaluate import rescore as again
+
+    means, found, difference = again.recorded(data), again.rescore_liveqa(data), again.between(data)
+    trained = again.Splitter().trained
+    if as_json:
+        screen.data({"recorded": means, "answers": [_answered(a) for a in found], "medcpt - similarity": difference,
+                     "trained splitter": trained, "not computed": again.NO_BERTSCORE})  # fmt: skip
+        return
+    screen.table(("ranking", "hops", "recorded ROUGE-L", "BERTScore", "BLEURT"),
+                 ((m.ranking, m.hops, f"{m.rouge_l:.2f}", f"{m.bertscore:.2f}", f"{m.bleurt:.2f}")
+                  for m in means))  # fmt: skip
+    screen.lines(["", "Answers that are recorded, one hop"])
+    header = ("ranking", "n", "recorded", "same formula", "comes out", "ROUGE-L", "s.e.", "ROUGE-L of stems", "s.e.")
+    screen.table(header, ((a.ranking, a.n, f"{a.recorded:.4f}", f"{a.recomputed.mean:.4f}",
+                           "yes" if a.reproduced else "no",
+                           f"{a.rouge_l.mean:.2f}", f"{a.rouge_l.error:.2f}", f"{a.rouge_l_stem.mean:.2f}",
+                           f"{a.rouge_l_stem.error:.2f}") for a in found))  # fmt: skip
+    screen.lines(["", *_findings(means, found, difference, trained=trained), again.NO_BERTSCORE])
+
+
+def _answered(found: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(found) | {"reproduced": found.reproduced}
+
+
+def _findings(means: Any, found: Any, difference: Any, *, trained: bool) -> list[str]:
+    """What the numbers say, in sentences."""
+    one = {m.ranking: m.rouge_l for m in means if m.hops == "one"}
+    error = max(a.recomputed.error for a in found)
+    gap = one["medcpt"] - one["random"]
+    return [
+        "The recorded ROUGE-L is 1.2PR/(0.1P+R), not 2PR/(P+R); sentences are split by NLTK's "
+        f"{'trained' if trained else 'untrained'} splitter here",
+        f"Random {one['random']:.2f} and MedCPT {one['medcpt']:.2f} differ by {gap:.2f} of 100 in the recorded means; "
+        f"the standard error of one mean is {error:.2f}. The answers of random are not at hand, so there is no paired "
+        "test of these two",
+        f"MedCPT less similarity, paired, in ROUGE-L: {difference.mean:+.2f} ({difference.low:+.2f} to "
+        f"{difference.high:+.2f}, p {difference.p:.2f}, n {difference.n})",
+    ]
+
+
+# --- `kgmed eval`: methods compared on data sets, with a log that outlives the process and scores computed from it.
+
 
 app = typer.Typer(no_args_is_help=True)
 app.command()(report)
@@ -22,13 +274,13 @@ app.command()(judge)
 app.command()(ratings)
 app.command()(linking)
 app.command(context_settings=REST)(sweep)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
 Metric = Annotated[list[str] | None, typer.Option("--metric", help="A metric; without it those of the task.")]
 
 
 @app.command()
-def datasets(data: choices.Data = Path("data"), as_json: Json = False) -> None:
+def datasets(data: options.Data = Path("data"), as_json: Json = False) -> None:
     """List the data sets: what is there, what is missing and where it comes from."""
     from kgmed.evaluate.datasets import checksum, missing, others
     from kgmed.evaluate.datasets import datasets as known
@@ -51,7 +303,7 @@ def datasets(data: choices.Data = Path("data"), as_json: Json = False) -> None:
 def metrics(as_json: Json = False) -> None:
     """List the metrics: formula, source, what a failed run counts as."""
     from kgmed.evaluate.metrics import metrics as known
-    from kgmed.evaluate.metrics.made import NEEDS
+    from kgmed.evaluate.metrics.by_model import NEEDS
 
     found = list(known().values())
     if as_json:
@@ -66,7 +318,7 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
-@choices.taking(*(name for name in choices.OPTIONS if name not in ("graph", "method", "assign")))
+@options.taking(*(name for name in options.OPTIONS if name not in ("graph", "method", "assign")))
 def run(
     setup: Setup,
     out: Out,
@@ -77,7 +329,7 @@ def run(
         list[str], typer.Option("--method", "-m", help="A method; +random, +shuffled or +oracle for a control.")
     ],
     graph: Annotated[str, typer.Option("--graph", "-g", help="The graph that all are asked on.")],
-    data: choices.Data = Path("data"),
+    data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="So many questions, drawn by --sample; 0 = all.")] = 0,
     sample: Annotated[int, typer.Option(help="Which questions --number draws.")] = 0,
@@ -91,8 +343,8 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Ask every question of every method; a run that was stopped goes on where it was."""
-    from kgmed.evaluate.crews import crew
-    from kgmed.evaluating import Trial, estimate, evaluate
+    from kgmed.evaluate.run import Evaluation as Trial
+    from kgmed.evaluate.run import crew, estimate, evaluate
 
     trial = Trial(
         methods=tuple(method), dataset=dataset, data=data, setup=replace(setup, graph=graph), part=part,
@@ -136,7 +388,7 @@ def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> None:
 @app.command()
 def score(
     out: Out,
-    data: choices.Data = Path("data"),
+    data: options.Data = Path("data"),
     metric: Metric = None,
     against: Annotated[str, typer.Option(help="Compare every method with this one.")] = "",
     metric_model: Annotated[
@@ -154,8 +406,8 @@ def score(
     from kgmed.evaluate.log import entries
     from kgmed.evaluate.metrics import PLAIN
     from kgmed.evaluate.metrics import metric as named
-    from kgmed.evaluate.metrics.made import MADE, Choices, make, models
-    from kgmed.evaluating import reopened
+    from kgmed.evaluate.metrics.by_model import MADE, Choices, make, models
+    from kgmed.evaluate.run import reopened
 
     trial = reopened(out, data)
     plan, found = trial.plan(), entries(out)

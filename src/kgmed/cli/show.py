@@ -7,8 +7,21 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from rich.console import Console
 
-from kgmed.types import to_json
+from kgmed.records import to_json
+
+# --- Progress on standard error; silent where that is not a terminal.
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[str], None]]:
+    """A callback for the step being done, in words."""
+    with Console(stderr=True).status(what) as status:
+        yield status.update
+
+
+# --- How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs.
 
 
 def lines(texts: Iterable[str]) -> None:

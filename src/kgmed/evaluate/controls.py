@@ -15,11 +15,10 @@ import xxhash
 
 from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
-from kgmed.kg.graph import LocalGraph
-from kgmed.pipeline import Pipeline
-from kgmed.recognize.lexicon import Lexicon
-from kgmed.stages import Ranker
-from kgmed.types import Evidence, Link, Query, Triple
+from kgmed.graph.base import LocalGraph
+from kgmed.linking.recognise import Lexicon
+from kgmed.pipeline import Pipeline, Ranker
+from kgmed.records import Evidence, Link, Query, Triple
 
 
 def _text(t: Triple) -> str:
@@ -88,7 +87,7 @@ class Oracle:
 def gold_names(item: Item) -> tuple[str, ...]:
     """What the gold names: its entities, else the texts of the right options.
 
-    >>> from kgmed.types import Question
+    >>> from kgmed.records import Question
     >>> gold_names(Item(Question("?", (("A", "gout"), ("B", "flu"))), Gold(("A",))))
     ('gout',)
     """

@@ -1,11 +1,14 @@
 """What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-from kgmed.types import Question
+from kgmed.records import Question, Run
+
+# --- What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things.
+
 
 T = TypeVar("T")
 Task = Literal["choice", "text", "entities"]
@@ -35,7 +38,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Described(Generic[T]):
+class DataSetInfo(Generic[T]):
     """Something to evaluate on or with, and where it comes from; `read` gives it from the folder that holds its files.
 
     `read` raises `SourceError` (file, line, mend) for what it cannot read and skips nothing in silence.
@@ -57,7 +60,36 @@ class Described(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet(Described[Iterator[Item]]):
+class DataSet(DataSetInfo[Iterator[Item]]):
     """A data set of questions."""
 
     task: Task
+
+
+# --- What a metric is: a number for one run, made from the run and the item's gold alone, never from a model's call.
+# A failed run is scored, not dropped: `failed` is what it counts as. None = the metric does not apply to this item (it
+# has no reference, say); the number of those is told with every mean.
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A named number with its formula and where that comes from."""
+
+    name: str
+    formula: str
+    source: str
+    score: Callable[[Run, Item], float | None]
+    tasks: tuple[Task, ...] = ("choice", "text", "entities")
+    failed: float | None = 0.0  # what a run that failed counts as; None = it has no such number
+    higher: bool = True  # whether higher is better
+    ready: Callable[[Sequence[tuple[Run, Item]]], None] | None = None  # hears what will be scored, to do it at once
+
+    def of(self, run: Run | None, item: Item) -> float | None:
+        """The number for a run, or for the lack of one."""
+        return self.failed if run is None else self.score(run, item)
+
+    def over(self, runs: Sequence[Run | None], items: Sequence[Item]) -> list[float | None]:
+        """The numbers of runs, one an item."""
+        if self.ready is not None:
+            self.ready([(run, item) for run, item in zip(runs, items, strict=True) if run is not None])
+        return [self.of(run, item) for run, item in zip(runs, items, strict=True)]

@@ -13,11 +13,10 @@ from typing import NamedTuple, Protocol
 import xxhash
 
 from kgmed.errors import UnknownName
-from kgmed.kg.graph import LocalGraph, Match
-from kgmed.kg.rows import Alias, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.kg.text import normalise
-from kgmed.link.cascade import Cascade
-from kgmed.types import Link, Mention
+from kgmed.graph.base import Alias, EdgeRow, LocalGraph, Match, NodeRow, Row, Scope, Source
+from kgmed.language.text import normalise
+from kgmed.linking.cascade import Cascade
+from kgmed.records import Link, Mention
 
 Understand = Callable[[str], tuple[Sequence[Mention], Sequence[Link]]]
 
@@ -35,7 +34,7 @@ class Linking(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LinkingCase:
     """A mention and the ids of the entities it may rightly be linked to; none = it should not be linked."""
 
     text: str
@@ -43,7 +42,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class LinkingRecall:
     """How a linker did on n cases; shares, not percent."""
 
     n: int
@@ -62,13 +61,13 @@ class Recall:
         return sqrt(self.first * (1 - self.first) / self.n) if self.n else 0.0
 
 
-def recall(linker: Linking, cases: Sequence[Case]) -> Recall:
+def recall(linker: Linking, cases: Sequence[LinkingCase]) -> LinkingRecall:
     """Recall at 1 of the links made, and at 5 of the candidates, over the cases."""
     mentions = [mention(c.text) for c in cases]
     made = {link.mention: link.entity.id for link in linker(mentions)}
     ranked = linker.suggestions(mentions, 5) if isinstance(linker, Cascade) else linker.topk(mentions, 5)
     n = len(cases) or 1
-    return Recall(
+    return LinkingRecall(
         n=len(cases),
         first=sum(made.get(m) in c.right for m, c in zip(mentions, cases, strict=True)) / n,
         five=sum(any(f.entity.id in c.right for f in found) for found, c in zip(ranked, cases, strict=True)) / n,
@@ -82,17 +81,17 @@ def mention(text: str) -> Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class NameSplit:
     """A source without its held-out names, and those names."""
 
     source: Source
-    train: tuple[Case, ...]
-    test: tuple[Case, ...]
+    train: tuple[LinkingCase, ...]
+    test: tuple[LinkingCase, ...]
 
 
 def hold_out(
     source: Source, *, scopes: Iterable[Scope], every: int = 6, seed: int = 0, keep: Callable[[str], bool] = bool
-) -> Split:
+) -> NameSplit:
     """One alias of every `every`-th entity is held out, half of them for training.
 
     Only an alias of one of `scopes` that `keep` lets pass and that no other name of its entity spells. One that also
@@ -104,10 +103,10 @@ def hold_out(
     held = {r.key: a for r in entities if (a := _chosen(r, wanted, every, seed, keep)) is not None}
     owners = Counter(key for r in entities for key in _keys(r))
     owners.update(normalise(key) for key in _ends(source) - {r.key for r in entities})
-    cases = {k: Case(a, frozenset({prefix + k})) for k, a in held.items() if owners[normalise(a)] == 1}
+    cases = {k: LinkingCase(a, frozenset({prefix + k})) for k, a in held.items() if owners[normalise(a)] == 1}
     train = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 0)
     test = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 1)
-    return Split(replace(source, rows=lambda: _without(source, held)), train, test)
+    return NameSplit(replace(source, rows=lambda: _without(source, held)), train, test)
 
 
 def _entities(source: Source) -> Iterator[NodeRow]:
@@ -158,11 +157,13 @@ def _draw(key: str, seed: int) -> int:
     return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"), seed=seed)
 
 
-def misspelled(graph: LocalGraph, n: int, *, shortest: int, seed: int = 0) -> tuple[list[Case], list[Case]]:
+def misspelled(
+    graph: LocalGraph, n: int, *, shortest: int, seed: int = 0
+) -> tuple[list[LinkingCase], list[LinkingCase]]:
     """Names of a graph with one slip each (a letter lost, doubled, replaced or swapped): n to train, n to test."""
     names = [m.text for m in graph.names(scopes=(Scope.PREFERRED,)) if len(m.text) >= shortest]
     drawn = sorted(set(names), key=lambda text: _draw(text, seed))[: 2 * n]
-    cases = [Case(_slip(t, _draw(t, seed + 1)), frozenset(m.entity.id for m in graph.lookup(t))) for t in drawn]
+    cases = [LinkingCase(_slip(t, _draw(t, seed + 1)), frozenset(m.entity.id for m in graph.lookup(t))) for t in drawn]
     return cases[::2], cases[1::2]
 
 
@@ -201,7 +202,7 @@ class Concepts:
             return named
 
 
-class Place(NamedTuple):
+class LinkingPlace(NamedTuple):
     """A place of a text, and the ids of the concepts that it names."""
 
     start: int
@@ -246,7 +247,7 @@ class Spotted:
 
 def spot(
     understand: Understand,
-    texts: Iterable[tuple[str, Sequence[Place]]],
+    texts: Iterable[tuple[str, Sequence[LinkingPlace]]],
     concepts: Concepts,
     *,
     each: Callable[[int], object] = int,

@@ -18,8 +18,8 @@ from types import TracebackType, UnionType
 from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.kg.store.lock import hold
-from kgmed.types import Run, to_json
+from kgmed.graph.store.folder import hold
+from kgmed.records import Run, to_json
 
 LOG, MANIFEST, LOCK = "log.jsonl", "manifest.json", ".lock"
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Entry:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """A record of `kgmed.types` from what `to_json` made of it; fields it lacks take their defaults.
+    """A record of `kgmed.records` from what `to_json` made of it; fields it lacks take their defaults.
 
     >>> from_json(Job, ["facts", "q1", 0])
     Job(method='facts', item='q1', seed=0)

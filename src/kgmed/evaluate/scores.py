@@ -4,14 +4,165 @@ Every item counts for every method: a job that failed or was never done is score
 mean is over, `without` how many have no such number (no reference, no price, ...).
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb, sqrt
 
-from kgmed.evaluate.compare import Plan
+import numpy as np
+
+from kgmed.evaluate.items import Metric
 from kgmed.evaluate.log import Entry, Job, in_order
-from kgmed.evaluate.metric import Metric
-from kgmed.evaluate.statistics import Mean, holm, mcnemar, mean, paired
-from kgmed.types import Run
+from kgmed.evaluate.run import Plan
+from kgmed.records import Run
+
+# --- How sure a difference is: standard errors, the paired bootstrap, McNemar's test, Holm's correction.
+
+
+DRAWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of n values, its standard error, and an interval that covers the true mean in 95 of 100 samples."""
+
+    n: int
+    mean: float
+    error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean of a - b over the same questions, its 95 % interval, and the chance of one as far from 0."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def mean(values: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Mean:
+    """The mean with its standard error s / sqrt(n) and the percentile interval of the bootstrap (Efron 1979).
+
+    >>> m = mean([0.0, 1.0, 1.0, 0.0])
+    >>> m.n, m.mean, round(m.error, 4)
+    (4, 0.5, 0.2887)
+    """
+    x = np.asarray(values, float)
+    if not len(x):
+        return Mean(0, float("nan"), float("nan"), float("nan"), float("nan"))
+    error = float(x.std(ddof=1) / sqrt(len(x))) if len(x) > 1 else float("nan")
+    low, high = np.quantile(_resampled(x, seed, draws), [0.025, 0.975])
+    return Mean(len(x), float(x.mean()), error, float(low), float(high))
+
+
+def paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Difference:
+    """The difference of two methods on the same questions, by the paired bootstrap (Koehn 2004).
+
+    p is two-sided: the share of resampled differences, shifted to a mean of zero, that lie as far out as the one seen
+    (Efron and Tibshirani 1993, 16.4), with one added above and below so that it is never 0.
+
+    >>> paired([1, 1, 1, 1], [1, 1, 1, 1]).p
+    1.0
+    """
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} values are not pairs")
+    d = np.asarray(a, float) - np.asarray(b, float)
+    if not len(d):
+        return Difference(0, float("nan"), float("nan"), float("nan"), float("nan"))
+    seen = float(d.mean())
+    drawn = _resampled(d, seed, draws)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    far = int((np.abs(drawn - seen) >= abs(seen) - 1e-12).sum())
+    return Difference(len(d), seen, float(low), float(high), (far + 1) / (draws + 1))
+
+
+def _resampled(x: np.ndarray, seed: int, draws: int) -> np.ndarray:
+    """The means of `draws` samples with replacement (draws,), in blocks of bounded memory."""
+    generator = np.random.default_rng(seed)
+    block = max(1, 2_000_000 // len(x))
+    sizes = [min(block, draws - i) for i in range(0, draws, block)]
+    return np.concatenate([x[generator.integers(0, len(x), (size, len(x)))].mean(axis=1) for size in sizes])
+
+
+def mcnemar(a: Sequence[bool], b: Sequence[bool]) -> float:
+    """How likely so uneven a split of the questions that only one of two methods has right is by chance (McNemar 1947).
+
+    The exact two-sided binomial test on the discordant pairs, doubled and cut at 1.
+
+    >>> mcnemar([True] * 5 + [False], [False] * 5 + [True])  # 5 against 1: 2 x (1 + 6) / 64
+    0.21875
+    """
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} values are not pairs")
+    only_a = sum(x and not y for x, y in zip(a, b, strict=True))
+    only_b = sum(y and not x for x, y in zip(a, b, strict=True))
+    n = only_a + only_b
+    tail = sum(comb(n, k) for k in range(min(only_a, only_b) + 1))
+    return float(min(1.0, 2 * tail / 2**n))
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p values after correction for their number (Holm 1979): the chance that any is a false alarm stays as said.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(ps)), key=lambda i: ps[i])
+    corrected, highest = [0.0] * len(ps), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(ps) - rank) * ps[i]))
+        corrected[i] = highest
+    return corrected
+
+
+# --- How far raters agree beyond chance: Cohen's kappa of two, Krippendorff's alpha of any number.
+
+
+def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """Cohen's kappa (1960) of two raters on the same units: (p_o - p_e) / (1 - p_e); None where p_e is 1.
+
+    >>> kappa("yyyynn", "yynnnn")  # p_o = 4/6, p_e = 4/6 x 2/6 + 2/6 x 4/6 = 4/9
+    0.4
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} ratings are not pairs")
+    n = len(first)
+    if not n:
+        return None
+    one, two = Counter(first), Counter(second)
+    expected = sum(one[v] * two[v] for v in one)  # times n²
+    if expected == n * n:
+        return None
+    seen = sum(a == b for a, b in zip(first, second, strict=True)) * n
+    return (seen - expected) / (n * n - expected)
+
+
+def alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
+    """Krippendorff's alpha (2011) of nominal ratings, each unit with as many as it has: 1 - D_o / D_e.
+
+    A unit with fewer than two ratings says nothing of agreement. None where all ratings are the same.
+
+    >>> round(alpha(["yy", "yn", "nn"]), 4)  # D_o = 2 of 6 pairs, D_e = 2 x 3 x 3 of 6 x 5: 1 - (2/6) / (18/30)
+    0.4444
+    """
+    pairable = [Counter(unit) for unit in units if len(unit) > 1]
+    totals = sum(pairable, Counter[Hashable]())
+    n = totals.total()
+    expected = n * n - sum(c * c for c in totals.values())
+    if not expected:
+        return None
+    seen = sum((u.total() ** 2 - sum(c * c for c in u.values())) / (u.total() - 1) for u in pairable)
+    return 1 - (n - 1) * seen / expected
+
+
+# --- The scores of an evaluation, computed from its log alone: a new metric costs no call of a model.
+# Every item counts for every method: a job that failed or was never done is scored as a failure. `n` is how many
+# items a
+# mean is over, `without` how many have no such number (no reference, no price, ...).
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +177,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class PairedComparison:
     """A method against the baseline on the same items; p is corrected for the number of methods compared (Holm)."""
 
     method: str
@@ -65,9 +216,9 @@ def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def against(scores: Sequence[Score], baseline: str) -> list[Against]:
+def against(scores: Sequence[Score], baseline: str) -> list[PairedComparison]:
     """Every method against the baseline, metric by metric; a pair needs a number of both."""
-    found: list[Against] = []
+    found: list[PairedComparison] = []
     for metric in dict.fromkeys(s.metric for s in scores):
         of = {s.method: s for s in scores if s.metric == metric}
         if baseline in of:
@@ -77,17 +228,19 @@ def against(scores: Sequence[Score], baseline: str) -> list[Against]:
     return found
 
 
-def _against(score: Score, base: Score) -> Against:
+def _against(score: Score, base: Score) -> PairedComparison:
     pairs = [(a, b) for a, b in zip(score.values, base.values, strict=True) if a is not None and b is not None]
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
     told = paired(a, b)
     binary = bool(pairs) and {*a, *b} <= {0.0, 1.0}
     p = mcnemar([x == 1 for x in a], [y == 1 for y in b]) if binary else told.p if pairs else 1.0
     test = "McNemar" if binary else "paired bootstrap"
-    return Against(score.method, base.method, score.metric, len(pairs), told.mean, told.low, told.high, p, p, test)
+    return PairedComparison(
+        score.method, base.method, score.metric, len(pairs), told.mean, told.low, told.high, p, p, test
+    )
 
 
-def _with(row: Against, corrected: float) -> Against:
+def _with(row: PairedComparison, corrected: float) -> PairedComparison:
     return replace(row, corrected=corrected)
 
 

@@ -13,9 +13,9 @@ from time import perf_counter
 from typing import TypeVar
 
 from kgmed.errors import BadInput, KgmedError, SourceError
-from kgmed.evaluate import crews
-from kgmed.models.ledger import ledger
-from kgmed.types import Question, Run, Stage, to_json
+from kgmed.evaluate import run
+from kgmed.models.limits import ledger
+from kgmed.records import Question, Run, Stage, to_json
 
 Ask = Callable[[Question], Run]
 Key = tuple[str, str, str, str]
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrialQuestion:
     """A question and the graph it is asked of."""
 
     graph: str
@@ -31,7 +31,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class MethodTrial:
     """What came of one question asked by one method; `error` = why there is no answer, "" where there is one."""
 
     method: str
@@ -57,16 +57,16 @@ class Trial:
         return self.method, self.question, self.graph, self.llm
 
 
-def each(ask: Callable[[T], Trial], work: Sequence[T], threads: int) -> Iterator[Trial]:
+def each(ask: Callable[[T], MethodTrial], work: Sequence[T], threads: int) -> Iterator[MethodTrial]:
     """The trial of each piece of work, in their order, so many at a time."""
     if threads < 2:
         yield from map(ask, work)
         return
-    with crews.threads(threads) as pool:
+    with run.threads(threads) as pool:
         yield from pool.map(ask, work)
 
 
-def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> list[Asked]:
+def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> list[TrialQuestion]:
     """The first questions of each graph, in the order of the file.
 
     >>> [a.question.id for a in questions(1)]
@@ -82,7 +82,7 @@ def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> 
     return [asked for graph in graphs for asked in found[graph]]
 
 
-def attempt(ask: Ask, asked: Asked, *, method: str, llm: str) -> Trial:
+def attempt(ask: Ask, asked: TrialQuestion, *, method: str, llm: str) -> MethodTrial:
     """The trial of one question; an error of kgmed's own is part of it, as a stage "failed" with all that was asked."""
     begin = perf_counter()
     key = (method, asked.question.id, asked.graph, llm)
@@ -96,13 +96,13 @@ def attempt(ask: Ask, asked: Asked, *, method: str, llm: str) -> Trial:
     if run is None:
         spent = book.spent()
         failed = Stage("failed", seconds, spent.tokens_in + spent.tokens_out, spent.calls)
-        return Trial(*key, seconds, (failed,), error=why)
+        return MethodTrial(*key, seconds, (failed,), error=why)
     answer = run.answer
-    return Trial(*key, seconds, run.stages, answer.text, answer.abstained, run.failures, "", answer.reader)
+    return MethodTrial(*key, seconds, run.stages, answer.text, answer.abstained, run.failures, "", answer.reader)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrialRow:
     """What one stage of a method took over all its questions; stage "all" = the method, with what failed."""
 
     method: str
@@ -118,9 +118,9 @@ class Row:
     why: str = ""  # the first failure
 
 
-def rows(trials: Iterable[Trial]) -> Iterator[Row]:
+def rows(trials: Iterable[MethodTrial]) -> Iterator[TrialRow]:
     """For each method a row in all, then one for each stage that took a call or a hundredth of its time."""
-    by_method: dict[str, list[Trial]] = {}
+    by_method: dict[str, list[MethodTrial]] = {}
     for trial in trials:
         by_method.setdefault(trial.method, []).append(trial)
     for method, mine in by_method.items():
@@ -132,14 +132,14 @@ def rows(trials: Iterable[Trial]) -> Iterator[Row]:
         for name, taken in stages.items():
             seconds, calls = sum(s.seconds for s in taken), sum(s.calls for s in taken)
             if calls or seconds >= whole.seconds / 100:
-                yield Row(method, name, seconds, calls, sum(s.tokens for s in taken), len(taken))
+                yield TrialRow(method, name, seconds, calls, sum(s.tokens for s in taken), len(taken))
 
 
-def _whole(method: str, mine: Sequence[Trial]) -> Row:
+def _whole(method: str, mine: Sequence[MethodTrial]) -> TrialRow:
     """The row of a method in all."""
     problems = [p for t in mine for p in (t.error, *t.failures) if p]
     stages = [s for t in mine for s in t.stages]
-    return Row(
+    return TrialRow(
         method,
         "all",
         sum(t.seconds for t in mine),
@@ -154,7 +154,7 @@ def _whole(method: str, mine: Sequence[Trial]) -> Row:
     )
 
 
-def kept(path: Path) -> dict[Key, Trial]:
+def kept(path: Path) -> dict[Key, MethodTrial]:
     """The trials in a file, by key; a last line that was cut off in writing does not count. Raises `SourceError`."""
     if not path.exists():
         return {}
@@ -166,7 +166,7 @@ def kept(path: Path) -> dict[Key, Trial]:
     return {trial.key: trial for trial in found}
 
 
-def keep(path: Path, trial: Trial) -> None:
+def keep(path: Path, trial: MethodTrial) -> None:
     """Add a trial to a file, on a line of its own."""
     whole = not path.exists() or not path.stat().st_size or path.read_bytes()[-1:] == b"\n"
     if not whole:  # what a killed run left half written
@@ -176,19 +176,19 @@ def keep(path: Path, trial: Trial) -> None:
         file.write(json.dumps(to_json(trial), ensure_ascii=False) + "\n")
 
 
-def _trial(path: Path, line: int, text: str) -> Trial:
+def _trial(path: Path, line: int, text: str) -> MethodTrial:
     try:
         row = json.loads(text)
         stages = tuple(Stage(**stage) for stage in row["stages"])
-        return Trial(**{**row, "stages": stages, "failures": tuple(row["failures"])})
+        return MethodTrial(**{**row, "stages": stages, "failures": tuple(row["failures"])})
     except (ValueError, TypeError, KeyError):
         raise SourceError(path, line, "is no trial", "name another file, or take the line out") from None
 
 
-def _asked(row: dict[str, object]) -> Asked:
+def _asked(row: dict[str, object]) -> TrialQuestion:
     options = row.get("options", {})
     pairs = tuple(options.items()) if isinstance(options, dict) else ()
-    return Asked(str(row["graph"]), Question(str(row["text"]), pairs, id=str(row["id"])))
+    return TrialQuestion(str(row["graph"]), Question(str(row["text"]), pairs, id=str(row["id"])))
 
 
 def _text() -> str:

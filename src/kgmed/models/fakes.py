@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import ModelFailed
-from kgmed.models.likelihood import LogProbs
-from kgmed.stages import Message, Reply
+from kgmed.models.asking import LogProbs
+from kgmed.models.base import Message, Reply
 
 
 class Scripted:

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.border import Remote
-from kgmed.models.likelihood import LogProbs, shared_start
-from kgmed.models.post import post
-from kgmed.models.streaming import pulled
-from kgmed.stages import Message, Reply
+from kgmed.models.asking import LogProbs, pulled, shared_start
+from kgmed.models.base import Message, Reply
+from kgmed.models.http import Remote, post
 
 MAGIC = b"GGUF"
 _OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn>, but not "p <0.05"

@@ -5,10 +5,12 @@ is faster on a CPU: bench/batching.py). Gives log-probabilities as well: `perple
 option by its likelihood.
 """
 
+import copy
 import hashlib
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,87 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong
-from kgmed.models.from_hub import loaded
+from kgmed.models.asking import LogProbs, pulled, shared_start
+from kgmed.models.base import Message, Reply
+from kgmed.models.files import loaded
 from kgmed.models.gguf import whole_characters, without_tags
-from kgmed.models.joining import Joining
-from kgmed.models.likelihood import LogProbs, shared_start
-from kgmed.models.streaming import pulled
-from kgmed.models.transformers_rows import Rows
-from kgmed.models.transformers_schema import Held, Schema, holding, reads
-from kgmed.models.transformers_scores import scored
-from kgmed.models.transformers_text import Asked, ends_of, generated, streaming
-from kgmed.stages import Message, Reply
+from kgmed.models.transformers_rows import (
+    BatchedReplies,
+    Joining,
+    Request,
+    Schema,
+    SchemaState,
+    ends_of,
+    generated,
+    holding,
+    reads,
+    streaming,
+)
+
+# --- Log-probabilities of texts after one start by a causal model of `transformers`, which reads the start once.
+
+
+AT_ONCE = 8  # texts
+Scores = list[NDArray[np.float64]]
+
+
+def scored(model: Any, rows: Sequence[Sequence[int]], begins: Sequence[int], device: str) -> Scores:
+    """The log-probabilities of the tokens of each row from where it begins, which is after its first token.
+
+    What all rows share is read once where the model keeps keys and values of all that it has read, else with each row.
+    """
+    shared = min(begins, default=1) - 1  # the last token before is read again, for what it says of the next
+    read = _read(model, rows[0][:shared], device) if shared else None
+    shared = shared if read is not None else 0
+    found: Scores = []
+    for i in range(0, len(rows), AT_ONCE):
+        found += _group(model, rows[i : i + AT_ONCE], begins[i : i + AT_ONCE], read, shared, device)
+    return found
+
+
+def _read(model: Any, start: Sequence[int], device: str) -> Any:
+    """What a model keeps of a text that it has read; None where it cannot be given to several."""
+    import torch  # heavy
+    from transformers.cache_utils import DynamicCache, DynamicLayer
+
+    last = {"logits_to_keep": 1} if "logits_to_keep" in signature(model.forward).parameters else {}
+    kept = model(input_ids=torch.tensor([list(start)], device=device), use_cache=True, **last)
+    found = getattr(kept, "past_key_values", None)
+    whole = isinstance(found, DynamicCache) and all(type(layer) is DynamicLayer for layer in found.layers)
+    return found if whole else None
+
+
+def _group(
+    model: Any, rows: Sequence[Sequence[int]], begins: Sequence[int], read: Any, shared: int, device: str
+) -> Scores:
+    """Some rows at once, after what was read of them."""
+    import torch  # heavy
+
+    rest = max(map(len, rows)) - shared
+    ids = torch.zeros((len(rows), rest), dtype=torch.long)
+    mask = torch.ones((len(rows), shared + rest), dtype=torch.long)
+    for i, row in enumerate(rows):
+        ids[i, : len(row) - shared] = torch.tensor(list(row[shared:]))
+        mask[i, len(row) :] = 0
+    past = {}
+    if read is not None:
+        past = {"past_key_values": copy.deepcopy(read)}
+        past["past_key_values"].batch_repeat_interleave(len(rows))
+    logits = model(input_ids=ids.to(device), attention_mask=mask.to(device), **past).logits
+    found = []
+    for i, (row, begin) in enumerate(zip(rows, begins, strict=True)):
+        said = torch.log_softmax(logits[i, begin - 1 - shared : len(row) - 1 - shared].double(), -1).cpu().numpy()
+        found.append(said[np.arange(len(row) - begin), list(row[begin:])])
+    return found
+
+
+# --- A language model in this process through `transformers`: by a folder, a name on the model hub, or a GGUF file.
+# Larger in memory than `Gguf`; for models of a hub, for GPUs, for what is trained here, and for many calls at once
+# (what
+# is faster on a CPU: bench/batching.py). Gives log-probabilities as well: `perplexities` of a text, and the choice of
+# an
+# option by its likelihood.
+
 
 AUTO = "auto"
 DTYPES = (AUTO, "float32", "bfloat16", "float16")
@@ -60,9 +133,9 @@ class TransformersLM:
         self._device, self._batch, self._dtype = device, batch, dtype
         # one thread computes for all: memory that many threads take from the C library is never given back, gigabytes
         self._one = ThreadPoolExecutor(1, "model")
-        self._together: Joining[Asked, list[int]] | None = None
+        self._together: Joining[Request, list[int]] | None = None
         if batch > 1:
-            rows = Rows(self._model, self._ends, device, self._held)
+            rows = BatchedReplies(self._model, self._ends, device, self._held)
             self._together = Joining(rows, most=batch, pool=self._one)
 
     @cached_property
@@ -123,18 +196,18 @@ class TransformersLM:
         with torch.inference_mode():
             return scored(self._model, rows, begins, self._device)
 
-    def _asked(self, messages: Sequence[Message], max_tokens: int) -> Asked:
+    def _asked(self, messages: Sequence[Message], max_tokens: int) -> Request:
         """The call in tokens."""
-        asked = Asked(self._prompt(messages), max_tokens)
+        asked = Request(self._prompt(messages), max_tokens)
         if len(asked.prompt) + max_tokens > self.context:
             raise self._too_long(len(asked.prompt) + max_tokens)
         return asked
 
-    def _replied(self, asked: Asked) -> Reply:
+    def _replied(self, asked: Request) -> Reply:
         """The reply, alone or beside others."""
         return self._alone(asked) if self._together is None else self._reply(asked, self._together(asked))
 
-    def _alone(self, asked: Asked, put: Callable[[str], bool] | None = None) -> Reply:
+    def _alone(self, asked: Request, put: Callable[[str], bool] | None = None) -> Reply:
         """The reply; its pieces are handed to `put` on the way."""
         told = dict(streaming(self._tokenizer, put) if put else {})
         if asked.schema is not None:
@@ -142,11 +215,11 @@ class TransformersLM:
         row = self._one.submit(generated, self._model, self._tokenizer, asked, self._device, told).result()
         return self._reply(asked, row)
 
-    def _held(self, schema: Schema) -> Held:
+    def _held(self, schema: Schema) -> SchemaState:
         """What holds a reply to that schema."""
-        return Held(self._known, schema, self._ends)
+        return SchemaState(self._known, schema, self._ends)
 
-    def _reply(self, asked: Asked, row: Sequence[int]) -> Reply:
+    def _reply(self, asked: Request, row: Sequence[int]) -> Reply:
         """The reply in tokens."""
         said = self._tokenizer.decode(row, skip_special_tokens=True)
         cut = len(row) == asked.most

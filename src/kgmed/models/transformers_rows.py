@@ -6,12 +6,268 @@ a row ends at the same column as all others, and a row that leaves is replaced b
 """
 
 import inspect
+import json
+import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from kgmed.errors import BadInput
-from kgmed.models.transformers_text import Asked
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput, ModelFailed, Unavailable
+
+# --- Replies of a causal model of `transformers` held to a JSON schema: of the tokens that would leave it none is
+# chosen.
+# The library llguidance says which tokens may come next; it reads the tokenizer once, which takes about a second.
+
+
+Schema = Mapping[str, object]
+# one way to write each value: a small model that may write white space writes nothing else
+_COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+def reads(tokenizer: Any, ends: Sequence[int]) -> Any:
+    """What llguidance knows of a tokenizer; None of one that it cannot read, such as one of words or of Python's own.
+
+    Raises `Unavailable` where the library is not installed.
+    """
+    try:
+        from llguidance.hf import from_tokenizer  # heavy
+    except ImportError as error:
+        raise Unavailable('replies by JSON schema need llguidance: pip install "kgmed[local]"') from error
+    try:
+        return from_tokenizer(tokenizer, eos_token=list(ends)) if ends else None
+    except ValueError:
+        return None
+
+
+class SchemaState:
+    """What holds one reply to its schema, token by token."""
+
+    def __init__(self, known: Any, schema: Schema, ends: Sequence[int]) -> None:
+        """`known` = what `reads` gave; raises `ModelFailed` for a schema that the library cannot hold one to."""
+        from llguidance import LLMatcher
+
+        grammar = LLMatcher.grammar_from_json_schema(json.dumps({**schema, "x-guidance": _COMPACT}))
+        self._row, self._ends = LLMatcher(known, grammar), list(ends)
+        if self._row.is_error():
+            said = " ".join(self._row.get_error().split())
+            raise ModelFailed(f"a reply cannot be held to its JSON schema: {said[:200]}")
+
+    def went_on(self, token: int) -> bool:
+        """Whether the schema took that token, and had not ended before it."""
+        row = self._row
+        return not row.is_stopped() and bool(row.validate_tokens([token])) and bool(row.consume_token(token))
+
+    def allowed(self, many: int) -> NDArray[np.bool_]:
+        """Which of so many tokens may come next: those of the schema, or the ends where there is none."""
+        found = np.zeros(many, bool)
+        if not self._row.is_stopped():
+            bits = np.unpackbits(np.frombuffer(self._row.compute_bitmask(), np.uint8), bitorder="little")[:many]
+            found[: len(bits)] = bits
+        if not found.any():
+            found[self._ends] = True
+        return found
+
+
+def holding(held: SchemaState) -> Any:
+    """What makes `generate` hold its one row to a schema; where no token is left it ends, and is no whole JSON."""
+    import torch  # heavy
+    import transformers
+
+    class Only(transformers.LogitsProcessor):
+        begun = False
+
+        def __call__(self, input_ids: Any, scores: Any) -> Any:
+            if not self.begun or held.went_on(int(input_ids[0, -1])):
+                scores[0, torch.from_numpy(~held.allowed(scores.shape[1]))] = -torch.inf
+            self.begun = True
+            return scores
+
+    return transformers.LogitsProcessorList([Only()])
+
+
+# --- A reply of a causal model of `transformers`, whole or piece by piece.
+
+
+class Request(NamedTuple):
+    """One call: the tokens of the prompt, the most of the reply, and the JSON schema that it is held to, if any."""
+
+    prompt: list[int]
+    most: int
+    schema: Schema | None = None
+
+
+def generated(model: Any, tokenizer: Any, asked: Request, device: str, told: Mapping[str, Any]) -> list[int]:
+    """The tokens of the likeliest reply, up to its end or its most; `told` = further arguments of `generate`."""
+    import torch  # heavy
+    import transformers
+
+    ends, pad = ends_of(model, tokenizer), tokenizer.pad_token_id
+    config = transformers.GenerationConfig(  # type: ignore[no-untyped-call]
+        max_new_tokens=asked.most,
+        do_sample=False,
+        eos_token_id=ends or None,
+        pad_token_id=pad if pad is not None else (ends[0] if ends else None),
+    )
+    ids = torch.tensor([asked.prompt], device=device)
+    with torch.inference_mode():
+        whole = model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=config, **told)
+    return [int(token) for token in whole[0, len(asked.prompt) :]]
+
+
+def ends_of(model: Any, tokenizer: Any) -> list[int]:
+    """The tokens that end a reply."""
+    ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
+    return [] if ends is None else [int(e) for e in (ends if isinstance(ends, list) else [ends])]
+
+
+def streaming(tokenizer: Any, put: Callable[[str], bool]) -> Mapping[str, Any]:
+    """What makes `generate` hand its text to `put`, and end when that says so."""
+    import transformers  # heavy
+
+    state = {"left": False}
+
+    class Told(transformers.TextStreamer):
+        def on_finalized_text(self, text: str, stream_end: bool = False) -> None:  # noqa: FBT001, FBT002
+            state["left"] = put(text)
+
+    class Left(transformers.StoppingCriteria):
+        def __call__(self, input_ids: Any, scores: Any, **kwargs: object) -> Any:
+            import torch
+
+            return torch.full((len(input_ids),), fill_value=state["left"], device=input_ids.device)
+
+    return {
+        "streamer": Told(tokenizer, skip_prompt=True, skip_special_tokens=True),
+        "stopping_criteria": transformers.StoppingCriteriaList([Left()]),
+    }
+
+
+# --- Calls of several threads answered together, step by step: each joins when it comes and leaves when it is done.
+# One thread works for all, a step at a time; what else it is given runs between two steps. A call that is interrupted
+# leaves alone; where a step fails every call in it is begun anew and asked alone, so that an error is its own. One that
+# belongs to nobody, such as too little memory for all of them, is a warning.
+
+
+A = TypeVar("A")
+R = TypeVar("R")
+Asked = TypeVar("Asked", contravariant=True)
+Said = TypeVar("Said", covariant=True)
+
+
+class Work(Protocol[Asked, Said]):
+    """What goes on with several calls at once; each has a number that its caller chose."""
+
+    def step(self, new: Mapping[int, Asked], /) -> Mapping[int, Said]:
+        """Take these in, go one step on with all, and give the replies of those that are done, which leave."""
+
+    def leave(self, number: int, /) -> None:
+        """Go on without that call."""
+
+    def clear(self) -> None:
+        """Forget every call, whatever state a failure left."""
+
+
+class Joining(Generic[A, R]):
+    """Answers calls, up to `most` of them at once, in the one thread of `pool`; safe between threads."""
+
+    def __init__(self, work: Work[A, R], *, most: int, pool: ThreadPoolExecutor) -> None:
+        """`pool` must have one thread only, so that `work` needs no lock."""
+        self._work, self._most, self._pool = work, most, pool
+        self._lock = threading.Lock()
+        self._count = 0
+        self._waiting: dict[int, tuple[A, Future[R]]] = {}
+        self._going: dict[int, tuple[A, Future[R]]] = {}
+        self._runs = False
+
+    def __call__(self, asked: A, /) -> R:
+        """The reply to that call; raises what the work raises where it is given this call alone."""
+        reply: Future[R] = Future()
+        with self._lock:
+            self._count += 1
+            self._waiting[self._count] = (asked, reply)
+            if not self._runs:
+                self._pool.submit(self._on)
+                self._runs = True
+        try:
+            return reply.result()
+        except BaseException:
+            reply.cancel()  # where this thread was interrupted: the work leaves it out from its next step on
+            raise
+
+    def _on(self) -> None:
+        """One step; the next one waits behind whatever else the thread was given."""
+        with self._lock:
+            for number in [n for n, (_, reply) in self._going.items() if reply.cancelled()]:
+                del self._going[number]
+                self._work.leave(number)
+            self._waiting = {n: call for n, call in self._waiting.items() if not call[1].cancelled()}
+            new = dict(islice(self._waiting.items(), self._most - len(self._going)))
+            for number in new:
+                self._going[number] = self._waiting.pop(number)
+            self._runs = bool(self._going)
+        if self._runs:
+            self._step({n: asked for n, (asked, _) in new.items()})
+            self._again()
+
+    def _step(self, new: Mapping[int, A]) -> None:
+        """Go on, and hand over the replies that are done."""
+        try:
+            done = self._work.step(new)
+        except Exception as error:  # noqa: BLE001 - whose error it is, is found by asking each alone
+            answered = [self._alone(number, asked, reply) for number, (asked, reply) in self._going.items()]
+            self._going.clear()
+            if all(answered):
+                told = f"{len(answered)} calls failed together and were answered one by one: {error!r}"
+                warnings.warn(told, RuntimeWarning, stacklevel=2)
+            return
+        for number, said in done.items():
+            _end(self._going.pop(number)[1], said)
+
+    def _alone(self, number: int, asked: A, reply: Future[R]) -> bool:
+        """Answer one call while no other is there; whether that went well."""
+        self._work.clear()
+        try:
+            done = self._work.step({number: asked})
+            while number not in done:
+                done = self._work.step({})
+        except Exception as error:  # noqa: BLE001 - it is raised in the thread whose call it was
+            self._work.clear()
+            _end(reply, error=error)
+            return False
+        _end(reply, done[number])
+        return True
+
+    def _again(self) -> None:
+        """See to the next step; an interpreter that ends takes no more work, and nobody may wait for it."""
+        try:
+            self._pool.submit(self._on)
+        except RuntimeError as error:
+            with self._lock:
+                for _, reply in [*self._going.values(), *self._waiting.values()]:
+                    _end(reply, error=error)
+
+
+def _end(reply: Future[R], said: R | None = None, *, error: Exception | None = None) -> None:
+    """Hand a reply over, or what was raised in its place, unless nobody waits for it."""
+    if reply.set_running_or_notify_cancel():
+        if error is None:
+            reply.set_result(said)  # type: ignore[arg-type]
+        else:
+            reply.set_exception(error)
+
+
+# --- Replies of a causal model of `transformers` that grow together, a token each at every step.
+# A prompt is read when its call joins, without padding where none is of its length; from then on each step computes the
+# next token of every row. What the model remembers of all rows (keys and values of its layers) lies in one array a
+# layer:
+# a row ends at the same column as all others, and a row that leaves is replaced by the last one.
+
 
 _SPARE = 128  # columns that are kept free where the array is laid out anew
 _APART = 100  # tokens of padding that are read in the time that reading a prompt apart takes (bench/batching.py)
@@ -23,7 +279,7 @@ class _Row:
     """One call on its way."""
 
     number: int
-    asked: Asked
+    asked: Request
     held: Any  # what follows its schema, or None
     said: list[int] = field(default_factory=list)
 
@@ -38,8 +294,8 @@ class _Row:
         return len(self.said) >= self.asked.most
 
 
-class Rows:
-    """The calls on their way: `kgmed.models.joining.Work` on tokens."""
+class BatchedReplies:
+    """The calls on their way: `kgmed.models.transformers_rows.Work` on tokens."""
 
     def __init__(self, model: Any, ends: Sequence[int], device: str, follow: Callable[[Any], Any]) -> None:
         """`ends` = the tokens that end a reply; `follow` makes of a schema what holds a row to it.
@@ -56,7 +312,7 @@ class Rows:
         self._values: list[Any] = []
         self._end = 0  # the column after the last one in use
 
-    def step(self, new: Mapping[int, Asked], /) -> Mapping[int, list[int]]:
+    def step(self, new: Mapping[int, Request], /) -> Mapping[int, list[int]]:
         """Read the new prompts, or where there are none give every row one token more; the replies that are done."""
         import torch  # heavy
 
@@ -189,7 +445,8 @@ class Rows:
 def by_length(rows: Sequence[_Row]) -> list[list[_Row]]:
     """The rows in groups to read together: a longer one joins where the padding costs less than reading it apart.
 
-    >>> [[len(r.asked.prompt) for r in g] for g in by_length([_Row(0, Asked([5] * n, 1), None) for n in (90, 300, 70)])]
+    >>> rows = [_Row(0, Request([5] * n, 1), None) for n in (90, 300, 70)]
+    >>> [[len(r.asked.prompt) for r in g] for g in by_length(rows)]
     [[70, 90], [300]]
     """
     groups: list[list[_Row]] = []

@@ -12,27 +12,10 @@ from pathlib import Path
 from string import Template
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.stages import Message
+from kgmed.models.base import FilledPrompt, Message
 
 _HEADING = re.compile(r"^# (system|user|assistant)[ \t]*$\n?", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)+")
-
-
-class Conversation(tuple[Message, ...]):
-    """Messages that know the prompt they were made from.
-
-    >>> Prompt("a/b", "en", "# user\\nQ: $q").messages(q="x").prompt[:7]
-    'a/b.en '
-    """
-
-    prompt: str = ""  # name, language and hash
-
-    @classmethod
-    def of(cls, messages: Iterable[Message], prompt: str) -> "Conversation":
-        """Those messages, made from that prompt."""
-        made = cls(messages)
-        made.prompt = prompt
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +49,7 @@ class Prompt:
         """
         return "\n".join(text for role, text in self._sections() if role == "assistant")
 
-    def messages(self, **values: str) -> Conversation:
+    def messages(self, **values: str) -> FilledPrompt:
         """The conversation with its holes filled; a value is never read as a template or a heading.
 
         >>> Prompt("a/b", "en", "# user\\nQ: $q\\n").messages(q="$5?")
@@ -74,7 +57,7 @@ class Prompt:
         """
         self._check(values.keys())
         filled = (Message(role, Template(text).substitute(values)) for role, text in self._sections())
-        return Conversation.of(filled, f"{self} {self.hash}")
+        return FilledPrompt.of(filled, f"{self} {self.hash}")
 
     def _check(self, given: Iterable[str]) -> None:
         """Refuse a template whose holes are not those given, such as one changed by hand that lost the question."""

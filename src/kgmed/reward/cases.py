@@ -1,17 +1,28 @@
-"""Cases to diagnose, and a split of them whose test part nothing can be chosen on.
-
-A scorer is fitted on `train` and `validation`, which are plain tuples. The test cases lie in `Held`: it tells their
-number, and how often a finished predictor is right, and nothing else. The predictor sees them without their disease.
+"""Cases to diagnose, the graph of RLKGF that is counted from them, the names that a text holds, and what a scorer
+does.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import sqrt
-from typing import NoReturn, TypeVar
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeVar, get_args
 
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, UnknownName
+from kgmed.language.negation import negated
+from kgmed.language.text import fold_word, tokens
+from kgmed.records import Entity, Question, Relation, Role, Support, Triple
+
+# --- Cases to diagnose, and a split of them whose test part nothing can be chosen on.
+# A scorer is fitted on `train` and `validation`, which are plain tuples. The test cases lie in `Held`: it tells their
+# number, and how often a finished predictor is right, and nothing else. The predictor sees them without their disease.
+
 
 T = TypeVar("T")
 
@@ -34,7 +45,7 @@ Fit = Callable[[Cases, Cases], T]  # (train, validation) -> a scorer, a model, .
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CaseReport:
     """How a finished predictor did on the test cases, in their order."""
 
     predicted: tuple[str | None, ...]
@@ -54,7 +65,7 @@ class Report:
     def error(self) -> float:
         """The standard error of the accuracy over cases.
 
-        >>> Report(("flu",) * 4, (True, True, True, False)).error.__round__(3)
+        >>> CaseReport(("flu",) * 4, (True, True, True, False)).error.__round__(3)
         0.217
         """
         return sqrt(self.accuracy * (1 - self.accuracy) / self.n) if self.n else 0.0
@@ -65,7 +76,7 @@ class Report:
         return sum(p is None for p in self.predicted)
 
 
-class Held:
+class HeldOutCases:
     """Test cases, closed: only `report` opens them."""
 
     __slots__ = ("__cases",)
@@ -93,12 +104,12 @@ class Held:
     def _refuse(self) -> NoReturn:
         raise BadInput("test cases are not for choosing; give a finished predictor to report()")
 
-    def report(self, predict: Predict) -> Report:
+    def report(self, predict: Predict) -> CaseReport:
         """How a finished predictor does on the cases, which it sees without their disease."""
         predicted = tuple(predict([replace(c, disease="") for c in self.__cases]))
         if len(predicted) != len(self):
             raise BadInput(f"a predictor gave {len(predicted)} answers to {len(self)} cases; give one each")
-        return Report(predicted, tuple(p == c.disease for p, c in zip(predicted, self.__cases, strict=True)))
+        return CaseReport(predicted, tuple(p == c.disease for p, c in zip(predicted, self.__cases, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +119,7 @@ class Split:
     name: str
     train: Cases
     validation: Cases
-    test: Held
+    test: HeldOutCases
     language: str = ""  # ISO 639-1
 
     @property
@@ -151,7 +162,7 @@ def split(
         (validation,) = (v for i, (_, v) in enumerate(folds(train, round(1 / share), seed=seed)) if i == 0)
         chosen = {id(c) for c in validation}
         train = [c for c in train if id(c) not in chosen]
-    return Split(name, tuple(train), tuple(validation), Held(test), language)
+    return Split(name, tuple(train), tuple(validation), HeldOutCases(test), language)
 
 
 def folds(cases: Sequence[Case], k: int, *, seed: int = 0) -> Iterator[tuple[Cases, Cases]]:
@@ -171,3 +182,240 @@ def folds(cases: Sequence[Case], k: int, *, seed: int = 0) -> Iterator[tuple[Cas
 def _draw(key: str, seed: int) -> int:
     """A number that follows from a key and a seed alone."""
     return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"), seed=seed)
+
+
+# --- Which of a closed list of names a text holds, in any language: whole words, the longest first, any width or case.
+
+
+_NOT = re.compile(
+    r"(?:\bnot|n['’]t|\bneither|\bnor|\brather than|\binstead of)(?: (?:be|a|an|the|likely|due to|caused by))*\s*$"
+    r"|(?:不是|不像|不似|并非|不考虑|不符合|不支持|而非)\s*$",
+    re.IGNORECASE,
+)
+_REACH = 40  # characters before a name in which it may be denied
+
+
+class NameInText(NamedTuple):
+    """A place in a text and what is meant there: one name, or several that are spelled the same."""
+
+    names: frozenset[str]
+    start: int
+    end: int
+    denied: bool
+
+
+@dataclass(frozen=True, eq=False)
+class NamesIn:
+    """Finds names and their aliases. A Chinese name may stand in a longer word, an English one only as whole words."""
+
+    aliases: Mapping[str, Sequence[str]]  # name -> its other names
+    _index: dict[tuple[str, ...], set[str]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Index the names by their words; raises `BadInput` for one without any."""
+        for name, others in self.aliases.items():
+            for text in (name, *others):
+                key = tuple(fold_word(t.text) for t in tokens(text))
+                if not key:
+                    raise BadInput(f"the name {text!r} holds no word that could be found in a text")
+                self._index.setdefault(key, set()).add(name)
+
+    def __call__(self, text: str) -> list[NameInText]:
+        """The names in the text, in order, none inside another.
+
+        >>> both = NamesIn({"肺炎": ["pneumonia"], "支气管肺炎": ["bronchial pneumonia"]})
+        >>> [sorted(f.names) for f in both("Bronchial Pneumonia，不是肺炎。")]
+        [['支气管肺炎'], ['肺炎']]
+        """
+        words = tokens(text)
+        keys = [fold_word(t.text) for t in words]
+        longest = max(map(len, self._index), default=0)
+        spans: list[tuple[int, int]] = []
+        at = 0
+        while at < len(words):
+            ends = range(min(at + longest, len(words)), at, -1)
+            end = next((e for e in ends if tuple(keys[at:e]) in self._index), at)
+            spans += [(at, end)] if end > at else []
+            at = max(end, at + 1)
+        places = [(words[a].start, words[b - 1].end) for a, b in spans]
+        denied = [no or _is_denied(text, a) for no, (a, _) in zip(negated(text, places), places, strict=True)]
+        names = [frozenset(self._index[tuple(keys[a:b])]) for a, b in spans]
+        return [NameInText(n, a, b, no) for n, (a, b), no in zip(names, places, denied, strict=True)]
+
+
+def _is_denied(text: str, start: int) -> bool:
+    """Whether the words right before a name say that it is not what is meant ("it is not flu").
+
+    >>> [_is_denied(t, t.index("flu")) for t in ("not a flu", "not only a flu", "It isn't flu", "notable flu")]
+    [True, False, True, False]
+    """
+    return _NOT.search(text, max(start - _REACH, 0), start) is not None
+
+
+CaseOf = Callable[[str], Case | None]
+
+
+def case_in(symptoms: NamesIn) -> CaseOf:
+    """A function from a question to the case of the symptoms named and denied in it; None where there is none.
+
+    A symptom both named and denied is unsure. Give prompts that also name other things (lists of diseases) to a
+    function of your own, such as the `get` of a dict from prompt to case.
+    """
+
+    def case_of(text: str) -> Case | None:
+        found = [(name, f.denied) for f in symptoms(text) for name in sorted(f.names)]
+        there, denied = ({name for name, no in found if no is sign} for sign in (False, True))
+        order = dict.fromkeys(name for name, _ in found)
+        positive, negative = tuple(n for n in order if n not in denied), tuple(n for n in order if n not in there)
+        unsure = tuple(n for n in order if n in there and n in denied)
+        return Case("", positive, negative, unsure) if found else None
+
+    return case_of
+
+
+def text_of(question: Question | str) -> str:
+    """The text of a question."""
+    return question if isinstance(question, str) else question.text
+
+
+# --- What every scorer of diseases does, and the predictor it makes.
+
+
+Floats = NDArray[np.float64]
+
+
+class Scorer(Protocol):
+    """Scores the diseases of a closed list for patients."""
+
+    @property
+    def diseases(self) -> tuple[str, ...]:
+        """The m diseases, by column."""
+        ...
+
+    def __call__(self, cases: Sequence[Case], /) -> Floats:
+        """Rows (b, m) that sum to 1 over the diseases of the patient's subgraph; NaN = not in it.
+
+        A row of NaN alone means that the scorer cannot judge the patient.
+        """
+        ...
+
+
+def first(scorer: Scorer) -> Predict:
+    """The predictor that names the best disease; None where the scorer cannot judge; ties go to the first column."""
+
+    def predict(cases: Sequence[Case]) -> list[str | None]:
+        rows = np.nan_to_num(scorer(cases), nan=-np.inf)
+        best = rows.argmax(axis=1) if len(rows) else []
+        return [scorer.diseases[j] if np.isfinite(row[j]) else None for row, j in zip(rows, best, strict=True)]
+
+    return predict
+
+
+def ranked(scorer: Scorer, cases: Sequence[Case], *, keep: int) -> list[list[tuple[str, float]]]:
+    """The `keep` best diseases of each case with their scores; those outside the patient's subgraph are left out."""
+    found = []
+    for row in scorer(cases):
+        order = [j for j in np.argsort(-row, kind="stable") if np.isfinite(row[j])]
+        found.append([(scorer.diseases[j], float(row[j])) for j in order[:keep]])
+    return found
+
+
+def tempered(values: NDArray[np.floating[Any]], temperature: float) -> Floats:
+    """The softmax of each row / temperature over what is not NaN (b, m).
+
+    >>> tempered(np.array([[0.0, np.log(3), np.nan]]), 1.0).round(2).tolist()
+    [[0.25, 0.75, nan]]
+    """
+    seen = ~np.isnan(values)
+    top = np.where(seen, values, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
+    raised = np.where(seen, np.exp((values - np.where(np.isfinite(top), top, 0.0)) / temperature), 0.0)
+    total = raised.sum(axis=1, keepdims=True)
+    return np.where(seen, raised / np.where(total > 0, total, 1.0), np.nan)
+
+
+# --- The graph of RLKGF: diseases, symptoms, and how often the one was seen with the other.
+# Its only relation is (disease, causes, symptom). The edges weigh what the labelled cases say that they are counted
+# from: a scorer on such a graph uses labels, whatever it does with them later.
+
+
+Weights = Literal["count", "symptom given disease", "disease given symptom", "none"]
+_CAUSES = Relation("causes", Role.FINDING)
+
+
+@dataclass(frozen=True, eq=False)
+class CauseGraph:
+    """m diseases, n symptoms, their counts (m, n), and of how many cases of each disease (m,) these are."""
+
+    diseases: tuple[str, ...]
+    symptoms: tuple[str, ...]
+    count: Floats
+    cases: Floats
+
+    @classmethod
+    def of(cls, counts: Mapping[str, Mapping[str, float]], cases: Mapping[str, int] | None = None) -> "CauseGraph":
+        """The graph of disease -> {symptom: count}; without `cases`, a disease has as many as its largest count.
+
+        >>> CauseGraph.of({"d1": {"s1": 1, "s2": 1}, "d2": {"s2": 1, "s3": 5}}).count.tolist()
+        [[1.0, 1.0, 0.0], [0.0, 1.0, 5.0]]
+        """
+        diseases, symptoms = tuple(counts), tuple(dict.fromkeys(s for row in counts.values() for s in row))
+        table = np.array([[counts[d].get(s, 0.0) for s in symptoms] for d in diseases], np.float64)
+        table = table.reshape(len(diseases), len(symptoms))
+        if not np.all(np.isfinite(table) & (table >= 0)):
+            raise BadInput("a graph of causes has a count that is negative or no number; give counts of at least 0")
+        many = [cases[d] if cases else max(counts[d].values(), default=1.0) for d in diseases]
+        return cls(diseases, symptoms, table, np.array(many, np.float64))
+
+    @classmethod
+    def counted(cls, cases: Sequence[Case], *, at_least: int = 1) -> "CauseGraph":
+        """The graph of labelled cases and their positive symptoms; pairs seen less than `at_least` times are left out.
+
+        The authors' code has a file of GMD with the pairs seen three times and more.
+        """
+        counts: dict[str, Counter[str]] = {d: Counter() for d in sorted({c.disease for c in cases})}
+        for case in cases:
+            counts[case.disease].update(case.positive)
+        kept = {d: {s: float(k) for s, k in sorted(row.items()) if k >= at_least} for d, row in counts.items()}
+        return cls.of(kept, Counter(c.disease for c in cases))
+
+    def weight(self, kind: Weights) -> Floats:
+        """The weights (m, n) of the edges; 0 = no edge."""
+        if kind not in get_args(Weights):
+            raise UnknownName("edge weight", kind, get_args(Weights))
+        if kind == "count":
+            return self.count
+        if kind == "none":
+            return (self.count > 0).astype(np.float64)
+        by = self.cases[:, None] if kind == "symptom given disease" else self.count.sum(axis=0)
+        return np.divide(self.count, by, out=np.zeros_like(self.count), where=self.count > 0)
+
+    def places(self, symptoms: Sequence[str]) -> list[int]:
+        """The columns of those of the symptoms that the graph has an edge to, each once."""
+        known = dict.fromkeys(self._place[s] for s in symptoms if s in self._place)
+        return [i for i in known if self.count[:, i].any()]
+
+    def around(self, symptoms: Sequence[str]) -> tuple[int, ...]:
+        """The rows of the diseases in the patient's subgraph: those linked to any of the symptoms."""
+        linked = self.count[:, self.places(symptoms)].any(axis=1)
+        return tuple(np.flatnonzero(linked).tolist())
+
+    def closure(self, symptoms: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The diseases and the symptoms of the patient's subgraph: all symptoms of all diseases linked to the patient's.
+
+        >>> CauseGraph.of({"d1": {"s1": 1, "s2": 1}, "d2": {"s2": 1, "s3": 5}}).closure(["s1"])
+        (('d1',), ('s1', 's2'))
+        """  # noqa: E501
+        rows = list(self.around(symptoms))
+        columns = np.flatnonzero(self.count[rows].any(axis=0)).tolist()
+        return tuple(self.diseases[d] for d in rows), tuple(self.symptoms[s] for s in columns)
+
+    def triple(self, disease: int, symptom: int) -> Triple:
+        """The fact of an edge; its weight is the share of the disease's cases, at most 1."""
+        count = self.count[disease, symptom]
+        share = float(min(count / max(self.cases[disease], 1.0), 1.0))
+        head, tail = Entity("", self.diseases[disease], "disease"), Entity("", self.symptoms[symptom], "symptom")
+        return Triple(head, _CAUSES, tail, share, "cases", (Support(qualifiers=(("count", f"{count:g}"),)),))
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {s: i for i, s in enumerate(self.symptoms)}

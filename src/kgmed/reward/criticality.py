@@ -1,6 +1,6 @@
 """R_p, the link criticality of RLKGF: random walks with restart from the patient's symptoms in the patient's subgraph.
 
-The walk is that of `kgmed.kg.search.walk`: w = c A w + (1 - c) e. The Gaussian kernel exp(-dis^2 / 2 h^2) of the
+The walk is that of `kgmed.graph.search.walk`: w = c A w + (1 - c) e. The Gaussian kernel exp(-dis^2 / 2 h^2) of the
 paper's text is read as the first w ("init": without effect, since the fixed point does not depend on it), as the
 weight between any two nodes in place of the adjacency ("edge"), or as where the walk restarts ("restart").
 """
@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.kg.graph import Adjacency
-from kgmed.kg.search.walk import Transition, closed_form, seeds, walk
-from kgmed.reward.cases import Case
-from kgmed.reward.graph import CauseGraph, Weights
-from kgmed.reward.scoring import Floats, tempered
-from kgmed.types import Triple
+from kgmed.graph.base import Adjacency
+from kgmed.graph.search.walk import Transition, closed_form, seeds, walk
+from kgmed.records import Triple
+from kgmed.reward.cases import Case, CauseGraph, Floats, Weights, tempered
 
 Aggregate = Literal["mean", "sum", "max", "product"]
 Gaussian = Literal["init", "edge", "restart"]
@@ -26,7 +24,7 @@ _LEAST = 1e-12  # so that a product over symptoms has a logarithm
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class WalkReason:
     """What a symptom of the patient adds to a disease's score; the triple is missing where only paths join them."""
 
     symptom: str
@@ -87,7 +85,7 @@ class Criticality:
             self._known[key] = self._walked(np.array(rows))
         return self._known[key]
 
-    def reasons(self, case: Case, disease: str) -> tuple[Reason, ...]:
+    def reasons(self, case: Case, disease: str) -> tuple[WalkReason, ...]:
         """What carried the disease, the heaviest symptom first; the shares add up to its score before the softmax.
 
         Under "max" only the heaviest symptom counts, under "product" the shares are logarithms. A symptom that the
@@ -104,7 +102,7 @@ class Criticality:
             found += self._shares(column, row, self.graph.places(case.negative), -self.denied, denied=True)
         return tuple(sorted(found, key=lambda r: -abs(r.share)))
 
-    def _shares(self, column: Floats, row: int, places: list[int], sign: float, *, denied: bool) -> list[Reason]:
+    def _shares(self, column: Floats, row: int, places: list[int], sign: float, *, denied: bool) -> list[WalkReason]:
         mass = column[places]
         if self.aggregate == "product":
             mass = np.log(np.maximum(mass, _LEAST))
@@ -115,7 +113,7 @@ class Criticality:
         facts = [self.graph.triple(row, s) if self.graph.count[row, s] else None for s in places]
         names = [self.graph.symptoms[s] for s in places]
         shares = (sign * mass).tolist()
-        return [Reason(n, share, fact, denied) for n, share, fact in zip(names, shares, facts, strict=True)]
+        return [WalkReason(n, share, fact, denied) for n, share, fact in zip(names, shares, facts, strict=True)]
 
     def _added(self, masses: Floats) -> Floats:
         """One number a disease from the rows of the symptoms (k, m) -> (m,)."""

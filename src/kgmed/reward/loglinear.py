@@ -1,40 +1,45 @@
-"""A log-linear scorer on a graph of typed edges, ours: the preset "best". It uses the labels of the fitted cases.
+"""What a graph scorer must beat: naive Bayes, logistic regression, overlap and the most frequent disease.
 
-A symptom has a node for each way in which it can come up: it is there, told first and there, denied, unsure, or spoken
-of at all. So what a patient denies speaks too, and that a symptom was asked after does, whatever the reply. For the
-nodes F of a patient and disease d, whose edges are counted from the fitted cases:
-
-    log S(d) = b_d + sum_k l_k E_k(d) + sum_F (t G(F, d) + D(F, d)) + constant
-
-- E_k = the log frequencies, with Laplace's smoothing, of the patient's edges of kind k: there, told first, denied,
-  unsure; and of the symptoms that are there in others and not in the patient, log(1 - frequency). Each kind has its
-  own weight l_k. All weights 1 would be naive Bayes; they are learnt on counts without the case in hand, or a case
-  would speak for its own disease.
-- G = the log of the mass at F of a walk with restart from d over all edges, each `smooth` heavier, less its mean over
-  the diseases. With c = 0 nothing would arrive; the larger c, the more of F comes by way of others.
-- D, b = what the labels add to both: multinomial logistic regression with a ridge |D|^2 / 2C.
-
-Together they are linear in the nodes, so each symptom's part of a score is a sum. A node "spoken of" is half a node
-(`spoken`) in G and D. The defaults were chosen in trials of cross-validation within the train parts of DXY, MZ, MZ-4
-and MZ-10; `python bench/rlkgf.py --choose` prints what each does when it is changed.
+All use the labels of the fitted cases. The first three are scikit-learn's (extra "eval"), with its defaults, on what
+`see` names of a case: the symptoms that are there ("there"), also those denied ("denied"), all that the "best" scorer
+is told ("all": those unsure and those told first too), or the very nodes of its graph ("nodes": those spoken of too).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.kg.graph import Adjacency
-from kgmed.kg.search.walk import Transition, closed_form, seeds
-from kgmed.reward.cases import Case, Cases
-from kgmed.reward.criticality import Reason
-from kgmed.reward.graph import CauseGraph
-from kgmed.reward.scoring import Floats
-from kgmed.types import Entity, Relation, Role, Triple
+from kgmed.graph.base import Adjacency
+from kgmed.graph.search.walk import Transition, closed_form, seeds
+from kgmed.records import Entity, Relation, Role, Triple
+from kgmed.reward.cases import Case, Cases, CauseGraph, Floats
+from kgmed.reward.criticality import WalkReason
+
+# --- A log-linear scorer on a graph of typed edges, ours: the preset "best". It uses the labels of the fitted cases.
+# A symptom has a node for each way in which it can come up: it is there, told first and there, denied, unsure, or
+# spoken
+# of at all. So what a patient denies speaks too, and that a symptom was asked after does, whatever the reply. For the
+# nodes F of a patient and disease d, whose edges are counted from the fitted cases:
+#
+#     log S(d) = b_d + sum_k l_k E_k(d) + sum_F (t G(F, d) + D(F, d)) + constant
+#
+# - E_k = the log frequencies, with Laplace's smoothing, of the patient's edges of kind k: there, told first, denied,
+#   unsure; and of the symptoms that are there in others and not in the patient, log(1 - frequency). Each kind has its
+#   own weight l_k. All weights 1 would be naive Bayes; they are learnt on counts without the case in hand, or a case
+#   would speak for its own disease.
+# - G = the log of the mass at F of a walk with restart from d over all edges, each `smooth` heavier, less its mean over
+#   the diseases. With c = 0 nothing would arrive; the larger c, the more of F comes by way of others.
+# - D, b = what the labels add to both: multinomial logistic regression with a ridge |D|^2 / 2C.
+#
+# Together they are linear in the nodes, so each symptom's part of a score is a sum. A node "spoken of" is half a node
+# (`spoken`) in G and D. The defaults were chosen in trials of cross-validation within the train parts of DXY, MZ, MZ-4
+# and MZ-10; `python bench/rlkgf.py --choose` prints what each does when it is changed.
+
 
 THERE, FIRST, DENIED, UNSURE, SPOKEN = "+", "!", "-", "?", "~"
 KINDS = (THERE, FIRST, DENIED, UNSURE)  # whose edges have a weight of their own; then comes what is missing
@@ -95,7 +100,7 @@ class LogLinear:
         """S (b, m)."""
         return np.exp(_log_softmax(self.prior + design(self.graph, cases) @ self.edge))
 
-    def reasons(self, case: Case, disease: str) -> tuple[Reason, ...]:
+    def reasons(self, case: Case, disease: str) -> tuple[WalkReason, ...]:
         """What each known symptom adds to the disease's log score against the mean of all diseases, largest first."""
         if disease not in self.diseases:
             raise UnknownName("disease", disease, self.diseases)
@@ -109,7 +114,7 @@ class LogLinear:
             if mark in RELATIONS and self.graph.count[j, i]:
                 tail = Entity("", symptom, "symptom")
                 facts[symptom] = replace(self.graph.triple(j, i), relation=RELATIONS[mark], tail=tail)
-        reasons = [Reason(s, float(v), facts.get(s), s in case.negative) for s, v in found.items()]
+        reasons = [WalkReason(s, float(v), facts.get(s), s in case.negative) for s, v in found.items()]
         return tuple(sorted(reasons, key=lambda r: -abs(r.share)))
 
 
@@ -226,3 +231,117 @@ def _log_softmax(values: Floats) -> Floats:
     """The logarithm of the softmax of each row."""
     values = values - values.max(axis=1, keepdims=True)
     return np.asarray(values - np.log(np.exp(values).sum(axis=1, keepdims=True)), np.float64)
+
+
+# --- What a graph scorer must beat: naive Bayes, logistic regression, overlap and the most frequent disease.
+# All use the labels of the fitted cases. The first three are scikit-learn's (extra "eval"), with its defaults, on what
+# `see` names of a case: the symptoms that are there ("there"), also those denied ("denied"), all that the "best" scorer
+# is told ("all": those unsure and those told first too), or the very nodes of its graph ("nodes": those spoken of too).
+
+
+See = Literal["there", "denied", "all", "nodes"]
+Model = Literal["bernoulli", "multinomial", "logistic"]
+_MARKS = {"there": THERE, "denied": THERE + DENIED, "all": THERE + DENIED + UNSURE + FIRST, "nodes": ""}
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A fitted classifier of scikit-learn as a scorer."""
+
+    model: Any
+    diseases: tuple[str, ...]
+    columns: tuple[str, ...]
+    see: See
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The probabilities (b, m)."""
+        if not cases:
+            return np.zeros((0, len(self.diseases)))
+        return np.asarray(self.model.predict_proba(_seen(self.columns, cases, self.see)), np.float64)
+
+
+def classifying(name: Model, see: See = "there") -> Callable[[Cases, Cases], Classifier]:
+    """The fit of a classifier on train and validation together; raises `Unavailable` without scikit-learn."""
+    if see not in _MARKS:
+        raise UnknownName("part of a case", see, _MARKS)
+
+    def fit(training: Cases, validation: Cases) -> Classifier:
+        cases = training + validation
+        columns = tuple(sorted({f for c in cases for f in _kept(c, see)}))
+        model = _model(name).fit(_seen(columns, cases, see), [c.disease for c in cases])
+        return Classifier(model, tuple(str(d) for d in model.classes_), columns, see)
+
+    return fit
+
+
+def _model(name: Model) -> Any:
+    """A new classifier with scikit-learn's defaults."""
+    try:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.naive_bayes import BernoulliNB, MultinomialNB
+    except ImportError as error:
+        raise Unavailable('the baselines need scikit-learn: pip install "kgmed[eval]"') from error
+    known = {"bernoulli": BernoulliNB, "multinomial": MultinomialNB, "logistic": LogisticRegression}
+    if name not in known:
+        raise UnknownName("classifier", name, known)
+    return known[name](max_iter=1000) if name == "logistic" else known[name]()
+
+
+def _kept(case: Case, see: See) -> list[str]:
+    marks = _MARKS[see]
+    return [f for f in nodes(case) if not marks or f[0] in marks]
+
+
+def _seen(columns: Sequence[str], cases: Sequence[Case], see: See) -> Any:
+    """Which columns each case has, as a sparse matrix (b, f)."""
+    from scipy.sparse import csr_matrix
+
+    place = {c: i for i, c in enumerate(columns)}
+    kept = [[place[f] for f in _kept(case, see) if f in place] for case in cases]
+    ends, places = np.cumsum([0, *map(len, kept)]), np.concatenate([*kept, np.zeros(0)]).astype(np.int64)
+    return csr_matrix((np.ones(len(places)), places, ends), shape=(len(cases), len(columns)))
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """The share of a disease's cases that have the symptom, summed over the patient's: no walk, no network."""
+
+    graph: CauseGraph
+
+    @property
+    def diseases(self) -> tuple[str, ...]:
+        """The diseases of the graph."""
+        return self.graph.diseases
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The sums (b, m), scaled to sum 1; NaN outside the patient's subgraph."""
+        weight = self.graph.weight("symptom given disease")
+        values = np.array([weight[:, self.graph.places(c.positive)].sum(axis=1) for c in cases])
+        values = values.reshape(len(cases), len(self.diseases))
+        total = values.sum(axis=1, keepdims=True)
+        scaled = np.divide(values, total, out=np.full_like(values, np.nan), where=values > 0)
+        return np.asarray(scaled, np.float64)
+
+
+def overlap(training: Cases, validation: Cases) -> Overlap:
+    """The overlap scorer on the counts of train and validation."""
+    return Overlap(CauseGraph.counted(training + validation))
+
+
+@dataclass(frozen=True, slots=True)
+class Majority:
+    """The shares of the diseases, whatever the patient has."""
+
+    diseases: tuple[str, ...]
+    shares: tuple[float, ...]
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The shares, a row a case (b, m)."""
+        return np.ones((len(cases), 1)) * np.array([self.shares], np.float64)
+
+
+def majority(training: Cases, validation: Cases) -> Majority:
+    """The shares of the diseases in train and validation."""
+    counts = Counter(c.disease for c in training + validation)
+    names = tuple(sorted(counts))
+    return Majority(names, tuple(counts[d] / counts.total() for d in names))

@@ -16,9 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from kgmed.errors import Unavailable, UnknownName
-from kgmed.reward.cases import Case
-from kgmed.reward.graph import CauseGraph, Weights
-from kgmed.reward.scoring import Floats
+from kgmed.reward.cases import Case, CauseGraph, Floats, Weights
 
 Tensor = Any  # torch.Tensor
 Network = Literal["gcn", "gat"]
@@ -73,7 +71,7 @@ def train(graph: CauseGraph, recipe: Recipe, cases: Sequence[Case] = (), *, seed
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         m = len(graph.diseases)
-        model = _Model(graph, recipe)
+        model = _Network(graph, recipe)
         share, wanted = (_tensor(x) for x in _targets(graph, recipe, cases))
         optimizer = torch.optim.Adam(model.parameters, lr=recipe.rate)
         losses = []
@@ -117,7 +115,7 @@ def normalised(weight: Floats) -> Floats:
     return np.asarray(root[:, None] * joined * root, np.float64)
 
 
-class _Model:
+class _Network:
     """Two layers over learnt features of the nodes, diseases first."""
 
     def __init__(self, graph: CauseGraph, recipe: Recipe) -> None:

@@ -8,11 +8,9 @@ import numpy as np
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.reward import loglinear
-from kgmed.reward.cases import Case, Cases, Fit
-from kgmed.reward.criticality import Aggregate, Criticality, Gaussian, Reason
-from kgmed.reward.graph import CauseGraph, Weights
+from kgmed.reward.cases import Case, Cases, CauseGraph, Fit, Floats, Scorer, Weights, tempered
+from kgmed.reward.criticality import Aggregate, Criticality, Gaussian, WalkReason
 from kgmed.reward.networks import Recipe, train
-from kgmed.reward.scoring import Floats, Scorer, tempered
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ class Mixed:
         """R (b, m); NaN outside the patient's subgraph."""
         return self.mu * self.semantic(cases) + (1 - self.mu) * self.criticality(cases)
 
-    def reasons(self, case: Case, disease: str) -> tuple[Reason, ...]:
+    def reasons(self, case: Case, disease: str) -> tuple[WalkReason, ...]:
         """What carried the disease, by the walk; the network's half names no edges."""
         return self.criticality.reasons(case, disease)
 
@@ -69,7 +67,7 @@ _EQUATION_5 = Recipe(z_activation="softmax")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RLKGFSettings:
     """The numbers of RLKGF."""
 
     c: float = 0.7  # Table 7; called "restart probability" there, but Eq. 2 restarts with 1 - c
@@ -84,14 +82,16 @@ class Settings:
     recipe: Recipe | None = _EQUATION_5  # None = the walk alone
 
 
-PRESETS: dict[str, Settings] = {
-    "paper": Settings(),
-    "code": Settings(recipe=Recipe(z_activation="softmax", target="cases")),  # its checkpoints' names are accuracies
-    "code-gmd": Settings(mu=0.01, at_least=3, recipe=Recipe(z_activation="softmax", target="cases")),
+PRESETS: dict[str, RLKGFSettings] = {
+    "paper": RLKGFSettings(),
+    "code": RLKGFSettings(
+        recipe=Recipe(z_activation="softmax", target="cases")
+    ),  # its checkpoints' names are accuracies
+    "code-gmd": RLKGFSettings(mu=0.01, at_least=3, recipe=Recipe(z_activation="softmax", target="cases")),
 }
 
 
-def preset(name: str) -> Settings:
+def preset(name: str) -> RLKGFSettings:
     """The settings of that name; raises `UnknownName`."""
     if name not in PRESETS:
         raise UnknownName("preset of RLKGF", name, PRESETS)
@@ -101,21 +101,21 @@ def preset(name: str) -> Settings:
 class Explaining(Scorer, Protocol):
     """A scorer that says what carried a disease."""
 
-    def reasons(self, case: Case, disease: str) -> tuple[Reason, ...]:
+    def reasons(self, case: Case, disease: str) -> tuple[WalkReason, ...]:
         """What carried the disease, the weightiest first."""
         ...
 
 
 def named(name: str) -> Fit[Explaining]:
     """The fit of the scorer "best" (ours), "walk" (RLKGF's R_p alone) or a preset; raises `UnknownName`."""
-    known: dict[str, Fit[Explaining]] = {"best": loglinear.fit, "walk": fitting(Settings(recipe=None))}
+    known: dict[str, Fit[Explaining]] = {"best": loglinear.fit, "walk": fitting(RLKGFSettings(recipe=None))}
     known |= {preset: fitting(settings) for preset, settings in PRESETS.items()}
     if name not in known:
         raise UnknownName("scorer of diseases", name, known)
     return known[name]
 
 
-def fitting(settings: Settings, *, seed: int = 0) -> Callable[[Cases, Cases], Mixed | Criticality]:
+def fitting(settings: RLKGFSettings, *, seed: int = 0) -> Callable[[Cases, Cases], Mixed | Criticality]:
     """The fit of these settings: (train, validation) -> scorer on the counts of both.
 
     mu, where learnt, is learnt on validation with a scorer made of train alone.
@@ -131,7 +131,7 @@ def fitting(settings: Settings, *, seed: int = 0) -> Callable[[Cases, Cases], Mi
     return fit
 
 
-def _made(settings: Settings, cases: Cases, seed: int) -> Mixed | Criticality:
+def _made(settings: RLKGFSettings, cases: Cases, seed: int) -> Mixed | Criticality:
     """The scorer of these settings on the counts of the cases."""
     graph = CauseGraph.counted(cases, at_least=settings.at_least)
     criticality = Criticality(

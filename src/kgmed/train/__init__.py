@@ -1,1 +1,1 @@
-"""What is trained here: pair scorers from a graph's own names, taggers from marked text."""
+"""What is trained here: pair scorers from a graph's own names, taggers from marked text, policies by a reward."""

@@ -4,6 +4,7 @@ Only hidden states where an action is taken go through the language model's head
 several gigabytes. Nothing is dropped out, so that an answer is as likely when it is trained on as when it was given.
 """
 
+import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +12,139 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kgmed.errors import BadInput
-from kgmed.models.from_hub import as_folder, loaded
-from kgmed.models.get import MODELS
-from kgmed.train.begun import Begun, begin, padded
-from kgmed.train.extra import need
-from kgmed.train.halves import Halves
+from kgmed.models.files import MODELS, as_folder, loaded
+from kgmed.train.base import need
+
+# --- Rows of tokens that a decoder has begun to read; rows that begin alike are read once.
+# The keys and values of a prompt are kept and shared by its answers: eight answers to a question cost little more than
+# one. Gradients flow back through them, so that training on answers trains how the prompts are read, too.
+
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(slots=True, eq=False)
+class Begun:
+    """n rows of tokens as far as a decoder has read them."""
+
+    body: Any  # the decoder: tokens -> hidden states
+    seen: "Tensor"  # (n, L) int64, 0 where a row is padded
+    last: "Tensor"  # (n, d), the hidden state at the end of each row
+    kept: Any  # keys and values of the rows, a cache of transformers
+
+    def then(self, tokens: "Tensor", mask: "Tensor") -> "Tensor":
+        """The hidden states (n, T, d) at tokens (n, T) that come next, which from now on belong to the rows."""
+        self.seen = need("torch").cat([self.seen, mask.to(self.seen)], 1)
+        states = _read(self.body, tokens.to(self.seen.device), self.seen, self.kept).last_hidden_state
+        self.last = states[:, -1]
+        return states  # type: ignore[no-any-return]
+
+
+def begin(body: Any, rows: Sequence[Sequence[int]], *, pad: int, device: str = "cpu") -> Begun:
+    """The rows, read; those that are alike once, all padded on the left to one length."""
+    torch = need("torch")
+    unique = list(dict.fromkeys(map(tuple, rows)))
+    number = {row: i for i, row in enumerate(unique)}
+    places = torch.tensor([number[tuple(row)] for row in rows], device=device)
+    ids, seen = padded(unique, pad=pad, device=device)
+    out = _read(body, ids, seen)
+    out.past_key_values.batch_select_indices(places)
+    return Begun(body, seen[places], out.last_hidden_state[:, -1][places], out.past_key_values)
+
+
+def padded(rows: Sequence[Sequence[int]], *, pad: int, device: str = "cpu") -> tuple["Tensor", "Tensor"]:
+    """Tokens (n, L) padded on the left, and a mask (n, L) int64."""
+    torch, longest = need("torch"), max(map(len, rows))
+    ids = torch.tensor([[pad] * (longest - len(row)) + list(row) for row in rows], device=device)
+    seen = torch.tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows], device=device)
+    return ids, seen
+
+
+def _read(body: Any, ids: "Tensor", seen: "Tensor", kept: Any = None) -> Any:
+    """What a decoder makes of tokens (n, T) at the end of rows whose mask is `seen` (n, L + T)."""
+    places = (seen.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+    return body(input_ids=ids, attention_mask=seen, position_ids=places, past_key_values=kept, use_cache=True)
+
+
+# --- A decoder cut in two: lower layers that training leaves alone, and upper ones that it changes.
+# What the lower layers make of a prompt never changes, so it is computed once. With adapters in a third of the layers
+# alone, a step over the same prompts costs about a third.
+
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_TRIED = (3, 1, 2, 5, 4)  # any tokens, to see that the halves are the whole
+
+
+class SplitDecoder:
+    """Runs a decoder as its two halves; the results of the lower one are kept, a row of tokens each."""
+
+    def __init__(self, body: Any, upper: int) -> None:
+        """Cut `upper` layers off the top of a decoder with `layers` and `norm`; raises `BadInput` where that fails."""
+        torch = need("torch")
+        if not (hasattr(body, "layers") and hasattr(body, "norm") and 0 < upper < len(body.layers)):
+            raise BadInput(
+                f"the top {upper} layers of this model cannot be trained alone; train adapters in all of them"
+            )
+        cut = len(body.layers) - upper
+        self._lower, self._upper = _shallow(body), _shallow(body)
+        self._lower.layers, self._upper.layers = body.layers[:cut], body.layers[cut:]
+        self._lower.norm = torch.nn.Identity()
+        self._known: dict[tuple[int, ...], Tensor] = {}
+        self._check(body)
+
+    def __call__(self, input_ids: "Tensor", attention_mask: "Tensor", position_ids: "Tensor") -> "Tensor":
+        """The hidden states (n, L, d) of padded rows of tokens, as the whole decoder gives them where the mask is 1."""
+        below = self._below(input_ids, attention_mask, position_ids)
+        found: Tensor = self._upper(
+            inputs_embeds=below, attention_mask=attention_mask, position_ids=position_ids, use_cache=False
+        ).last_hidden_state
+        return found
+
+    def _below(self, ids: "Tensor", mask: "Tensor", places: "Tensor") -> "Tensor":
+        """What the lower layers make of the rows, computed for those that are new."""
+        torch, there = need("torch"), mask.bool()
+        keys = [tuple(row[seen].tolist()) for row, seen in zip(ids, there, strict=True)]
+        new = [i for i, key in enumerate(keys) if key not in self._known]
+        if new:
+            with torch.no_grad():
+                states = self._lower(
+                    input_ids=ids[new], attention_mask=mask[new], position_ids=places[new], use_cache=False
+                ).last_hidden_state
+            self._known.update({keys[i]: row[there[i]].clone() for i, row in zip(new, states, strict=True)})
+        width = self._known[keys[0]].shape[-1]
+        below: Tensor = torch.zeros(*ids.shape, width, device=ids.device, dtype=self._known[keys[0]].dtype)
+        for i, key in enumerate(keys):
+            below[i, there[i]] = self._known[key]
+        return below
+
+    def _check(self, body: Any) -> None:
+        """Refuse a decoder that does more than run its layers one after the other."""
+        torch = need("torch")
+        device = next(body.parameters()).device
+        ids = torch.tensor([_TRIED], device=device)
+        mask, places = torch.ones_like(ids), torch.arange(ids.shape[1], device=device)[None, :]
+        with torch.no_grad():
+            whole = body(input_ids=ids, attention_mask=mask, position_ids=places, use_cache=False).last_hidden_state
+            halves = self(ids, mask, places)
+        self._known.clear()
+        if not torch.allclose(whole, halves, rtol=1e-3, atol=1e-3 * float(whole.abs().max())):
+            raise BadInput("this model is more than its layers in turn; train adapters in all of them")
+
+
+def _shallow(body: Any) -> Any:
+    """A copy of a module whose parts can be replaced without changing the module; the parts are the same ones."""
+    twin = copy.copy(body)
+    twin._modules = dict(body._modules)
+    return twin
+
+
+# --- A causal language model with a value head: what the policies share.
+# Only hidden states where an action is taken go through the language model's head; logits of whole prompts would need
+# several gigabytes. Nothing is dropped out, so that an answer is as likely when it is trained on as when it was given.
+
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +185,7 @@ class Causal:
     head: Any  # hidden states -> logits
     value: Any  # hidden states -> the value
     device: str = "cpu"
-    halves: Halves | None = None  # in place of the body, where only its upper layers are trained
+    halves: SplitDecoder | None = None  # in place of the body, where only its upper layers are trained
 
     def parameters(self) -> dict[str, "Tensor"]:
         """The trained tensors by name."""
@@ -126,7 +255,7 @@ def build(
         frozen.data = frozen.data if frozen.requires_grad else frozen.data.bfloat16()
     wrapped.to(device).train(mode=False)
     name = f"{name}, bfloat16" if half else name  # a run that goes on must be of the same precision
-    return Causal(name, tokens, wrapped, body, head, value.to(device), device, Halves(body, top) if top else None)
+    return Causal(name, tokens, wrapped, body, head, value.to(device), device, SplitDecoder(body, top) if top else None)
 
 
 def opened(model: str, folder: Path) -> "tuple[str, Any, HubTokens]":

@@ -13,15 +13,77 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from kgmed.reward.cases import Predict
-from kgmed.reward.scoring import Scorer
-from kgmed.train import ppo, sft, stages
-from kgmed.train.judge import Judge
-from kgmed.train.policy import Policy, restore, snapshot
-from kgmed.train.preference import PreferenceReward
+from kgmed.reward.cases import Case, Predict, Scorer
+from kgmed.reward.graph_reward import best_of, veto
+from kgmed.train import ppo, stages
+from kgmed.train import stages as sft
+from kgmed.train.base import Policy, need, restore, snapshot
+from kgmed.train.preference import Judge, PreferenceReward
 from kgmed.train.run import Row
-from kgmed.train.task import Task
-from kgmed.train.verify import Verified
+from kgmed.train.task import Task, answered, graph_reward
+
+# --- A model's answers held against the scorer: best of n, and a veto. Both work on test cases without their disease.
+
+
+@dataclass(frozen=True, eq=False)
+class Verified:
+    """A policy whose answers a scorer verifies: its most likely answer and n - 1 drawn ones, each case asked once."""
+
+    task: Task
+    policy: Policy
+    scorer: Scorer
+    n: int = 8  # 2 or more
+    seed: int = 0
+    _said: dict[str, list[str]] = field(default_factory=dict, repr=False)
+
+    def before(self) -> Predict:
+        """The most likely answers, as they are."""
+        return self._predict(lambda case, answers: answers[0])
+
+    def best(self) -> Predict:
+        """The answer of the n that the scorer likes best."""
+        return self._predict(
+            lambda case, answers: best_of(self._reward([case]), self.task.question(case), answers).answer
+        )
+
+    def vetoed(self, at_least: float) -> Predict:
+        """The first of the n answers whose reward is `at_least`; none where all are vetoed."""
+
+        def passed(case: Case, answers: list[str]) -> str:
+            found = veto(self._reward([case]), self.task.question(case), answers, at_least=at_least)
+            return found.answer if found else ""
+
+        return self._predict(passed)
+
+    def _reward(self, cases: Sequence[Case]) -> Callable[..., list[float | None]]:
+        return graph_reward(self.task, self.scorer, cases)
+
+    def _predict(self, choose: Callable[[Case, list[str]], str]) -> Predict:
+        """The predictor of the split's own cases that chooses one of the n answers to each."""
+
+        def predicted(cases: Sequence[Case]) -> list[str | None]:
+            return [self.task.named(choose(c, a)) for c, a in zip(cases, self._answers(cases), strict=True)]
+
+        return self.task.words.back(predicted)
+
+    def _answers(self, cases: Sequence[Case]) -> list[list[str]]:
+        """n answers to each case, the most likely first."""
+        questions = self.task.questions(cases)
+        new = [q for q in dict.fromkeys(questions) if q not in self._said]
+        if new:
+            generator = need("torch").Generator().manual_seed(self.seed)
+            first = answered(self.policy, new).texts
+            drawn = answered(self.policy, [q for q in new for _ in range(self.n - 1)], generator).texts
+            for i, question in enumerate(new):
+                self._said[question] = [first[i], *drawn[i * (self.n - 1) : (i + 1) * (self.n - 1)]]
+        return [self._said[q] for q in questions]
+
+
+# --- From a base model through a warm start to RLKGF and to RLAIF, with several seeds, and what each does on test
+# cases.
+# Everything is kept in one folder, a folder a seed and stage, so that what was stopped goes on where it was. The test
+# cases are asked once a stage, when its training is over; nothing is chosen by them.
+
 
 STAGES = ("base", "sft", "rlkgf", "rlaif")
 CHECKS = ("best of 8", "veto")
@@ -41,8 +103,8 @@ class Demo:
     judge: Judge
     make: Callable[[int], Policy]
     folder: Path
-    warm: sft.Settings = field(default_factory=lambda: sft.Settings(steps=10))
-    reinforce: ppo.Settings = field(default_factory=ppo.Settings)
+    warm: sft.SFTSettings = field(default_factory=lambda: sft.SFTSettings(steps=10))
+    reinforce: ppo.PPOSettings = field(default_factory=ppo.PPOSettings)
     watch_every: int = 10
     tell: Tell = quiet
     _made: dict[int, tuple[Policy, dict[str, Any]]] = field(default_factory=dict, init=False, repr=False)

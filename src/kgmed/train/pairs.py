@@ -16,12 +16,11 @@ import xxhash
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
-from kgmed.kg.fuzzy import Fuzzy
-from kgmed.kg.graph import LocalGraph
-from kgmed.kg.rows import Scope
-from kgmed.models.trained_pairs import FEATURES, TrainedPairs, features
-from kgmed.stages import Encoder, PairScorer
-from kgmed.types import Entity, Triple
+from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.names import Fuzzy
+from kgmed.models.base import Encoder, PairScorer
+from kgmed.models.scorers import FEATURES, TrainedPairs, features
+from kgmed.records import Entity, Triple
 
 _SCOPES = (Scope.EXACT, Scope.LAYPERSON)
 _MISSES = 6  # near misses of a synonym
@@ -119,7 +118,7 @@ def _near(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synon
 def said(triple: Triple) -> str:
     """A triple as evidence words it.
 
-    >>> from kgmed.types import Relation
+    >>> from kgmed.records import Relation
     >>> said(Triple(Entity("a", "gout"), Relation("has_sign"), Entity("b", "red toe")))
     'gout — has_sign → red toe'
     """

@@ -1,7 +1,7 @@
 """Proximal policy optimisation (Schulman et al. 2017) of a policy against a reward: one loop, to be read from the top.
 
 A step draws questions, lets the policy answer each, asks the reward, and climbs the clipped objective for a few epochs.
-Token level with generalised advantage estimation (`kgmed.train.gain`). What the reward cannot judge (None) is counted
+Token level with generalised advantage estimation (`kgmed.train.ppo`). What the reward cannot judge (None) is counted
 and moves nothing.
 """
 
@@ -10,17 +10,81 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kgmed.errors import BadInput
-from kgmed.stages import Reward
-from kgmed.train import gain
-from kgmed.train.extra import need
-from kgmed.train.policy import Answers, Policy, restore, snapshot
+from kgmed.pipeline import Reward
+from kgmed.train.base import Answers, Policy, need, restore, snapshot
+
+# --- The arithmetic of PPO (Schulman et al. 2017) on padded answers: returns, advantages and the two losses.
+# Token level with generalised advantage estimation (Schulman et al. 2016): the reward of an answer arrives at its last
+# action, a KL penalty at each action. With a closed list an answer is one action, and all of this comes down to the
+# reward minus the value.
+
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def per_action(rewards: "Tensor", penalty: "Tensor", mask: "Tensor") -> "Tensor":
+    """The rewards (n, T): minus the penalty (n, T) at each action, plus the answer's reward (n,) at its last."""
+    last = mask & (mask.cumsum(1) == mask.sum(1, keepdim=True))
+    return rewards[:, None] * last - penalty * mask
+
+
+def advantages(
+    rewards: "Tensor", values: "Tensor", mask: "Tensor", *, gamma: float, smoothing: float
+) -> tuple["Tensor", "Tensor"]:
+    """Advantages and returns, (n, T) each; `smoothing` = lambda of GAE, 1 = the whole return minus the value.
+
+    A_t = d_t + gamma lambda A_(t+1) with d_t = r_t + gamma V_(t+1) - V_t; nothing comes after the last action.
+    """
+    torch = need("torch")
+    found = torch.zeros_like(rewards)
+    after = torch.zeros_like(rewards[:, 0])
+    for t in reversed(range(rewards.shape[1])):
+        goes_on = mask[:, t + 1].to(rewards.dtype) if t + 1 < rewards.shape[1] else torch.zeros_like(after)
+        following = values[:, t + 1] if t + 1 < rewards.shape[1] else torch.zeros_like(after)
+        delta = rewards[:, t] + gamma * following * goes_on - values[:, t]
+        after = (delta + gamma * smoothing * after * goes_on) * mask[:, t]
+        found[:, t] = after
+    return found, (found + values) * mask
+
+
+def mean(values: "Tensor", mask: "Tensor") -> "Tensor":
+    """The mean over the actions taken; 0 where there are none."""
+    return (values * mask).sum() / mask.sum().clamp(min=1)
+
+
+def whitened(values: "Tensor", mask: "Tensor") -> "Tensor":
+    """The values less their mean, over their standard deviation, both over the actions taken."""
+    centred = (values - mean(values, mask)) * mask
+    return centred / (mean(centred**2, mask).sqrt() + 1e-8)
+
+
+def clipped_loss(new: "Tensor", old: "Tensor", advantage: "Tensor", clip: float) -> tuple["Tensor", "Tensor"]:
+    """Loss of each action, and whether its ratio was clipped: -min(q A, clip(q) A), q = exp(new - old)."""
+    ratio = (new - old).exp()
+    limited = ratio.clamp(1 - clip, 1 + clip)
+    return -(ratio * advantage).minimum(limited * advantage), (ratio - 1).abs() > clip
+
+
+def value_loss(values: "Tensor", returns: "Tensor") -> "Tensor":
+    """Half the squared error of each action's value."""
+    return 0.5 * (values - returns) ** 2
+
+
+# --- Proximal policy optimisation (Schulman et al. 2017) of a policy against a reward: one loop, to be read from the
+# top.
+# A step draws questions, lets the policy answer each, asks the reward, and climbs the clipped objective for a few
+# epochs.
+# Token level with generalised advantage estimation (`kgmed.train.ppo`). What the reward cannot judge (None) is counted
+# and moves nothing.
+
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class PPOSettings:
     """The numbers of PPO."""
 
     clip: float = 0.2  # RLKGF, Table 7
@@ -51,7 +115,7 @@ class Settings:
             raise BadInput("clip must lie between 0 and 1, gamma and smoothing from 0 to 1, rate above 0")
 
 
-PAPER = Settings(gamma=0.99, smoothing=0.95, epochs=5, prompts=50, samples=1, batch=16, rate=1e-5, decay=False)
+PAPER = PPOSettings(gamma=0.99, smoothing=0.95, epochs=5, prompts=50, samples=1, batch=16, rate=1e-5, decay=False)
 """Table 7; its "update frequency 50" is read as 50 answers gathered before each update."""
 
 
@@ -72,7 +136,7 @@ def steps(  # noqa: PLR0913 - what training needs
     policy: Policy,
     questions: Sequence[str],
     reward: Reward,
-    settings: Settings,
+    settings: PPOSettings,
     *,
     optimizer: Any,
     generator: "Generator",
@@ -105,12 +169,12 @@ def adam(policy: Policy, rate: float) -> Any:
     return need("torch").optim.Adam(list(policy.parameters().values()), lr=rate)
 
 
-def rate(settings: Settings, step: int) -> float:
+def rate(settings: PPOSettings, step: int) -> float:
     """The learning rate of a step, from 1: the whole at first, falling in a line where it decays."""
     return settings.rate * (1 - (step - 1) / settings.steps) if settings.decay else settings.rate
 
 
-def drawn(questions: Sequence[str], settings: Settings, generator: "Generator") -> list[str]:
+def drawn(questions: Sequence[str], settings: PPOSettings, generator: "Generator") -> list[str]:
     """Questions at random without repetition, each as often as it is to be answered."""
     order = need("torch").randperm(len(questions), generator=generator)[: settings.prompts].tolist()
     return [questions[i] for i in order for _ in range(settings.samples)]
@@ -120,7 +184,7 @@ def collect(
     policy: Policy,
     asked: Sequence[str],
     reward: Reward,
-    settings: Settings,
+    settings: PPOSettings,
     generator: "Generator",
     reference: dict[str, "Tensor"] | None = None,
 ) -> Rollout:
@@ -134,14 +198,14 @@ def collect(
         given = answers.given
         old, values = (given.logp, given.values) if given else scored(policy, answers, settings.at_once)
         penalty = torch.zeros_like(old) if reference is None else old - _by(policy, reference, answers, settings)
-    gains, returns = gain.advantages(
-        gain.per_action(rewards, settings.kl * penalty, judged),
+    gains, returns = advantages(
+        per_action(rewards, settings.kl * penalty, judged),
         values,
         judged,
         gamma=settings.gamma,
         smoothing=settings.smoothing,
     )
-    gains = gain.whitened(gains, judged) if settings.whiten else gains
+    gains = whitened(gains, judged) if settings.whiten else gains
     return Rollout(answers, rewards, judged, old, penalty, gains, returns)
 
 
@@ -153,12 +217,14 @@ def scored(policy: Policy, answers: Answers, at_once: int) -> tuple["Tensor", "T
     return torch.cat([p.logp.cpu() for p in parts]), torch.cat([p.values.cpu() for p in parts])
 
 
-def loss(policy: Policy, rollout: Rollout, rows: Sequence[int], settings: Settings) -> tuple["Tensor", dict[str, Any]]:
+def loss(
+    policy: Policy, rollout: Rollout, rows: Sequence[int], settings: PPOSettings
+) -> tuple["Tensor", dict[str, Any]]:
     """The loss of some answers, summed over their actions, and its parts."""
     said = policy.scores(rollout.answers.pick(rows))
     seen, place = rollout.judged[rows], list(rows)
-    climbs, cut = gain.clipped_loss(said.logp.cpu(), rollout.old[place], rollout.advantages[place], settings.clip)
-    errors = gain.value_loss(said.values.cpu(), rollout.returns[place])
+    climbs, cut = clipped_loss(said.logp.cpu(), rollout.old[place], rollout.advantages[place], settings.clip)
+    errors = value_loss(said.values.cpu(), rollout.returns[place])
     parts = {"loss": (climbs * seen).sum(), "value_loss": (errors * seen).sum(), "clipped": (cut & seen).sum().float()}
     return parts["loss"] + settings.value * parts["value_loss"], {k: float(v.detach()) for k, v in parts.items()}
 
@@ -176,7 +242,7 @@ def told(rollout: Rollout, named: Callable[[str], object] = bool) -> dict[str, A
 
 
 def _epoch(
-    policy: Policy, rollout: Rollout, settings: Settings, optimizer: Any, generator: "Generator"
+    policy: Policy, rollout: Rollout, settings: PPOSettings, optimizer: Any, generator: "Generator"
 ) -> Iterator[dict[str, float]]:
     """One pass over the answers, an optimiser step a batch; the mean loss over actions of each."""
     torch = need("torch")
@@ -193,13 +259,13 @@ def _epoch(
         yield {name: sum(part[name] for part in parts) / count for name in parts[0]}
 
 
-def _order(rollout: Rollout, settings: Settings, generator: "Generator") -> list[int]:
+def _order(rollout: Rollout, settings: PPOSettings, generator: "Generator") -> list[int]:
     """The answers as they are gone through: as they are where one batch takes all, else at random."""
     n = len(rollout.answers)
     return list(range(n)) if settings.batch >= n else need("torch").randperm(n, generator=generator).tolist()
 
 
-def _by(policy: Policy, reference: dict[str, "Tensor"], answers: Answers, settings: Settings) -> "Tensor":
+def _by(policy: Policy, reference: dict[str, "Tensor"], answers: Answers, settings: PPOSettings) -> "Tensor":
     """The log-probabilities (n, T) that the reference gives to answers."""
     now = snapshot(policy)
     restore(policy, reference)

@@ -1,19 +1,82 @@
 """The three ways to train a policy for a task: supervised, by the graph (RLKGF), by a judge's preferences (RLAIF)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
-from kgmed.reward.scoring import Scorer
-from kgmed.stages import Reward
-from kgmed.train import ppo, sft
-from kgmed.train.judge import Judge, pairs
-from kgmed.train.policy import Policy
-from kgmed.train.preference import PreferenceReward, learn
-from kgmed.train.run import Plan, Row, done, finished, quiet, run
+from kgmed.errors import BadInput
+from kgmed.pipeline import Reward
+from kgmed.reward.cases import Scorer
+from kgmed.train import ppo
+from kgmed.train.base import Policy, need
+from kgmed.train.preference import Judge, PreferenceReward, learn, pairs
+from kgmed.train.run import Row, TrainingPlan, done, finished, quiet, run
 from kgmed.train.task import Task, answered, graph_reward
+
+# --- Supervised fine-tuning: the policy learns given answers by maximum likelihood, all of the model or adapters alone.
+
+
+if TYPE_CHECKING:
+    from torch import Generator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SFTSettings:
+    """The numbers of supervised fine-tuning; the paper names none, all are ours."""
+
+    batch: int = 16  # answers an optimiser step
+    at_once: int = 16  # answers that go through the model together
+    rate: float = 3e-4
+    decay: bool = True
+    norm: float = 1.0
+    steps: int = 15
+
+    def __post_init__(self) -> None:
+        """Raise `BadInput` for numbers that mean nothing."""
+        if min(self.batch, self.at_once, self.steps) < 1 or self.rate <= 0:
+            raise BadInput("batch, at_once and steps must be 1 or more, rate above 0")
+
+
+def sft_steps(
+    policy: Policy,
+    questions: Sequence[str],
+    texts: Sequence[str],
+    settings: SFTSettings,
+    *,
+    optimizer: Any,
+    generator: "Generator",
+    start: int = 0,
+) -> Iterator[dict[str, Any]]:
+    """What happened in each step from `start` on; raises `BadInput` for an answer that the policy could never give."""
+    torch = need("torch")
+    policy.encode(questions, texts)
+    for step in range(start + 1, settings.steps + 1):
+        for group in optimizer.param_groups:
+            group["lr"] = settings.rate * (1 - (step - 1) / settings.steps if settings.decay else 1)
+        rows = torch.randperm(len(questions), generator=generator)[: settings.batch].tolist()
+        optimizer.zero_grad()
+        loss = sum(_backward(policy, questions, texts, part, len(rows)) for part in _parts(rows, settings.at_once))
+        torch.nn.utils.clip_grad_norm_(list(policy.parameters().values()), settings.norm)
+        optimizer.step()
+        yield {"step": step, "loss": loss}
+
+
+def _backward(policy: Policy, questions: Sequence[str], texts: Sequence[str], rows: list[int], of: int) -> float:
+    """The part of the loss that some answers have, with its gradient: their surprise, a mean over `of` answers."""
+    answers = policy.encode([questions[i] for i in rows], [texts[i] for i in rows])
+    loss = -(policy.scores(answers).logp.cpu() * answers.mask).sum() / of
+    need("torch").autograd.backward(loss)
+    return float(loss.detach())
+
+
+def _parts(rows: list[int], size: int) -> Iterator[list[int]]:
+    return (rows[i : i + size] for i in range(0, len(rows), size))
+
+
+# --- The three ways to train a policy for a task: supervised, by the graph (RLKGF), by a judge's preferences (RLAIF).
+
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +98,7 @@ class Watch:
 
 
 def supervised(
-    policy: Policy, task: Task, settings: sft.Settings, watch: Watch, *, labels: Labels = "true"
+    policy: Policy, task: Task, settings: SFTSettings, watch: Watch, *, labels: Labels = "true"
 ) -> list[Row]:
     """The log of supervised fine-tuning on the train cases.
 
@@ -46,18 +109,18 @@ def supervised(
     texts = [c.disease if labels == "true" else draw.choice(task.diseases) for c in task.train]
 
     def steps(optimizer: Any, generator: "Generator", start: int, reference: "dict[str, Tensor]") -> Iterator[Row]:
-        return sft.steps(policy, questions, texts, settings, optimizer=optimizer, generator=generator, start=start)
+        return sft_steps(policy, questions, texts, settings, optimizer=optimizer, generator=generator, start=start)
 
     plan = _plan("sft", policy, task, asdict(settings) | {"labels": labels}, watch)
     return _run(policy, steps, plan)
 
 
-def rlkgf(policy: Policy, task: Task, scorer: Scorer, settings: ppo.Settings, watch: Watch) -> list[Row]:
+def rlkgf(policy: Policy, task: Task, scorer: Scorer, settings: ppo.PPOSettings, watch: Watch) -> list[Row]:
     """The log of PPO against the graph's reward on the train cases; their diseases are not shown to the policy."""
     return reinforced("rlkgf", policy, task, graph_reward(task, scorer, task.train), settings, watch)
 
 
-def rlaif(policy: Policy, task: Task, taught: PreferenceReward, settings: ppo.Settings, watch: Watch) -> list[Row]:
+def rlaif(policy: Policy, task: Task, taught: PreferenceReward, settings: ppo.PPOSettings, watch: Watch) -> list[Row]:
     """The log of PPO against the reward model of a judge's preferences."""
     return reinforced("rlaif", policy, task, taught, settings, watch)
 
@@ -70,7 +133,7 @@ def taught_by(judge: Judge, task: Task) -> tuple[PreferenceReward, float]:
 
 
 def reinforced(
-    kind: str, policy: Policy, task: Task, reward: Reward, settings: ppo.Settings, watch: Watch
+    kind: str, policy: Policy, task: Task, reward: Reward, settings: ppo.PPOSettings, watch: Watch
 ) -> list[Row]:
     """The log of PPO against a reward."""
     questions = task.questions(task.train)
@@ -91,9 +154,9 @@ def measured(policy: Policy, task: Task) -> Row:
     return {"accuracy": right / len(said), "invalid_validation": said.count(None) / len(said)}
 
 
-def _plan(kind: str, policy: Policy, task: Task, settings: Row, watch: Watch) -> Plan:
+def _plan(kind: str, policy: Policy, task: Task, settings: Row, watch: Watch) -> TrainingPlan:
     what = {"kind": kind, "policy": policy.name, "cases": task.split.name, "seed": watch.seed, **settings}
-    return Plan(
+    return TrainingPlan(
         folder=watch.folder,
         settings=what,
         rate=settings["rate"],
@@ -106,9 +169,9 @@ def _plan(kind: str, policy: Policy, task: Task, settings: Row, watch: Watch) ->
     )
 
 
-def _run(policy: Policy, steps: Any, plan: Plan) -> list[Row]:
+def _run(policy: Policy, steps: Any, plan: TrainingPlan) -> list[Row]:
     """The log of a run; one that is finished is read, not done again."""
-    from kgmed.train import log
+    from kgmed.train import base as log
     from kgmed.train.run import LOG
 
     if done(plan):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.evaluate.datasets import checksum, dataset, datasets, known_other, load, missing, others, patients
-from kgmed.evaluate.datasets.letters import LETTERS, chosen, options
-from kgmed.kg.rows import EdgeRow, Source
+from kgmed.evaluate.datasets.files import LETTERS, chosen, options
+from kgmed.graph.base import EdgeRow, Source
 from kgmed.reward.cases import Split
 
 pytest.importorskip("openpyxl")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, Unavailable
-from kgmed.evaluate.datasets import dataset, hub
+from kgmed.evaluate.datasets import dataset, own
 
 TWO = (("A", "gout"), ("B", "flu"))
 ROWS: list[tuple[dict[str, Any], tuple[tuple[str, str], ...], tuple[str, ...]]] = [
@@ -35,7 +35,7 @@ ROWS: list[tuple[dict[str, Any], tuple[tuple[str, str], ...], tuple[str, ...]]] 
 def test_a_question_with_options_is_read_in_every_layout(
     row: dict[str, Any], choices: tuple[tuple[str, str], ...], right: tuple[str, ...]
 ) -> None:
-    found = hub.item("hub/o/n", "test", 3, row)
+    found = own.item("hub/o/n", "test", 3, row)
     assert (found.question.text, found.question.options, found.gold.choices) == ("?", choices, right)
     assert (found.question.id, found.part) == ("test:3", "test")
 
@@ -50,7 +50,7 @@ def test_a_question_with_options_is_read_in_every_layout(
     ],
 )
 def test_a_question_without_options_has_reference_texts(row: dict[str, Any], texts: tuple[str, ...]) -> None:
-    found = hub.item("hub/o/n", "train", 0, row)
+    found = own.item("hub/o/n", "train", 0, row)
     assert (found.question.text, found.question.options, found.gold.texts) == ("Why?", (), texts)
 
 
@@ -73,14 +73,14 @@ def test_a_question_without_options_has_reference_texts(row: dict[str, Any], tex
 )
 def test_a_row_that_is_not_understood_is_named_with_its_mend(row: dict[str, Any], says: str) -> None:
     with pytest.raises(BadInput, match=f"^hub/o/n, row 7 of dev: .*{says}.*; write its questions as JSON Lines"):
-        hub.item("hub/o/n", "dev", 7, row)
+        own.item("hub/o/n", "dev", 7, row)
 
 
 @pytest.mark.parametrize(
     ("split", "part"), [("validation", "dev"), ("test_hard", "test"), ("train-2", "train"), ("x", "x")]
 )
 def test_a_split_is_a_part_by_how_its_name_begins(split: str, part: str) -> None:
-    found = hub.item("hub/o/n", split, 0, {"question": "?"})
+    found = own.item("hub/o/n", split, 0, {"question": "?"})
     assert (found.part, found.question.id) == (part, f"{split}:0")
 
 

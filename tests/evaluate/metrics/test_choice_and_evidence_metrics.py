@@ -7,7 +7,7 @@ import pytest
 from eval_makers import items, run
 from kgmed.evaluate.items import Gold, Item
 from kgmed.evaluate.metrics import metric
-from kgmed.types import Answer, Context, Entity, Evidence, Question, Relation, Run, Spent, Stage, Triple, Verdict
+from kgmed.records import Answer, Context, Entity, Evidence, Question, Relation, Run, Spent, Stage, Triple, Verdict
 
 ITEM = Item(Question("Which?", tuple((x, x) for x in "ABCD"), id="q"), Gold(("A", "B", "D")))
 

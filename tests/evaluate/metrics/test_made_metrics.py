@@ -14,14 +14,22 @@ from numpy.typing import NDArray
 from eval_makers import run
 from kgmed.errors import BadInput, PromptTooLong, UnknownName
 from kgmed.evaluate.items import Gold, Item
-from kgmed.evaluate.metrics import bleurt, hallucination, metric, perplexity
-from kgmed.evaluate.metrics.made import Choices, make, models
-from kgmed.evaluate.metrics.moverscore import grams, mover_distance, mover_score
-from kgmed.evaluate.metrics.states import Rarity, Read, weighed
-from kgmed.kg.rows import NodeRow
+from kgmed.evaluate.metrics import by_model, metric
+from kgmed.evaluate.metrics.by_model import (
+    Choices,
+    Rarity,
+    Read,
+    grams,
+    make,
+    models,
+    mover_distance,
+    mover_score,
+    weighed,
+)
+from kgmed.graph.base import NodeRow
+from kgmed.models.asking import LogProbs
 from kgmed.models.fakes import OverlapScorer, Wordwise
-from kgmed.models.likelihood import LogProbs
-from kgmed.types import Question
+from kgmed.records import Question
 from named_graph import small
 
 
@@ -30,7 +38,7 @@ def item(*texts: str) -> Item:
 
 
 def said(text: str, of: Item) -> float | None:
-    return perplexity.of(Wordwise((("flu", 1 / 16),))).of(run(of.question, text), of)
+    return by_model._perplexity_of(Wordwise((("flu", 1 / 16),))).of(run(of.question, text), of)
 
 
 def test_perplexity_is_two_to_the_mean_of_bits() -> None:
@@ -47,7 +55,7 @@ def test_what_has_no_perplexity_is_told_apart_and_not_guessed() -> None:
         def logprobs(self, prompt: str, continuations: list[str], /) -> LogProbs:
             raise PromptTooLong("too long")
 
-    made = perplexity.of(Short())  # type: ignore[arg-type]
+    made = by_model._perplexity_of(Short())  # type: ignore[arg-type]
     assert made.of(run(item().question, "x"), item()) is None
     assert said("  ", item()) is None
     assert made.of(None, item()) is None
@@ -59,7 +67,7 @@ ITEMS = [item("gout toe"), item("gout flu")]
 
 
 def test_the_likeness_of_keywords_is_the_cosine_of_frozen_weights() -> None:
-    alike, opposite = hallucination.make(ITEMS)
+    alike, opposite = by_model.make_hallucination(ITEMS)
     rare, new = 1 + log(3 / 2), 1 + log(3)
     wanted = {"gout toe": 1.0, "gout": 1 / sqrt(1 + rare**2), "made up": 0.0, "": 0.0,
               "toe toe gout": (1 + 2 * rare**2) / (sqrt(1 + 4 * rare**2) * sqrt(1 + rare**2)),
@@ -75,7 +83,7 @@ def test_the_likeness_is_that_of_scikit_learn_where_it_knows_the_words() -> None
     text = pytest.importorskip("sklearn.feature_extraction.text")
     corpus = ["gout toe pain", "gout flu fever fever", "flu cough", "pain toe toe"]
     model = text.TfidfVectorizer(analyzer=str.split).fit(corpus)
-    like = hallucination.Likeness(t.split() for t in corpus)
+    like = by_model.Likeness(t.split() for t in corpus)
     for a in corpus:
         for b in corpus:
             theirs = float((model.transform([a]) @ model.transform([b]).T).toarray()[0, 0])
@@ -83,19 +91,19 @@ def test_the_likeness_is_that_of_scikit_learn_where_it_knows_the_words() -> None
 
 
 def test_the_corpus_is_told_by_its_hash_whatever_its_order() -> None:
-    sources = [hallucination.make(items)[0].source for items in (ITEMS, ITEMS[::-1], ITEMS[:1])]
+    sources = [by_model.make_hallucination(items)[0].source for items in (ITEMS, ITEMS[::-1], ITEMS[:1])]
     assert sources[0] == sources[1] != sources[2]
 
 
 def test_keywords_can_be_the_names_of_a_graph(tmp_path: Path) -> None:
     graph = small(tmp_path, (NodeRow("d", "Gout", "disease"), NodeRow("s", "Toe pain", "symptom")))
-    find = hallucination.names_of(graph).find
+    find = by_model.names_of(graph).find
     assert sorted(find("It may be gout; the toe pain of gout is great")) == ["gout", "gout", "toe pain"]
 
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=8), st.lists(st.sampled_from("abcdef"), max_size=8))
 def test_likeness_goes_from_0_to_1_either_way_round(a: list[str], b: list[str]) -> None:
-    like = hallucination.Likeness([["a", "b"], ["a", "c"]])
+    like = by_model.Likeness([["a", "b"], ["a", "c"]])
     assert 0 <= like(a, b) <= 1
     assert like(a, b) == pytest.approx(like(b, a))
     assert not a or like(a, a) == pytest.approx(1)
@@ -148,7 +156,7 @@ def test_bleurt_asks_every_pair_once_and_a_failure_counts_as_saying_nothing() ->
             self.asked.extend(pairs)
             return np.asarray(OverlapScorer()(pairs) + 0.25, np.float32)
 
-    made = bleurt.of(Counting(), ITEMS, "toy@1")
+    made = by_model._bleurt_of(Counting(), ITEMS, "toy@1")
     runs = [run(i.question, "gout") for i in ITEMS]
     told = made.over([*runs, None], [*ITEMS, ITEMS[0]])
     asked = len(Counting.asked)

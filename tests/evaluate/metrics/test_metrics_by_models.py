@@ -8,10 +8,9 @@ import pytest
 
 from eval_makers import run
 from kgmed.errors import BadInput, KgmedError, SourceError
-from kgmed.evaluate.items import Gold, Item
-from kgmed.evaluate.metric import Metric
-from kgmed.evaluate.metrics.made import Choices, make
-from kgmed.types import Question
+from kgmed.evaluate.items import Gold, Item, Metric
+from kgmed.evaluate.metrics.by_model import Choices, make
+from kgmed.records import Question
 
 torch: Any = pytest.importorskip("torch", reason="needs torch and transformers")
 transformers: Any = pytest.importorskip("transformers", reason="needs torch and transformers")

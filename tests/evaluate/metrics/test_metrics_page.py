@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgmed.evaluate.items import Gold, Item
-from kgmed.evaluate.metric import Metric
-from kgmed.evaluate.metrics import bleurt, hallucination, metrics, perplexity
-from kgmed.evaluate.metrics.made import MADE
+from kgmed.evaluate.items import Gold, Item, Metric
+from kgmed.evaluate.metrics import by_model, metrics
+from kgmed.evaluate.metrics.by_model import MADE
 from kgmed.models.fakes import OverlapScorer, Wordwise
-from kgmed.types import Question
+from kgmed.records import Question
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
 ITEMS = [Item(Question("?", id="q"), Gold(texts=("gout",)))]
@@ -38,7 +37,11 @@ def test_every_metric_that_is_made_is_on_the_page() -> None:
     told = [cells for cells in rows(6) if cells[0] != "asked for as"]
     assert [c[0].strip("`") for c in told if c[0]] == list(MADE)
     by = {c[1]: c for c in told}
-    made = [perplexity.of(Wordwise()), *hallucination.make(ITEMS), bleurt.of(OverlapScorer(), ITEMS, "toy")]
+    made = [
+        by_model._perplexity_of(Wordwise()),
+        *by_model.make_hallucination(ITEMS),
+        by_model._bleurt_of(OverlapScorer(), ITEMS, "toy"),
+    ]
     for metric in made:
         assert by[f"`{metric.name}`"][2] == metric.formula
         assert metric.name == "bleurt" or by[f"`{metric.name}`"][5] == failed(metric)

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from eval_makers import items, run
 from kgmed.evaluate.items import Gold, Item
 from kgmed.evaluate.metrics import PLAIN, metric, metrics
-from kgmed.evaluate.metrics.bleu import bleu, corpus
-from kgmed.evaluate.metrics.rouge import rouge_l, rouge_n
-from kgmed.evaluate.metrics.words import words
-from kgmed.types import Question
+from kgmed.evaluate.metrics.text import bleu, corpus, rouge_l, rouge_n, words
+from kgmed.records import Question
 
 WORD = st.sampled_from("the a fever cough patient has had treated with aspirin diseases disease 12 mg".split())  # noqa: SIM905
 LONG = st.lists(WORD, min_size=4, max_size=25)

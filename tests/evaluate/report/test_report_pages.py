@@ -8,18 +8,22 @@ from typing import Any
 
 import pytest
 
-from kgmed.evaluate.compare import Plan
 from kgmed.evaluate.datasets import datasets
 from kgmed.evaluate.items import Gold, Item
 from kgmed.evaluate.log import Entry, Job
 from kgmed.evaluate.metrics import metrics
-from kgmed.evaluate.report import manifest, markdown, papers, plots, sweeps, tables, written
+from kgmed.evaluate.report import page as manifest
+from kgmed.evaluate.report import page as markdown
+from kgmed.evaluate.report import page as sweeps
+from kgmed.evaluate.report import page as written
+from kgmed.evaluate.report import plots, tables
+from kgmed.evaluate.report import tables as papers
 from kgmed.evaluate.report.page import page
 from kgmed.evaluate.report.plots import Point
-from kgmed.evaluate.report.study import MAIN, Study, default_baseline, shown_metrics
-from kgmed.evaluate.report.table import Table
+from kgmed.evaluate.report.study import MAIN, Study, Table, default_baseline, shown_metrics
+from kgmed.evaluate.run import Plan
+from kgmed.records import Answer, Context, Entity, Evidence, Query, Question, Relation, Run, Spent, Stage, Triple
 from kgmed.registry import METHODS
-from kgmed.types import Answer, Context, Entity, Evidence, Query, Question, Relation, Run, Spent, Stage, Triple
 
 EVIL = '<script>alert("x")</script>\u202e=cmd'
 OPTIONS = (("A", EVIL), ("B", "rest"))
@@ -201,14 +205,14 @@ def test_disagreements_show_every_answer_and_failure_side_by_side() -> None:
 def test_sweeps_are_found_among_the_methods_and_drawn_by_value() -> None:
     names = ["hykge[hops=10]", "hykge[hops=2]", "hykge[hops=2]+random", "hykge[hops=3]+random", "kg-rank[ranking=mmr]",
              "hykge[keep=5]"]  # fmt: skip
-    (found,) = sweeps.sweeps(names)
+    (found,) = sweeps.sweeps_sweeps(names)
     assert found.setting == "hops"
     assert dict(found.series) == {
         "hykge": ((2.0, "hykge[hops=2]"), (10.0, "hykge[hops=10]")),
         "hykge+random": ((2.0, "hykge[hops=2]+random"), (3.0, "hykge[hops=3]+random")),
     }
     of = study({"hykge[hops=1]": "ABBB", "hykge[hops=2]": "AAAB"})
-    (one,) = sweeps.sweeps(list(of.plan.methods))
+    (one,) = sweeps.sweeps_sweeps(list(of.plan.methods))
     score, held, pieces, seconds = sweeps.drawn(of, one)
     assert "evidence-recall@20 by hops" in held
     assert "hykge[hops=2]: 0.7500" in score

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.evaluate.report import text
-from kgmed.evaluate.report.table import Signed, Table, as_csv, as_html, as_markdown
+from kgmed.evaluate.report import study
+from kgmed.evaluate.report.study import Signed, Table, as_csv, as_html, as_markdown
 
 HOSTILE = [
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='x", "</td></table><b>", "&lt;b&gt;",
@@ -73,4 +73,4 @@ def test_numbers_of_csv_are_whole_and_negative_ones_stay_numbers() -> None:
 
 @pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\x1b", "\ud800", "\u200f", "\x00"])
 def test_what_cannot_be_seen_is_shown_by_its_number(mark: str) -> None:
-    assert text.visible(f"a{mark}b") == f"a⟨U+{ord(mark):04X}⟩b"
+    assert study.visible(f"a{mark}b") == f"a⟨U+{ord(mark):04X}⟩b"

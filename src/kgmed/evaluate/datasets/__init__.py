@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.evaluate.items import DataSet, Described, Item, Other
+from kgmed.evaluate.items import DataSet, DataSetInfo, Item, Other
 from kgmed.reward.cases import Split
 
 _QUESTIONS = """
-    mmcu:DATASET apollo:CMB apollo:MCMLE apollo:CMEXAM cmmlu:CMMLU cmmlu:ALL mirage:MIRAGE mirage:MEDQA mirage:MEDMCQA
-    mirage:PUBMEDQA mirage:BIOASQ explaincpe:DATASET liveqa:DATASET medicationqa:DATASET genmedgpt:DATASET cmcqa:DATASET
-    expertqa:MEDICINE expertqa:BIOLOGY expertqa:ALL mintaka:DATASET
+    exams:MMCU exams:CMB exams:MCMLE exams:CMEXAM exams:CMMLU exams:ALL exams:MIRAGE exams:MEDQA exams:MEDMCQA
+    exams:PUBMEDQA exams:BIOASQ exams:EXPLAINCPE answers:LIVEQA answers:MEDICATIONQA answers:GENMEDGPT answers:CMCQA
+    answers:MEDICINE answers:BIOLOGY answers:ALL answers:MINTAKA
 """.split()  # noqa: SIM905
 _OTHERS = """
-    cases:MZ cases:MZ_4 cases:MZ_10 cases:DXY cases:DDXPLUS cases:PHENOPACKETS bc5cdr:DATASET xlbel:EN xlbel:JA xlbel:ZH
-    cmeee:CMEEE cmeee:CMEDQANER cmeee:CEHRNER graphs:EMCKG graphs:DISEASES
+    cases:MZ cases:MZ_4 cases:MZ_10 cases:DXY cases:DDXPLUS cases:PHENOPACKETS annotated:BC5CDR annotated:EN
+    annotated:JA annotated:ZH annotated:CMEEE annotated:CMEDQANER annotated:CEHRNER annotated:EMCKG annotated:DISEASES
 """.split()  # noqa: SIM905
 
 
@@ -25,7 +25,7 @@ def datasets() -> dict[str, DataSet]:
     return _named(_QUESTIONS)
 
 
-def others() -> dict[str, Described[Any]]:
+def others() -> dict[str, DataSetInfo[Any]]:
     """What holds no questions, by its name: patients, texts with entities marked, names with concepts, graphs."""
     return _named(_OTHERS)
 
@@ -41,13 +41,13 @@ def dataset(name: str) -> DataSet:
     Raises `UnknownName`, `BadInput`, and `Unavailable` for one of the hub that cannot be had.
     """
     if name.startswith("hub/"):
-        from kgmed.evaluate.datasets import hub
+        from kgmed.evaluate.datasets.own import hub_dataset
 
-        return hub.dataset(name)
+        return hub_dataset(name)
     if name.endswith(".jsonl"):
-        from kgmed.evaluate.datasets import own
+        from kgmed.evaluate.datasets.own import own_dataset
 
-        return own.dataset(Path(name))
+        return own_dataset(Path(name))
     known = datasets()
     if name in known:
         return known[name]
@@ -56,7 +56,7 @@ def dataset(name: str) -> DataSet:
     raise UnknownName("data set", name, known, "or give a .jsonl file of your own questions, or hub/OWNER/NAME")
 
 
-def known_other(name: str, task: Other, data: Path) -> Described[Any]:
+def known_other(name: str, task: Other, data: Path) -> DataSetInfo[Any]:
     """What holds no questions, by name and task, its files at hand; raises `UnknownName`, `BadInput`."""
     known = {n: found for n, found in others().items() if found.task == task}
     if name not in known:
@@ -73,18 +73,18 @@ def patients(name: str, data: Path) -> Split:
     return made
 
 
-def missing(found: Described[Any], data: Path) -> list[str]:
+def missing(found: DataSetInfo[Any], data: Path) -> list[str]:
     """The files of a data set that are not in the data folder, neither plain nor packed (.xz)."""
     return [f for f in found.files if not (data / f).exists() and not (data / f"{f}.xz").exists()]
 
 
-def _there(found: Described[Any], data: Path) -> None:
+def _there(found: DataSetInfo[Any], data: Path) -> None:
     """Nothing, where all files are there; raises `BadInput`."""
     if lacking := missing(found, data):
         raise BadInput(f"{data}: lacks {', '.join(lacking)} of {found.name}; get it from {found.source}")
 
 
-def checksum(found: Described[Any], data: Path) -> str:
+def checksum(found: DataSetInfo[Any], data: Path) -> str:
     """A hash of the files of a data set as they lie there; one's own file has its own as revision.
 
     Raises `BadInput` where files are missing and says where they come from.

@@ -1,28 +1,483 @@
-"""Patients to diagnose: MZ, MZ-4, MZ-10, DXY and DDXPlus as RLKGF's data, and published cases as phenopackets."""
+"""Patients to diagnose: MZ, DXY, GMD, DDXPlus, published cases as phenopackets, and cases of one's own."""
 
-from collections.abc import Callable, Iterator
+import csv
+import gzip
+import json
+import lzma
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from kgmed.evaluate.cases import ddxplus, dxformer, goals
-from kgmed.evaluate.items import Described
-from kgmed.evaluate.phenopackets import Packet, packets
-from kgmed.reward.cases import Split
+from kgmed.errors import BadInput, SourceError
+from kgmed.evaluate.items import DataSetInfo
+from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading
+from kgmed.graph.formats.cmekg import DAMAGE, Plain
+from kgmed.reward.cases import Case, Split, split
+from kgmed.reward.phenotype_table import ONSETS, Patient, years
+
+# --- One case out of the plain data of a file, checked.
+
+
+_SIGNS: dict[object, str] = {True: "positive", False: "negative", "1": "positive", "0": "negative", "2": "unsure"}
+_SIGNS |= {"True": "positive", "False": "negative", "UNK": "unsure", "dont_know": "unsure"}
+
+
+def case(path: Path, line: int, row_id: str, disease: object, explicit: object, implicit: object) -> Case:
+    """The case of two maps symptom -> sign (true/1, false/0, 2 = unsure); raises `SourceError` with the place.
+
+    A symptom in both maps has the sign of the first. `line` is the number of the record where there are no lines.
+    """
+    if not isinstance(disease, str) or not disease:
+        raise SourceError(path, line, "has a case without a disease", "give each case the name of its disease")
+    first, asked = _slots(path, line, explicit), _slots(path, line, implicit)
+    signs = asked | first
+    order = [*first, *(s for s in asked if s not in first)]
+    positive, negative, unsure = (tuple(s for s in order if signs[s] == k) for k in ("positive", "negative", "unsure"))
+    return Case(row_id, positive, negative, unsure, disease, tuple(first))
+
+
+def _slots(path: Path, line: int, slots: object) -> dict[str, str]:
+    """Symptom -> sign as a word."""
+    if not isinstance(slots, Mapping) or not all(isinstance(s, str) for s in slots):
+        raise SourceError(path, line, "has symptoms that are no map from name to sign", 'write {"fever": true, ...}')
+    for symptom, sign in slots.items():
+        if not isinstance(sign, bool | str) or sign not in _SIGNS:
+            mend = 'use true, false, "1", "0", or "2" for unsure'
+            raise SourceError(path, line, f"has the sign {sign!r} for {symptom!r}", mend)
+    return {symptom: _SIGNS[sign] for symptom, sign in slots.items()}
+
+
+# --- The JSON of DXY, MZ-4 and MZ-10 as DxFormer publishes them: a list of {pid, exp_sxs, imp_sxs, label} a part.
+# The signs are "1", "0" and "2" (unsure).
+
+
+_DXFORMER_MEND = "give a JSON list of objects with pid, exp_sxs, imp_sxs and label"
+
+
+def read_dxformer(
+    train: Path, test: Path, *, validation: Path | None = None, name: str = "", language: str = "zh", seed: int = 0
+) -> Split:
+    """The split of the files; train gives a validation part where there is no file of it. Raises `SourceError`."""
+    held_out = part(validation) if validation else []
+    return split(name or train.stem, part(train), part(test), validation=held_out, language=language, seed=seed)
+
+
+def part(path: Path) -> list[Case]:
+    """The cases of one file; raises `SourceError`."""
+    check_file(path)
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(path, getattr(error, "lineno", 0), f"is no JSON ({error})", _DXFORMER_MEND) from error
+    if not isinstance(rows, list) or not rows:
+        raise SourceError(path, 0, "is no list of cases", _DXFORMER_MEND)
+    return [_case(path, i, row) for i, row in enumerate(rows, start=1)]
+
+
+def _case(path: Path, number: int, row: object) -> Case:
+    if not isinstance(row, dict) or not {"exp_sxs", "imp_sxs", "label"} <= row.keys():
+        raise SourceError(path, number, f"is no case (record {number} of the list)", _DXFORMER_MEND)
+    return case(path, number, str(row.get("pid", number)), row["label"], row["exp_sxs"], row["imp_sxs"])
+
+
+# --- DDXPlus: synthetic patients as CSV, 49 diseases, in English.
+# A patient's evidences are codes, `E_55_@_V_29` for a value of a question with several. They become the question and
+# the value in English where `release_evidences.json` knows the code, else they stay codes. Diseases become English by
+# `release_conditions.json`, whether the patients' file has them in English or in French. Age and sex are left out. All
+# that is listed is there; nothing is denied.
+
+
+_COLUMNS = {"PATHOLOGY", "EVIDENCES", "INITIAL_EVIDENCE"}
+_DDXPLUS_MEND = "give a release_*_patients.csv of DDXPlus with PATHOLOGY, EVIDENCES and INITIAL_EVIDENCE"
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_LIST = re.compile(r"""\s*\[\s*(?:(?:'[^']*'|"[^"]*")\s*(?:,\s*|(?=\])))*\]\s*""")
+Name = Callable[[str], str]
+
+
+def read_ddxplus(
+    train: Path,
+    test: Path,
+    *,
+    validation: Path | None = None,
+    conditions: Path | None = None,
+    evidences: Path | None = None,
+    name: str = "ddxplus",
+    seed: int = 0,
+) -> Split:
+    """The split of the patients' files; raises `SourceError`. Train gives a validation part where there is no file."""
+    disease, finding = diseases(conditions), findings(evidences)
+    held_out = list(patients(validation, disease, finding)) if validation else []
+    parts = (list(patients(path, disease, finding)) for path in (train, test))
+    return split(name, *parts, validation=held_out, language="en", seed=seed)
+
+
+def patients(path: Path, disease: Name, finding: Name) -> Iterator[Case]:
+    """The cases of one file, names changed by the two functions; raises `SourceError`."""
+    check_file(path)
+    with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file)
+        try:
+            if not set(rows.fieldnames or ()) >= _COLUMNS:
+                raise SourceError(path, 1, "lacks columns of DDXPlus", _DDXPLUS_MEND)
+            for number, row in enumerate(rows, start=1):
+                yield _patient(path, rows.line_num, f"{path.stem}-{number}", row, disease, finding)
+        except (csv.Error, UnicodeError) as error:
+            raise SourceError(path, rows.line_num, f"is no CSV in UTF-8 ({error})", _DDXPLUS_MEND) from error
+
+
+def _patient(path: Path, line: int, case_id: str, row: dict[str, str | None], disease: Name, finding: Name) -> Case:
+    codes, name = _codes(path, line, row["EVIDENCES"]), row["PATHOLOGY"]
+    if not name:
+        raise SourceError(path, line, "has a case without a disease", _DDXPLUS_MEND)
+    first = tuple(finding(c) for c in [row["INITIAL_EVIDENCE"]] if c)
+    return Case(case_id, tuple(dict.fromkeys(map(finding, codes))), disease=disease(name), explicit=first)
+
+
+def _codes(path: Path, line: int, text: str | None) -> list[str]:
+    """The quoted strings of a list literal.
+
+    >>> _codes(Path("a.csv"), 1, "['E_91', 'E_55_@_V_29']")
+    ['E_91', 'E_55_@_V_29']
+    """
+    if not text or not _LIST.fullmatch(text):
+        raise SourceError(path, line, "has EVIDENCES that are no list of codes", _DDXPLUS_MEND)
+    return [a or b for a, b in _QUOTED.findall(text)]
+
+
+def diseases(path: Path | None) -> Name:
+    """A function from a disease's English or French name to its English one; without a file it changes nothing."""
+    rows = _json(path, "cond-name-eng").values() if path else []
+    table = {str(r.get(key)): str(r["cond-name-eng"]) for r in rows for key in ("cond-name-fr", "condition_name")}
+    return lambda name: table.get(name, name)
+
+
+def findings(path: Path | None) -> Name:
+    """A function from an evidence's code to its question and value in English; a code it does not know stays."""
+    table = _json(path, "question_en") if path else {}
+
+    def name(code: str) -> str:
+        question, _, value = code.partition("_@_")
+        known = table.get(question)
+        if not known:
+            return code
+        meanings = known.get("value_meaning")
+        meaning = meanings.get(value) if isinstance(meanings, dict) else None
+        english = meaning.get("en", value) if isinstance(meaning, dict) else value
+        return f"{known['question_en']} {english}".strip()
+
+    return name
+
+
+def _json(path: Path, needed: str) -> dict[str, dict[str, Any]]:
+    """The objects of a release file, each with the key `needed`."""
+    check_file(path)
+    mend = f"give the release_*.json of DDXPlus with {needed}"
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(path, getattr(error, "lineno", 0), f"is no JSON ({error})", mend) from error
+    if not isinstance(rows, dict) or not all(isinstance(r, dict) and needed in r for r in rows.values()):
+        raise SourceError(path, 0, "is no such release file of DDXPlus", mend)
+    return rows
+
+
+# --- The pickle of MZ, DXY and GMD: {"train": [...], "test": [...]} of {explicit_inform_slots, implicit_inform_slots,
+# disease_tag}.
+# The slots may stand one deeper, under "goal", and "validate" may be a third part. Nothing but plain data is
+# unpickled: no class can be named.
+
+
+_LARGEST = 1 << 28  # bytes
+_GOALS_MEND = "give the pickle with train and test of explicit_inform_slots, implicit_inform_slots and disease_tag"
+
+
+def read_goals(path: Path, *, name: str = "", language: str = "zh", seed: int = 0) -> Split:
+    """The split of the file; train gives a validation part where the file has none. Raises `SourceError`."""
+    parts = _parts(path)
+    cases = {part: list(_cases(path, part, parts.get(part, []))) for part in ("train", "test", "validate")}
+    if not cases["train"]:
+        raise SourceError(path, 0, "has no train cases", _GOALS_MEND)
+    made = {"validation": cases["validate"], "language": language, "seed": seed}
+    return split(name or path.stem, cases["train"], cases["test"], **made)  # type: ignore[arg-type]
+
+
+def _parts(path: Path) -> Mapping[str, object]:
+    check_file(path)
+    if path.stat().st_size > _LARGEST:
+        raise SourceError(path, 0, "is larger than 256 MB", _GOALS_MEND)
+    try:
+        with path.open("rb") as file:
+            parts = Plain(file).load()
+    except DAMAGE as error:
+        raise SourceError(path, 0, f"is no pickle of plain data ({error})", _GOALS_MEND) from error
+    except OSError:
+        with reading(path):
+            raise
+    if not isinstance(parts, dict) or not {"train", "test"} <= parts.keys():
+        raise SourceError(path, 0, "has no parts train and test", _GOALS_MEND)
+    return parts
+
+
+def _cases(path: Path, part: str, rows: object) -> Iterator[Case]:
+    if not isinstance(rows, list):
+        raise SourceError(path, 0, f"has a part {part} that is no list", _GOALS_MEND)
+    for i, row in enumerate(rows, start=1):
+        goal = row.get("goal", row) if isinstance(row, dict) else None
+        if not isinstance(goal, dict) or not {"explicit_inform_slots", "implicit_inform_slots"} <= goal.keys():
+            raise SourceError(path, i, f"is no case (record {i} of {part})", _GOALS_MEND)
+        row_id = str(row.get("consult_id", f"{part}-{i}"))
+        disease = row.get("disease_tag", goal.get("disease_tag"))
+        yield case(path, i, row_id, disease, goal["explicit_inform_slots"], goal["implicit_inform_slots"])
+
+
+# --- Cases as JSON Lines, our own format: one object a line.
+#     {"id": "7", "disease": "flu", "positive": ["fever"], "negative": ["rash"], "unsure": [], "explicit": ["fever"],
+#      "split": "train"}
+#
+# `positive` and `disease` must be there. `explicit` names those of any sign that the patient told first; without it,
+# all of them. `split` is train (default), validation or test. `patients` reads the same lines where nobody has told the
+# disease, `answers` lines of a question (or the findings) and what was answered:
+#
+#     {"question": "fever, no rash", "answer": "flu"}
+#     {"positive": ["fever"], "negative": ["rash"], "answer": "flu"}
+
+
+_LINE_SIGNS = ("positive", "negative", "unsure")
+_PARTS = ("train", "validation", "test")
+_LINES_MEND = 'write {"disease": "flu", "positive": ["fever"], "negative": [], "split": "train"}'
+
+
+def read_case_lines(path: Path, *, name: str = "", language: str = "", seed: int = 0) -> Split:
+    """The split of the file; raises `SourceError`."""
+    parts: dict[str, list[Case]] = {part: [] for part in _PARTS}
+    for number, row in _rows(path):
+        part, found = _line_case(path, number, row)
+        parts[part].append(found)
+    if not parts["train"]:
+        raise SourceError(path, 0, "has no train cases", _LINES_MEND)
+    made = {"validation": parts["validation"], "language": language, "seed": seed}
+    return split(name or path.stem, parts["train"], parts["test"], **made)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseQuestion:
+    """An answer to judge; where the patient was given as findings, `question` is their line."""
+
+    question: str
+    answer: str
+    case: Case | None = None
+
+
+def case_patients(path: Path) -> Iterator[Case]:
+    """The cases of the file, whatever their split; a disease may be missing. Raises `SourceError`."""
+    for number, row in _rows(path):
+        yield _findings(path, number, {"disease": "", **row})
+
+
+def answers(path: Path) -> Iterator[CaseQuestion]:
+    """The answers of the file; raises `SourceError`."""
+    mend = 'write {"question": "fever, no rash", "answer": "flu"}, or positive and negative in place of question'
+    for number, row in _rows(path):
+        question, answer = row.get("question", ""), row.get("answer")
+        if not isinstance(question, str) or not isinstance(answer, str) or bool(question) == ("positive" in row):
+            raise SourceError(path, number, "is no answer to a question or to findings", mend)
+        case = None if question else _findings(path, number, {**row, "disease": ""})
+        yield CaseQuestion(question or f"line {number}", answer, case)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The objects of the file and their lines; raises `SourceError` where there are none."""
+    found = 0
+    for number, text in lines(path):
+        if text.strip():
+            row = parse_json(path, number, text)
+            if not isinstance(row, dict):
+                raise SourceError(path, number, "is no JSON object", _LINES_MEND)
+            found += 1
+            yield number, row
+    if not found:
+        raise empty(path)
+
+
+def _line_case(path: Path, number: int, row: Mapping[str, Any]) -> tuple[str, Case]:
+    if not row.get("disease"):
+        raise SourceError(path, number, "is no case with a disease", _LINES_MEND)
+    part = row.get("split", "train")
+    if part not in _PARTS:
+        raise SourceError(path, number, f"has the split {part!r}", f"use one of {', '.join(_PARTS)}")
+    return part, _findings(path, number, row)
+
+
+def _findings(path: Path, number: int, row: Mapping[str, Any]) -> Case:
+    if not isinstance(row["disease"], str):
+        raise SourceError(path, number, "is no case with a disease", _LINES_MEND)
+    positive, negative, unsure = (_names(path, number, row, sign) for sign in _LINE_SIGNS)
+    every = (*positive, *negative, *unsure)
+    if len(set(every)) < len(every):
+        raise SourceError(path, number, "names a symptom twice", "give each symptom one sign")
+    explicit = _names(path, number, row, "explicit") if "explicit" in row else every
+    return Case(str(row.get("id", number)), positive, negative, unsure, row["disease"], explicit)
+
+
+def _names(path: Path, number: int, row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    names = row.get(key, [])
+    if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
+        raise SourceError(path, number, f"has a {key!r} that is no list of names", _LINES_MEND)
+    return tuple(names)
+
+
+# --- GA4GH phenopackets (version 2): the patient, and in a solved case the disease and the publication.
+# One JSON object a file, or one a line (JSON Lines, also xz- or gzip-packed). The patient's findings come from
+# `phenotypicFeatures` (`excluded` = looked for and absent), sex and age from `subject`, the age of onset from the first
+# of `diseases`. The diagnosis itself is never part of the patient.
+
+
+_OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open}
+_HPO = re.compile(r"HP:\d{7}")
+_PHENOPACKET_MEND = "give a GA4GH phenopacket of version 2"
+_SEXES = {"FEMALE": "female", "MALE": "male"}
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """One phenopacket; disease and reference are "" where it names none."""
+
+    patient: Patient
+    disease: str = ""  # OMIM:162200
+    reference: str = ""  # PMID:10077612, the report of the case
+
+
+def packets(path: Path) -> Iterator[Packet]:
+    """Every phenopacket of a file; raises `SourceError` naming file, line and mend."""
+    for number, text in _objects(path):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as e:
+            raise SourceError(path, number, f"is no JSON ({str(e)[:60]})", _PHENOPACKET_MEND) from None
+        try:
+            yield packet(value)
+        except BadInput as e:
+            raise SourceError(path, number, str(e), _PHENOPACKET_MEND) from None
+
+
+def packet(value: object) -> Packet:
+    """The phenopacket of a JSON object; raises `BadInput` that says what is wrong in it.
+
+    >>> packet({"id": "a", "phenotypicFeatures": [{"type": {"id": "HP:0001250"}}]}).patient.present
+    ('HP:0001250',)
+    """
+    features = _of(value, "phenotypicFeatures", list, None)
+    if features is None:
+        raise BadInput("has no phenotypicFeatures")
+    subject = _of(value, "subject", dict, {})
+    signed: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    for feature in features:
+        signed[_of(feature, "excluded", bool, False)][_finding(feature)] = None  # noqa: FBT003
+    patient = Patient(
+        present=tuple(signed[0]),
+        absent=tuple(i for i in signed[1] if i not in signed[0]),
+        sex=_SEXES.get(_of(subject, "sex", str, ""), ""),
+        age=_age(_of(subject, "timeAtLastEncounter", dict, {})),
+        onset=_onset(value),
+        id=_of(value, "id", str, ""),
+    )
+    return Packet(patient, _diagnosis(value), _report(value))
+
+
+def _objects(path: Path) -> Iterator[tuple[int, str]]:
+    """Each JSON text of a file with its line: the whole file, or its lines where the name says so."""
+    by_line = ".jsonl" in path.suffixes
+    opener = _OPENERS.get(path.suffix, open)
+    try:
+        with opener(path, "rb") as file:
+            if not by_line:
+                yield 0, file.read().decode("utf-8-sig")
+                return
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, line.decode("utf-8")
+    except UnicodeDecodeError as e:
+        raise SourceError(path, 0, f"is not UTF-8 text at byte {e.start}", "save it as UTF-8") from None
+    except (OSError, EOFError, lzma.LZMAError) as e:
+        problem = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        raise SourceError(path, 0, f"cannot be read ({problem})", "check the path") from None
+
+
+def _of(value: object, key: str, kind: type, default: Any) -> Any:
+    """A member of a JSON object, held to its kind."""
+    if not isinstance(value, dict):
+        raise BadInput(f"has a {type(value).__name__} where an object with {key} belongs")
+    found = value.get(key)
+    if found is None:
+        return default
+    if not isinstance(found, kind):
+        raise BadInput(f"{key} is no {kind.__name__}")
+    return found
+
+
+def _first(value: object, key: str) -> Any:
+    """The first of a list of objects; {} where there is none."""
+    return next(iter(_of(value, key, list, [])), {})
+
+
+def _finding(feature: object) -> str:
+    """The HPO id of a feature."""
+    identifier = str(_of(_of(feature, "type", dict, {}), "id", str, ""))
+    if not _HPO.fullmatch(identifier):
+        raise BadInput(f"the feature {identifier[:30]!r} is no HPO id")
+    return identifier
+
+
+def _age(time: object) -> float | None:
+    """The age of a time element in years, the end of a range; None where it gives none."""
+    ages = _of(time, "ageRange", dict, {})
+    age = _of(time, "age", dict, None) or _of(ages, "end", dict, {})
+    age = _of(age, "age", dict, None) or age
+    text = _of(age, "iso8601duration", str, "")
+    return years(text) if text else None
+
+
+def _onset(value: object) -> tuple[float, float] | None:
+    """From and up to which age the first disease began; None where nothing or no known term is given."""
+    time = _of(_first(value, "diseases"), "onset", dict, {})
+    if (age := _age(time)) is not None:
+        return age, age
+    return ONSETS.get(_of(_of(time, "ontologyClass", dict, {}), "id", str, ""))
+
+
+def _diagnosis(value: object) -> str:
+    """The id of the disease that the case was solved with."""
+    diagnosis = _of(_first(value, "interpretations"), "diagnosis", dict, {})
+    return str(_of(_of(diagnosis, "disease", dict, {}), "id", str, ""))
+
+
+def _report(value: object) -> str:
+    """The publication of the case."""
+    references = _of(_of(value, "metaData", dict, {}), "externalReferences", list, [])
+    found = (str(_of(reference, "id", str, "")) for reference in references)
+    return next((identifier for identifier in found if identifier.startswith("PMID:")), "")
+
+
+# --- Patients to diagnose: MZ, MZ-4, MZ-10, DXY and DDXPlus as RLKGF's data, and published cases as phenopackets.
+
 
 _USE = "kgmed train sft, rlkgf and rlaif"
 
 
-def _parts(train: str, test: str, name: str) -> tuple[Callable[[Path], Split], tuple[str, ...]]:
+def _cases_parts(train: str, test: str, name: str) -> tuple[Callable[[Path], Split], tuple[str, ...]]:
     """A reader of DxFormer's two files, and the files."""
-    return (lambda data: dxformer.read(data / train, data / test, name=name)), (train, test)
+    return (lambda data: read_dxformer(data / train, data / test, name=name)), (train, test)
 
 
 def _set(
     name: str, title: str, items: int, read: tuple[Callable[[Path], Split], tuple[str, ...]], **about: str
-) -> Described[Split]:
+) -> DataSetInfo[Split]:
     """A set of patients; `about` has licence, citation, source, revision, and the language where it is not Chinese."""
     reader, files = read
     language = about.pop("language", "zh")
-    return Described(
+    return DataSetInfo(
         name=name, title=title, task="diagnosis", languages=(language,), files=files, items=items, read=reader,
         use=_USE, **about,
     )  # fmt: skip
@@ -34,7 +489,7 @@ MZ = _set(
     "mz",
     "MZ (Muzhi), 4 diseases",
     710,
-    (lambda data: goals.read(data / _PICKLE, name="MZ"), (_PICKLE,)),
+    (lambda data: read_goals(data / _PICKLE, name="MZ"), (_PICKLE,)),
     licence="none stated; released for research",
     citation="Wei et al. 2018, Task-oriented Dialogue System for Automatic Diagnosis, ACL",
     source="https://github.com/jymChen/Diaformer",
@@ -45,7 +500,7 @@ MZ_4, MZ_10 = (
         f"mz-{number}",
         f"MZ-{number}, a later release of MZ",
         items,
-        _parts(f"muzhi10_dxformer/mz{number}_train_set.json", f"muzhi10_dxformer/mz{number}_test_set.json",
+        _cases_parts(f"muzhi10_dxformer/mz{number}_train_set.json", f"muzhi10_dxformer/mz{number}_test_set.json",
                f"MZ-{number}"),
         licence="MIT (DxFormer)",
         citation="Chen et al. 2023, DxFormer, Bioinformatics",
@@ -58,7 +513,7 @@ DXY = _set(
     "dxy",
     "DXY (Dingxiangyuan), 5 diseases",
     527,
-    _parts("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json", "DXY"),
+    _cases_parts("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json", "DXY"),
     licence="MIT (DxFormer's copy); none stated for the original",
     citation="Xu et al. 2019, End-to-End Knowledge-Routed Relational Dialogue System, AAAI",
     source=_DXFORMER,
@@ -78,7 +533,7 @@ _DDXPLUS = tuple(
 def _ddxplus(data: Path) -> Split:
     """The subset without train patients: those of the validation file are fitted on."""
     train, test, conditions, evidences = (data / file for file in _DDXPLUS)
-    return ddxplus.read(train, test, conditions=conditions, evidences=evidences, name="DDXPlus")
+    return read_ddxplus(train, test, conditions=conditions, evidences=evidences, name="DDXPlus")
 
 
 DDXPLUS = _set(
@@ -99,7 +554,7 @@ def _packets(data: Path) -> Iterator[Packet]:
     return packets(data / _PACKETS)
 
 
-PHENOPACKETS: Described[Iterator[Packet]] = Described(
+PHENOPACKETS: DataSetInfo[Iterator[Packet]] = DataSetInfo(
     name="phenopackets",
     title="Published cases of rare diseases as GA4GH phenopackets, one eighth",
     task="diagnosis",

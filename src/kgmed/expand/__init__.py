@@ -1,1 +1,0 @@
-"""Stage: what is added to a question before it is searched with."""

@@ -1,0 +1,358 @@
+"""The protocol of a knowledge graph, whether its files are here or its answers come from a server; the rows that a
+reader
+of a file yields before there is a graph; and the edges of a graph by what they mean.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import repeat
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.records import Entity, Relation, Role, Support, Triple
+
+# --- What a reader of a graph file yields, row by row, before there is a graph.
+# A reader is a function `(path, ...) -> Source`. Its `rows()` may be called again and starts from the first row.
+# Rows may come in any order: an edge may name an entity whose `NodeRow` comes later or never.
+
+
+class Scope(IntEnum):
+    """How close another name is to the entity; the order is the order of trust."""
+
+    PREFERRED = 0
+    EXACT = 1
+    LAYPERSON = 2
+    TRANSLATION = 3  # the name in another language
+    ABBREVIATION = 4
+    BRAND = 5
+    NARROW = 6
+    RELATED = 7
+    BROAD = 8
+    XREF = 9  # an identifier in another vocabulary
+
+
+class Alias(NamedTuple):
+    """Another name of an entity."""
+
+    text: str
+    scope: Scope = Scope.EXACT
+
+
+class NodeRow(NamedTuple):
+    """An entity. `key` is its id, without the source's prefix where it has one. A later row adds to an earlier one."""
+
+    key: str
+    name: str = ""  # "" = the key is the name
+    kind: str = ""
+    description: str = ""
+    aliases: tuple[Alias, ...] = ()
+
+
+class EdgeRow(NamedTuple):
+    """A triple between two entities, by key. Equal ones are merged: their support adds up, the largest weight stays."""
+
+    head: str
+    relation: str
+    tail: str
+    weight: float = 1.0
+    support: tuple[Support, ...] = ()
+
+
+class TextRow(NamedTuple):
+    """An attribute: a text about an entity (a dosage, a caution) that is no entity itself."""
+
+    key: str
+    relation: str
+    text: str
+    support: tuple[Support, ...] = ()
+
+
+class DroppedRow(NamedTuple):
+    """A row left out for a reason that does not damage the rest, such as NaN; counted and shown by `doctor`."""
+
+    reason: str
+    line: int
+
+
+Row = NodeRow | EdgeRow | TextRow | DroppedRow
+Told = NodeRow | TextRow | DroppedRow
+Codes = NDArray[np.integer[Any]]
+_NO_CODES = np.empty(0, np.int32)
+
+
+class Batch(NamedTuple):
+    """Many rows at once: edges of weight 1 without support as columns of codes (k,), the other rows one by one."""
+
+    told: Sequence[Told]
+    head: Codes = _NO_CODES
+    relation: Codes = _NO_CODES
+    tail: Codes = _NO_CODES
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Rows that a reader has as columns: iterated they come one by one, `batches` gives them as they are.
+
+    Codes are small numbers from 0 that the reader gives to keys and relations as it likes; `keys` and `relations`
+    turn them into texts.
+    """
+
+    batches: Iterable[Batch]
+    keys: Callable[[list[int]], list[str]]
+    relations: Callable[[list[int]], list[str]]
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows one by one: of each batch first the edges."""
+        for told, *columns in self.batches:
+            head, relation, tail = (codes.tolist() for codes in columns)
+            edges = zip(self.keys(head), self.relations(relation), self.keys(tail), repeat(1.0), repeat(()))
+            yield from map(tuple.__new__, repeat(EdgeRow), edges)  # three times as fast as EdgeRow(*edge)
+            yield from told
+
+
+@dataclass(frozen=True)
+class Source:
+    """A graph on its way in: where it comes from, what its relations mean, and its rows."""
+
+    name: str
+    rows: Callable[[], Iterable[Row]]  # may be `Batches`
+    release: str = ""
+    licence: str = ""
+    citation: str = ""
+    language: str = ""  # ISO 639-1 of its names
+    prefix: str = ""  # put before every key, as in cmekg:肺炎; "" = keys are CURIEs already
+    relations: Mapping[str, Relation] = field(default_factory=dict)  # those not named here are inferred by name
+    kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # relation -> kind of head, kind of tail
+    inputs: tuple[Path, ...] = ()  # the files it is read from; their hash tells whether a build is needed
+    size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known
+
+
+# --- The protocol of a knowledge graph, whether its files are here or its answers come from a server.
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entity that a name led to, by which of its names, and how."""
+
+    entity: Entity
+    name: str
+    how: str  # exact, alias, normalised, folded
+    score: float = 1.0
+
+
+class KnowledgeGraph(Protocol):
+    """What every graph can do; a remote one does no more than this."""
+
+    @property
+    def name(self) -> str:
+        """The name a person types."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Name, release and content hash: what a run records."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """ISO 639-1 of its names."""
+        ...
+
+    def entity(self, entity_id: str, /) -> Entity:
+        """The entity of that id with its description; raises `UnknownName`."""
+        ...
+
+    def lookup(self, name: str, /) -> list[Match]:
+        """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then id."""
+        ...
+
+    def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
+        """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
+        ...
+
+    def attributes(self, entity_id: str, /) -> list[Triple]:
+        """The texts about an entity; the tail of each is a literal without id."""
+        ...
+
+
+class Csr(NamedTuple):
+    """One direction of the edges: those of node v stand at indptr[v]:indptr[v+1], sorted by (neighbour, relation).
+
+    Parallel edges (same ends, other relation) are kept.
+    """
+
+    indptr: NDArray[np.int64]  # (n + 1,)
+    neighbour: NDArray[np.int32]  # (m,) the node at the other end
+    relation: NDArray[np.uint16]  # (m,)
+    edge: NDArray[np.int32] | None = None  # (m,) the edge's number in the outgoing order; None = that order itself
+
+
+class Adjacency(NamedTuple):
+    """Both directions of the edges of one graph, on integer node numbers."""
+
+    out: Csr
+    into: Csr
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes n."""
+        return len(self.out.indptr) - 1
+
+    @property
+    def edges(self) -> int:
+        """The number of edges m."""
+        return len(self.out.neighbour)
+
+    @classmethod
+    def of(cls, nodes: int, triples: NDArray[np.int64]) -> "Adjacency":
+        """Built in memory from rows (head, relation, tail); equal rows are kept once.
+
+        >>> a = Adjacency.of(3, np.array([[0, 0, 1], [0, 1, 1], [1, 0, 2], [1, 0, 2]]))
+        >>> a.edges, a.out.neighbour.tolist(), a.into.neighbour.tolist(), a.into.edge.tolist()
+        (3, [1, 1, 2], [0, 0, 1], [0, 1, 2])
+        """
+        rows = np.unique(np.asarray(triples, np.int64).reshape(-1, 3)[:, [0, 2, 1]], axis=0)
+        head, tail, relation = rows[:, 0], rows[:, 1], rows[:, 2]
+        order = np.lexsort((relation, head, tail))
+        out = Csr(indptr(head, nodes), tail.astype(np.int32), relation.astype(np.uint16))
+        into = Csr(
+            indptr(tail, nodes),
+            head[order].astype(np.int32),
+            relation[order].astype(np.uint16),
+            order.astype(np.int32),
+        )
+        return cls(out, into)
+
+
+def indptr(ends: NDArray[Any], nodes: int) -> NDArray[np.int64]:
+    """Where the edges of each node begin (n + 1,), from the node of each edge."""
+    return np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))]).astype(np.int64)
+
+
+class Named(NamedTuple):
+    """A name of a graph and the number of its entity."""
+
+    text: str
+    node: int
+    scope: int
+
+
+class LocalGraph(KnowledgeGraph, Protocol):
+    """A graph whose edges are at hand: it can also be searched by path and listed by name."""
+
+    def __hash__(self) -> int:
+        """By identity: what is computed once a graph is kept under it."""
+        ...
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The edges on node numbers 0..n-1."""
+        ...
+
+    @property
+    def folder(self) -> str:
+        """Where its files are, and where what is computed from them (vectors, automata) may be kept."""
+        ...
+
+    @property
+    def relations(self) -> Sequence[Relation]:
+        """The relations by relation number."""
+        ...
+
+    @property
+    def weight(self) -> NDArray[np.float32] | None:
+        """The weight of each edge (m,); None = all 1."""
+        ...
+
+    def of_kind(self, kind: str, /) -> NDArray[np.int64]:
+        """The node numbers of a kind, ascending."""
+        ...
+
+    def number(self, entity_id: str, /) -> int:
+        """The node number of an id; raises `UnknownName`."""
+        ...
+
+    def at(self, node: int, /) -> Entity:
+        """The entity of a node number."""
+        ...
+
+    def triple(self, edge: int, /) -> Triple:
+        """The triple of an edge number (its place in the outgoing order)."""
+        ...
+
+    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
+        """Every name and alias, by node number; `scopes` narrows them (see `rows.Scope`)."""
+        ...
+
+
+# --- The edges of a graph by what they mean, whichever way round the graph writes them.
+
+
+Nodes = NDArray[np.int64]
+
+
+class Hops(NamedTuple):
+    """One step from each of some nodes: from nodes[origin[i]] over edge[i] to node[i]."""
+
+    origin: Nodes  # (h,) positions in the nodes asked for
+    node: Nodes  # (h,)
+    edge: Nodes  # (h,) edge numbers
+
+
+class ByRole:
+    """Steps over the edges of some roles, from subject to object or back.
+
+    >>> from kgmed.graph.base import Adjacency
+    >>> from kgmed.records import Relation
+    >>> class G:
+    ...     adjacency = Adjacency.of(3, np.array([[0, 0, 1], [2, 1, 0]]))
+    ...     relations = (Relation("has", Role.FINDING), Relation("seen in", Role.FINDING, reverse=True))
+    >>> ByRole(G(), Role.FINDING).objects(np.array([0])).node.tolist()
+    [1, 2]
+    """
+
+    def __init__(self, graph: LocalGraph, *roles: Role) -> None:
+        """The edges of `graph` whose relation has one of `roles`."""
+        self._adjacency = graph.adjacency
+        self._forward = np.array([r.role in roles and not r.reverse for r in graph.relations], bool)
+        self._backward = np.array([r.role in roles and r.reverse for r in graph.relations], bool)
+
+    def objects(self, nodes: Sequence[int] | Nodes) -> Hops:
+        """From each of `nodes` as subject to its objects, such as from a disease to its findings."""
+        return self._both(nodes, self._forward, self._backward)
+
+    def subjects(self, nodes: Sequence[int] | Nodes) -> Hops:
+        """From each of `nodes` as object to its subjects, such as from a finding to the diseases that have it."""
+        return self._both(nodes, self._backward, self._forward)
+
+    def _both(self, nodes: Sequence[int] | Nodes, along: NDArray[np.bool_], against: NDArray[np.bool_]) -> Hops:
+        starts = np.asarray(nodes, np.int64)
+        steps = [_steps(self._adjacency.out, starts, along), _steps(self._adjacency.into, starts, against)]
+        return Hops(*(np.concatenate(columns) for columns in zip(*steps, strict=True)))
+
+    def closure(self, node: int, *, up: bool) -> dict[int, int]:
+        """Every node reached from `node` by repeated steps, with the number of steps; `up` = towards objects."""
+        reached, frontier, depth = {node: 0}, np.array([node]), 0
+        while len(frontier):
+            depth += 1
+            found = (self.objects if up else self.subjects)(frontier).node
+            frontier = np.array([n for n in np.unique(found).tolist() if n not in reached], np.int64)
+            reached.update(dict.fromkeys(frontier.tolist(), depth))
+        return reached
+
+
+def _steps(csr: Csr, nodes: Nodes, wanted: NDArray[np.bool_]) -> Hops:
+    """The edges of one direction at some nodes whose relation is wanted."""
+    if not wanted.any():
+        return Hops(*(np.empty(0, np.int64) for _ in range(3)))
+    begin = csr.indptr[nodes]
+    counts = csr.indptr[nodes + 1] - begin
+    before = np.cumsum(counts) - counts
+    at = np.arange(int(counts.sum())) + np.repeat(begin - before, counts)
+    keep = wanted[csr.relation[at]]
+    at, origin = at[keep], np.repeat(np.arange(len(nodes)), counts)[keep]
+    return Hops(origin, csr.neighbour[at].astype(np.int64), at if csr.edge is None else csr.edge[at].astype(np.int64))

@@ -1,0 +1,184 @@
+"""What may be wrong with a graph: damage to its files, and traits of its content that lead to poor answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import StoreError
+from kgmed.graph.base import Scope
+from kgmed.graph.store.store import Store
+
+_SHOWN = 5  # examples of each finding
+_INVERSE = 0.5  # from this share of edges with a reverse edge of one other relation on, the two look inverse
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How often something was found, and the first examples."""
+
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationCount:
+    """How many triples a relation has, and what it means."""
+
+    name: str
+    role: str
+    reverse: bool
+    triples: int
+
+
+@dataclass(frozen=True, slots=True)
+class InversePair:
+    """Two relations that look inverse: how many edges of the first lack their edge back."""
+
+    relation: str
+    inverse: str
+    triples: int
+    missing: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """What was found; `damage` is empty for a sound graph."""
+
+    graph: str
+    damage: tuple[str, ...]
+    notes: tuple[str, ...]  # edits that ask for what is not there
+    counts: Mapping[str, int]
+    dropped: Mapping[str, Mapping[str, Any]]  # reason -> {count, lines}
+    merged: int  # rows that repeated a triple
+    loops: Finding  # edges from an entity to itself
+    isolated: Finding  # entities without a triple and without a text
+    ambiguous: Finding  # names that several entities share
+    reversed_share: float  # of the edges that have any edge back
+    inverses: tuple[InversePair, ...]
+    relations: tuple[RelationCount, ...]  # most triples first
+
+
+def examine(store: Store, *, notes: tuple[str, ...] = ()) -> GraphReport:
+    """The report on a graph; `notes` are those of its edits. Takes about a second a million edges."""
+    manifest = store.manifest
+    damage = _damage(store)
+    share, inverses = _inverses(store)
+    relations = [
+        RelationCount(r.name, r.role.value, r.reverse, n)
+        for r, n in zip(manifest.relations, manifest.relation_counts, strict=True)
+    ]
+    return GraphReport(
+        graph=store.label,
+        damage=damage,
+        notes=notes,
+        counts=manifest.counts,
+        dropped=manifest.dropped,
+        merged=manifest.counts.get("merged", 0),
+        loops=_loops(store),
+        isolated=_isolated(store),
+        ambiguous=_ambiguous(store),
+        reversed_share=share,
+        inverses=inverses,
+        relations=tuple(sorted(relations, key=lambda r: (-r.triples, r.name))),
+    )
+
+
+def _damage(store: Store) -> tuple[str, ...]:
+    """The first file whose content is not what was written."""
+    try:
+        store.verify()
+    except StoreError as e:
+        return (str(e),)
+    return ()
+
+
+def _heads(store: Store) -> Ints:
+    """The head of each edge (m,)."""
+    return np.repeat(np.arange(len(store)), np.diff(store.adjacency.out.indptr))
+
+
+def _shown(store: Store, edges: Ints) -> tuple[str, ...]:
+    """The first of some edges in words."""
+    triples = store.triples(edges[:_SHOWN])
+    return tuple(f"{t.head.name} | {t.relation} | {t.tail.name}" for t in triples)
+
+
+def _loops(store: Store) -> Finding:
+    edges = np.flatnonzero(_heads(store) == store.adjacency.out.neighbour)
+    return Finding(len(edges), _shown(store, edges))
+
+
+def _isolated(store: Store) -> Finding:
+    out, into = store.adjacency
+    alone = (np.diff(out.indptr) + np.diff(into.indptr)) == 0
+    alone[store.tables.text_node] = False
+    nodes = np.flatnonzero(alone)
+    return Finding(len(nodes), tuple(store.at(n).id for n in nodes[:_SHOWN].tolist()))
+
+
+def _ambiguous(store: Store) -> Finding:
+    """Normalised names that several entities have, cross-references aside; the most shared first."""
+    is_name = np.append(np.ones(len(store), bool), store.tables.alias_scope != Scope.XREF)
+    kept = is_name[store.tables.normalised.numbers]
+    hashes, numbers = store.tables.normalised.hashes[kept], store.tables.normalised.numbers[kept]
+    owner = np.append(np.arange(len(store)), store.tables.alias_node)[numbers]
+    order = np.lexsort((owner, hashes))
+    hashes, owner, numbers = hashes[order], owner[order], numbers[order]
+    first = np.ones(len(hashes), bool)
+    first[1:] = (hashes[1:] != hashes[:-1]) | (owner[1:] != owner[:-1])
+    hashes, owner, numbers = hashes[first], owner[first], numbers[first]  # one row a name and entity
+    _, starts, sizes = np.unique(hashes, return_index=True, return_counts=True)
+    shared = np.flatnonzero(sizes > 1)
+    top = shared[np.argsort(-sizes[shared], kind="stable")[:_SHOWN]]
+    groups = [(int(numbers[starts[i]]), owner[starts[i] : starts[i] + sizes[i]].tolist()) for i in top]
+    return Finding(len(shared), tuple(f"{_text(store, name)}: {_ids(store, nodes)}" for name, nodes in groups))
+
+
+def _ids(store: Store, nodes: list[int]) -> str:
+    """The first ids of some nodes."""
+    more = f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""
+    return ", ".join(store.at(n).id for n in nodes[:_SHOWN]) + more
+
+
+def _text(store: Store, number: int) -> str:
+    """The name of a name number."""
+    n = len(store)
+    return store.tables.name[number] if number < n else store.tables.alias[number - n]
+
+
+def _inverses(store: Store) -> tuple[float, tuple[InversePair, ...]]:
+    """The share of edges with an edge back, and the pairs of relations that look inverse but are not throughout."""
+    out, nodes = store.adjacency.out, len(store)
+    heads, tails = _heads(store), out.neighbour.astype(np.int64)
+    there, back = heads * nodes + tails, tails * nodes + heads  # `there` is ascending
+    low, high = np.searchsorted(there, back, "left"), np.searchsorted(there, back, "right")
+    proper = heads != tails
+    many = np.where(proper, high - low, 0)
+    share = float((many > 0).sum() / max(int(proper.sum()), 1))
+    edge = np.repeat(np.arange(len(many)), many)
+    within = np.arange(len(edge)) - np.repeat(np.cumsum(many) - many, many)
+    partner = out.relation[low[edge] + within]
+    return share, tuple(_pairs(store, edge, partner, proper))
+
+
+def _pairs(store: Store, edge: Ints, partner: NDArray[np.uint16], proper: NDArray[np.bool_]) -> list[InversePair]:
+    """The pairs that look inverse, from each edge and the relation of an edge back."""
+    relation, kinds = store.adjacency.out.relation, len(store.relations)
+    total = np.bincount(relation[proper], minlength=kinds)
+    codes = relation[edge].astype(np.int64) * kinds + partner
+    found: list[InversePair] = []
+    for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
+        one, other = divmod(int(code), kinds)
+        if total[one] * _INVERSE <= count < total[one]:
+            has = np.zeros(len(relation), bool)
+            has[edge[codes == code]] = True
+            lacking = np.flatnonzero(proper & (relation == one) & ~has)
+            names = store.relations[one].name, store.relations[other].name
+            found.append(InversePair(*names, int(total[one]), len(lacking), _shown(store, lacking)))
+    return sorted(found, key=lambda pair: (-pair.missing, pair.relation))

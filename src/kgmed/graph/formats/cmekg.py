@@ -1,0 +1,448 @@
+"""CMeKG, the Chinese medical knowledge graph, from the pickle inside the package `PyCMeKG`.
+
+It is read without importing the package and without letting the pickle name a class, see `cmekg_pickle`.
+
+Every value becomes one thing: an edge, another name of its subject, a text about it, or a dropped row.
+`cmekg_table` says which. The line of a `DroppedRow` is the number of the triple, from 1.
+"""
+
+import pickle
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from kgmed.errors import SourceError, Unavailable
+from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
+from kgmed.graph.formats.base import check_file, empty, open_bytes, reading
+from kgmed.records import Relation, Role
+
+# --- Reads pickles of plain data: dicts, lists, tuples, strings and numbers, and nothing that would need a class.
+
+
+DAMAGE = (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
+
+
+class Plain(pickle.Unpickler):  # noqa: S301 - it can name no class, so that nothing of the file is ever run
+    """Builds plain data; a pickle that asks for a class or for an object outside itself is refused."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
+        """Never returns."""
+        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
+
+    def persistent_load(self, pid: Any, /) -> NoReturn:
+        """Never returns."""
+        raise pickle.UnpicklingError("it points outside itself")
+
+
+# --- The pickle that CMeKG comes in: dict[subject, dict[relation, list[value]]] in pickle protocol 0, and nothing else.
+# It is read without letting it name a class: its bytes must be text opcodes for dicts, lists and strings.
+
+
+Graph = dict[str, dict[str, list[str]]]
+
+_LARGEST = 1 << 29  # bytes; the file has 46 MB
+_MEND = "install PyCMeKG again, or save dict[str, dict[str, list[str]]] with pickle protocol 0"
+# The only opcodes allowed, each with its line: mark, dict, list, string, memo, set item, append; then stop.
+_OPCODES = re.compile(
+    rb"(?:V[^\n\0]*+\np\d{1,7}\n[asu]*+|[(]?[dl]?p\d{1,7}\n|[asu]*+(?:V[^\n\0]*+\n|g\d{1,7}\n|[(]?[dl])|[asu]++)*+"
+    rb"[asu]*+\.\s*"
+)
+_MAY_BE_HALF = (rb"\ud", rb"\u0000")  # as pickle writes them; otherwise written ones are refused by the store
+_HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
+
+
+def load(path: Path) -> Graph:
+    """The pickled graph, checked in size, opcodes and structure; raises `SourceError`."""
+    data = _bytes(path)
+    allowed = _OPCODES.match(data)
+    if not allowed or allowed.end() != len(data):
+        raise SourceError(path, _bad_line(data), "holds more than dicts, lists and strings", _MEND)
+    if any(mark in data for mark in _MAY_BE_HALF) and (half := _HALF.search(data)):
+        line = data.count(b"\n", 0, half.start()) + 1
+        raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", _MEND)
+    try:
+        graph = Plain(BufferedReader(BytesIO(data), 1 << 17)).load()  # with a buffer, a third faster
+    except DAMAGE as error:
+        raise SourceError(path, 0, f"is a damaged pickle ({error})", _MEND) from error
+    if not _is_graph(graph):
+        raise SourceError(path, 0, "is not dict[str, dict[str, list[str]]]", _MEND)
+    return graph  # type: ignore[no-any-return]
+
+
+def _bytes(path: Path) -> bytes:
+    """All bytes of a file of a bearable size."""
+    with reading(path), open_bytes(path) as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise SourceError(path, 0, "is larger than 512 MB", _MEND)
+    if not data:
+        raise empty(path)
+    return data
+
+
+def _bad_line(data: bytes) -> int:
+    """The first line that holds an opcode that is not allowed."""
+    prefix = re.compile(_OPCODES.pattern.rpartition(rb"[asu]*+\.")[0]).match(data)
+    return data.count(b"\n", 0, prefix.end() if prefix else 0) + 1
+
+
+def _is_graph(graph: object) -> bool:
+    """Whether the value is dict[str, dict[str, list[str]]]."""
+    if type(graph) is not dict or not all(type(s) is str and type(r) is dict for s, r in graph.items()):
+        return False
+    only_text = {str}
+    for relations in graph.values():
+        for relation, values in relations.items():
+            if type(relation) is not str or type(values) is not list or not only_text.issuperset(map(type, values)):
+                return False
+    return True
+
+
+# --- What the relations of CMeKG mean. A relation that is not declared here is a text about its subject, nothing more.
+# CMeKG has 469 relations; most of the rare ones hold fragments of clinical guidelines. Declared are those whose values
+# name things (edges), those whose values name the subject itself (aliases), and the texts that matter for safety or
+# tell what kind of thing their subject is.
+
+
+_EDGES = """
+不良反应 | adverse | drug symptom
+成份 组成 | ingredient | drug ingredient
+适应症 主治 功能主治 主要适用症 主治病症 用于 | treats | drug disease
+药物相互作用 | interacts | drug drug
+通用名 商品名 | same_as | drug drug
+分类 用途分类 | is_a | drug class
+常见症状 临床症状及体征 主要症状 侵及周围组织转移的症状 侵及周围组织或转移的症状 | finding | disease symptom
+相关药物 药物治疗 | treats < | disease drug
+治疗 辅助治疗 手术治疗 化疗 放射治疗 放化疗治疗 | treats < | disease treatment
+检查 影像学检查 实验室检查 辅助检查 组织学检查 内窥镜检查 筛查 其他检查 | tests < | disease test
+术前准备_必检项目 住院必检项目 | tests < | disease test
+并发症 药物引起的并发症 手术引起的并发症 治疗引起的并发症 术后症状 用药后不良反应 | complication | disease disease
+常见病因 病因 主要病因 遗传因素 | cause | disease cause
+高危因素 | risk | disease risk_factor
+多发群体 发病人群 | risk | disease population
+上位关系 | is_a | disease disease
+下位关系 病理分型 分类（疾病） | is_a < | disease disease
+就诊科室 | care | disease department
+鉴别诊断 | differential | disease disease
+预防 | prevention | disease prevention
+常见发病部位 发病部位 转移部位 外侵部位 | location | disease body_part
+禁忌证 | contraindicated | treatment disease
+相关疾病 | tests | test disease
+相关症状 | tests | test symptom
+所属分类 | is_a | test class
+相关疾病（疾病） 相关症状（疾病） | associated | disease disease
+"""
+_TEXTS = """
+禁忌 主要用药禁忌 | contraindicated | drug
+注意事项 警示语 运动员慎用 毒性 | precaution | drug
+用法用量 用量 服药方法 服药时间 | dosage | drug
+功效 功用 功能 作用 | treats | drug
+规格 性状 贮藏 有效期 药品类型 OTC类型 药品监管分级 | other | drug
+特殊药品 剂型 批准文号 是否处方药 是否纳入医保 执行标准 汉语拼音 | other | drug
+性味 归经 分布区域 产地 采收时间 采集时间 采收季节 入药部位 出处 科 属 种 界 门 纲 目 | other | drug
+传染性 传播途径 多发地区 发病性别倾向 预后状况 标准住院时间 出院标准 治疗方案 病史 | other | disease
+药物治疗后症状 | complication | disease
+选择治疗方案的依据 诊断依据_手术情况 诊断依据_血培养及药敏试验 | other | disease
+"""
+_ALIASES = """
+英文名 英文名称 英文别名 英文别称 外文名 英文 拉丁学名 学名 二名法 | TRANSLATION
+别称 又称 同义词 其他名称 中文名 中文学名 中医病名 药品名称 | EXACT
+"""
+
+CODES: Mapping[str, str] = {"ICD10": "ICD10", "ATC编码": "ATC", "CAS号": "CAS"}  # relation -> vocabulary
+
+
+def _rows(table: str) -> list[tuple[list[str], list[str], list[str]]]:
+    """The words of each cell of each line of a table."""
+    lines = [line.split("|") for line in table.strip().splitlines()]
+    return [(names.split(), what.split(), rest[0].split() if rest else []) for names, what, *rest in lines]
+
+
+RELATIONS: Mapping[str, Relation] = {
+    name: Relation(name, Role(what[0]), "<" in what) for names, what, _ in _rows(_EDGES + _TEXTS[1:]) for name in names
+}
+ENDS: Mapping[str, tuple[str, str]] = {  # of the edges: kind of head, kind of tail
+    name: (ends[0].replace("_", " "), ends[1].replace("_", " ")) for names, _, ends in _rows(_EDGES) for name in names
+}
+KIND_OF_SUBJECT: Mapping[str, str] = {
+    **{name: head for name, (head, _) in ENDS.items()},
+    **{name: ends[0] for names, _, ends in _rows(_TEXTS) for name in names},
+}
+ALIASES: Mapping[str, Scope] = {name: Scope[what[0]] for names, what, _ in _rows(_ALIASES) for name in names}
+
+# A relation that means something else where its subject is of another kind.
+UNLESS: Mapping[tuple[str, str], str] = {
+    ("相关疾病", "disease"): "相关疾病（疾病）",
+    ("相关症状", "disease"): "相关症状（疾病）",
+    ("分类", "disease"): "分类（疾病）",
+}
+
+
+# --- CMeKG, the Chinese medical knowledge graph, from the pickle inside the package `PyCMeKG`.
+# It is read without importing the package and without letting the pickle name a class, see `cmekg_pickle`.
+#
+# Every value becomes one thing: an edge, another name of its subject, a text about it, or a dropped row.
+# `cmekg_table` says which. The line of a `DroppedRow` is the number of the triple, from 1.
+
+
+_ETC = re.compile(r"(?<=[^中高同不相平均对一二三])等$")
+_EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
+_NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things
+_KINDS = ("disease", "drug", "test", "treatment")
+_NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
+_BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
+
+
+def read_cmekg(path: Path | None = None, *, name: str = "cmekg", release: str = "") -> Source:
+    """CMeKG from a file, by default that of the installed `PyCMeKG`; raises `Unavailable` and `SourceError`."""
+    file = packaged() if path is None else path
+    check_file(file)
+    if path is None and not release:
+        release = _version()
+    return Source(
+        name=name,
+        rows=lambda: _cmekg_rows(file),
+        release=release,
+        licence="MIT (PyCMeKG)",
+        citation="Byambasuren O et al. Preliminary study on the construction of Chinese medical knowledge graph. "
+        "Journal of Chinese Information Processing 2019;33(10):1-9; packaged by Yang Y as PyCMeKG",
+        language="zh",
+        prefix=name,
+        relations=RELATIONS,
+        kinds=ENDS,
+        inputs=(file,),
+    )
+
+
+def packaged() -> Path:
+    """The file inside the installed `PyCMeKG`, which is not imported; raises `Unavailable`."""
+    spec = find_spec("pyCMeKG")
+    for place in spec.submodule_search_locations or () if spec else ():
+        file = Path(place) / "model" / "cmekg.pkl"
+        if file.is_file():
+            return file
+    raise Unavailable('CMeKG is not installed; pip install "kgmed[starter]"')
+
+
+def _version() -> str:
+    try:
+        return version("PyCMeKG")
+    except PackageNotFoundError:
+        return ""
+
+
+_SCOPES = {**ALIASES, **dict.fromkeys(CODES, Scope.XREF)}  # of the names that a relation gives
+_EMPTY = 0  # the code of the empty name
+_EVERY = 1 << 13  # rows of a batch
+_new = tuple.__new__  # of a row whose values are all given: a third of the time of calling its class
+
+
+def _cmekg_rows(path: Path) -> Batches:
+    """All rows; the file is read when the first is asked for."""
+    reading = _Reading()
+    keys, relations = reading.names.texts.__getitem__, reading.meanings.names.__getitem__
+    return Batches(reading.batches(path), lambda c: list(map(keys, c)), lambda c: list(map(relations, c)))
+
+
+class _Names(dict[str, int]):
+    """From each value that has been met to the code of its tidied form, and which of those need a second look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = [""]  # code -> tidied form
+        self._codes = {"": _EMPTY}
+        self.nothing: set[int] = set()  # they name no entity: "not known", a number
+        self.special: set[int] = set()  # those and the ones that end in brackets
+
+    def __missing__(self, value: str) -> int:
+        name, new = tidy(value), len(self.texts)
+        code = self[value] = self._codes.setdefault(name, new)
+        if code == new:
+            self.texts.append(name)
+            last = name[-1]
+            if last in "］）)":
+                self.special.add(code)
+            elif name in _NOTHING or ((last in "IVX" or not last.isalpha()) and _NUMERAL.match(name)):
+                self.special.add(code)
+                self.nothing.add(code)
+        return code
+
+
+class _Meaning(NamedTuple):
+    """What the values of a relation are at a subject of some kind."""
+
+    name: str
+    code: int
+    scope: Scope | None  # of other names of the subject
+    joins: bool  # edges; otherwise texts
+
+
+class _Meanings(dict[tuple[str, str], _Meaning]):
+    """From relation and kind of subject to what that means; the codes of relations are given out here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []  # code -> relation
+
+    def __missing__(self, relation_kind: tuple[str, str]) -> _Meaning:
+        name = UNLESS.get(relation_kind, relation_kind[0])
+        if name not in self.names:
+            self.names.append(name)
+        code = self.names.index(name)
+        meaning = self[relation_kind] = _Meaning(name, code, _SCOPES.get(relation_kind[0]), name in ENDS)
+        return meaning
+
+
+class _Out:
+    """The rows on their way into batches of `_EVERY` rows each."""
+
+    def __init__(self) -> None:
+        self.ready: list[Batch] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._room = _EVERY
+        self._told: list[Told] = []
+        self._heads: list[int] = []  # of each run of edges with one head and one relation
+        self._relations: list[int] = []
+        self._sizes: list[int] = []
+        self._tails: list[int] = []
+
+    def tell(self, rows: list[Told]) -> None:
+        """Take rows that are no edges."""
+        while len(rows) > self._room:
+            first, rows = rows[: self._room], rows[self._room :]
+            self._told += first
+            self.close()
+        self._told += rows
+        self._room -= len(rows)
+
+    def join(self, head: int, relation: int, tails: list[int]) -> None:
+        """Take the edges of one head and one relation."""
+        while len(tails) > self._room:
+            first, tails = tails[: self._room], tails[self._room :]
+            self.join(head, relation, first)
+            self.close()
+        self._heads.append(head)
+        self._relations.append(relation)
+        self._sizes.append(len(tails))
+        self._tails += tails
+        self._room -= len(tails)
+
+    def close(self) -> None:
+        """End the batch."""
+        if self._room < _EVERY:
+            heads, relations = (np.repeat(np.array(v, np.int32), self._sizes) for v in (self._heads, self._relations))
+            self.ready.append(Batch(self._told, heads, relations, np.array(self._tails, np.int32)))
+            self._begin()
+
+    def take(self) -> list[Batch]:
+        """The batches that are full."""
+        ready, self.ready = self.ready, []
+        return ready
+
+
+class _Reading:
+    """One pass over the graph."""
+
+    def __init__(self) -> None:
+        self.names, self.meanings, self.out = _Names(), _Meanings(), _Out()
+        self.seen: set[int] = set()  # whose other names are told
+        self.count = 0  # values read
+
+    def batches(self, path: Path) -> Iterator[Batch]:
+        """One node a subject with its other names, then one row a value."""
+        for subject, relations in load(path).items():
+            self._subject(self.names[subject], relations)
+            if self.out.ready:
+                yield from self.out.take()
+        self.out.close()
+        yield from self.out.take()
+
+    def _subject(self, key: int, relations: Mapping[str, list[str]]) -> None:
+        texts, code_of, meanings, kind = self.names.texts, self.names.__getitem__, self.meanings, kind_of(relations)
+        aliases: list[Alias] = []
+        rows: list[tuple[_Meaning, list[int]]] = []
+        for relation, values in relations.items():
+            codes, meaning = list(map(code_of, values)), meanings[relation, kind]
+            if key == _EMPTY or _EMPTY in codes:
+                codes = self._without_empty(key, codes)
+            self.count += len(values)
+            if meaning.scope is None:
+                rows.append((meaning, codes))
+            else:
+                aliases.extend(_alias(relation, texts[code], meaning.scope) for code in codes)
+        if key == _EMPTY:
+            return
+        name, out = texts[key], self.out
+        out.tell([NodeRow(name, kind=kind, aliases=(*aliases, *_other_names(name)))])
+        self.seen.add(key)
+        for meaning, codes in rows:
+            if not meaning.joins:
+                out.tell([_new(TextRow, (name, meaning.name, texts[code], ())) for code in codes])
+            elif self.names.special.isdisjoint(codes):
+                out.join(key, meaning.code, codes)
+            else:
+                self._second_look(key, meaning, codes)
+
+    def _without_empty(self, key: int, codes: list[int]) -> list[int]:
+        """The values that are not empty at a subject that is not; the others are dropped."""
+        empty = [i for i, code in enumerate(codes, start=self.count + 1) if _EMPTY in (key, code)]
+        self.out.tell([DroppedRow("empty name", i) for i in empty])
+        return [code for code in codes if _EMPTY not in (key, code)]
+
+    def _second_look(self, key: int, meaning: _Meaning, codes: list[int]) -> None:
+        """A text for each value that names nothing, an edge for the others, other names of those met in brackets."""
+        texts, nothing, out = self.names.texts, self.names.nothing, self.out
+        for code in codes:
+            if code in nothing:
+                out.tell([TextRow(texts[key], meaning.name, texts[code])])
+                continue
+            out.join(key, meaning.code, [code])
+            if code in self.names.special and code not in self.seen:
+                self.seen.add(code)
+                out.tell([NodeRow(texts[code], aliases=found) for found in [_other_names(texts[code])] if found])
+
+
+def _alias(relation: str, text: str, scope: Scope) -> Alias:
+    """Another name, or a code under the name of its vocabulary."""
+    return Alias(f"{CODES[relation]}:{text.replace('—', '-')}" if relation in CODES else text, scope)
+
+
+def _other_names(name: str) -> tuple[Alias, ...]:
+    """What stands before and in the brackets at the end of a name, where the brackets mean "also called".
+
+    >>> [a.text for a in _other_names("初发性或维持性睡眠障碍［失眠症］")], _other_names("B超（必要时）")
+    (['初发性或维持性睡眠障碍', '失眠症'], ())
+    """
+    if name[-1] not in "］）)" or not (found := _BRACKETS.match(name)):
+        return ()
+    return tuple(Alias(part.strip(), Scope.RELATED) for part in found.groups() if part and part.strip())
+
+
+def kind_of(relations: Mapping[str, Sequence[str]]) -> str:
+    """The kind of a subject: that to which most of its relations belong; of equals the first in `_KINDS`, "" if none.
+
+    >>> kind_of({"相关疾病": [], "所属分类": [], "就诊科室": []}), kind_of({"英文名": []})
+    ('test', '')
+    """
+    votes = [KIND_OF_SUBJECT[r] for r in relations if r in KIND_OF_SUBJECT]
+    if len(set(votes)) < 2:
+        return votes[0] if votes else ""
+    return max(_KINDS, key=votes.count)
+
+
+def tidy(text: str) -> str:
+    """A name without spaces and punctuation at its ends and without "等" (and so on).
+
+    >>> tidy("\\xa0流感嗜血杆菌等"), tidy("中等"), tidy("咳嗽，")
+    ('流感嗜血杆菌', '中等', '咳嗽')
+    """
+    text = text.strip(_EDGE_MARKS)
+    return _ETC.sub("", text).rstrip(_EDGE_MARKS) if text.endswith("等") else text

@@ -1,0 +1,482 @@
+"""Entries of diseases: encyclopaedias in JSON, and wide tables with one row a disease."""
+
+import bz2
+import gzip
+import json
+import lzma
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import IO, Any, cast
+
+from kgmed.errors import BadInput, SourceError
+from kgmed.graph.base import DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
+from kgmed.graph.formats.base import (
+    check_file,
+    column,
+    empty,
+    lines,
+    name_of,
+    need_file,
+    open_bytes,
+    parse_json,
+    reading,
+    records,
+    separator,
+)
+from kgmed.graph.formats.triples import MISSING, bracketed
+from kgmed.records import Relation, Role
+
+# --- The fields of disease entries in JSON (see `disease_json`) and what they mean, under the names of Disease-KG.
+
+
+RELATIONS = (
+    Relation("has_symptom", Role.FINDING),
+    Relation("acompany_with", Role.COMPLICATION),
+    Relation("belongs_to", Role.CARE),
+    Relation("part_of", Role.IS_A),
+    Relation("cure_way", Role.TREATS, reverse=True),
+    Relation("common_drug", Role.TREATS, reverse=True),
+    Relation("recommand_drug", Role.TREATS, reverse=True),
+    Relation("drugs_of", Role.SAME_AS),
+    Relation("need_check", Role.TESTS, reverse=True),
+    Relation("do_eat", Role.FOOD),
+    Relation("recommand_eat", Role.FOOD),
+    Relation("no_eat", Role.AVOID),
+    Relation("cause", Role.CAUSE),
+    Relation("prevent", Role.PREVENTION),
+    Relation("easy_get", Role.RISK),
+    Relation("diet_good", Role.FOOD),
+    Relation("diet_avoid", Role.AVOID),
+    *(Relation(n) for n in ("get_prob", "get_way", "cure_lasttime", "cured_prob", "cost_money", "yibao_status")),
+    *(Relation(n) for n in ("nursing", "symptom_detail")),
+)
+KINDS = {
+    "has_symptom": ("disease", "symptom"),
+    "acompany_with": ("disease", "disease"),
+    "belongs_to": ("disease", "department"),
+    "part_of": ("department", "department"),
+    "cure_way": ("disease", "treatment"),
+    "common_drug": ("disease", "drug"),
+    "recommand_drug": ("disease", "drug"),
+    "drugs_of": ("drug", "drug"),
+    "need_check": ("disease", "test"),
+    "do_eat": ("disease", "food"),
+    "recommand_eat": ("disease", "food"),
+    "no_eat": ("disease", "food"),
+}
+LISTS = {  # field -> relation, in either schema
+    "symptom": "has_symptom",
+    "symptoms": "has_symptom",
+    "acompany": "acompany_with",
+    "has_complication": "acompany_with",
+    "cure_department": "belongs_to",
+    "belongs_to_department": "belongs_to",
+    "cure_way": "cure_way",
+    "treat_way": "cure_way",
+    "common_drug": "common_drug",
+    "recommand_drug": "recommand_drug",
+    "check": "need_check",
+    "inspect_info": "need_check",
+    "do_eat": "do_eat",
+    "good_food": "do_eat",
+    "recommand_eat": "recommand_eat",
+    "recommand_recipes": "recommand_eat",
+    "not_eat": "no_eat",
+    "avoid_food": "no_eat",
+}
+TEXTS = {
+    "cause": "cause",
+    "cause_info": "cause",
+    "prevent": "prevent",
+    "prevent_info": "prevent",
+    "easy_get": "easy_get",
+    "susceptible_people": "easy_get",
+    "get_prob": "get_prob",
+    "disease_ratio": "get_prob",
+    "get_way": "get_way",
+    "transmission_way": "get_way",
+    "cure_lasttime": "cure_lasttime",
+    "treat_cycle": "cure_lasttime",
+    "cured_prob": "cured_prob",
+    "cure_prob": "cured_prob",
+    "cost_money": "cost_money",
+    "treat_cost": "cost_money",
+    "yibao_status": "yibao_status",
+    "medical_insurance": "yibao_status",
+    "nursing_info": "nursing",
+    "good_diet_text": "diet_good",
+    "avoid_diet_text": "diet_avoid",
+    "symptom_detail": "symptom_detail",
+}
+SECTIONS = ("gaishu_info", "symptom_data", "food_info")
+SKIPPED = frozenset({"_id", "id", "name", "desc", "category", "drug_detail"})
+
+
+# --- Encyclopaedia entries of diseases in JSON: Disease-KG's `medical.json` and a later crawl of the same site.
+# Two schemas: flat, one object a line (name, desc, symptom, check, common_drug, do_eat, not_eat, acompany, ...), and
+# nested (gaishu_info, symptom_data, inspect_info, food_info, ...), many numbered objects in a file. Both give the
+# relations of Disease-KG. A path may be one file, a folder of `.json` files, or a tar archive of them, whose members
+# are read one by one and never unpacked to disk.
+
+
+_LARGEST = 1 << 28  # bytes of one JSON document or archive member
+_MEMBERS = 10_000
+_SPACE = re.compile(r"[\s,]*")
+_HALF = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+_DRUG_OF_MAKER = re.compile(r"(.+?)[(（](.+)[)）]$")
+_MISSING = frozenset({"", "nan", "NaN", "None", "null", "无", "暂无"})
+
+
+def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of disease entries in a file, a folder or a tar archive.
+
+    Raises `SourceError`, for a damaged record when its turn comes.
+    """
+    if path is None:
+        raise BadInput("a graph of the format disease_json needs a file, a folder or a tar archive; name one")
+    files = _files(path)
+    name = name or name_of(path)
+    return Source(
+        name=name,
+        rows=lambda: _rows(files),
+        release=release,
+        language="zh",
+        prefix=name,
+        relations={relation.name: relation for relation in RELATIONS},
+        kinds=KINDS,
+        inputs=files,
+    )
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    """The files to read, checked."""
+    if not path.is_dir():
+        check_file(path)
+        return (path,)
+    with reading(path):
+        files = tuple(sorted(path.glob("*.json")))
+    if not files:
+        raise SourceError(path, 0, "holds no .json file", "name the folder that does")
+    for file in files:
+        check_file(file)
+    return files
+
+
+def _rows(files: Sequence[Path]) -> Iterator[Row]:
+    found = False
+    for file in files:
+        for where, line, record in _archive(file) if _is_archive(file) else _entries(file):
+            found = True
+            yield from _disease(where, line, record)
+    if not found:
+        raise empty(files[0])
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether the name is that of a tar archive."""
+    return any(suffix in {".tar", ".tgz", ".txz"} for suffix in path.suffixes)
+
+
+Entry = tuple[Path, int, Any]  # the file (an archive's member under its archive), the line, the record
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    """The records of a file of JSON Lines, or of one JSON document."""
+    number, first = next(((n, line) for n, line in lines(path) if line.strip()), (0, ""))
+    if number and _is_record(first):
+        for number, line in lines(path):
+            if line.strip():
+                yield path, number, parse_json(path, number, line)
+        return
+    with reading(path), open_bytes(path) as file:
+        data = file.read(_LARGEST + 1)
+    yield from _document(path, data)
+
+
+def _is_record(line: str) -> bool:
+    """Whether a line is a whole record by itself."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and ("name" in value or "gaishu_info" in value)
+
+
+def _archive(path: Path) -> Iterator[Entry]:
+    """The records of every regular .json file in a tar archive."""
+    try:
+        with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+            for count, member in enumerate(archive):
+                shown = "".join(c if c.isprintable() else "?" for c in member.name)
+                if member.size > _LARGEST or count >= _MEMBERS:
+                    raise SourceError(path, 0, f"its member {shown[:80]} is too large or one too many", "split it")
+                if member.isreg() and member.name.endswith(".json"):
+                    file = archive.extractfile(member)
+                    yield from _document(path / shown, file.read(_LARGEST + 1) if file else b"")
+    except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError, OverflowError) as error:
+        raise SourceError(path, 0, f"the archive is damaged ({_first_line(error)})", "fetch it again") from error
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    """The bytes of a tar archive; `tarfile` itself fails on damaged compressed streams with a TypeError."""
+    with path.open("rb") as file:
+        start = file.read(3)
+    openers: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open, b"BZ": bz2.open}
+    opener = openers.get(start[:2], Path.open)
+    return cast(IO[bytes], opener(path, "rb"))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _document(path: Path, data: bytes) -> Iterator[Entry]:
+    """The records of one JSON document: an object of records, a list of records, or records one after another."""
+    if len(data) > _LARGEST:
+        raise SourceError(path, 0, "is larger than 256 MB", "split it, or write one record a line")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceError(path, line, "is not UTF-8 text", "save the file as UTF-8") from error
+    if half := _HALF.search(text):
+        line = text.count("\n", 0, half.start()) + 1
+        raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", "mend that line")
+    values = list(_values(path, text))
+    starts = [0, *(start for start, _ in values)]
+    line = 1
+    for (before, at), (_, value) in zip(pairwise(starts), values, strict=True):
+        line += text.count("\n", before, at)
+        yield path, line, value
+
+
+def _values(path: Path, text: str) -> Iterator[tuple[int, Any]]:
+    """The records with the place at which each begins."""
+    decoder = json.JSONDecoder()
+    at = _skip(text, 0)
+    opened = text[at : at + 1]
+    inner = _skip(text, at + 1)
+    keyed = opened == "{" and re.match(r'"\d+"', text[inner : inner + 12]) is not None
+    at = inner if keyed or opened == "[" else at
+    while at < len(text) and text[at] not in "]}":
+        try:
+            if keyed:
+                _, at = decoder.raw_decode(text, at)
+                at = _skip(text, at)
+                if text[at : at + 1] != ":":
+                    raise json.JSONDecodeError("Expecting ':' delimiter", text, at)
+                at = _skip(text, at + 1)
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise SourceError(path, error.lineno, f"is no JSON: {error.msg}", "mend that line") from error
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, at) + 1
+            raise SourceError(path, line, "is nested too deeply or holds a number too long", "mend it") from error
+        yield at, value
+        at = _skip(text, end)
+    if (keyed or opened == "[") and at >= len(text):
+        raise SourceError(path, text.count("\n") + 1, "ends too early", "fetch the file again")
+
+
+def _skip(text: str, at: int) -> int:
+    """The place of the next character that is neither space nor comma."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _disease(path: Path, line: int, record: Any) -> Iterator[Row]:
+    """The rows of one record."""
+    if not isinstance(record, dict):
+        raise SourceError(path, line, "is no JSON object", "write one object a disease")
+    fields: dict[str, Any] = {key: value for key, value in record.items() if key not in SECTIONS}
+    for section in SECTIONS:
+        part = record.get(section, {})
+        if not isinstance(part, dict):
+            raise SourceError(path, line, f"{section!r} is no JSON object", "write it as the other records do")
+        fields |= part
+    disease, described = _text(fields.get("name")), _text(fields.get("desc"))
+    if disease is None or described is None:
+        raise SourceError(path, line, "'name' or 'desc' is no text", "write it as text")
+    if disease in _MISSING:
+        yield DroppedRow("no disease", line)
+        return
+    yield NodeRow(disease, kind="disease", description=described)
+    for key, value in fields.items():
+        yield from _field(path, line, disease, key, value)
+
+
+def _field(path: Path, line: int, disease: str, key: str, value: Any) -> Iterator[Row]:
+    """The edges of a list, the text of another field."""
+    if key in LISTS:
+        names = _names(path, line, key, value)
+        yield from _edges(disease, LISTS[key], names, line)
+        if LISTS[key] == "belongs_to":
+            yield from (EdgeRow(narrow, "part_of", broad) for broad, narrow in pairwise(filter(None, names)))
+    elif key == "drug_detail":
+        for text in _names(path, line, key, value):
+            if pair := _DRUG_OF_MAKER.match(text):
+                yield EdgeRow(pair[1].strip(), "drugs_of", pair[2].strip())
+            else:
+                yield DroppedRow("no drug in brackets", line)
+    elif key not in SKIPPED:
+        parts = value if isinstance(value, list) else [value]
+        text = "\n".join(t for t in map(_text, parts) if t)
+        if text not in _MISSING:
+            yield TextRow(disease, TEXTS.get(key, key), text)
+
+
+def _edges(disease: str, relation: str, names: Sequence[str], line: int) -> Iterator[Row]:
+    """One edge a name."""
+    for name in names:
+        yield DroppedRow("empty name", line) if name in _MISSING else EdgeRow(disease, relation, name)
+
+
+def _names(path: Path, line: int, key: str, value: Any) -> list[str]:
+    """The names in a field: a list, a list that holds lists, or one text."""
+    items = value if isinstance(value, list) else [value]
+    flat = [part for item in items for part in (item if isinstance(item, list) else [item])]
+    names = [_text(item) for item in flat]
+    if None in names:
+        raise SourceError(path, line, f"{key!r} is no list of names", "write it as a list of texts")
+    return [name for name in names if name is not None]
+
+
+def _text(value: Any) -> str | None:
+    """A text or a number without surplus space; "" for null, None for anything else."""
+    if value is None:
+        return ""
+    return " ".join(str(value).replace("\0", " ").split()) if isinstance(value, str | int | float) else None
+
+
+# --- A wide table of diseases: one row a disease, one column a relation, each cell a list in brackets.
+# The layout of the table behind MindMap's English graph: `disease,Symptom,Medical Tests,Medications` with cells such as
+# `['Cough', "Crohn's disease"]`. Cells are read by a grammar of flat lists of strings, never evaluated. A column of
+# another name is a relation of that name where its cells are lists, else a text about the disease.
+
+
+COLUMN_RELATIONS = (
+    Relation("has_symptom", Role.FINDING),
+    Relation("need_medical_test", Role.TESTS, reverse=True),
+    Relation("need_medication", Role.TREATS, reverse=True),
+)
+COLUMN_KINDS = {
+    "has_symptom": ("disease", "symptom"),
+    "need_medical_test": ("disease", "test"),
+    "need_medication": ("disease", "drug"),
+}
+_COLUMNS = {
+    **dict.fromkeys(("symptom", "symptoms", "症状"), "has_symptom"),
+    **dict.fromkeys(("medical tests", "medical test", "tests", "检查"), "need_medical_test"),
+    **dict.fromkeys(("medications", "medication", "drugs", "药物"), "need_medication"),
+}
+_DISEASE = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
+_NUMBER = frozenset({"", "idx", "index", "id", "no", "unnamed: 0"})
+_LARGEST_CELL = 1 << 20  # characters of one cell
+_ITEM = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|nan|None)"""
+_LIST = re.compile(rf"\[\s*(?:{_ITEM}\s*+(?:,\s*+{_ITEM}\s*+)*+,?)?\s*\]\s*$", re.DOTALL)
+_ITEMS = re.compile(_ITEM, re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_MEND = "write a flat list of quoted names, as in ['Cough', 'Fever']"
+
+
+def read_disease_table(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of a wide disease table; raises `SourceError`, for a damaged row when its turn comes."""
+    file = need_file(path, "disease_table")
+    name = name or name_of(file)
+    return Source(
+        name=name,
+        rows=lambda: _table_rows(file),
+        release=release,
+        prefix=name,
+        relations={relation.name: relation for relation in COLUMN_RELATIONS},
+        kinds=COLUMN_KINDS,
+        inputs=(file,),
+    )
+
+
+def _table_rows(path: Path) -> Iterator[Row]:
+    mark, header, at = _header(path)
+    seen: set[str] = set()
+    for number, cells in islice(records(path, mark), 1, None):
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} columns, not the {len(header)} of the header"
+            raise SourceError(path, number, problem, "quote cells that hold commas")
+        disease = " ".join(cells[at].split())
+        if disease in MISSING:
+            yield DroppedRow("no disease", number)
+            continue
+        yield NodeRow(disease, kind="disease", aliases=bracketed(disease))
+        for i, (title, cell) in enumerate(zip(header, cells, strict=True)):
+            if i != at and title.casefold() not in _NUMBER:
+                yield from _cell(path, number, disease, title, cell.strip(), seen)
+
+
+def _header(path: Path) -> tuple[str, Sequence[str], int]:
+    """Separator, titles and the place of the disease's name."""
+    for mark in (",", "\t", ";"):
+        for number, cells in islice(records(path, mark), 1):
+            header = [cell.strip() for cell in cells]
+            at = column(header, _DISEASE)
+            if at >= 0 and separator(mark.join(header), 2):
+                return mark, header, at
+            if mark == ";":
+                raise SourceError(path, number, "has no column disease", "write a header with one")
+    raise empty(path)
+
+
+def _cell(path: Path, number: int, disease: str, title: str, cell: str, seen: set[str]) -> Iterator[Row]:
+    """The edges of a list, or the text of another cell."""
+    if cell in MISSING:
+        yield DroppedRow("NaN", number)
+    elif title.casefold() in _COLUMNS or cell.startswith("["):
+        yield from _table_edges(path, number, disease, _COLUMNS.get(title.casefold(), title), cell, seen)
+    else:
+        yield TextRow(disease, title, " ".join(cell.split()))
+
+
+def _table_edges(path: Path, number: int, disease: str, relation: str, cell: str, seen: set[str]) -> Iterator[Row]:
+    """One edge a name of the list; names in brackets are other names of their entity."""
+    for item in parse_list(path, number, cell) if cell.startswith("[") else [cell]:
+        name = " ".join(item.split())
+        if name in MISSING:
+            yield DroppedRow("NaN", number)
+            continue
+        if name.endswith(")") and name not in seen:
+            seen.add(name)
+            if aliases := bracketed(name, drug=relation == "need_medication"):
+                yield NodeRow(name, aliases=aliases)
+        yield EdgeRow(disease, relation, name)
+
+
+def parse_list(path: Path, number: int, cell: str) -> list[str]:
+    r"""The strings of a flat list literal of Python or JSON; raises `SourceError` for anything else.
+
+    >>> parse_list(Path("x"), 1, "['Cough', \"Crohn's disease\", nan]")
+    ['Cough', "Crohn's disease", 'nan']
+    """
+    if len(cell) > _LARGEST_CELL:
+        raise SourceError(path, number, "has a cell of more than a million characters", _MEND)
+    if not _LIST.match(cell):
+        raise SourceError(path, number, f"the cell {cell[:30]!r} is no list of names", _MEND)
+    items = [_unescaped(item) for item in _ITEMS.findall(cell)]
+    if any("\ud800" <= c <= "\udfff" or c == "\0" for item in items for c in item):
+        raise SourceError(path, number, "holds a NUL or half a character (a lone surrogate)", _MEND)
+    return items
+
+
+def _unescaped(item: str) -> str:
+    """The text of a quoted item; nan and None as they are."""
+    if item[0] not in "'\"":
+        return item
+    return _ESCAPE.sub(_escape, item[1:-1]) if "\\" in item else item[1:-1]
+
+
+def _escape(found: re.Match[str]) -> str:
+    code: Mapping[str, str] = _ESCAPES
+    hexadecimal = found[1] or found[2]
+    return chr(int(hexadecimal, 16)) if hexadecimal else code.get(found[3], found[3])

@@ -1,0 +1,259 @@
+"""Graphs by name: each has a folder of its own in the data folder, built once, opened in milliseconds, edited in place.
+
+Building again from the same files does nothing; what was edited stays edited.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from kgmed.config import graphs_folder
+from kgmed.errors import BadInput, SourceError, StoreError, UnknownName
+from kgmed.graph import formats
+from kgmed.graph.base import Match, Source
+from kgmed.graph.store.build import build
+from kgmed.graph.store.edits import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
+from kgmed.graph.store.folder import FORMAT, Manifest, current, hash_file, read_manifest
+from kgmed.graph.store.store import Store, open_store
+from kgmed.records import Entity, Triple
+
+PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
+READERS = 1  # goes up when a reader makes another graph of the same file, so that graphs are built again
+_SIMILAR = 0.6  # of a name found by `find`
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A built graph, and whether it was built now (`fresh`) or stood there already."""
+
+    manifest: Manifest
+    fresh: bool
+
+
+def build_graph(
+    name: str,
+    path: Path | None = None,
+    *,
+    format: str = "",
+    force: bool = False,
+    progress: Callable[[int], None] | None = None,
+    relations: Path | None = None,
+) -> Built:
+    """The graph `name`, built from a file or folder unless it stands there from the same files.
+
+    `hpo` and `cmekg` need no path. `format` is found out where it is not given; `relations` is a TOML table of roles
+    (see `sources.roles`). `progress` is called with the number of rows read so far. Raises `BadInput`,
+    `SourceError`, `Unavailable`, `StoreError`; the graph that was there stays then.
+    """
+    folder = folder_of(name)
+    source = _source(name, path, format, relations)
+    inputs = _hash(source, format)
+    if not force and (standing := _standing(folder, inputs)):
+        return Built(standing, fresh=False)
+    try:
+        return Built(build(source, folder, progress=progress, inputs=inputs), fresh=True)
+    except OSError as e:
+        raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
+
+
+def _source(name: str, path: Path | None, format: str, relations: Path | None) -> Source:
+    """Where the graph comes from."""
+    if path is None and not format:
+        if name not in PACKAGED:
+            raise BadInput(f"{name} is not a packaged graph; name the file: kgmed graph build {name} FILE")
+        format = PACKAGED[name]
+    options: dict[str, Any] = {"name": name} | ({"roles": relations} if relations else {})
+    return formats.read(format, path, **options)
+
+
+def _hash(source: Source, format: str) -> str:
+    """What the graph is made from: every byte of its files, how they are read, and how they are stored."""
+    digest = xxhash.xxh3_128(repr((READERS, FORMAT, source.name, format, source.release)).encode())
+    for path in source.inputs:
+        try:
+            digest.update(f"{path.name} {hash_file(path)}\n".encode("utf-8", "surrogateescape"))
+        except OSError as e:
+            raise SourceError(path, 0, f"cannot be read ({e.strerror})", "check the path") from e
+    return digest.hexdigest()
+
+
+def _standing(folder: Path, inputs: str) -> Manifest | None:
+    """The manifest of an undamaged graph that was built from the same inputs."""
+    try:
+        store = open_store(folder)
+    except StoreError:
+        return None
+    return store.manifest if store.manifest.inputs == inputs else None
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a graph's name; raises `BadInput` for what cannot be a name."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(f"{name!r} cannot name a graph; use small letters, digits, - and _")
+    return graphs_folder() / name
+
+
+def load(graph: str | Path) -> Store:
+    """The graph of a name, or in a folder, with its edits; raises `UnknownName`, `BadInput`, `StoreError`.
+
+    What its edits ask for in vain is told by `edits(graph).notes`.
+    """
+    return _with_edits(_place(graph))[0]
+
+
+def _with_edits(folder: Path) -> tuple[Store, Journal]:
+    """The graph in a folder after its edits, and these with all that is to be said of them."""
+    store, journal = open_store(folder), read_journal(folder)
+    edited, notes = replay(store, journal.edits)
+    return edited, Journal(journal.edits, (*journal.notes, *notes))
+
+
+def _place(graph: str | Path) -> Path:
+    """The folder of a name, or the folder given."""
+    if isinstance(graph, Path) or "/" in graph or "\\" in graph:
+        folder = Path(graph).expanduser()
+        if not folder.is_dir():
+            raise BadInput(f"{folder}: there is no such folder")
+        return folder
+    if _NAME.fullmatch(graph) and (graphs_folder() / graph / "CURRENT").is_file():
+        return graphs_folder() / graph
+    if graph in PACKAGED:
+        raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
+    raise UnknownName("graph", graph, {*_names(), *PACKAGED}, "list them with: kgmed graph list")
+
+
+def _names() -> list[str]:
+    """The names of all graphs that have been built."""
+    return sorted(p.parent.name for p in graphs_folder().glob("*/CURRENT"))
+
+
+def graphs() -> list[Manifest]:
+    """The manifests of all graphs that can be read, by name."""
+    return survey()[0]
+
+
+def survey() -> tuple[list[Manifest], list[StoreError]]:
+    """The manifests of all graphs that can be read, by name, and why others cannot."""
+    found: list[Manifest] = []
+    damaged: list[StoreError] = []
+    for name in _names():
+        try:
+            found.append(read_manifest(current(graphs_folder() / name)))
+        except StoreError as e:
+            damaged.append(e)
+    return found, damaged
+
+
+def resolve(graph: Store, text: str) -> Entity:
+    """The entity of that id or, failing that, that name; raises `UnknownName`, and `BadInput` where several have it."""
+    try:
+        return graph.at(graph.number(text))
+    except UnknownName as unknown:
+        matches = graph.lookup(text)
+        if not matches:
+            raise unknown
+    best = [m.entity for m in matches if m.score == matches[0].score]
+    if len(best) > 1:
+        ids = ", ".join(e.id if e.id.endswith(e.name) else f"{e.id} ({e.name})" for e in best[:8])
+        raise BadInput(f"{text!r} may be {len(best)} entities of {graph.name}; give an id: {ids}")
+    return best[0]
+
+
+def edits(graph: str | Path) -> Journal:
+    """The edits of a graph, with a note for each that could not be made."""
+    return _with_edits(_place(graph))[1]
+
+
+def add(
+    graph: str | Path,
+    triple: tuple[str, str, str],
+    *,
+    reference: str = "",
+    note: str = "",
+    weight: float = 1.0,
+    new: bool = False,
+) -> Edit:
+    """The edit that adds a triple (head, relation, tail; ends by id or name), written to the graph's journal.
+
+    With `new`, an end that the graph does not have becomes an entity of it. Raises `UnknownName`, `BadInput`.
+    """
+    folder = _place(graph)
+    store = _with_edits(folder)[0]
+    head, relation, tail = triple
+    if not relation.strip():
+        raise BadInput("a relation needs a name")
+    if not 0 <= weight <= 1:
+        raise BadInput(f"the weight {weight} is not between 0 and 1")
+    ends = [_end(store, text, new=new) for text in (head, tail)]
+    return _written(folder, store, Edit(ADD, ends[0], relation, ends[1], reference, note, weight))
+
+
+def withdraw(graph: str | Path, triple: tuple[str, str, str], *, note: str = "") -> Edit:
+    """The edit that withdraws a triple, written to the graph's journal; raises `UnknownName`, `BadInput`."""
+    folder = _place(graph)
+    store = _with_edits(folder)[0]
+    head, relation, tail = resolve(store, triple[0]).id, triple[1], resolve(store, triple[2]).id
+    if store.edge(head, relation, tail) < 0:
+        raise BadInput(f"{store.name} has no triple {head} | {relation} | {tail}; nothing to withdraw")
+    return _written(folder, store, Edit(WITHDRAW, head, relation, tail, note=note))
+
+
+def _end(store: Store, text: str, *, new: bool) -> str:
+    """The id of an entity, which may be new."""
+    try:
+        return resolve(store, text).id
+    except UnknownName:
+        if not new or not text.strip():
+            raise
+        return text
+
+
+def _written(folder: Path, store: Store, edit: Edit) -> Edit:
+    """The edit, tried on the graph first."""
+    replay(store, [edit])
+    try:
+        append(folder, edit)
+    except OSError as e:
+        raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
+    return edit
+
+
+def find(graph: Store, query: str, *, limit: int = 10) -> list[Match]:
+    """The entities of that name, best first; where there is none, those with the most similar names."""
+    matches = graph.lookup(query)
+    if matches:
+        return matches[:limit]
+    from kgmed.graph.names import Fuzzy
+
+    best: dict[str, Match] = {}
+    for near in Fuzzy(graph).search(query, limit=limit, at_least=_SIMILAR):
+        for match in graph.lookup(near.name):
+            if match.name == near.name:
+                best.setdefault(match.entity.id, Match(match.entity, near.name, "fuzzy", near.score))
+    return list(best.values())[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSummary:
+    """All that a graph says of an entity."""
+
+    entity: Entity
+    aliases: tuple[tuple[str, str], ...]  # text, scope
+    attributes: tuple[Triple, ...]
+    neighbours: tuple[Triple, ...]
+    degree: int  # triples in all, of which `neighbours` are some
+
+
+def about(graph: Store, text: str, *, limit: int = 20) -> GraphSummary:
+    """All about the entity of that id or name, with at most `limit` triples; raises as `resolve` does."""
+    entity = graph.entity(resolve(graph, text).id)
+    node = graph.number(entity.id)
+    aliases = tuple((alias, scope.name.lower()) for alias, scope in graph.aliases(node))
+    around = tuple(graph.neighbours(entity.id, limit=limit))
+    every = len(graph.incident(node, limit=1 << 31))
+    return GraphSummary(entity, aliases, tuple(graph.attributes(entity.id)), around, every)

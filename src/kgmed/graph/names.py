@@ -1,0 +1,359 @@
+"""Finding a graph's names by their form: spelled alike, in other words, or in another language."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from kgmed.graph.base import LocalGraph, Match, Scope
+from kgmed.graph.derived import Arrays, kept
+from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, normalise
+
+# --- Names of a graph that look like a given one: character n-grams find them, edit distance ranks them.
+# Postings of 2-grams (names with Chinese or Japanese characters) or 3-grams (others), padded at both ends, as .npy
+# arrays. The rarest grams of the query are read first; names are shortlisted by Jaccard similarity of their grams and
+# ranked by edit similarity: 1 - edits / length, two swapped letters being one edit (optimal string alignment).
+
+
+_VERSION = "fuzzy 2"
+_SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
+_SHORTLIST = 64  # names ranked by edit distance
+_READ = 400_000  # postings read a query at most, those of the rarest grams first
+_LONGEST = 120  # characters; longer names are sentences
+_BITS = np.uint64(21)  # of a code point
+
+
+class Near(NamedTuple):
+    """A name of the graph and how alike it is: 1 = the same; `row` = its number in the list of names."""
+
+    name: str
+    score: float
+    row: int
+
+
+class Fuzzy:
+    """The distinct names of a graph, searched by likeness. Made at the first search and kept beside the graph."""
+
+    def __init__(self, graph: LocalGraph) -> None:
+        """Over the names and aliases of a graph (not its cross-references)."""
+        self.graph = graph
+        self._made: Arrays | None = None
+
+    def __len__(self) -> int:
+        """The number of distinct names."""
+        return len(self._arrays()["ends"])
+
+    def name(self, row: int) -> str:
+        """The name of that number, as the graph writes it."""
+        arrays = self._arrays()
+        start = int(arrays["ends"][row - 1]) if row else 0
+        return bytes(arrays["text"][start : int(arrays["ends"][row])]).decode("utf-8")
+
+    def search(self, name: str, *, limit: int = 10, at_least: float = 0.0) -> list[Near]:
+        """The names most like `name` by edit distance, best first, ties by name."""
+        key = normalise(name)
+        rows = self.shortlist(name, limit=max(_SHORTLIST, limit))
+        keys = {int(r): normalise(self.name(int(r))) for r in rows}
+        scored = process.extract(
+            key, keys, scorer=OSA.normalized_similarity, processor=None, limit=None, score_cutoff=at_least
+        )
+        near = [Near(self.name(row), float(score), row) for _, score, row in scored]
+        return sorted(near, key=lambda n: (-n.score, n.name))[:limit]
+
+    def knows(self, word: str) -> bool:
+        """Whether a folded word stands in some name."""
+        words, value = self._arrays()["word"], _word(word)
+        place = int(np.searchsorted(words, np.uint64(value)))
+        return place < len(words) and int(words[place]) == value
+
+    def shortlist(self, name: str, *, limit: int) -> NDArray[np.int64]:
+        """The numbers of at most `limit` names that share most n-grams with `name`, best first."""
+        arrays = self._arrays()
+        wanted = np.unique(_grams([normalise(name)])[0])
+        if not len(wanted) or not len(arrays["gram"]):
+            return np.zeros(0, np.int64)
+        found = np.concatenate(_postings(arrays, wanted) or [np.zeros(0, np.int32)])
+        rows, shared = np.unique(found, return_counts=True)
+        alike = shared / (len(wanted) + arrays["size"][rows] - shared)
+        order = np.lexsort((rows, -alike))[:limit]
+        return rows[order].astype(np.int64)
+
+    def _arrays(self) -> Arrays:
+        """`text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings; `word`: the words."""
+        if self._made is None:
+            names = ("text", "ends", "size", "gram", "start", "row", "word")
+            key = f"{_VERSION} {self.graph.label}"
+            self._made = kept(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
+        return self._made
+
+
+def _postings(arrays: Arrays, wanted: NDArray[np.uint64]) -> list[NDArray[np.int32]]:
+    """The names that hold each wanted gram, the rarest gram first, within the budget (one gram at least)."""
+    place = np.minimum(np.searchsorted(arrays["gram"], wanted), len(arrays["gram"]) - 1)
+    place = place[arrays["gram"][place] == wanted]
+    first, last = arrays["start"][place], arrays["start"][place + 1]
+    order = np.argsort(last - first, kind="stable")
+    enough = int(np.searchsorted(np.cumsum((last - first)[order]), _READ)) + 1
+    return [arrays["row"][first[i] : last[i]] for i in order[:enough]]
+
+
+def _build(graph: LocalGraph) -> Arrays:
+    """The arrays of all distinct names."""
+    distinct: dict[str, str] = {}
+    for named in graph.names(scopes=_SCOPES):
+        key = normalise(named.text)
+        if key and len(key) <= _LONGEST:
+            distinct.setdefault(key, named.text)
+    words = {fold_word(w) for key in distinct for w in key.split()}
+    encoded = [text.encode("utf-8") for text in distinct.values()]
+    grams, of = _grams(list(distinct))
+    gram, number = np.unique(grams, return_inverse=True)
+    pairs = np.unique((number.astype(np.uint64) << np.uint64(32)) | of.astype(np.uint64))
+    row = (pairs & np.uint64(0xFFFFFFFF)).astype(np.int32)
+    start = np.searchsorted(pairs >> np.uint64(32), np.arange(len(gram) + 1, dtype=np.uint64))
+    return {
+        "text": np.frombuffer(b"".join(encoded), np.uint8),
+        "ends": np.cumsum([len(e) for e in encoded], dtype=np.int64),
+        "size": np.bincount(row, minlength=len(encoded)).astype(np.uint16),
+        "gram": gram,
+        "start": start.astype(np.int64),
+        "row": row,
+        "word": np.unique(np.array([_word(w) for w in words], np.uint64)),
+    }
+
+
+def _word(word: str) -> int:
+    """64 bits of a word."""
+    return xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass"))
+
+
+def _grams(keys: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """The n-grams of normalised names as numbers, and the name of each; repeated grams are repeated."""
+    rows = {2: [i for i, k in enumerate(keys) if has_cjk(k)], 3: [i for i, k in enumerate(keys) if not has_cjk(k)]}
+    parts = [_windows([keys[i] for i in of], np.array(of, np.int32), n) for n, of in rows.items() if of]
+    if not parts:
+        return np.zeros(0, np.uint64), np.zeros(0, np.int32)
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def _windows(keys: list[str], rows: NDArray[np.int32], n: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Every run of n code points of "\\x02name\\x03", packed into 21 bits each."""
+    padded = [f"\x02{k}\x03" for k in keys]
+    lengths = np.array([len(p) for p in padded])
+    points = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.uint64)
+    of = np.repeat(rows, lengths)
+    last = len(points) - n + 1
+    value = points[:last].copy()
+    for shift in range(1, n):
+        value = (value << _BITS) | points[shift : shift + last]
+    whole = of[:last] == of[n - 1 :]
+    return value[whole], of[:last][whole]
+
+
+# --- Names in other words: "very high creatine kinase" for "Increased creatine kinase", by a short list of equal words.
+# English only. Each name becomes the set of its words after folding, each word replaced by the head of its group
+# (wording.txt) and words that add nothing ("very", "serum level") left out; equal sets are the same name. It never
+# equates opposites, as a vector may: "high" and "low" are in different groups.
+
+
+_REWORDINGS_VERSION = "wording 1"
+SCORE = 0.9  # below the score of every spelling of the name itself
+_REWORDED_SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.NARROW, Scope.RELATED)
+_PAIRS = (({"increase", "size"}, "enlarge"), ({"decrease", "size"}, "small"))
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
+_OPPOSITES = (
+    ("hyper", "hypo"),
+    ("tachy", "brady"),
+    ("macro", "micro"),
+    ("poly", "oligo"),
+    ("increase", "decrease"),
+    ("enlarge", "small"),
+    ("enlarge", "decrease"),
+    ("increase", "small"),
+    ("left", "right"),
+    ("upper", "lower"),
+    ("long", "short"),
+    ("acute", "chronic"),
+    ("proximal", "distal"),
+    ("anterior", "posterior"),
+    ("male", "female"),
+    ("dominant", "recessive"),
+    ("malignant", "benign"),
+    ("early", "late"),
+    ("hard", "soft"),
+    ("fast", "slow"),
+)
+_OPPOSITES_CJK = (
+    "高低",
+    "左右",
+    "上下",
+    "急慢",
+    "增减",
+    "多少",
+    "升降",
+    "前后",
+    "内外",
+    "男女",
+    "硬软",
+    "长短",
+    "大小",
+)
+
+
+class Rewordings:
+    """The names of a graph by their words, whatever the wording."""
+
+    def __init__(self, graph: LocalGraph) -> None:
+        """Over the names of a graph; the index is made at the first search and kept beside it."""
+        self.graph = graph
+        self._made: Arrays | None = None
+
+    def search(self, name: str) -> list[Match]:
+        """The entities that have a name of the same words, best scope first; each with `how="wording"`."""
+        key = canonical(name)
+        if not key:
+            return []
+        index = self._index()
+        hashed = np.uint64(_hash(key))
+        first, last = (int(np.searchsorted(index["hash"], hashed, side)) for side in ("left", "right"))
+        entities = [self.graph.at(int(n)) for n in index["node"][first:last]]
+        return [Match(e, e.name, "wording", SCORE) for e in dict.fromkeys(entities)]
+
+    def _index(self) -> Arrays:
+        """`hash` (sorted uint64) and `node` (int32), by hash and then scope."""
+        if self._made is None:
+            key = f"{_REWORDINGS_VERSION} {self.graph.label}"
+            self._made = kept(
+                self.graph.folder, "wording", key, ("hash", "node"), lambda: _build_rewordings(self.graph)
+            )
+        return self._made
+
+
+def _build_rewordings(graph: LocalGraph) -> Arrays:
+    """The index of all names."""
+    rows = np.array(list(_rows(graph)), np.uint64).reshape(-1, 3)
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
+    return {"hash": np.ascontiguousarray(rows[:, 0]), "node": rows[:, 2].astype(np.int32)}
+
+
+def _rows(graph: LocalGraph) -> Iterator[tuple[int, int, int]]:
+    """Hash, scope and node of every name that has more than one word."""
+    for name in graph.names(scopes=_REWORDED_SCOPES):
+        key = canonical(name.text)
+        if key:
+            yield _hash(key), name.scope, name.node
+
+
+def _hash(key: tuple[str, ...]) -> int:
+    """64 bits of a set of words."""
+    return xxhash.xxh3_64_intdigest(" ".join(key).encode())
+
+
+def canonical(name: str) -> tuple[str, ...]:
+    """The sorted words of an English name with each replaced by the head of its group; () where that says too little.
+
+    >>> canonical("very high creatine kinase") == canonical("Increased creatine kinase")
+    True
+    >>> canonical("enlarged calves"), canonical("Calf hypertrophy"), canonical("Reduced creatine kinase")
+    (('calf', 'enlarge'), ('calf', 'enlarge'), ('creatine', 'decrease', 'kinase'))
+    """
+    if has_cjk(name):
+        return ()
+    words = canonical_words(name)
+    if len(words) > 1 or words & _groups()[2]:
+        return tuple(sorted(words))
+    return ()
+
+
+def canonical_words(name: str) -> frozenset[str]:
+    """The words of `canonical` as a set, however few."""
+    head, empty, _ = _groups()
+    folded = [fold_word(w) for w in normalise(name).split() if w not in FUNCTION_WORDS]
+    words = {head.get(w, w) for w in folded if w not in empty}
+    for pair, one in _PAIRS:
+        if pair <= words:
+            words = words - pair | {one}
+    if "enlarge" in words and len(words) > 2:  # "enlarged calf muscles" are enlarged calves
+        words -= {"muscle"}
+    return frozenset(words)
+
+
+def contradicts(a: str, b: str) -> bool:
+    """Whether two like names cannot mean the same: another number or type, or opposite words.
+
+    >>> contradicts("Hypokalemia", "Hyperkalemia"), contradicts("type 1 diabetes", "type 2 diabetes")
+    (True, True)
+    >>> contradicts("血压高", "血压低"), contradicts("high CK", "elevated CK")
+    (True, False)
+    """
+    if sorted(_NUMBER.findall(normalise(a))) != sorted(_NUMBER.findall(normalise(b))):
+        return True
+    if has_cjk(a) and has_cjk(b):
+        only = set(a) ^ set(b)
+        return any(only.issuperset(pair) for pair in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
+    left, right = canonical_words(a), canonical_words(b)
+    one, other = left - right, right - left
+    return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in _OPPOSITES)
+
+
+def _opposed(one: frozenset[str], other: frozenset[str], x: str, y: str) -> bool:
+    """Whether a word of the one begins with x and a word of the other with y."""
+    return any(w.startswith(x) for w in one) and any(w.startswith(y) for w in other)
+
+
+@lru_cache(maxsize=1)
+def _groups() -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
+    """Of wording.txt: the head of each word, the words that say nothing, the heads that may stand alone."""
+    text = resources.files("kgmed.graph").joinpath("wording.txt").read_text(encoding="utf-8")
+    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    empty = frozenset(w for head, *rest in lines if head == "-" for w in rest)
+    head = {fold_word(w): h.rstrip("*") for h, *rest in lines if h != "-" for w in (h.rstrip("*"), *rest)}
+    return head, empty, frozenset(h.rstrip("*") for h, *_ in lines if h.endswith("*"))
+
+
+# --- Words in two languages, taken from the names of a bilingual graph (CMeKG has an English name for many diseases).
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Translations of whole terms: those given in `words` first, then those that the graph has."""
+
+    graph: LocalGraph | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, term: str) -> tuple[str, ...]:
+        """The translations of a term, () where there is none.
+
+        >>> Glossary(words={"高血压": "hypertension"})("高血压 ")
+        ('hypertension',)
+        """
+        own = self._words.get(normalise(term))
+        return (own,) if own else self._of_graph(term)
+
+    def _of_graph(self, term: str) -> tuple[str, ...]:
+        """The translations of the entities of that name."""
+        if self.graph is None:
+            return ()
+        nodes = [self.graph.number(match.entity.id) for match in self.graph.lookup(term)]
+        return tuple(dict.fromkeys(name for node in nodes for name in self._translations.get(node, ())))
+
+    @cached_property
+    def _words(self) -> dict[str, str]:
+        """The words given, under their normalised form."""
+        return {normalise(term): said for term, said in self.words.items()}
+
+    @cached_property
+    def _translations(self) -> dict[int, list[str]]:
+        """The names in the other language, by node."""
+        found: dict[int, list[str]] = {}
+        for name in self.graph.names(scopes=(Scope.TRANSLATION,)) if self.graph else ():
+            found.setdefault(name.node, []).append(name.text)
+        return found

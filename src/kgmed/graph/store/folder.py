@@ -1,0 +1,276 @@
+"""The folder of a stored graph: what it says of itself, and how a finished version takes the place of the old one,
+whole or
+not at all.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import xxhash
+
+from kgmed.errors import StoreError
+from kgmed.records import Relation, Role
+
+# --- A lock between processes on a file; the system lets go of it when its holder ends, however it ends.
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: BinaryIO, *, wait: bool) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO, *, wait: bool) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+LOCK = ".lock"
+
+
+def hold(path: Path) -> BinaryIO:
+    """The file `path`, made if need be and locked until it is closed; waits while another process holds it."""
+    while True:
+        file = path.open("ab")
+        _lock(file, wait=True)
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # its last holder has removed it
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process that runs holds the file."""
+    try:
+        with path.open("rb") as file:
+            _lock(file, wait=False)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """A block in which no other process changes the folder, which is made if need be.
+
+    A folder in which nothing is left afterwards is removed.
+    """
+    with _entered(folder) as file:
+        try:
+            yield
+        finally:
+            if {p.name for p in folder.iterdir()} <= {LOCK}:
+                with suppress(OSError):
+                    (folder / LOCK).unlink()
+                    folder.rmdir()
+            file.close()
+
+
+def _entered(folder: Path) -> BinaryIO:
+    """The lock of a folder, held."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # removed by the last holder between the two
+            return hold(folder / LOCK)
+
+
+# --- What a stored graph says of itself, and the check that its files are the ones it was written with.
+
+
+FORMAT = 2
+FULL_CHECK = 64 << 20  # bytes; a graph up to this size is hashed at each opening (10 GB/s), larger ones by `verify`
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Where a graph comes from, what is in it, and the size and hash of each of its files.
+
+    The hash (xxh3-128) finds damage, not forgery.
+    """
+
+    name: str
+    source: str = ""
+    release: str = ""
+    licence: str = ""
+    citation: str = ""
+    language: str = ""
+    prefix: str = ""
+    inputs: str = ""  # hash of the files it was read from
+    counts: Mapping[str, int] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
+    relation_counts: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
+    dropped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # reason -> {count, lines}
+    files: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # name -> bytes, hash
+    content: str = ""  # hash over the hashes of the files
+    format: int = FORMAT
+    check: str = ""  # hash of all fields above
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files on disk."""
+        return sum(size for size, _ in self.files.values())
+
+
+def hash_file(path: Path) -> str:
+    """The xxh3-128 of a file's bytes, in hex."""
+    if not path.stat().st_size:
+        return xxhash.xxh3_128_hexdigest(b"")
+    with path.open("rb") as f, mmap(f.fileno(), 0, access=ACCESS_READ) as data:  # needs no memory of its own
+        return xxhash.xxh3_128_hexdigest(data)
+
+
+def seal(manifest: Manifest, folder: Path) -> Manifest:
+    """The manifest with the sizes and hashes of the folder's files, written as its `manifest.json`."""
+    files = {p.name: (p.stat().st_size, hash_file(p)) for p in sorted(folder.glob("*.npy"))}
+    content = xxhash.xxh3_128("".join(f"{n}{h}" for n, (_, h) in files.items()).encode()).hexdigest()
+    sealed = replace(manifest, files=files, content=content, check="")
+    sealed = replace(sealed, check=_check(asdict(sealed)))
+    with (folder / "manifest.json").open("w", encoding="utf-8") as f:
+        json.dump(asdict(sealed), f, ensure_ascii=False, indent=1)
+    return sealed
+
+
+def _check(data: Mapping[str, Any]) -> str:
+    """The hash of a manifest's fields but for the hash itself."""
+    text = json.dumps({k: v for k, v in data.items() if k != "check"}, sort_keys=True)
+    return xxhash.xxh3_128_hexdigest(text.encode())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder; raises `StoreError` when it is missing, unreadable or of another format."""
+    path = folder / "manifest.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise StoreError(f"{path}: format {data['format']}, this kgmed reads {FORMAT}; build the graph again")
+        if data["check"] != _check(data):
+            raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
+        data["relations"] = tuple(Relation(r["name"], Role(r["role"]), r["reverse"]) for r in data["relations"])
+        data["relation_counts"], data["kinds"] = tuple(data["relation_counts"]), tuple(data["kinds"])
+        data["files"] = {name: (size, digest) for name, (size, digest) in data["files"].items()}
+        return Manifest(**data)
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreError(f"{folder}: no graph is stored here; build one with: kgmed graph build") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
+        raise StoreError(f"{path}: not a manifest of kgmed ({type(e).__name__}); build the graph again") from None
+
+
+def verify(manifest: Manifest, folder: Path, *, contents: bool = True) -> None:
+    """Check every file's size and, with `contents`, its hash; raises `StoreError` naming the first that is wrong."""
+    for name, (size, digest) in manifest.files.items():
+        path = folder / name
+        found = path.stat().st_size if path.is_file() else -1
+        if found != size:
+            raise StoreError(f"{path}: {'missing' if found < 0 else f'{found} bytes'}, expected {size}; build it again")
+        if contents and hash_file(path) != digest:
+            raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
+
+
+# --- Putting a finished version of a graph in the place of the old one, whole or not at all.
+# A graph's folder holds one folder a version, and the file CURRENT that names the one to open. A build writes a version
+# of its own beside the current one; it takes effect when CURRENT is renamed into place. Before that its files are on
+# the
+# disk, so that a power cut leaves either graph whole.
+
+
+_VERSION = re.compile(r"v-[0-9a-f]{12}(-\d+)?")
+
+
+@contextmanager
+def beside(folder: Path) -> Iterator[Path]:
+    """A fresh folder for the work, removed on any way out on which it has not been published.
+
+    What builds that were killed have left behind is removed first; those that still run are let be.
+    """
+    with locked(folder):
+        for stale in folder.glob(".building-*"):
+            if not is_held(stale / LOCK):
+                shutil.rmtree(stale, ignore_errors=True)
+        work = folder / f".building-{os.getpid()}-{os.urandom(4).hex()}"
+        work.mkdir()
+        running = hold(work / LOCK)
+    try:
+        yield work
+    finally:
+        running.close()
+        shutil.rmtree(work, ignore_errors=True)
+        with locked(folder):  # removes the folder when nothing is in it
+            pass
+
+
+def publish(folder: Path, work: Path, content: str) -> Path:
+    """The folder of the finished version after it was renamed into place and CURRENT points at it; others are removed.
+
+    What was derived from a version of the same content (vectors, automata) is taken over.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # only here: opening a graph must not load it
+
+    name = f"v-{content[:12]}"
+    with ThreadPoolExecutor(8) as pool:  # files that wait for the disk together wait once
+        list(pool.map(_to_disk, [*work.glob("*.npy"), *work.glob("*.json")]))
+    _to_disk(work)
+    with locked(folder):
+        (work / LOCK).unlink()
+        target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
+        work.rename(target)
+        old = [v for v in folder.glob("v-*") if v != target]
+        for version in old:
+            if version.name.startswith(name):
+                with suppress(OSError):
+                    (version / "derived").rename(target / "derived")
+        _point(folder, target.name)
+        for version in old:
+            shutil.rmtree(version, ignore_errors=True)
+    return target
+
+
+def _point(folder: Path, version: str) -> None:
+    """Make CURRENT name a version; when this returns, it does so on the disk too."""
+    pointer = folder / ".CURRENT"
+    pointer.write_text(version, encoding="utf-8")
+    _to_disk(pointer)
+    _to_disk(folder)  # the version's folder has its name
+    pointer.replace(folder / "CURRENT")
+    _to_disk(folder)
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; a system that cannot do that of folders may not."""
+    if path.is_dir() and os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def current(folder: Path) -> Path:
+    """The folder of the current version: what CURRENT names, or the folder itself where it is a version.
+
+    Raises `StoreError` where CURRENT names none.
+    """
+    pointer = folder / "CURRENT"
+    try:
+        name = pointer.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return folder
+    except (OSError, ValueError):
+        name = ""
+    if not _VERSION.fullmatch(name):
+        raise StoreError(f"{pointer}: names no version; build the graph again")
+    return folder / name

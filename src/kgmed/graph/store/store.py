@@ -1,0 +1,294 @@
+"""The embedded graph: immutable files, mapped, shared by every process that opens them."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import StoreError, UnknownName
+from kgmed.graph.base import Match, Named, Scope
+from kgmed.graph.store.arrays import Kept, Tables, records
+from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
+from kgmed.language.text import fold, normalise
+from kgmed.records import Entity, Relation, Role, Support, Triple
+
+_HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
+_SCOPE_COST = 0.005  # per step of `Scope` away from the preferred name
+EDITS = "edits"  # the source of triples that were added to a graph after it was built
+
+
+def open_store(folder: Path, *, contents: bool | None = None) -> "Store":
+    """The current version of the graph in `folder`.
+
+    Every file's size is checked, and its content too up to `FULL_CHECK` bytes in all (or as `contents` says).
+    Raises `StoreError`.
+    """
+    while True:
+        version = current(folder)
+        try:
+            return _open_version(version, contents)
+        except StoreError:
+            if current(folder) == version:  # otherwise a rebuild took its place while it was being opened
+                raise
+
+
+def _open_version(version: Path, contents: bool | None) -> "Store":  # noqa: FBT001
+    manifest = read_manifest(version)
+    try:
+        verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
+        return Store(manifest, Tables.open(version, manifest), version)
+    except (OSError, ValueError) as e:
+        raise StoreError(f"{version}: cannot be opened ({e}); build the graph again") from e
+
+
+class Store:
+    """A stored graph; implements `LocalGraph`. Entities are numbered 0..n-1, edges in the outgoing order 0..m-1.
+
+    Every file is mapped from the start, so that an open graph is not harmed when a rebuild takes its place.
+    """
+
+    def __init__(
+        self, manifest: Manifest, tables: Tables, folder: Path, *, edited: frozenset[int] = frozenset(), edits: str = ""
+    ) -> None:
+        """The graph of those tables; `edited` are the edges that `edits`, a part of the label, have added."""
+        self.manifest, self.tables, self.edited, self.edits = manifest, tables, edited, edits
+        self.adjacency, self.weight, self.relations = tables.adjacency, tables.weight, manifest.relations
+        self._folder, self._kinds = folder, manifest.kinds
+        self._key, self._name, self._kind = tables.key, tables.name, tables.kind
+        self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
+        self._source = f"{manifest.name} {manifest.release}".strip()
+        self._has_loops = bool(manifest.counts.get("loops"))
+        self._entities, self._triples = Kept[Entity](), Kept[Triple]()
+        self._supports = Kept[tuple[Support, ...]]()
+        self._of_roles = _masks(manifest.relations)
+
+    def __len__(self) -> int:
+        """The number of entities."""
+        return len(self._name)
+
+    def __repr__(self) -> str:
+        """Name, release and counts."""
+        counts = self.manifest.counts
+        return f"<graph {self._source}: {counts['entities']:,} entities, {counts['triples']:,} triples>"
+
+    @property
+    def name(self) -> str:
+        """The name a person types."""
+        return self.manifest.name
+
+    @property
+    def label(self) -> str:
+        """Name, release and content hash, then the number of edits and their hash where there are some."""
+        return f"{self._source} #{self.manifest.content[:12]}{self.edits}"
+
+    @property
+    def language(self) -> str:
+        """ISO 639-1 of its names."""
+        return self.manifest.language
+
+    @property
+    def folder(self) -> str:
+        """The folder of this version."""
+        return str(self._folder)
+
+    def verify(self) -> None:
+        """Check the content of every file against its hash; raises `StoreError`."""
+        verify(self.manifest, self._folder)
+
+    # entities
+
+    def key(self, entity_id: str) -> str:
+        """An id without the graph's prefix."""
+        return entity_id.removeprefix(self._colon)
+
+    def number(self, entity_id: str, /) -> int:
+        """The node number of an id; raises `UnknownName`."""
+        key = entity_id.removeprefix(self._colon)
+        for node in self.tables.keys.find(key):
+            if self._key[node] == key:
+                return node
+        raise UnknownName(f"entity of {self.name}", entity_id, (), f"search with: kgmed graph find {self.name} NAME")
+
+    def at(self, node: int, /) -> Entity:
+        """The entity of a node number, without its description (see `entity`)."""
+        return self._entities([node], self._make_entities)[0]
+
+    def _make_entities(self, nodes: list[int]) -> list[Entity]:
+        at = np.array(nodes)
+        name = self._name.many(at)
+        key = name if self._key is self._name else self._key.many(at)
+        kind = map(self._kinds.__getitem__, self._kind[at].tolist())
+        ids = [self._colon + k for k in key]
+        return records(Entity, len(nodes), id=ids, name=name, kind=kind, description=repeat(""))
+
+    def entity(self, entity_id: str, /) -> Entity:
+        """The entity of that id with its description; raises `UnknownName`."""
+        node = self.number(entity_id)
+        found = self.at(node)
+        return Entity(found.id, found.name, found.kind, self.description(node))
+
+    def description(self, node: int) -> str:
+        """The description of a node; "" if it has none."""
+        described = self.tables.described
+        i = int(described.searchsorted(np.int32(node), side="right")) - 1
+        return self.tables.description[i] if i >= 0 and described[i] == node else ""
+
+    def of_kind(self, kind: str, /) -> NDArray[np.int64]:
+        """The node numbers of a kind, ascending."""
+        return np.flatnonzero(self._kind == self._kinds.index(kind)) if kind in self._kinds else np.empty(0, np.int64)
+
+    def degree(self, node: int) -> int:
+        """The number of edges at a node, both directions."""
+        out, into = self.adjacency.out.indptr, self.adjacency.into.indptr
+        return int(out[node + 1] - out[node] + into[node + 1] - into[node])
+
+    # names
+
+    def aliases(self, node: int) -> list[tuple[str, Scope]]:
+        """The other names of a node with their scope."""
+        first, last = self.tables.alias_node.searchsorted(np.array([node, node + 1], np.int32)).tolist()
+        alias, scope = self.tables.alias, self.tables.alias_scope
+        return [(alias[i], Scope(scope.item(i))) for i in range(first, last)]
+
+    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
+        """Every name and alias, by node number; `scopes` narrows them."""
+        if not scopes or Scope.PREFERRED in scopes:
+            for node, text in enumerate(self._name):
+                yield Named(text, node, Scope.PREFERRED)
+        wanted, t = set(scopes or Scope), self.tables
+        rows = zip(t.alias, t.alias_node.tolist(), t.alias_scope.tolist(), strict=True)
+        yield from (Named(text, node, scope) for text, node, scope in rows if scope in wanted)
+
+    def lookup(self, name: str, /) -> list[Match]:
+        """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then number."""
+        key = normalise(name)
+        found = self._matches(name, self.tables.normalised.find(key), key, folded=False)
+        if not found:
+            loose = fold(name)
+            numbers = self.tables.folded.find(loose) + self.tables.normalised.find(loose)
+            found = self._matches(name, numbers, loose, folded=True)
+        best: dict[int, Match] = {}
+        for match, node in found:
+            if node not in best or match.score > best[node].score:
+                best[node] = match
+        ordered = sorted(best, key=lambda node: (-best[node].score, -self.degree(node), node))
+        return [best[node] for node in ordered]
+
+    def _matches(self, name: str, numbers: list[int], key: str, *, folded: bool) -> list[tuple[Match, int]]:
+        """The names of those numbers whose key is really `key`; another name may share the hash.
+
+        Where nothing is left of a name, as of "?", only the very same name counts.
+        """
+        rows = []
+        for number in numbers:
+            text, node, scope = self._named(number)
+            if (fold if folded else normalise)(text) == key if key else text == name:
+                how = "folded" if folded else "exact" if text == name else "normalised"
+                score = _HOW_SCORE[how] - _SCOPE_COST * scope
+                how = "alias" if scope and not folded else how
+                rows.append((Match(self.at(node), text, how, score), node))
+        return rows
+
+    def _named(self, number: int) -> Named:
+        i = number - len(self._name)
+        if i < 0:
+            return Named(self._name[number], number, Scope.PREFERRED)
+        return Named(self.tables.alias[i], self.tables.alias_node.item(i), self.tables.alias_scope.item(i))
+
+    # edges
+
+    def edge(self, head_id: str, relation: str, tail_id: str) -> int:
+        """The number of the edge with those ends and that name of relation; -1 if there is none."""
+        try:
+            head, tail = self.number(head_id), self.number(tail_id)
+        except UnknownName:
+            return -1
+        out = self.adjacency.out
+        begin, end = out.indptr[head : head + 2].tolist()
+        first, last = (begin + out.neighbour[begin:end].searchsorted(np.array([tail, tail + 1], np.int32))).tolist()
+        return next((i for i in range(first, last) if self.relations[out.relation.item(i)].name == relation), -1)
+
+    def triple(self, edge: int, /) -> Triple:
+        """The triple of an edge number."""
+        return self.triples(np.array([edge]))[0]
+
+    def support(self, number: int) -> tuple[Support, ...]:
+        """The support of a support number."""
+        return self._supports([number], self._make_supports)[0]
+
+    def _make_supports(self, numbers: list[int]) -> list[tuple[Support, ...]]:
+        rows = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(np.array(numbers)))}]")
+        return [tuple([Support(ref, tuple([(k, v) for k, v in said])) for ref, said in row]) for row in rows]
+
+    def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> NDArray[np.int64]:
+        """At most `limit` edge numbers at a node, heaviest first, then outgoing before incoming, then by number.
+
+        An edge from the node to itself is there once.
+        """
+        out, into = self.adjacency
+        begin, end = out.indptr[node], out.indptr[node + 1]
+        first, last = into.indptr[node], into.indptr[node + 1]
+        incoming: NDArray[np.int32] = into.edge[first:last]  # type: ignore[index]
+        if self._has_loops:
+            incoming = incoming[into.neighbour[first:last] != node]
+        edges = np.concatenate([np.arange(begin, end), incoming])
+        if roles:
+            edges = edges[self._of_roles(tuple(roles))[out.relation[edges]]]
+        if self.weight is None or len(edges) < 2 or limit < 1:
+            return edges[: max(limit, 0)]
+        weights = self.weight[edges]
+        if len(edges) > 4 * limit:
+            cut = np.partition(weights, len(edges) - limit)[len(edges) - limit]
+            edges, weights = edges[weights >= cut], weights[weights >= cut]
+        return edges[np.argsort(-weights, kind="stable")[:limit]]
+
+    def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
+        """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
+        return self.triples(self.incident(self.number(entity_id), limit=limit, roles=roles))
+
+    def triples(self, edges: NDArray[np.integer[Any]]) -> list[Triple]:
+        """The triples of edge numbers, in their order."""
+        return self._triples(edges.tolist(), self._make_triples)
+
+    def _make_triples(self, numbers: list[int]) -> list[Triple]:
+        n, edges, out, support = len(numbers), np.array(numbers, np.int64), self.adjacency.out, self.tables.edge_support
+        heads = (out.indptr.searchsorted(edges, side="right") - 1).tolist()
+        ends = self._entities(heads + out.neighbour[edges].tolist(), self._make_entities)
+        return records(
+            Triple,
+            n,
+            head=ends[:n],
+            relation=map(self.relations.__getitem__, out.relation[edges].tolist()),
+            tail=ends[n:],
+            weight=repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[edges].tolist()],
+            source=[EDITS if edge in self.edited else self._source for edge in numbers],
+            support=repeat(()) if support is None else self._supports(support[edges].tolist(), self._make_supports),
+        )
+
+    def attributes(self, entity_id: str, /) -> list[Triple]:
+        """The texts about an entity; the tail of each is a literal without id."""
+        node, t = self.number(entity_id), self.tables
+        first, last = t.text_node.searchsorted(np.array([node, node + 1], np.int32)).tolist()
+        return [self.text(i) for i in range(first, last)]
+
+    def text(self, number: int) -> Triple:
+        """The text of a text number, with the entity that it is about."""
+        t = self.tables
+        head, relation = self.at(t.text_node.item(number)), self.relations[t.text_relation.item(number)]
+        tail, support = Entity("", t.text[number], "text"), self.support(t.text_support.item(number))
+        return Triple(head, relation, tail, source=self._source, support=support)
+
+
+def _masks(relations: Sequence[Relation]) -> Callable[[tuple[Role, ...]], NDArray[np.bool_]]:
+    """From roles to which relations have one of them (r,), the last ones kept."""
+
+    @lru_cache(maxsize=64)
+    def mask(roles: tuple[Role, ...]) -> NDArray[np.bool_]:
+        return np.array([relation.role in roles for relation in relations], bool)
+
+    return mask

@@ -1,1 +1,0 @@
-"""The graph: its protocol, its embedded store, its readers and its search."""

@@ -1,1 +1,0 @@
-"""Knowledge graphs whose answers come from a server, under the same protocol, and the cache that keeps them."""

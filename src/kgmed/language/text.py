@@ -1,0 +1,300 @@
+"""Names and words of texts: two keys for a name, words with their places, and the language of a question."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from kgmed.records import Question
+
+# --- Two keys for a name: what is the same name, and what is nearly the same.
+# `normalise` undoes how a name is written (width, case, punctuation, spaces); `fold` also undoes inflection and word
+# order in scripts with spaces. A graph is indexed by both.
+
+
+_NOT_WORD = re.compile(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
+_LOOSE_DOT = re.compile(r"\.(?:(?!\d)|(?<!\d\.))")  # no digit after it, or none before it
+_POSSESSIVE = re.compile(r"['’`´]s?(?=\s|$|[^\w])")
+_ASCII_SPACES = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "+%<>=.")}
+_ASCII_BYTES = bytes(ord(_ASCII_SPACES.get(i, chr(i))) if chr(i) != "\n" else 10 for i in range(128)).ljust(256)
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
+_HAS_CJK = re.compile(f"[{_CJK}]")
+_BRACKETS = str.maketrans("[]【】［］〔〕⟦⟧", "()" * 5)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
+_SPELLING = (
+    ("aemia", "emia"),
+    ("colour", "color"),
+    ("diarrhoea", "diarrhea"),
+    ("foetal", "fetal"),
+    ("haem", "hem"),
+    ("leuk", "leuc"),
+    ("oedema", "edema"),
+    ("oesoph", "esoph"),
+    ("paed", "ped"),
+    ("tumour", "tumor"),
+)
+
+
+def has_cjk(text: str) -> bool:
+    """Whether the text holds a Chinese or Japanese character.
+
+    >>> has_cjk("肺炎 NOS"), has_cjk("pneumonia")
+    (True, False)
+    """
+    return _HAS_CJK.search(text) is not None
+
+
+def normalise(text: str) -> str:
+    """The text in one width, one case, without punctuation, with single spaces, none beside CJK characters.
+
+    >>> normalise("  Hirschsprung’s_Disease (HSCR) "), normalise("Ⅱ型 糖尿病。")
+    ('hirschsprung disease hscr', 'ii型糖尿病')
+    """
+    plain = unicodedata.normalize("NFKC", text.casefold()) if text.isalnum() else ""
+    if plain.isalnum() and plain.casefold() == plain:  # letters of formulas are capitals only now
+        return plain  # most names of a Chinese graph, four times as fast
+    if text.isascii():
+        return _normalise_ascii(text.lower())
+    text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+    if not text.isascii() and unicodedata.combining(text[-1:] or " "):  # casefold may leave İ decomposed
+        text = unicodedata.normalize("NFKC", text)
+    text = _POSSESSIVE.sub(" ", text)
+    text = _LOOSE_DOT.sub(" ", _NOT_WORD.sub(" ", text))
+    return _CJK_SPACE.sub("", " ".join(text.split()))
+
+
+def _normalise_ascii(text: str) -> str:
+    """`normalise` of ASCII in small letters, many times as fast because most patterns cannot match."""
+    if "'" in text or "`" in text:
+        text = _POSSESSIVE.sub(" ", text.replace("_", " "))
+    text = text.translate(_ASCII_SPACES)
+    if "." in text:
+        text = _LOOSE_DOT.sub(" ", text)
+    return " ".join(text.split())
+
+
+def normalise_all(texts: Sequence[str]) -> list[str]:
+    """`normalise` of each text; those in ASCII all at once, several times as fast.
+
+    >>> normalise_all(["Crohn's_disease", "肺炎 ", "B. No. 12.5"])
+    ['crohn disease', '肺炎', 'b no 12.5']
+    """
+    plain = [text for text in texts if text.isascii() and "\n" not in text]
+    if len(plain) == len(texts):
+        return _normalise_lines(plain)
+    keys = iter(_normalise_lines(plain))
+    return [next(keys) if text.isascii() and "\n" not in text else normalise(text) for text in texts]
+
+
+def _normalise_lines(texts: Sequence[str]) -> list[str]:
+    """`normalise` of texts in ASCII, joined to lines and split again."""
+    lines = "\n".join(texts).lower()
+    if "'" in lines or "`" in lines:
+        lines = _POSSESSIVE.sub(" ", lines.replace("_", " "))
+    lines = lines.encode("ascii").translate(_ASCII_BYTES).decode("ascii")
+    if "." in lines:
+        lines = _LOOSE_DOT.sub(" ", lines)
+    while "  " in lines:
+        lines = lines.replace("  ", " ")
+    return lines.replace(" \n", "\n").replace("\n ", "\n").strip(" ").split("\n") if texts else []
+
+
+def singular(word: str) -> str:
+    """An English word without its plural ending, by rule.
+
+    >>> [singular(w) for w in ("seizures", "calves", "biopsies", "diabetes", "pelvis", "rashes", "cats")]
+    ['seizure', 'calf', 'biopsy', 'diabetes', 'pelvis', 'rash', 'cat']
+    """
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is", "betes")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y" if len(word) > 4 else word
+    if word.endswith(("alves", "elves", "olves")):
+        return word[:-3] + "f"
+    if word.endswith("aches"):  # headaches
+        return word[:-1]
+    if word.endswith(("shes", "ches", "xes", "sses")):
+        return word[:-2]
+    return word[:-1]
+
+
+@lru_cache(maxsize=1 << 16)
+def fold_word(word: str) -> str:
+    """A normalised word in the singular and in American spelling, as `fold` has it.
+
+    >>> fold_word("tumours"), fold_word("oedema")
+    ('tumor', 'edema')
+    """
+    word = singular(word)
+    for british, american in _SPELLING:
+        word = word.replace(british, american)
+    return word
+
+
+def fold(text: str) -> str:
+    """The normalised text with its words singular, in American spelling, sorted, without function words.
+
+    Where a text has no spaces (Chinese, Japanese) this is `normalise`.
+
+    >>> fold("Weakness of the muscles"), fold("muscle weakness")
+    ('muscle weakness', 'muscle weakness')
+    """
+    return fold_normalised(normalise(text))
+
+
+def fold_normalised(key: str) -> str:
+    """What `fold` gives, from the normalised text."""
+    words = key.split()
+    if len(words) < 2 and not (words and words[0].isascii()):
+        return "".join(words)
+    kept = {fold_word(w) for w in words if w not in FUNCTION_WORDS} or {fold_word(w) for w in words}
+    return " ".join(sorted(kept))
+
+
+class _Words(dict[str, str]):
+    """The folded form of each word that has been met; "" for function words."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= 1 << 18:
+            self.clear()
+        self[word] = folded = "" if word in FUNCTION_WORDS else word if word.isdigit() else fold_word(word)
+        return folded
+
+
+_WORDS = _Words()
+
+
+def fold_all(keys: Iterable[str]) -> list[str]:
+    """`fold_normalised` of each key, several times as fast.
+
+    >>> fold_all(["weakness of the muscles", "肺炎", "of the", "calves"])
+    ['muscle weakness', '肺炎', 'of the', 'calf']
+    """
+    return [_fold(key) if " " in key else fold_word(key) if key.isascii() else key for key in keys]
+
+
+def _fold(key: str) -> str:
+    """`fold_normalised` of several words."""
+    words = set(map(_WORDS.__getitem__, key.split()))
+    words.discard("")
+    return " ".join(sorted(words)) if words else fold_normalised(key)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without control characters and with round brackets for square ones.
+
+    So a name in a graph can neither begin a line of its own nor look like the mark of other evidence.
+
+    >>> one_line("asthma\\n[2] take【3】 \\u202eantimony")
+    'asthma (2) take(3) antimony'
+    """
+    return " ".join(_CONTROL.sub(" ", unicodedata.normalize("NFC", text)).translate(_BRACKETS).split())
+
+
+# --- Words of a text with their places in it: a word in scripts with spaces, a character in Chinese and Japanese.
+# The words are those of `text.normalise`, so that a name and its mention in a text give the same words.
+
+
+_PIECE = re.compile(rf"[{_CJK}]|(?:[^\W_{_CJK}]|[+%<>=≥≤]|(?<=\d)\.(?=\d))+")
+_ASCII_PIECE = re.compile(r"(?:[a-zA-Z0-9+%<>=]|(?<=\d)\.(?=\d))+")
+_ENGLISH_POSSESSIVE = re.compile(r"['’`]s?(?=\s|$|[^\w])", re.IGNORECASE)
+
+
+class Token(NamedTuple):
+    """A normalised word and where it stands: text[start:end]."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_cjk(self) -> bool:
+        """Whether it is a Chinese or Japanese character."""
+        return (
+            not self.text.isascii() and "\u3040" <= self.text[0] <= "\ufaff" and not "\ua000" <= self.text[0] < "\uf900"
+        )
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text, in order.
+
+    >>> [t.text for t in tokens("Crohn's disease: 38.5% of II型 cases")]
+    ['crohn', 'disease', '38.5%', 'of', 'ii', '型', 'cases']
+    >>> [text for text, _, _ in tokens("胃　ＡＢＣ")], tokens("胃　ＡＢＣ")[1][1:]
+    (['胃', 'abc'], (2, 5))
+    """
+    if text and min(text) >= "\u4e00" and max(text) <= "\u9fff":  # all Chinese, as most names of a Chinese graph
+        return [Token(char, i, i + 1) for i, char in enumerate(text)]
+    shadow = text if text.isascii() else "".join(map(_shadow, text))
+    if "'" in shadow or "`" in shadow:
+        shadow = _ENGLISH_POSSESSIVE.sub(lambda m: " " * len(m.group()), shadow)
+    if text.isascii():
+        return [Token(m.group().lower(), m.start(), m.end()) for m in _ASCII_PIECE.finditer(shadow)]
+    return [t for m in _PIECE.finditer(shadow) for t in _pieces(text, m.start(), m.end())]
+
+
+def _pieces(text: str, start: int, end: int) -> list[Token]:
+    """The words of one unbroken piece of text; nearly always one."""
+    piece = text[start:end]
+    if piece.isascii():
+        return [Token(piece.lower(), start, end)]
+    return [Token(word, start, end) for word in _words(piece)]
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(piece: str) -> tuple[str, ...]:
+    """The normalised words of a piece that is not plain ASCII."""
+    return tuple(_PIECE.findall(normalise(piece)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _shadow(char: str) -> str:
+    """One character of the same class that the pattern knows: what NFKC would make of it."""
+    if char.isascii() or re.match(f"[{_CJK}]", char):
+        return char
+    if char in "’´":
+        return "'"
+    form = unicodedata.normalize("NFKC", char)
+    if len(form) == 1 and (form.isascii() or re.match(f"[{_CJK}]", form)):
+        return form
+    if unicodedata.category(char).startswith("M"):
+        return "x"
+    if any(c.isalnum() for c in form):
+        return "0" if form[-1].isdigit() else "x"
+    return char if char in "≥≤" else " "
+
+
+# --- The language of a question, as far as its script and its own word tell.
+
+
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_HANGUL = re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")
+
+
+def language_of(question: Question) -> str:
+    """The language the question says it is in, else by script: ja with kana, ko with Hangul, zh with Han, else en.
+
+    >>> [language_of(Question(t)) for t in ("胃が痛い", "胃痛", "두통", "homa")]
+    ['ja', 'zh', 'ko', 'en']
+    >>> language_of(Question("homa", language="sw"))
+    'sw'
+    """
+    if question.language:
+        return question.language
+    if _KANA.search(question.text):
+        return "ja"
+    if _HANGUL.search(question.text):
+        return "ko"
+    return "zh" if has_cjk(question.text) else "en"
+
+
+def prompt_language(question: Question) -> str:
+    """The language of kgmed's prompts to use: Chinese for a Chinese question, else English.
+
+    >>> prompt_language(Question("胃が痛い")), prompt_language(Question("胃痛"))
+    ('en', 'zh')
+    """
+    return "zh" if language_of(question) == "zh" else "en"

@@ -1,1 +1,0 @@
-"""Stage: the entity that a mention stands for."""

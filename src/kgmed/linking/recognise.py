@@ -1,0 +1,604 @@
+"""The stretches of a question that name entities: the graph's own names, names whose words stand apart, and phrases
+that
+may mean an entity.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import resources
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.derived import Arrays, kept
+from kgmed.graph.names import canonical_words
+from kgmed.language.negation import negated
+from kgmed.language.question import words_that_ask
+from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.pipeline import Recognizer
+from kgmed.records import Mention, Query
+
+# --- Leaves out the words by which a question asks: "side effects" in "What are the side effects of X?" names nothing.
+
+
+@dataclass(frozen=True)
+class WithoutAsking:
+    """The mentions of a recogniser that do not lie within the words that ask."""
+
+    find: Recognizer
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions, in the order of the text."""
+        asking = words_that_ask(query.text)
+        return [m for m in self.find(query) if not any(a <= m.start and m.end <= b for a, b in asking)]
+
+
+# --- Finds a graph's own names in a text.
+# The text is cut into words (characters where the script has no spaces); every run of words that is as long as a name
+# may be is hashed, and the hashes are looked up at once in the sorted hashes of all names. Two indexes are searched:
+# names word by word, and names as sets of folded words ("weakness of the muscles" = "Muscle weakness"). An Aho-Corasick
+# automaton finds the same exact matches, but takes 0.6 s to build at every start on 200,000 names or must be read from
+# a file of raw structures; sorted hashes are plain arrays, opened in a millisecond and shared between processes.
+
+
+_VERSION = "lexicon 3"
+_LONGEST = 40  # words; longer names are sentences
+_BAG = 8  # words in a name that may stand in any order
+_ACRONYM, _SYMBOL = 6, 3  # letters at most
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+QUALIFIERS = frozenset({"clinical modifier", "course", "frequency", "root"})  # kinds of HPO that are no findings
+_SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
+_HARD = frozenset(".!?;:\n\t|。！？；：")  # no name goes on beyond these
+_PAUSES = frozenset(",，、()（）[]【】/")  # no name in free word order goes on beyond these, nor any in Chinese
+_PRESENCE = re.compile("(?:常|可|不|没|无|并)?(?:伴有?|无|未见|有|出现|明显|或|和|并|及)+")
+_JOINT = re.compile("[和或及与并伴]")
+_JOINERS = frozenset({"and", "or", "with", "but"})
+
+
+class Span(NamedTuple):
+    """A run of words, by number: words[start:end]; `exact` = word by word."""
+
+    start: int
+    end: int
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The recogniser over a graph's names and aliases (not its cross-references): longest first, never overlapping.
+
+    Names that only entities of the kinds `without` have are not looked for.
+    """
+
+    graph: LocalGraph
+    without: frozenset[str] = QUALIFIERS
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The names in the expanded query, in order; one that is denied there is marked negated."""
+        return self.find(query.expanded)
+
+    def find(self, text: str) -> list[Mention]:
+        """The names in any text, in order; text[m.start:m.end] == m.surface."""
+        words = tokens(text)
+        spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(words, s)], words))
+        places = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
+        denied = negated(text, places)
+        return [Mention(text[a:b], text[a:b], a, b, no) for (a, b), no in zip(places, denied, strict=True)]
+
+    @cached_property
+    def _index(self) -> Arrays:
+        """The sorted hashes of all names, kept beside the graph."""
+        key = f"{_VERSION} {self.graph.label} {sorted(self.without)}"
+        arrays = ("exact", "shout", "bag", "longest")
+        return kept(self.graph.folder, "lexicon", key, arrays, lambda: _index(self.graph, self.without))
+
+    def _spans(self, text: str, words: list[Token]) -> Iterator[Span]:
+        """Every run of words that is a name."""
+        hard, pauses = _gaps(text, words)
+        hashes = np.array([_hash(w.text) for w in words], np.uint64)
+        inner = np.array(_inner(text, words), np.uint64)
+        longest = int(self._index["longest"][0])
+        for start, end in _known(hashes, inner, hard, self._index["exact"], longest):
+            yield Span(start, end, exact=True)
+        written = np.array([_hash(text[w.start : w.end]) for w in words], np.uint64)
+        for start in np.flatnonzero(_among(written, self._index["shout"])).tolist():
+            yield Span(start, start + 1, exact=True)
+        yield from _bags(words, pauses, self._index["bag"])
+
+
+def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
+    """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names as written and in capitals), `longest`."""
+    exact: set[int] = set()
+    shout: set[int] = set()
+    bag: set[int] = set()
+    longest = 1
+    left_out = {int(node) for kind in without for node in graph.of_kind(kind)}
+    for name in graph.names(scopes=_SCOPES):
+        if name.node in left_out:
+            continue
+        words = tokens(name.text)
+        if not words or len(words) > _LONGEST:
+            continue
+        if len(words) == 1 and _shouts(name.text):
+            shout |= {_hash(name.text), _hash(name.text.upper())}
+            continue
+        longest = max(longest, len(words))
+        exact.add(_sequence(_inner(name.text, words)))
+        if not any(w.is_cjk for w in words):
+            content = _content([w.text for w in words])
+            if 2 <= len(content) <= _BAG:
+                bag.add(sum(map(_hash, content)) & 0xFFFFFFFFFFFFFFFF)
+    made = {"exact": exact, "shout": shout, "bag": bag}
+    sets = {k: np.sort(np.fromiter(v, np.uint64, len(v))) for k, v in made.items()}
+    return {**sets, "longest": np.array([longest], np.int64)}
+
+
+def _shouts(name: str) -> bool:
+    """Whether a one-word name is an acronym or symbol that in other letters would be another word ("mg" is no Mg).
+
+    >>> [_shouts(n) for n in ("SET", "AIDS", "Mg", "KCl", "MECP2", "PSORIASIS", "Flu", "gut")]
+    [True, True, True, True, False, False, False, False]
+    """
+    symbol = len(name) < _SYMBOL or (len(name) == _SYMBOL and not name.istitle())
+    short = (name.isupper() and len(name) <= _ACRONYM) or (symbol and not name.islower())
+    return name.isascii() and name.isalpha() and short
+
+
+def _hash(word: str) -> int:
+    """64 bits of a word."""
+    return xxhash.xxh3_64_intdigest(word.encode())
+
+
+def _inner(text: str, words: list[Token]) -> list[int]:
+    """The hash of each word as one inside a name: a comma before it counts, as in "Muscle weakness, progressive"."""
+    commas = [False] * bool(words)
+    commas += ["," in text[a.end : b.start] and not (a.is_cjk or b.is_cjk) for a, b in pairwise(words)]
+    return [_hash(f",{w.text}" if c else w.text) for w, c in zip(words, commas, strict=True)]
+
+
+def _sequence(hashes: list[int]) -> int:
+    """64 bits of a run of words, order counting."""
+    value = 0
+    for h in hashes:
+        value = (value * int(_PRIME) + h) & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def _content(words: list[str]) -> frozenset[str]:
+    """The folded words of a name without function words."""
+    return frozenset(fold_word(w) for w in words if w not in FUNCTION_WORDS)
+
+
+def _gaps(text: str, words: list[Token]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many hard breaks, and how many pauses, lie before each word (running counts)."""
+    hard = np.zeros(len(words), np.int64)
+    pauses = np.zeros(len(words), np.int64)
+    for i in range(1, len(words)):
+        gap = text[words[i - 1].end : words[i].start]
+        pause = not gap.isspace() and any(c in _PAUSES for c in gap)
+        cjk = bool(gap.strip()) and (words[i - 1].is_cjk or words[i].is_cjk)
+        hard[i] = cjk or any(c in _HARD for c in gap)
+        pauses[i] = pause or hard[i]
+    return np.cumsum(hard), np.cumsum(pauses)
+
+
+def _known(
+    hashes: NDArray[np.uint64],
+    inner: NDArray[np.uint64],
+    breaks: NDArray[np.int64],
+    index: NDArray[np.uint64],
+    longest: int,
+) -> Iterator[tuple[int, int]]:
+    """Every (start, end) whose words, in order, are in the index and cross no break."""
+    run = hashes
+    for n in range(1, min(longest, len(hashes)) + 1):
+        if n > 1:
+            run = run[:-1] * _PRIME + inner[n - 1 :]
+        found = _among(run, index) & (breaks[n - 1 :] == breaks[: len(run)])
+        yield from ((start, start + n) for start in np.flatnonzero(found).tolist())
+
+
+def _among(values: NDArray[np.uint64], index: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which values are in the sorted index."""
+    if not len(index) or not len(values):
+        return np.zeros(len(values), np.bool_)
+    place = np.minimum(np.searchsorted(index, values), len(index) - 1)
+    return np.asarray(index[place] == values)
+
+
+def _bags(words: list[Token], pauses: NDArray[np.int64], index: NDArray[np.uint64]) -> Iterator[Span]:
+    """Every run whose folded content words are those of a name in any order."""
+    at = [i for i, w in enumerate(words) if w.text not in FUNCTION_WORDS and not w.is_cjk]
+    folded = [fold_word(words[i].text) for i in at]
+    hashes = [_hash(w) for w in folded]
+    joins = np.cumsum([w.text in _JOINERS for w in words])
+    for first in range(len(at)):
+        total, seen = 0, set[str]()
+        for last in range(first, min(first + _BAG, len(at))):
+            if pauses[at[last]] != pauses[at[first]] or joins[at[last]] != joins[at[first]] or folded[last] in seen:
+                break
+            seen.add(folded[last])
+            total = (total + hashes[last]) & 0xFFFFFFFFFFFFFFFF
+            if last > first and _holds(index, total):
+                yield Span(at[first], at[last] + 1, exact=False)
+
+
+def _holds(index: NDArray[np.uint64], value: int) -> bool:
+    """Whether a value is in the sorted index."""
+    place = int(np.searchsorted(index, np.uint64(value)))
+    return place < len(index) and int(index[place]) == value
+
+
+def _disjoint(spans: list[Span]) -> list[Span]:
+    """The longest spans (then exact, then leftmost ones) that do not overlap, in order.
+
+    >>> [(s.start, s.end) for s in _disjoint([Span(0, 2, True), Span(1, 4, True), Span(3, 5, True), Span(4, 5, True)])]
+    [(1, 4), (4, 5)]
+    """
+    taken: set[int] = set()
+    chosen = []
+    for span in sorted(spans, key=lambda s: (s.start - s.end, not s.exact, s.start)):
+        if taken.isdisjoint(range(span.start, span.end)):
+            taken.update(range(span.start, span.end))
+            chosen.append(span)
+    return sorted(chosen)
+
+
+def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The places without those that reach into one before: words that stand in the text as one piece have one place.
+
+    >>> _apart([(0, 12), (0, 21), (22, 30)])
+    [(0, 12), (22, 30)]
+    """
+    kept: list[tuple[int, int]] = []
+    for start, end in places:
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return kept
+
+
+def _simple(spans: list[Span], words: list[Token]) -> list[Span]:
+    """The spans without Chinese names that only say that another name is there or not (伴头痛, 无发热, 恶心或呕吐)."""
+    known = {(s.start, s.end) for s in spans}
+    return [s for s in spans if not _is_compound(s, "".join(w.text for w in words[s.start : s.end]), known)]
+
+
+def _is_compound(span: Span, name: str, known: set[tuple[int, int]]) -> bool:
+    """Whether a Chinese name is a word of presence before a known name, or two known names with "and" or "or"."""
+    if len(name) != span.end - span.start:  # a word longer than a character: not all Chinese
+        return False
+    presence = _PRESENCE.match(name)
+    if presence and (span.start + presence.end(), span.end) in known:
+        return True
+    joints = [span.start + m.start() for m in _JOINT.finditer(name)]
+    return any((span.start, j) in known and (j + 1, span.end) in known for j in joints)
+
+
+def _is_ordinary(words: list[Token], span: Span) -> bool:
+    """Whether a name is, in running text, more likely an ordinary word than the entity of that name."""
+    run = [w.text for w in words[span.start : span.end]]
+    if all(w.is_cjk for w in words[span.start : span.end]):
+        return len(run) == 1 or "".join(run) in ordinary_words()
+    if all(w in FUNCTION_WORDS or w in ordinary_words() or _is_number(w) for w in run):
+        return True
+    return len(run) == 1 and len(run[0]) == 1
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is only digits and signs, or a Roman numeral.
+
+    >>> _is_number("<3.5%"), _is_number("viii"), _is_number("b12")
+    (True, True, False)
+    """
+    return not word.strip("ivx") or not any(c.isalpha() for c in word)
+
+
+@lru_cache(maxsize=1)
+def ordinary_words() -> frozenset[str]:
+    """The words that are names in some graph but mean nothing on their own in a question (ordinary.txt)."""
+    text = resources.files("kgmed.linking").joinpath("ordinary.txt").read_text(encoding="utf-8")
+    return frozenset(w for line in text.splitlines() if not line.startswith("#") for w in line.split())
+
+
+# --- Phrases that no name of the graph covers but that may mean one of its entities: what a linker tries by likeness.
+# They also tell the asker what was not understood. A phrase is a run of content words between the found names, cut at
+# punctuation, at function and question words (cuts.txt), and at verbs of having and asking.
+
+
+_LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
+_LONGEST_CJK = 10  # characters of a Chinese phrase
+_COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
+_AGE = re.compile(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True)
+class WithPhrases:
+    """The mentions of a finder of names and, between them, the phrases it left over, in the order of the text."""
+
+    find: Callable[[str], list[Mention]]
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """Names and phrases of the expanded query."""
+        text = query.expanded
+        names = self.find(text)
+        return sorted([*names, *phrases(text, names)], key=lambda m: (m.start, m.end))
+
+
+def phrases(text: str, names: list[Mention]) -> list[Mention]:
+    """The phrases of a text that lie outside the found names; text[p.start:p.end] == p.surface.
+
+    >>> [p.surface for p in phrases("The boy has a very high creatine kinase and enlarged calves. What is it?", [])]
+    ['high creatine kinase', 'enlarged calves']
+    >>> [p.surface for p in phrases("饭后胃反酸，应该吃什么药？", [])]
+    ['胃反酸']
+    """
+    runs = [run for run in _runs(text, names) if _says_something(run)]
+    places = [(run[0].start, run[-1].end) for run in runs]
+    denied = negated(text, [*places, *((m.start, m.end) for m in names)])
+    return [Mention(text[a:b], text[a:b], a, b, no) for (a, b), no in zip(places, denied, strict=False)]
+
+
+def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
+    """Runs of words that stand together, are in no found name and are no cut word."""
+    taken = {i for m in names for i in range(m.start, m.end)}
+    words = [w for w in tokens(text) if w.start not in taken]
+    cut_at = _cjk_cuts(text)
+    run: list[Token] = []
+    link: list[Token] = []  # "are" in "muscles are weak", kept only between two words
+    for word in words:
+        gap = text[(link or run)[-1].end : word.start] if run else ""
+        broken = bool(gap.strip(" -'’")) or "\n" in gap or (bool(run) and word.is_cjk != run[-1].is_cjk)
+        is_cut = word.text in _cuts() or word.start in cut_at
+        if is_cut and not broken and run and not link and word.text in _COPULAS:
+            link = [word]
+            continue
+        if run and (broken or is_cut):
+            yield run
+            run = []
+        if not is_cut:
+            run = [*run, *link, word] if run else [word]
+        link = []
+    if run:
+        yield run
+
+
+def _says_something(run: list[Token]) -> bool:
+    """Whether a run may name an entity: no single character, number or age, not only qualifiers, no whole sentence."""
+    if run[0].is_cjk:
+        return 2 <= len(run) <= _LONGEST_CJK
+    content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _qualifiers()]
+    letters = sum(len(_LETTER.findall(w)) for w in content)
+    return bool(content) and letters > 2 and len(run) <= _LONGEST_PHRASE
+
+
+def _cjk_cuts(text: str) -> frozenset[int]:
+    """The offsets of Chinese characters that belong to a cut word."""
+    pattern = _cjk_cut_pattern()
+    return frozenset(i for m in pattern.finditer(text) for i in range(m.start(), m.end()))
+
+
+@lru_cache(maxsize=1)
+def _lists() -> dict[str, frozenset[str]]:
+    """The word lists of cuts.txt by their headings."""
+    text = resources.files("kgmed.linking").joinpath("cuts.txt").read_text(encoding="utf-8")
+    parts = re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
+    return {name: frozenset(body.split()) for name, body in parts}
+
+
+def _cuts() -> frozenset[str]:
+    """English words that end a phrase."""
+    return _lists()["english"]
+
+
+def _qualifiers() -> frozenset[str]:
+    """English words that alone make no phrase."""
+    return _lists()["qualifiers"]
+
+
+@lru_cache(maxsize=1)
+def _cjk_cut_pattern() -> re.Pattern[str]:
+    """Chinese words that end a phrase, the longest first; a finding that begins with 无 or 不 is kept whole."""
+    keep = "|".join(sorted(_lists()["kept"], key=len, reverse=True))
+    cut = "|".join(sorted(_lists()["chinese"], key=len, reverse=True))
+    return re.compile(
+        rf"(?<!无)(?!(?:{keep}))(?:{cut}|[一二两三四五六七八九十几半多]+(?:岁|天|年|个月|周|次|小时|个|点)半?)"
+    )
+
+
+# --- Names whose words stand apart in a clause: "I fractured my hand", "pain in the left side of my chest".
+# A name is found where all of its content words, by stem and wording (`kg/wording.py`), stand in one clause within
+# `window` words, in any order. Words that many names end in (disease, disorder, ...) may be missing where two others
+# are there. English only. A name of one word is found here
+# in the plural ("headaches"), otherwise it is left to the lexicon.
+
+
+_SCATTERED_VERSION = "scattered 3"
+_SCATTERED_SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
+_ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
+_MOST = 6  # content words of a name
+_ONE = "one word: "
+_SHORTEST = 5  # letters of a stem that may lose its vowel, and of a name found in the plural
+_OR = re.compile(r"(\w+) or (\w+)")
+_ALTERNATIVES = 8
+_BREAKS = frozenset(".!?;:,\n")
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """The mentions of a finder of names, and the names whose words are scattered over a clause."""
+
+    graph: LocalGraph
+    find: Callable[[str], list[Mention]]
+    window: int = 7  # words from the first to the last
+
+    def __call__(self, text: str) -> list[Mention]:
+        """All mentions in order; a scattered name takes the place of shorter ones that it holds."""
+        whole = self.find(text)
+        if has_cjk(text):
+            return whole
+        inside = {i for m in whole for i in range(m.start, m.end)}
+        new = [s for clause in _clauses(text) for s in self._best(clause, inside)]
+        taken = [{i for w in words for i in range(w.start, w.end)} for words, _ in new]
+        kept_whole = [m for m in whole if not any(set(range(m.start, m.end)) <= t for t in taken)]
+        places = [(words[0].start, words[-1].end) for words, _ in new]
+        denied = negated(text, [*places, *((m.start, m.end) for m in kept_whole)])
+        found = [
+            Mention(text[a:b], self.graph.at(node).name, a, b, no)
+            for (a, b), (_, node), no in zip(places, new, denied, strict=False)
+        ]
+        return sorted([*kept_whole, *found], key=lambda m: (m.start, m.end))
+
+    def _best(self, clause: list[Token], inside: set[int]) -> list[tuple[list[Token], int]]:
+        """The names of a clause that share no word, those of most words first, then of the shortest stretch."""
+        found = sorted(self._names(clause), key=lambda f: (-len(f[0]), f[0][-1].end - f[0][0].start, f[1]))
+        used: set[int] = set()
+        chosen = []
+        for words, node in found:
+            starts = {w.start for w in words}
+            if used.isdisjoint(starts) and not starts <= inside:
+                used |= starts
+                chosen.append((words, node))
+        return chosen
+
+    def _names(self, clause: list[Token]) -> Iterator[tuple[list[Token], int]]:
+        """Every name whose words are in the clause, near enough, with those words."""
+        at: dict[int, list[int]] = {}
+        for i, word in enumerate(clause):
+            for stem in (*_stems(word.text), *_singular(word.text)):
+                at.setdefault(_scattered_hash(stem), []).append(i)
+        index = self._index
+        rare, names, starts, all_words = index["rare"], index["name"], index["start"], index["words"]
+        keys = np.array(list(at), np.uint64)
+        firsts, lasts = rare.searchsorted(keys, "left").tolist(), rare.searchsorted(keys, "right").tolist()
+        for first, last in zip(firsts, lasts, strict=True):
+            for name in names[first:last].tolist():
+                words = all_words[starts[name] : starts[name + 1]].tolist()
+                if all(w in at for w in words):
+                    places = _nearest([at[w] for w in words])
+                    if places[-1] - places[0] < self.window:
+                        yield [clause[i] for i in places], int(index["node"][name])
+
+    @cached_property
+    def _index(self) -> Arrays:
+        """Names by their rarest word: `rare` (sorted hashes), `name`; `start` and `words` of each name, its `node`."""
+        key = f"{_SCATTERED_VERSION} {self.graph.label}"
+        parts = ("rare", "name", "start", "words", "node")
+        return kept(self.graph.folder, "scattered", key, parts, lambda: _build(self.graph))
+
+
+def _build(graph: LocalGraph) -> Arrays:
+    """The index of all names of one word, or of two to six content words."""
+    names: dict[tuple[int, ...], int] = {}
+    rows = [(name.text, name.node) for name in graph.names(scopes=_SCATTERED_SCOPES) if name.text.isascii()]
+    halves = [(half, node) for text, node in rows if " or " in text for half in _halves(text)]
+    for text, node in [*rows, *halves]:
+        if keys := _keys(text):
+            names.setdefault(tuple(sorted(map(_scattered_hash, keys))), node)
+    counts: dict[int, int] = {}
+    for words in names:
+        for w in words:
+            counts[w] = counts.get(w, 0) + 1
+    rare = np.array([min(words, key=lambda w: (counts[w], w)) for words in names], np.uint64)
+    order = np.argsort(rare, kind="stable")
+    return {
+        "rare": rare[order],
+        "name": order.astype(np.int32),
+        "start": np.cumsum([0, *map(len, names)]),
+        "words": np.array([w for words in names for w in words], np.uint64),
+        "node": np.array(list(names.values()), np.int32),
+    }
+
+
+def _keys(name: str) -> frozenset[str]:
+    """What must stand in a clause for it to hold a name; () for a name that is not looked for here."""
+    words = _scattered_content(name)
+    if len(words) == 1:
+        return frozenset({_ONE + fold_word(name.lower())}) if len(tokens(name)) == 1 else frozenset()
+    return words if len(words) <= _MOST else frozenset()
+
+
+def _halves(name: str) -> list[str]:
+    """A name of alternatives with one of each two: what has one of them has the whole.
+
+    >>> _halves("Hand or finger pain")
+    ['hand pain', 'finger pain']
+    """
+    found = [name.lower()]
+    for _ in range(min(name.count(" or "), 3)):
+        found = [_OR.sub(keep, text, count=1) for text in found for keep in (r"\1", r"\2")]
+    return found[:_ALTERNATIVES]
+
+
+def _scattered_content(name: str) -> frozenset[str]:
+    """The stems of a name's content words, without a general ending where two others are left.
+
+    >>> sorted(_scattered_content("Fracture of the hand")), sorted(_scattered_content("Eye alignment disorder"))
+    (['fractur', 'hand'], ['align', 'eye'])
+    """
+    stems = frozenset(_stem(w) for w in canonical_words(name))
+    short = stems - _ENDINGS - {"due"}
+    return short if len(short) > 1 else stems
+
+
+@lru_cache(maxsize=1 << 16)
+def _stems(word: str) -> tuple[str, ...]:
+    """The stems that a word of the text may stand for."""
+    return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    """The key of a plural as a name of one word.
+
+    >>> _singular("headaches"), _singular("headache")
+    (('one word: headache',), ())
+    """
+    folded = fold_word(word)
+    return (_ONE + folded,) if folded != word and len(folded) >= _SHORTEST else ()
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    """The stem of an English word (Porter 2) without a last vowel: injury and injured have one.
+
+    >>> _stem("injury"), _stem("injured")
+    ('injur', 'injur')
+    """
+    import snowballstemmer
+
+    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stem if len(stem) < _SHORTEST else stem.rstrip("aei")
+
+
+def _scattered_hash(stem: str) -> int:
+    return xxhash.xxh3_64_intdigest(stem.encode())
+
+
+def _nearest(places: list[list[int]]) -> list[int]:
+    """One place of each word so that the stretch is short: the best around each place of the rarest.
+
+    >>> _nearest([[0, 9], [8], [7, 20]])
+    [7, 8, 9]
+    """
+    rarest = min(places, key=len)
+    stretches = [sorted({min(p, key=lambda i: abs(i - at)) for p in places}) for at in rarest]
+    return min(stretches, key=lambda s: s[-1] - s[0])
+
+
+def _clauses(text: str) -> Iterator[list[Token]]:
+    """The words of each clause: between punctuation marks, and at "but"."""
+    clause: list[Token] = []
+    for word in tokens(text):
+        gap = text[clause[-1].end : word.start] if clause else ""
+        if any(c in _BREAKS for c in gap) or word.text == "but":
+            yield clause
+            clause = []
+        clause.append(word)
+    if clause:
+        yield clause

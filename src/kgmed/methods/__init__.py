@@ -1,0 +1,1 @@
+"""Each paper's method in one file, and the baselines."""

@@ -1,0 +1,254 @@
+"""Baselines without evidence: zero-shot, chain of thought and tree of thought. Any retrieval has to beat them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from kgmed.methods.base import About, Calls, described
+from kgmed.methods.shared import model, unaided
+from kgmed.models.asking import Malformed, Tally, strings_schema
+from kgmed.models.base import LLM
+from kgmed.models.replies import number, some
+from kgmed.pipeline import Pipeline
+from kgmed.records import Answer, Context, Query, Question
+from kgmed.steps.read import Steps, answered, concluded, usable
+from kgmed.toolkit import Kit
+
+# --- Readers that ask a model without evidence: the controls that any retrieval has to beat.
+
+
+FROM_MEMORY = "from the model's own memory: no evidence was looked up"
+_NOTHING = Context("")
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroShot:
+    """The model's answer to the question alone. Whatever evidence there is, it is not shown."""
+
+    chooses: ClassVar[str] = "without evidence"
+    llm: LLM
+    max_tokens: int = 256
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, without a citation."""
+        question = query.question
+        steps = Steps(self.llm, "zero_shot", self.max_tokens, self.prompts, self.tally)
+        said = steps.ask("answer", question, partial(usable, question=question))
+        return _from_memory(said, question, f"zero-shot {self.llm.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOfThought:
+    """The model thinks step by step and ends in a line "Answer: ..."; what comes before it is the reasoning.
+
+    Where the line is missing, the model is shown its thoughts and asked for the answer alone, the second step of
+    Kojima et al. 2022 (arXiv 2205.11916): small models reason without ever coming to that line.
+    """
+
+    chooses: ClassVar[str] = "after thinking"
+    llm: LLM
+    max_tokens: int = 512
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, without a citation."""
+        question = query.question
+        steps = Steps(self.llm, "cot", self.max_tokens, self.prompts, self.tally)
+        thoughts, said = steps.ask("answer", question, partial(_thought, question=question))
+        if not said:
+            said = steps.ask("conclude", question, partial(usable, question=question), thoughts=thoughts)
+        return _from_memory(said, question, f"chain of thought {self.llm.name}", thoughts)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOfThought:
+    """A search in breadth: `depth` times the model proposes `width` next thoughts and votes for one; then it answers.
+
+    Two calls a level, one for the answer. A level with a single proposal needs no vote. Of a vote that cannot be read
+    the first thought is taken, and where no thought can be read the search ends; the answer's limits say so.
+    """
+
+    chooses: ClassVar[str] = "after thinking"
+    llm: LLM
+    depth: int = 2
+    width: int = 3
+    thought_tokens: int = 300
+    answer_tokens: int = 256
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer, with the thoughts chosen as its reasoning."""
+        question = query.question
+        steps = Steps(self.llm, "tot", self.thought_tokens, self.prompts, self.tally)
+        path: list[str] = []
+        limits: list[str] = []
+        for level in range(1, self.depth + 1):
+            try:
+                proposed = self._proposed(steps, question, path)
+            except Malformed:
+                limits.append(f"the model proposed no thought that could be read at level {level} of {self.depth}")
+                break
+            try:
+                path.append(self._best(steps, question, path, proposed))
+            except Malformed:
+                limits.append(f"the model's vote at level {level} could not be read: its first thought was taken")
+                path.append(proposed[0])
+        last = Steps(self.llm, "tot", self.answer_tokens, self.prompts, self.tally)
+        said = last.ask("answer", question, partial(usable, question=question), thoughts=_numbered(path) or "-")
+        return _from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path), limits)
+
+    def _proposed(self, steps: Steps, question: Question, path: Sequence[str]) -> list[str]:
+        """The next thoughts that the model proposes."""
+        key, shape = partial(some, key="thoughts"), strings_schema("thoughts", least=1, most=self.width)
+        so_far = _numbered(path) or "-"
+        return steps.ask("propose", question, key, shape, count=str(self.width), thoughts=so_far)[: self.width]
+
+    def _best(self, steps: Steps, question: Question, path: Sequence[str], proposed: Sequence[str]) -> str:
+        """The one of them that it votes for."""
+        if len(proposed) == 1:
+            return proposed[0]
+        vote, so_far = partial(number, most=len(proposed)), _numbered(path) or "-"
+        return proposed[steps.ask("vote", question, vote, thoughts=so_far, choices=_numbered(proposed)) - 1]
+
+
+def _thought(reply: str, question: Question) -> tuple[str, str]:
+    """What comes before the line "Answer: ...", and that answer; "" where the thoughts come to none.
+
+    >>> _thought("The toe hurts, it is red.", Question("What is it?"))
+    ('The toe hurts, it is red.', '')
+    """
+    try:
+        return concluded(reply, question)
+    except Malformed:
+        if not re.search(r"\w", reply):
+            raise
+        return reply, ""
+
+
+def _numbered(lines: Sequence[str]) -> str:
+    return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, start=1))
+
+
+def _from_memory(said: str, question: Question, reader: str, reasoning: str = "", limits: Sequence[str] = ()) -> Answer:
+    """The answer, which cites nothing and says so."""
+    whole = (FROM_MEMORY, *limits)
+    return answered(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=whole)
+
+
+# --- Zero-shot: the question alone, the control that every retrieval has to beat.
+
+
+ZeroShotPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroShotSettings:
+    """The numbers of zero-shot."""
+
+    answer_tokens: int = 256  # ours
+
+
+ZERO_SHOT_PAPER = ZeroShotSettings()
+ZERO_SHOT_PRESETS: dict[ZeroShotPreset, ZeroShotSettings] = {"paper": ZERO_SHOT_PAPER}
+
+
+@described(
+    About(
+        paper="Language Models are Few-Shot Learners",
+        by="Brown et al.",
+        year=2020,
+        where="arXiv 2005.14165",
+        does="asks the model the question alone",
+        calls=Calls.always(1, "the answer; HyKGE's and KG-Rank's base row"),
+        ours=("the prompt is ours: the papers do not print theirs",),
+    )
+)
+def zero_shot(kit: Kit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
+    """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
+    s, name = settings or ZERO_SHOT_PAPER, "zero-shot"
+    return unaided(kit, name, ZeroShot(model(kit, name), s.answer_tokens, kit.prompts))
+
+
+# --- Chain of thought: the model reasons step by step before it answers, without evidence.
+
+
+ChainOfThoughtPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainOfThoughtSettings:
+    """The numbers of chain of thought."""
+
+    answer_tokens: int = 512  # ours, thoughts and answer together
+
+
+COT_PAPER = ChainOfThoughtSettings()
+COT_PRESETS: dict[ChainOfThoughtPreset, ChainOfThoughtSettings] = {"paper": COT_PAPER}
+
+
+@described(
+    About(
+        paper="Chain-of-Thought Prompting Elicits Reasoning in Large Language Models",
+        by="Wei et al.",
+        year=2022,
+        where="arXiv 2201.11903",
+        does="asks the model to think step by step and then to answer",
+        calls=Calls(1, 1, 2, "thoughts and answer in one reply, as in the paper; asked for the answer if it has none"),
+        ours=(
+            "an instruction in place of worked examples, as in Kojima et al. 2022 (arXiv 2205.11916)",
+            "thoughts that come to no answer are followed by a question for it, as in Kojima et al.",
+        ),
+    )
+)
+def cot(kit: Kit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
+    """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
+    s, name = settings or COT_PAPER, "cot"
+    return unaided(kit, name, ChainOfThought(model(kit, name), s.answer_tokens, kit.prompts))
+
+
+# --- Tree of thought: a search over thoughts that the model proposes and judges, without evidence.
+
+
+TreeOfThoughtPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeOfThoughtSettings:
+    """The numbers of tree of thought."""
+
+    depth: int = 2  # paper, of its open-ended task (creative writing): a plan, then the text
+    width: int = 3  # ours: thoughts proposed at a time; 5 in the paper's open-ended task
+    thought_tokens: int = 300  # ours, for all thoughts of a level
+    answer_tokens: int = 256  # ours
+
+
+TOT_PAPER = TreeOfThoughtSettings()
+TOT_PRESETS: dict[TreeOfThoughtPreset, TreeOfThoughtSettings] = {"paper": TOT_PAPER}
+
+
+@described(
+    About(
+        paper="Tree of Thoughts: Deliberate Problem Solving with Large Language Models",
+        by="Yao et al.",
+        year=2023,
+        where="arXiv 2305.10601",
+        does="searches in breadth: thoughts are proposed and voted on level by level, then the question is answered",
+        calls=Calls(5, 3, 5, "two levels of a proposal and a vote, and the answer; one vote is ours, the paper has 5"),
+        ours=(
+            "thoughts are proposed together, since a greedy model would repeat a sampled one",
+            "one vote a level, one state kept (b = 1); MindMap gives no settings for its row",
+        ),
+    )
+)
+def tot(kit: Kit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
+    """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
+    s, name = settings or TOT_PAPER, "tot"
+    read = TreeOfThought(model(kit, name), s.depth, s.width, s.thought_tokens, s.answer_tokens, kit.prompts)
+    return unaided(kit, name, read)

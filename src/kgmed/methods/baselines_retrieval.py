@@ -1,0 +1,388 @@
+"""Baselines that differ in what they retrieve: BM25 and embedding retrievers, KG retriever, KGRAG, query expansion,
+KG-GPT.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from kgmed.errors import ModelFailed
+from kgmed.graph.base import KnowledgeGraph
+from kgmed.graph.search.shortest import Direction
+from kgmed.language.text import prompt_language
+from kgmed.methods.base import About, Calls, described
+from kgmed.methods.shared import aided, model, reader
+from kgmed.models.asking import Structured, Tally, strings_schema
+from kgmed.models.base import LLM, Encoder
+from kgmed.models.replies import among
+from kgmed.models.scorers import LexicalPairs
+from kgmed.pipeline import Pipeline, Retrieved
+from kgmed.prompts import prompt
+from kgmed.records import Entity, Evidence, Link, Query, Triple
+from kgmed.steps.documents import ByVector, ByWords
+from kgmed.steps.expand import Guess, Lines
+from kgmed.steps.phrase import NumberedChains, Rewritten
+from kgmed.steps.rank import BM25, Rerank, best
+from kgmed.steps.retrieve import Neighbours, PathRetriever
+from kgmed.toolkit import Kit
+
+# --- Retriever: the triples of the relations that a model chooses for each part of a question (KG-GPT, step 2).
+
+
+KEY = "relations"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRelations:
+    """For each line of the guess the triples of at most `keep` relations around the entities that it names.
+
+    A line that names no entity is asked about all linked ones. There is nothing to choose, and no call, where there are
+    `keep` relations or fewer. Where no choice can be read, all relations are kept, and `notes` say so.
+    """
+
+    graph: KnowledgeGraph
+    llm: LLM
+    link: Callable[[str], Sequence[Link]]
+    keep: int = 3
+    limit: int = 200  # triples looked at around one entity
+    max_tokens: int = 96
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+        """The triples, those of the first line first, each once."""
+        every = [link.entity for link in links if not link.mention.negated]
+        found: dict[Triple, Entity] = {}
+        notes: list[str] = []
+        for line in query.hypothesis.splitlines() or [query.text]:
+            named = [link.entity for link in self.link(line) if not link.mention.negated and link.entity in every]
+            around = {t: e for e in dict.fromkeys(named or every) for t in self._around(e)}
+            wanted = self._chosen(query, line, around, notes)
+            found |= {t: e for t, e in around.items() if t.relation.name in wanted and t not in found}
+        return Retrieved((_evidence(t, entity) for t, entity in found.items()), notes=tuple(notes))
+
+    def _around(self, entity: Entity) -> list[Triple]:
+        return [*self.graph.neighbours(entity.id, limit=self.limit), *self.graph.attributes(entity.id)]
+
+    def _chosen(self, query: Query, line: str, around: dict[Triple, Entity], notes: list[str]) -> Sequence[str]:
+        """The names of the relations chosen for a line."""
+        names = list(dict.fromkeys(t.relation.name for t in around))
+        if len(names) <= self.keep:
+            return names
+        asked = prompt("kg_gpt/relations", language=prompt_language(query.question), folder=self.prompts)
+        parse, shape = partial(among, key=KEY, known=names), strings_schema(KEY, least=1, most=self.keep)
+        ask = Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=shape)
+        try:
+            return ask(asked.messages(sentence=line, count=str(self.keep), relations="\n".join(names)))[: self.keep]
+        except ModelFailed as problem:
+            notes.append(f"all {len(names)} relations kept for {line[:40]!r}: {problem}")
+            return names
+
+
+def _evidence(triple: Triple, entity: Entity) -> Evidence:
+    text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
+    return Evidence(text, "triple", (triple,), (entity,), triple.weight)
+
+
+# --- Ranker: the pieces whose similarity to the question stands out among all that was found (as KG-RAG prunes).
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """Pieces at or above a percentile of the cosines with the question, and of at least `at_least`; at most `keep`.
+
+    The most similar piece is always kept, so that pruning alone never empties the context.
+    """
+
+    encoder: Encoder
+    percentile: float = 75.0  # KG-RAG (Soman et al. 2024)
+    at_least: float = 0.5  # KG-RAG
+    keep: int = 20
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Best first, each with its cosine; ties keep their order."""
+        once = list({(e.text, e.id): e for e in evidence}.values())
+        if not once:
+            return []
+        vectors = self.encoder([query.text, *(e.text for e in once)])
+        cosines = vectors[1:] @ vectors[0]
+        floor = max(float(np.percentile(cosines, self.percentile)), self.at_least)
+        fitting = int(np.count_nonzero(cosines >= floor))
+        return best(once, cosines, min(self.keep, max(1, fitting)))
+
+
+# --- BM25 retriever: the document of a disease that shares most words with the question (MindMap's baseline).
+
+
+BM25Preset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BM25Settings:
+    """The numbers of the BM25 retriever."""
+
+    keep: int = 1  # code of MindMap: one document
+    k1: float = 1.5  # ours, the usual value
+    b: float = 0.75  # ours, the usual value
+    answer_tokens: int = 256  # ours
+
+
+BM25_PAPER = BM25Settings()
+BM25_PRESETS: dict[BM25Preset, BM25Settings] = {"paper": BM25_PAPER}
+
+
+@described(
+    About(
+        paper="The Probabilistic Relevance Framework: BM25 and Beyond",
+        by="Robertson and Zaragoza",
+        year=2009,
+        where="Foundations and Trends in Information Retrieval 3(4); a baseline of MindMap",
+        does="reads the document of the disease that shares most words with the question",
+        calls=Calls.always(1, "the answer; MindMap's row"),
+        ours=(
+            "the documents are made from the graph, without a model; MindMap's were written by one",
+            "questions are matched with documents; the released code matches documents with documents",
+        ),
+    )
+)
+def bm25(kit: Kit, *, settings: BM25Settings | None = None) -> Pipeline:
+    """The method on a graph. Raises `BadInput` without a model."""
+    s, name = settings or BM25_PAPER, "bm25"
+    read = reader(kit, model(kit, name), s.answer_tokens)
+    return aided(kit, name, retrieve=(ByWords(kit.graph, s.keep, s.k1, s.b),), read=read)
+
+
+# --- Embedding retriever: the document of a disease that is nearest to the question (MindMap's baseline).
+
+
+EmbeddingPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSettings:
+    """The numbers of the embedding retriever."""
+
+    keep: int = 1  # code of MindMap: one document
+    at_least: float = 0.0  # ours, of the cosine
+    answer_tokens: int = 256  # ours
+
+
+EMBEDDING_PAPER = EmbeddingSettings()
+EMBEDDING_PRESETS: dict[EmbeddingPreset, EmbeddingSettings] = {"paper": EMBEDDING_PAPER}
+
+
+@described(
+    About(
+        paper="MindMap's embedding retriever",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="reads the document of the disease whose vector is nearest to that of the question",
+        calls=Calls.always(1, "the answer; MindMap's row"),
+        ours=(
+            "the documents are made from the graph, without a model; MindMap's were written by one",
+            "the kit's encoder over the first 300 characters; MindMap takes the mean of word2vec vectors",
+        ),
+    )
+)
+def embedding(kit: Kit, *, settings: EmbeddingSettings | None = None) -> Pipeline:
+    """The method on a graph; its documents are encoded once and kept. Raises `BadInput` without a model."""
+    s, name = settings or EMBEDDING_PAPER, "embedding"
+    read = reader(kit, model(kit, name), s.answer_tokens)
+    return aided(kit, name, retrieve=(ByVector(kit.graph, kit.encoder, s.keep, s.at_least),), read=read)
+
+
+# --- KG retriever: the first shortest path between the entities of a question, in sentences (MindMap's baseline).
+
+
+KGRetrieverPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KGRetrieverSettings:
+    """The numbers of the KG retriever."""
+
+    hops: int = 5  # code of MindMap
+    keep: int = 1  # code of MindMap: the first path alone
+    direction: Direction = "both"  # ours: a graph need not state inverse relations; code: "out"
+    rewrite: bool = True  # paper and code: a model puts the path into sentences
+    rewrite_tokens: int = 300  # ours
+    answer_tokens: int = 256  # ours
+
+
+KG_RETRIEVER_PAPER = KGRetrieverSettings()
+KG_RETRIEVER_PRESETS: dict[KGRetrieverPreset, KGRetrieverSettings] = {"paper": KG_RETRIEVER_PAPER}
+
+
+@described(
+    About(
+        paper="MindMap's KG retriever",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="reads the first shortest path between the question's entities, put into a sentence by the model",
+        calls=Calls.always(2, "the sentence and the answer; code of MindMap, whose extraction was done beforehand"),
+        ours=("entities are found by the graph's names, not by a model; with one entity there is no path",),
+    )
+)
+def kg_retriever(kit: Kit, *, settings: KGRetrieverSettings | None = None) -> Pipeline:
+    """The method on a graph. Raises `BadInput` without a model."""
+    s, name = settings or KG_RETRIEVER_PAPER, "kg-retriever"
+    llm = model(kit, name)
+    return aided(
+        kit,
+        name,
+        retrieve=(PathRetriever(kit.graph, hops=s.hops, keep=s.keep, direction=s.direction),),
+        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=kit.prompts) if s.rewrite else NumberedChains(),
+        read=reader(kit, llm, s.answer_tokens),
+    )
+
+
+# --- KGRAG: the triples around the question's entities that are most similar to it.
+
+
+KGRAGPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KGRAGSettings:
+    """The numbers of KGRAG."""
+
+    relations: int = 500  # ours: triples of one entity at most
+    percentile: float = 75.0  # paper, of the similarities to the question
+    at_least: float = 0.5  # paper, of the cosine of its own encoder
+    keep: int = 20  # ours: a bound
+    answer_tokens: int = 256  # ours
+
+
+KGRAG_PAPER = KGRAGSettings()
+KGRAG_PRESETS: dict[KGRAGPreset, KGRAGSettings] = {"paper": KGRAG_PAPER}
+
+
+@described(
+    About(
+        paper="KG-RAG",
+        by="Soman et al.",
+        year=2024,
+        where="Bioinformatics 40(9), arXiv 2311.17330",
+        does="reads the triples around the question's entities whose similarity to it stands out",
+        calls=Calls.always(1, "the answer; the paper asks once more for the diseases, HyKGE's row recognises them"),
+        ours=(
+            "entities are found by the graph's names, as in HyKGE's row, not by a model",
+            "the most similar triple is read even where it is below the threshold",
+        ),
+    )
+)
+def kgrag(kit: Kit, *, settings: KGRAGSettings | None = None) -> Pipeline:
+    """The method on a graph. Raises `BadInput` without a model."""
+    s, name = settings or KGRAG_PAPER, "kgrag"
+    return aided(
+        kit,
+        name,
+        retrieve=(Neighbours(kit.graph, limit=s.relations),),
+        rank=(Percentile(kit.encoder, s.percentile, s.at_least, s.keep),),
+        read=reader(kit, model(kit, name), s.answer_tokens),
+    )
+
+
+# --- Query expansion: the model's background knowledge helps to search, and no reader is shown it.
+
+
+QueryExpansionPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryExpansionSettings:
+    """The numbers of query expansion."""
+
+    relations: int = 500  # ours: triples of one entity at most
+    pool: int = 200  # ours: what BM25 leaves for the pair scorer
+    keep: int = 10  # HyKGE, topK
+    background_tokens: int = 300  # ours
+    answer_tokens: int = 256  # ours
+
+
+QE_PAPER = QueryExpansionSettings()
+QE_PRESETS: dict[QueryExpansionPreset, QueryExpansionSettings] = {"paper": QE_PAPER}
+
+
+@described(
+    About(
+        paper="Query Expansion by Prompting Large Language Models",
+        by="Jagerman et al.",
+        year=2023,
+        where="arXiv 2305.03653",
+        does="searches with the question and with background that the model writes without answering",
+        calls=Calls.always(2, "the background and the answer; HyKGE's row"),
+        ours=("triples of one hop in place of web passages; the pair scorer ranks them by question and background",),
+    )
+)
+def qe(kit: Kit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
+    """The method on a graph. Raises `BadInput` without a model."""
+    s, name = settings or QE_PAPER, "qe"
+    llm = model(kit, name)
+    scorer = kit.pairs or LexicalPairs(kit.encoder)
+    return aided(
+        kit,
+        name,
+        expand=Guess(llm, name="qe/background", max_tokens=s.background_tokens, prompts=kit.prompts),
+        retrieve=(Neighbours(kit.graph, limit=s.relations),),
+        rank=(BM25(s.pool, over_hypothesis=True), Rerank(scorer, s.keep, over_hypothesis=True)),
+        read=reader(kit, llm, s.answer_tokens),
+    )
+
+
+# --- KG-GPT: the question in parts, the relations that each needs, and an answer from their triples.
+
+
+KGGPTPreset = Literal["paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KGGPTSettings:
+    """The numbers of KG-GPT."""
+
+    parts: int = 3  # ours: a bound; the paper cuts as often as there are triples in a question
+    keep_relations: int = 3  # ours, for a part; the paper tries several numbers
+    relations: int = 200  # ours: triples looked at around one entity
+    keep: int = 20  # ours: triples read; the paper reads all
+    segment_tokens: int = 200  # ours
+    choose_tokens: int = 96  # ours
+    answer_tokens: int = 256  # ours
+
+
+KG_GPT_PAPER = KGGPTSettings()
+KG_GPT_PRESETS: dict[KGGPTPreset, KGGPTSettings] = {"paper": KG_GPT_PAPER}
+
+
+@described(
+    About(
+        paper="KG-GPT",
+        by="Kim et al.",
+        year=2023,
+        where="Findings of EMNLP 2023, arXiv 2310.11220",
+        does="cuts the question into parts, has relations chosen for each, and answers from their triples",
+        calls=Calls(5, 2, 5, "the parts, a choice for each of at most three, the answer; the bound is ours"),
+        ours=(
+            "no choice is asked for where there are no more relations than would be kept",
+            "without worked examples; the triples read are the best of BM25",
+        ),
+    )
+)
+def kg_gpt(kit: Kit, *, settings: KGGPTSettings | None = None) -> Pipeline:
+    """The method on a graph. Raises `BadInput` without a model."""
+    s, name = settings or KG_GPT_PAPER, "kg-gpt"
+    llm = model(kit, name)
+    choose = ChosenRelations(kit.graph, llm, kit.linked, s.keep_relations, s.relations, s.choose_tokens, kit.prompts)
+    return aided(
+        kit,
+        name,
+        expand=Lines(llm, "kg_gpt/segment", s.parts, s.segment_tokens, kit.prompts),
+        retrieve=(choose,),
+        rank=(BM25(s.keep),),
+        read=reader(kit, llm, s.answer_tokens),
+    )

@@ -1,0 +1,212 @@
+"""KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import Literal
+
+import numpy as np
+import xxhash
+
+from kgmed.errors import BadInput
+from kgmed.graph.base import KnowledgeGraph
+from kgmed.language.text import one_line
+from kgmed.linking.by_model import ByModel
+from kgmed.methods.base import About, Calls
+from kgmed.methods.base import described as about_described
+from kgmed.models.base import PairScorer
+from kgmed.models.scorers import LexicalPairs
+from kgmed.pipeline import Pipeline, Ranked, Ranker, Recognizer
+from kgmed.records import Context, Entity, Evidence, Query
+from kgmed.steps.expand import Guess
+from kgmed.steps.facts import facts
+from kgmed.steps.phrase import described
+from kgmed.steps.rank import MMR, Rerank, Similarity, best
+from kgmed.steps.read import LLMReader
+from kgmed.steps.retrieve import Neighbours
+from kgmed.toolkit import Kit, RemoteKit
+
+# --- KG-Rank's context: for each entity its name, its definition and its triples.
+
+
+@dataclass(frozen=True, slots=True)
+class ByEntity:
+    """A block for each entity: a line with its name, then numbered its definition (where `definitions`) and triples.
+
+    A definition is evidence of its own, kind "description". A triple about several entities stands with the first.
+    """
+
+    graph: KnowledgeGraph
+    definitions: bool = True
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
+        """The blocks, and the evidence in the order of its numbers."""
+        blocks: dict[Entity | None, list[Evidence]] = {}
+        for piece in evidence:
+            blocks.setdefault(piece.about[0] if piece.about else None, []).append(piece)
+        lines: list[str] = []
+        cited: list[Evidence] = []
+        for entity, pieces in blocks.items():
+            said = described(self.graph, query, [entity]) if entity and self.definitions else []
+            lines += [f"{one_line(entity.name)}:"] if entity else []
+            for piece in (*said, *pieces):
+                cited.append(piece)
+                lines.append(f"[{len(cited)}] {one_line(piece.text)}")
+        return Context("\n".join(lines), tuple(cited))
+
+
+# --- Ranker: pieces drawn by lot, the control that every ranking has to beat (KG-Rank's code has one).
+
+
+@dataclass(frozen=True, slots=True)
+class Random:
+    """`keep` pieces drawn without replacement, and every warning. The draw depends on seed and question alone."""
+
+    keep: int = 20  # KG-Rank's code
+    seed: int = 0
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces in the order drawn, with the lot as their score."""
+        draw = np.random.default_rng([self.seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
+        return best(evidence, draw.permutation(len(evidence)) / max(len(evidence), 1), self.keep)
+
+
+# --- Ranker: another ranker, entity by entity (KG-Rank's code keeps the best of each entity, not of all).
+
+
+@dataclass(frozen=True, slots=True)
+class PerEntity:
+    """A ranker applied to the evidence about each entity in turn."""
+
+    rank: Ranker
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The best of every entity, then the second best of every entity, and so on; each piece once.
+
+        What the ranker notes stands behind the entity's name.
+        """
+        names = {entity.id: entity.name for piece in evidence for entity in piece.about}
+        groups: dict[str, list[Evidence]] = {}
+        for piece in evidence:
+            for entity_id in dict.fromkeys(entity.id for entity in piece.about) or ("",):
+                groups.setdefault(entity_id, []).append(piece)
+        ranked = {entity_id: self.rank(query, group) for entity_id, group in groups.items()}
+        rounds = zip_longest(*ranked.values())
+        found: dict[tuple[str, str], Evidence] = {}
+        for piece in chain.from_iterable(rounds):
+            if piece is not None:
+                found.setdefault((piece.text, piece.id), piece)
+        told = {names.get(i, "of no entity"): kept.notes for i, kept in ranked.items() if isinstance(kept, Ranked)}
+        return Ranked(found.values(), notes=tuple(f"{name}: {note}" for name, notes in told.items() for note in notes))
+
+
+# --- KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.
+
+
+KGRankPreset = Literal["paper", "code"]
+Ranking = Literal["similarity", "expansion", "mmr", "rerank", "random"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KGRankSettings:
+    """The numbers of KG-Rank; where the paper gives none, the default is that of its code."""
+
+    ranking: Ranking = "rerank"  # the paper's best (Table 2, "RR")
+    scope: Literal["entity", "global"] = "entity"  # code; the paper says "the triplets" and leaves it open
+    terms: int = 5  # 2.1: three to five terminologies
+    relations: int = 500  # code: 20 pages of 25 an entity
+    pool: int = 200  # code: what similarity leaves for the cross-encoder; not in the paper
+    keep: int = 20  # code: top_n, an entity; "top-p" without a number in the paper
+    base: float = 0.1  # 2.3, w_base of MMR
+    step: float = 0.01  # 2.3, delta of MMR
+    penalty: Literal["mean", "max"] = "mean"  # 2.3 and code; "max" = the classic form
+    definitions: bool = False  # code only: the paper never mentions definitions
+    seed: int = 0  # ours, of the random control
+    draft_tokens: int = 256  # ours: neither says how long the draft answer is
+    short: bool = False  # the form of Mintaka's answers: a name, year, number, yes or no
+    answer_tokens: int = 512  # ours; 4096 in the code for Llama 2
+
+
+PAPER = KGRankSettings()
+PRESETS: dict[KGRankPreset, KGRankSettings] = {
+    "paper": PAPER,
+    "code": replace(PAPER, definitions=True, answer_tokens=4096),
+}
+
+
+@about_described(
+    About(
+        paper="KG-Rank",
+        by="Yang et al.",
+        year=2024,
+        where="arXiv 2403.05881",
+        does="one-hop triples of the question's terms, ranked, read by a model",
+        calls=Calls.always(2, "the terms and the answer; 3 with answer expansion, 1 draft more; the paper's steps"),
+        ours=(
+            "definitions in the context by preset code only; warnings are kept beyond the number of triples",
+            "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
+        ),
+        needs_model=False,
+    )
+)
+def kg_rank(
+    kit: Kit | RemoteKit,
+    *,
+    preset: KGRankPreset = "paper",
+    settings: KGRankSettings | None = None,
+    pairs: PairScorer | None = None,
+) -> Pipeline:
+    """The method on a graph; `settings` in place of the preset's, `pairs` = the cross-encoder.
+
+    Without one, `LexicalPairs` stands in. Without a language model the terms are those that the graph's own names
+    show, and the ranked facts are the answer; "expansion" and a graph behind a server cannot do without: they raise
+    `BadInput`.
+    """
+    s = settings or PRESETS[preset]
+    base = Pipeline(
+        recognize=_recognizer(kit, s),
+        link=kit.link,
+        retrieve=(Neighbours(kit.graph, limit=s.relations, attributes=isinstance(kit, Kit) or kit.attributes),),
+        rank=rankers(kit, s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
+        phrase=ByEntity(kit.graph, definitions=s.definitions),
+        read=facts,
+        name=f"kg-rank ({s.ranking})",
+        graph=kit.graph.label,
+    )
+    if kit.llm is None:
+        return base
+    prompt = "kg_rank/short" if s.short else "kg_rank/reader"
+    asked = replace(
+        base,
+        read=LLMReader(kit.llm, name=prompt, max_tokens=s.answer_tokens, prompts=kit.prompts),
+        check=kit.check,
+        otherwise=facts,
+    )
+    draft = Guess(kit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=kit.prompts)
+    return replace(asked, expand=draft) if s.ranking == "expansion" else asked
+
+
+def _recognizer(kit: Kit | RemoteKit, settings: KGRankSettings) -> Recognizer:
+    """The model's terms where there is a model, else the graph's own names, where these can be listed."""
+    known = kit.recognize if isinstance(kit, Kit) else None
+    if kit.llm is not None:
+        return ByModel(kit.llm, most=settings.terms, otherwise=known, prompts=kit.prompts)
+    if known is None or settings.ranking == "expansion":
+        what = "answer expansion" if known else "kg-rank on a graph behind a server"
+        raise BadInput(f"{what} needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
+    return known
+
+
+def rankers(kit: Kit | RemoteKit, settings: KGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
+    """The rankers in turn: by entity or over all, as the settings say."""
+    s = settings
+    ways: dict[Ranking, tuple[Ranker, ...]] = {
+        "similarity": (Similarity(kit.encoder, s.keep),),
+        "expansion": (Similarity(kit.encoder, s.keep, over_hypothesis=True),),
+        "mmr": (MMR(kit.encoder, s.keep, s.base, s.step, s.penalty),),
+        "rerank": (Similarity(kit.encoder, s.pool), Rerank(pairs, s.keep)),
+        "random": (Random(s.keep, s.seed),),
+    }
+    if s.ranking not in ways:
+        raise BadInput(f"KG-Rank has no ranking {s.ranking!r}; take {', '.join(ways)}")
+    return tuple(map(PerEntity, ways[s.ranking])) if s.scope == "entity" else ways[s.ranking]

@@ -1,0 +1,566 @@
+"""MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from typing import ClassVar, Literal, NamedTuple
+
+from kgmed.errors import BadInput, ModelFailed
+from kgmed.graph.base import KnowledgeGraph, LocalGraph
+from kgmed.graph.names import Fuzzy
+from kgmed.graph.search.shortest import Direction, shortest
+from kgmed.language.text import fold, language_of, one_line, prompt_language
+from kgmed.linking.by_model import located
+from kgmed.linking.cascade import Candidates
+from kgmed.linking.dense import Dense
+from kgmed.methods.base import About, Calls, described
+from kgmed.models.base import LLM
+from kgmed.models.replies import (
+    Outputs,
+    Step,
+    bracketed_labels,
+    cited_labels,
+    labels,
+    marks,
+    names,
+    outputs,
+    reasoning_graph,
+    tree,
+    with_marks,
+)
+from kgmed.pipeline import Checker, Noted, Pipeline, Reader, Recognizer, Retrieved
+from kgmed.prompts import prompt
+from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
+from kgmed.steps.check import Citations
+from kgmed.steps.facts import facts
+from kgmed.steps.options import chosen
+from kgmed.steps.phrase import NumberedChains, Rewritten
+from kgmed.steps.read import FittedReply, ask, fault, nothing
+from kgmed.steps.relevance import Every, Fact, OfTypes, Relevance, RelevanceByModel, Similar, fact
+from kgmed.steps.retrieve import PathRetriever, anchors
+from kgmed.steps.tree import drawn
+from kgmed.toolkit import Kit
+
+# --- Recogniser: the medical entities that a model lists between commas (MindMap, step 1).
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The entities of the question, by a prompt with two worked examples; a reply that lists none is no failure.
+
+    What the model lists and the question does not say has start -1; of a reply that rambles at most `most` are taken.
+    """
+
+    llm: LLM
+    name: str = "mindmap/extract"
+    most: int = 20  # ours: a bound for a model that does not stop
+    max_tokens: int = 128
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The entities in the order of the text; those that do not stand in it come first."""
+        if not query.text.strip():
+            return []
+        asked = prompt(self.name, language=prompt_language(query.question), folder=self.prompts)
+        reply = self.llm(asked.messages(question=query.text), max_tokens=self.max_tokens)
+        return located(query.text, names(reply.text)[: self.most])
+
+
+# --- Links in which no two mentions stand for one entity, as MindMap links (Wen et al. 2024, 3.1).
+
+
+@dataclass(frozen=True)
+class Unique:
+    """Each mention in turn gets the best of its `k` candidates that no mention before it has taken.
+
+    Mentions of one name share its entity: they are one keyword, written twice.
+    """
+
+    candidates: Candidates
+    k: int = 8
+
+    def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
+        """At most one link a mention; a mention whose candidates are all taken has none."""
+        taken: dict[str, str] = {}  # entity -> the name it was linked from
+        found: list[Link] = []
+        for mention, matches in zip(mentions, self.candidates.topk(mentions, self.k), strict=True):
+            for match in matches:
+                if taken.setdefault(match.entity.id, mention.name) == mention.name:
+                    found.append(Link(mention, match.entity, match.score, match.how))
+                    break
+        return found
+
+
+# --- Retriever: MindMap's neighbour evidence, what stands around the linked entities and around their relevant
+# neighbours.
+# Wen et al. 2024, 3.2: all triples of an entity are candidates; a neighbour that has to do with the question brings in
+# its own triples as well. Candidates are ranked first and capped afterwards, and nothing outlives a question.
+
+
+_Found = tuple[Triple, Entity, tuple[Entity, ...]]  # a triple, where it stands, and from where it was reached
+
+
+class _Scored(NamedTuple):
+    """A triple at an entity, how relevant it is, and the linked entities that it was reached from."""
+
+    triple: Triple
+    at: Entity
+    score: float
+    about: tuple[Entity, ...]
+
+
+@dataclass(frozen=True)
+class Relevant:
+    """At most `keep` rows, labelled N1, N2, ...: an entity, a relation, and the entities at its other end.
+
+    Evidence: kind "neighbours"; score = that of its most relevant triple; about = the linked entity, and after it the
+    neighbour that the row is of. A row that warns is kept beyond `keep`. `notes` say what is not shown.
+    """
+
+    graph: KnowledgeGraph
+    relevance: Relevance = field(default_factory=Every)
+    keep: int = 5  # the authors' code
+    listed: int = 8  # ours: names in a row
+    expand: int = 5  # ours: relevant neighbours that bring in their own triples
+    limit: int = 500  # ours: triples looked at around one entity
+    through: tuple[str, ...] = ()  # kinds of neighbours that are expanded; () = any (the authors' code: diseases)
+    skip: tuple[Role, ...] = ()  # roles left out around a neighbour (the authors' code: has_symptom)
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+        """The rows, most relevant first."""
+        entities = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
+        near = self._scored(query, _distinct((t, e, (e,)) for e in entities for t in self._around(e)))
+        rows = [*self._rows(near), *self._rows(self._beyond(query, near, entities))]
+        rows.sort(key=lambda e: -e.score)  # stable: of equals what is at a linked entity first
+        kept = [e for i, e in enumerate(rows) if i < self.keep or e.is_safety]
+        hubs = [e.name for e in entities if len(self._around(e)) >= self.limit]
+        notes = [f"neighbours: {len(kept)} of {len(rows)} rows shown"] if len(kept) < len(rows) else []
+        notes += [f"neighbours: only {self.limit} triples of {name} were looked at" for name in hubs]
+        return Retrieved((replace(e, id=f"N{i}") for i, e in enumerate(kept, start=1)), notes=tuple(notes))
+
+    def _around(self, entity: Entity) -> list[Triple]:
+        """The triples at an entity."""
+        return self.graph.neighbours(entity.id, limit=self.limit)
+
+    def _scored(self, query: Query, found: Sequence[_Found]) -> list[_Scored]:
+        """The relevant triples, and those that warn."""
+        scores = self.relevance(query, [t for t, _, _ in found]).tolist()
+        every = [_Scored(t, at, score, about) for (t, at, about), score in zip(found, scores, strict=True)]
+        return [s for s in every if s.score > 0 or s.triple.relation.role.is_safety]
+
+    def _beyond(self, query: Query, near: Sequence[_Scored], entities: Sequence[Entity]) -> list[_Scored]:
+        """The relevant triples around the most relevant neighbours that are not linked themselves."""
+        best: dict[Entity, _Scored] = {}
+        for s in sorted(near, key=lambda s: -s.score):
+            other = _other(s)
+            if s.score > 0 and other.id and other not in entities and (not self.through or other.kind in self.through):
+                best.setdefault(other, s)
+        chosen = list(best.items())[: self.expand]
+        known = {fact(s.triple) for s in near}
+        found = _distinct((t, n, (*s.about, n)) for n, s in chosen for t in self._around(n))
+        new = [f for f in found if f[0].relation.role not in self.skip and fact(f[0]) not in known]
+        return [s for s in self._scored(query, new) if s.score > 0]
+
+    def _rows(self, scored: Iterable[_Scored]) -> Iterator[Evidence]:
+        """The triples grouped by entity, relation and direction."""
+        groups: dict[tuple[str, str, bool], list[_Scored]] = {}
+        for s in scored:
+            groups.setdefault((s.at.id, s.triple.relation.name, s.triple.head == s.at), []).append(s)
+        for group in groups.values():
+            group.sort(key=lambda s: -s.score)
+            shown = [s for i, s in enumerate(group) if i < self.listed]
+            yield _row(shown, len(group))
+
+
+def _distinct(found: Iterable[_Found]) -> list[_Found]:
+    """The triples around each entity, of those that say the same the first."""
+    once: dict[tuple[str, Fact], _Found] = {}
+    for row in found:
+        once.setdefault((row[1].id, fact(row[0])), row)
+    return list(once.values())
+
+
+def _other(scored: _Scored) -> Entity:
+    """The entity at the other end."""
+    return scored.triple.tail if scored.triple.head == scored.at else scored.triple.head
+
+
+def _row(shown: Sequence[_Scored], there: int) -> Evidence:
+    """One row as evidence; it says how many names it leaves out."""
+    first = shown[0]
+    names = ", ".join(one_line(_other(s).name) for s in shown)
+    more = f" (+{there - len(shown)})" if there > len(shown) else ""
+    relation, at = first.triple.relation.name, one_line(first.at.name)
+    text = f"{at} — {relation} → {names}" if first.triple.head == first.at else f"{names} — {relation} → {at}"
+    return Evidence(text + more, "neighbours", tuple(s.triple for s in shown), first.about, first.score)
+
+
+# --- Retriever: MindMap's path evidence, pruned so that every start of a path has its share.
+# Paths are grouped by their first entity. Of one group the first `keep` stay; of `keep` groups or more one path each;
+# in
+# between `keep` // groups of each, and what is left over goes to the last (Wen et al. 2024, 3.2; the paper samples
+# within
+# a group, the authors' code takes the first).
+
+
+Order = Literal["given", "closest"]
+
+
+@dataclass(frozen=True)
+class MindMapPaths:
+    """At most `keep` paths through the linked entities, labelled P1, P2, ... (evidence as `Paths` describes it).
+
+    `order="closest"` starts at the closest pair and goes on to the nearest entity left, instead of in the order of the
+    question. `sample` draws all but the best of a group, the same for the same question. Paths that say the same in
+    other directions count once. `notes` tell of all that is not shown.
+    """
+
+    graph: LocalGraph
+    hops: int = 5  # the authors' code; the paper is silent
+    keep: int = 5  # the authors' code
+    direction: Direction = "both"  # the authors' code: "out", on a graph that states every relation in both directions
+    order: Order = "given"
+    sample: bool = False
+    pool: int = 50  # ours: paths that are pruned
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+        """The paths kept, those of one start together."""
+        ordered = self._nearest(links) if self.order == "closest" else links
+        every = PathRetriever(self.graph, hops=self.hops, keep=max(self.pool, self.keep), direction=self.direction)(
+            query, ordered
+        )
+        once: dict[tuple[Fact, ...], Evidence] = {}
+        for path in every:
+            once.setdefault(tuple(map(fact, path.triples)), path)
+        found = list(once.values())
+        seed = int.from_bytes(blake2b(query.text.encode(), digest_size=8).digest(), "big")
+        kept = pruned(found, self.keep, random=Random(seed) if self.sample else None)  # noqa: S311
+        notes = list(every.notes)
+        if len(kept) < len(found):
+            notes.append(f"paths: {len(kept)} of {len(found)} kept, spread over their starts")
+        if self.order == "closest":
+            notes.append("paths: entities taken closest first")
+        return Retrieved((replace(e, id=f"P{i}") for i, e in enumerate(kept, start=1)), notes=tuple(notes))
+
+    def _nearest(self, links: Sequence[Link]) -> list[Link]:
+        """The links of stated entities: the closest pair, then always the nearest to the last; ties as given."""
+        nodes = anchors(self.graph, links)
+        steps = {frozenset(pair): self._steps(*pair) for pair in combinations(nodes, 2)}
+        if not steps:
+            return list(links)
+        pair = min(steps, key=steps.__getitem__)
+        route = [n for n in nodes if n in pair]
+        while left := [n for n in nodes if n not in route]:
+            route.append(min(left, key=lambda n: steps[frozenset((route[-1], n))]))
+        by_node = {self.graph.number(link.entity.id): link for link in reversed(links) if not link.mention.negated}
+        return [by_node[n] for n in route]
+
+    def _steps(self, a: int, b: int) -> int:
+        """The length of the shortest path between two nodes; more than any where there is none."""
+        distance = shortest(self.graph.adjacency, a, b, hops=self.hops, direction=self.direction).distance
+        return distance if distance >= 0 else self.hops + 1
+
+
+def pruned(paths: Sequence[Evidence], keep: int, *, random: Random | None = None) -> list[Evidence]:
+    """At most `keep` of the paths, grouped by the entity they start from; `random` draws all but the best of each.
+
+    >>> from kgmed.records import Entity
+    >>> starts = [Evidence(t, "path", about=(Entity(t[0], t[0]),)) for t in ("a1", "a2", "a3", "a4", "b1", "b2", "b3")]
+    >>> [e.text for e in pruned(starts, 5)]
+    ['a1', 'a2', 'b1', 'b2', 'b3']
+    """
+    groups: dict[str, list[Evidence]] = {}
+    for path in paths:
+        groups.setdefault(path.about[0].id, []).append(path)
+    rows = list(groups.values())
+    if random is not None:
+        rows = [[row[0], *random.sample(row[1:], len(row) - 1)] for row in rows]
+    if len(rows) >= keep:
+        return [row[0] for row in rows[:keep]]
+    shares = [min(len(row), keep // len(rows)) for row in rows]
+    for i in range(len(rows) - 1, -1, -1):  # the last group has what is left over, then those before it
+        shares[i] += min(len(rows[i]) - shares[i], keep - sum(shares))
+    return [path for row, share in zip(rows, shares, strict=True) for path in row[:share]]
+
+
+# --- A reader that asks a model for MindMap's three outputs: an answer, a reasoning graph, and a decision tree.
+# `Answer.text` is the first output, with marks such as [1] for the labels (P1); `Answer.reasoning` holds the other two
+# under the headings "Output 2:" and "Output 3:", the tree drawn anew. `kgmed.models.replies` reads them again, so
+# that a
+# checker need not know this reader.
+
+
+_UNSURE = re.compile(
+    r"\s*(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)|我?不知道|无法(?:回答|确定))", re.I
+)
+
+_HEADING = re.compile(r"^(?:Output|输出)\s*\d\s*[:：]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class MindMapReader:
+    """The model's three outputs; a part that is missing stays empty, and `limits` say so.
+
+    A first output that is of no use raises `ModelFailed`. Without evidence it abstains and the model is not asked.
+    """
+
+    chooses: ClassVar[str] = "after thinking"
+    llm: LLM
+    name: str = "mindmap/reason"
+    max_tokens: int = 700
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer; its citations are the numbers of the evidence that any part names."""
+        language = prompt_language(query.question)
+        if not context.cited:
+            return nothing(query.question, context, f"mindmap {self.llm.name}")
+        said = ask(
+            self.llm, self.name, query.question, context, max_tokens=self.max_tokens, prompts=self.prompts
+        )  # fmt: skip
+        parts = outputs(said.text)
+        lines = [_HEADING.sub("", line) for line in said.instructions]  # an example that is taken for the answer
+        language = language_of(query.question)
+        if problem := fault(parts.summary, language=language, instructions=lines, fence=said.fence):
+            raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said.text[:60]!r}")
+        return _answer(f"mindmap {self.llm.name}, prompt {said.prompt}", parts, query, context, said)
+
+
+def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: FittedReply) -> Answer:
+    """The parts as an answer, with what is missing or invented in `limits`."""
+    number = {label: i for i, label in enumerate(labels(context.cited)[: said.shown], start=1)}
+    summary = with_marks(parts.summary, number)
+    named = cited_labels("\n".join([parts.summary, parts.inference, parts.tree]))
+    marked = (n for n in marks(parts.summary) if 1 <= n <= said.shown)
+    cited = tuple(dict.fromkeys([*marked, *(number[label] for label in named if label in number)]))
+    abstained = _UNSURE.match(parts.summary) is not None
+    there = len(context.cited)
+    limits = [
+        *([f"the model read the first {said.shown} of {there} pieces of evidence"] if said.shown < there else []),
+        *([] if parts.inference or abstained else ["the model wrote no reasoning graph"]),
+        *([] if parts.tree or abstained else ["the model wrote no decision tree"]),
+        *([] if cited or abstained else ["the model cited no evidence"]),
+        *(["the reply was cut off"] if said.cut_off else []),
+    ]
+    return Answer(
+        summary,
+        citations=() if abstained else cited,
+        choices=chosen(parts.summary, query.question.options),
+        abstained=abstained,
+        limits="; ".join(limits),
+        reasoning=_reasoning(parts),
+        reader=reader,
+    )
+
+
+def _reasoning(parts: Outputs) -> str:
+    """The second and third output under their headings; a tree that is none is left as it was written."""
+    texts = (parts.inference, drawn(tree(parts.tree)) or parts.tree)
+    return "\n".join(f"Output {i}:\n{text}" for i, text in enumerate(texts, start=2) if text)
+
+
+# --- Is each step of a reasoning graph what its evidence says? Decided by the triples, without a model.
+# A step (label, start, relation, end) stands if the evidence of that label has a triple with those ends, in that
+# direction, and that relation (names compared without case, punctuation and plural). Where the evidence does not have
+# it,
+# the graph is asked, and the verdict says which of the two bears the step out. A label that no evidence has is
+# invented.
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """Verdicts of the sentences by `sentences`, then one for each step, then one for each label that does not exist.
+
+    `lookup` is how many namesakes of an entity are tried in the graph, `limit` how many triples of each.
+    """
+
+    graph: KnowledgeGraph
+    sentences: Checker = field(default_factory=Citations)
+    lookup: int = 3
+    limit: int = 500
+
+    def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
+        """The answer with the verdicts; its text and its citations are those that `sentences` leaves."""
+        checked = self.sentences(query, context, answer)
+        if answer.abstained:
+            return checked
+        numbers = {label: i for i, label in enumerate(labels(context.cited), start=1)}
+        parts = outputs(answer.reasoning)
+        graph = reasoning_graph(parts.inference or answer.reasoning)
+        steps = [self.verdict(step, numbers, context.cited) for step in graph.steps]
+        invented = _invented(answer.text, parts.tree, numbers)
+        return replace(checked, verdicts=(*checked.verdicts, *steps, *invented))
+
+    def verdict(self, step: Step, numbers: dict[str, int], cited: Sequence[Evidence]) -> Verdict:
+        """Whether one step stands, and on what."""
+        said = f"{step.label}: {step.start} -> {step.relation or '?'} -> {step.end}"
+        number = numbers.get(step.label)
+        if number is None:
+            return Verdict(said, supported=False, reason=f"cites evidence {step.label} that does not exist")
+        problem = _problem(step, cited[number - 1].triples, f"evidence {step.label}")
+        if not problem:
+            return Verdict(said, supported=True, reason=f"evidence {step.label} says so", citations=(number,))
+        known = self._between(step)
+        if known and not _problem(step, known, "the graph"):
+            reason = f"the graph says so, but evidence {step.label} does not"
+            return Verdict(said, supported=True, reason=reason)
+        return Verdict(said, supported=False, reason=problem, citations=(number,))
+
+    def _between(self, step: Step) -> list[Triple]:
+        """The triples of the graph around the entities of the step's first name."""
+        entities = [match.entity for match in self.graph.lookup(step.start)[: self.lookup]]
+        return [t for e in entities for t in self.graph.neighbours(e.id, limit=self.limit)]
+
+
+def _problem(step: Step, triples: Sequence[Triple], where: str) -> str:
+    """Why triples do not bear a step out; "" = they do."""
+    start, end, relation = fold(step.start), fold(step.end), fold(step.relation)
+    forward = [t for t in triples if _ends(t) == (start, end)]
+    if any(not relation or fold(t.relation.name) == relation for t in forward):
+        return ""
+    if forward:
+        return f"{where} says {forward[0].relation.name}, not {step.relation}"
+    if any(_ends(t) == (end, start) for t in triples):
+        return f"{where} says it the other way round"
+    return f"{where} does not join {step.start} and {step.end}"
+
+
+def _ends(triple: Triple) -> tuple[str, str]:
+    return fold(triple.head.name), fold(triple.tail.name)
+
+
+def _invented(text: str, tree: str, numbers: dict[str, int]) -> Iterator[Verdict]:
+    """A verdict for each label in the answer or its tree that no evidence has."""
+    for where, named in (("answer", bracketed_labels(text)), ("tree", cited_labels(tree))):
+        for label in named:
+            if label not in numbers:
+                reason = f"cites evidence {label} that does not exist"
+                yield Verdict(f"{where}: {label}", supported=False, reason=reason)
+
+
+# --- MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model.
+
+
+MindMapPreset = Literal["paper", "code"]
+Strategy = Literal["all", "types", "cosine", "llm"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MindMapSettings:
+    """The numbers of MindMap; where the paper gives none, the default is its code's or ours, as said."""
+
+    hops: int = 5  # code; the paper is silent
+    paths: int = 5  # code
+    neighbours: int = 5  # code
+    direction: Direction = "both"  # ours: a graph need not state inverse relations; code: "out"
+    order: Order = "given"  # code: as extracted
+    sample: bool = True  # paper: drawn at random within the paths of one start; code: the first
+    relevance: Strategy = "cosine"  # ours: the paper's test of a neighbour is unnamed; code: by relation
+    at_least: float = 0.3  # ours, of the cosine
+    through: tuple[str, ...] = ()  # paper: any relevant neighbour; code: diseases
+    skip: tuple[Role, ...] = ()  # code: the symptoms of such a disease are left out
+    link: Literal["cosine", "names"] = "cosine"  # paper: the nearest name, no threshold; "names" = the kit's own stages
+    link_at_least: float = 0.0  # paper and code: none
+    rewrite: bool = True  # paper and code: a model puts the evidence into sentences
+    extract_tokens: int = 128  # ours
+    rewrite_tokens: int = 600  # ours
+    answer_tokens: int = 700  # ours
+
+
+PAPER = MindMapSettings()
+CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=("disease",), skip=(Role.FINDING,))
+PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
+
+
+@described(
+    About(
+        paper="MindMap",
+        by="Wen et al.",
+        year=2024,
+        where="ACL 2024, arXiv 2308.09729",
+        does="paths and neighbours of the question's entities, put into sentences and reasoned over in three parts",
+        calls=Calls(4, 2, 4, "entities, sentences for paths and for neighbours, the answer; paper and code"),
+        ours=(
+            "searches go both ways, since a graph need not state inverse relations",
+            "a sentence that lost its triple is replaced by the chain; neighbours are capped after they are ranked",
+        ),
+    )
+)
+def mindmap(kit: Kit, *, preset: MindMapPreset = "paper", settings: MindMapSettings | None = None) -> Pipeline:
+    """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.
+
+    Where the model lists no entity, the graph's own names are looked for. Where it writes nothing usable, the facts are
+    read, and the run says so. Raises `BadInput` without a model.
+    """
+    if kit.llm is None:
+        raise BadInput("the method mindmap needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
+    s, llm = settings or PRESETS[preset], kit.llm
+    return Pipeline(
+        recognize=OrElse(Listed(llm, max_tokens=s.extract_tokens, prompts=kit.prompts), kit.recognize),
+        link=Unique(_candidates(kit, s)),
+        retrieve=(
+            MindMapPaths(kit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample),
+            Relevant(kit.graph, relevance(kit, llm, s), keep=s.neighbours, through=s.through, skip=s.skip),
+        ),
+        rank=(),
+        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=kit.prompts) if s.rewrite else NumberedChains(),
+        read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens, prompts=kit.prompts)),
+        check=Reasoning(kit.graph, kit.check),
+        otherwise=WithNotes(facts),
+        name=f"mindmap ({s.relevance})",
+        graph=kit.graph.label,
+    )
+
+
+def relevance(kit: Kit, llm: LLM, settings: MindMapSettings) -> Relevance:
+    """The test of a neighbour that the settings name; raises `BadInput` for one there is not."""
+    ways: dict[str, Relevance] = {
+        "all": Every(),
+        "types": OfTypes(),
+        "cosine": Similar(kit.encoder, settings.at_least),
+        "llm": RelevanceByModel(llm, prompts=kit.prompts),
+    }
+    if settings.relevance not in ways:
+        raise BadInput(f"MindMap has no relevance {settings.relevance!r}; take {', '.join(ways)}")
+    return ways[settings.relevance]
+
+
+def _candidates(kit: Kit, settings: MindMapSettings) -> Candidates:
+    """What mentions may be linked to."""
+    if settings.link == "names":
+        return kit.link
+    return Dense(kit.graph, kit.encoder, Fuzzy(kit.graph), settings.link_at_least, agreement=0.0, agreement_cjk=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class OrElse:
+    """The mentions of the first recogniser; those of the second where it finds none, or where its model is of no use.
+
+    The latter is noted for the run's record. A model that cannot be reached ends the run.
+    """
+
+    first: Recognizer
+    second: Recognizer
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions of one of the two."""
+        try:
+            return self.first(query) or self.second(query)
+        except ModelFailed as problem:
+            return Noted(self.second(query), notes=(f"terms by the graph's names: {problem}",))
+
+
+@dataclass(frozen=True, slots=True)
+class WithNotes:
+    """A reader whose answer says what was lost or left out when its evidence was rewritten."""
+
+    read: Reader
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer with the notes among its limits."""
+        answer = self.read(query, context)
+        return replace(answer, limits="; ".join([*filter(None, [answer.limits]), *context.notes]))

@@ -1,0 +1,448 @@
+"""MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal, TypeVar
+
+from kgmed.errors import BadInput, ModelFailed
+from kgmed.graph.base import KnowledgeGraph
+from kgmed.graph.names import Glossary
+from kgmed.language.bm25 import BM25Index
+from kgmed.language.text import one_line, prompt_language
+from kgmed.linking.by_model import located, of_question
+from kgmed.methods.base import About, Calls, described
+from kgmed.methods.mindmap import OrElse, WithNotes
+from kgmed.models.asking import Structured, Tally, slots_schema, strings_schema
+from kgmed.models.base import LLM, PairScorer
+from kgmed.models.replies import marks, slots
+from kgmed.models.scorers import LexicalPairs
+from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_asked
+from kgmed.prompts import prompt
+from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
+from kgmed.steps.facts import facts
+from kgmed.steps.options import chosen
+from kgmed.steps.phrase import Numbered, Rewritten
+from kgmed.steps.rank import Rerank, Similarity
+from kgmed.steps.read import LLMReader, ask
+from kgmed.steps.retrieve import Neighbours
+from kgmed.toolkit import Kit, RemoteKit
+
+# --- Recogniser: a few terms of an exam question and one of each option, each in the language of the graph.
+# MKG-Rank (arXiv 2503.16131): at most three terms from the question and one per option, translated word by word. A term
+# that the graph knows as it stands needs no translation; a glossary comes next; what is left a model translates, in one
+# call whose reply must have exactly one entry a term.
+
+
+T = TypeVar("T")
+KEY = "medical entities"
+
+
+def no_words(term: str) -> Sequence[str]:
+    """No translation at all."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """The terms as mentions: `surface` as in the question, `name` in the language of the graph.
+
+    A reply that cannot be used is asked for once more; if that fails too, it raises `Malformed`, and `tally` counts it.
+    A term that nothing translates keeps its own name, so that the run lists it as missed.
+    """
+
+    llm: LLM
+    graph: KnowledgeGraph
+    glossary: Callable[[str], Sequence[str]] = no_words
+    most: int = 3  # the paper: at most three from the question, one per option
+    max_tokens: int = 200
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The terms of the question and the options, each once, in the order of the text; others first."""
+        question = query.question
+        if not question.text.strip():
+            return []
+        terms = [*self._of_question(question), *(t for t in self._of_options(question) if t)]
+        terms = list(dict.fromkeys(terms))
+        names_of = dict(zip(terms, self.translations(question, terms), strict=True))
+        return [Mention(m.surface, names_of[m.name], m.start, m.end, m.negated) for m in located(question.text, terms)]
+
+    def _of_question(self, question: Question) -> list[str]:
+        """At most `most` terms of the question."""
+        asked = prompt("mkg_rank/question_terms", language=prompt_language(question), folder=self.prompts)
+        parse = partial(of_question, key=KEY, question=question.text, asked=asked)
+        values, schema = {"most": str(self.most), "question": question.text}, strings_schema(KEY, most=self.most)
+        return self._ask(parse, schema, "question_terms", question, **values)[: self.most]
+
+    def _of_options(self, question: Question) -> list[str | None]:
+        """One term an option, in their order; None for an option without one."""
+        if not question.options:
+            return []
+        count = len(question.options)
+        listed = "\n".join(f"{letter}. {text}" for letter, text in question.options)
+        return self._ask(
+            partial(slots, count=count), slots_schema(count), "option_terms", question, count=str(count), options=listed
+        )
+
+    def translations(self, question: Question, terms: Sequence[str]) -> list[str]:
+        """The name to look up for each term; its own where nothing translates it."""
+        found = {term: self._known(term) for term in terms}
+        left = [term for term, name in found.items() if not name]
+        if left:
+            parse, schema = partial(slots, count=len(left)), slots_schema(len(left))
+            values = {"count": str(len(left)), "language": self.graph.language, "terms": "\n".join(left)}
+            said = self._ask(parse, schema, "translate", question, **values)
+            found |= {term: name or term for term, name in zip(left, said, strict=True)}
+        return [found[term] for term in terms]
+
+    def _known(self, term: str) -> str:
+        """The term if the graph knows it, else a translation, one that the graph knows first; "" = none."""
+        if self.graph.lookup(term):
+            return term
+        said = list(self.glossary(term))
+        return next((name for name in said if self.graph.lookup(name)), said[0] if said else "")
+
+    def _ask(
+        self, parse: Callable[[str], T], schema: Mapping[str, object], step: str, asked_in: Question, /, **values: str
+    ) -> T:
+        """What the reply to one prompt holds."""
+        asked = prompt(f"mkg_rank/{step}", language=prompt_language(asked_in), folder=self.prompts)
+        return Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=schema)(asked.messages(**values))
+
+
+# --- Retriever: what a model knows itself, for a question that the graph says nothing useful of.
+# MKG-Rank (arXiv 2503.16131), self-information mining: the model writes background without answering, and BM25 picks
+# the
+# fragments that have most to do with the question and its options. Such evidence stands on no triple, and says so.
+
+
+SOURCE = "the model's own words"
+_END = re.compile(r"(?<=[.!?])\s+(?!\d)|(?<=[。！？；])|\n+")
+_BULLET = re.compile(r"^\s*(?:#+|\d{1,2}[.)、]|[-*•])\s*")
+_LEAST = 8  # characters of a fragment; half as many where each is a word
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKnowledge:
+    """At most `keep` fragments of the background a model writes, kind "passage", best first.
+
+    The score is that of BM25; a fragment that shares no word with the question or its options is left out.
+    """
+
+    llm: LLM
+    keep: int = 3  # ours; the paper is silent
+    bm25: BM25Index = field(default_factory=BM25Index)  # BM25Okapi's usual k1 and b; the paper names only the package
+    max_tokens: int = 400
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The fragments; raises what the model raises."""
+        about = tuple(dict.fromkeys(link.entity for link in links if not link.mention.negated))
+        asked = prompt("mkg_rank/background", language=prompt_language(query.question), folder=self.prompts)
+        options = "\n".join(f"{letter}. {text}" for letter, text in query.question.options)
+        messages = asked.messages(question=query.text, options=options)
+        texts = fragments(self.llm(messages, max_tokens=self.max_tokens).text)
+        wanted = "\n".join([query.text, *(text for _, text in query.question.options)])
+        scores = self.bm25.scores(wanted, texts)
+        return [
+            Evidence(f"{texts[i]} ({SOURCE})", "passage", about=about, score=float(scores[i]))
+            for i in self.bm25.best(wanted, texts, self.keep)
+        ]
+
+
+def fragments(background: str) -> list[str]:
+    """The sentences of a background text, each once, without bullets and headings.
+
+    >>> fragments("# Flu\\n- Fever of 38.5 is common. Rest helps.\\n流感会引起发热。多休息。")
+    ['Fever of 38.5 is common.', 'Rest helps.', '流感会引起发热。', '多休息。']
+    """
+    pieces = (
+        _BULLET.sub("", piece)
+        for piece in _END.split(background.replace("**", ""))
+        if not piece.lstrip().startswith("#")
+    )
+    texts = (one_line(piece) for piece in pieces)
+    return list(dict.fromkeys(t for t in texts if len(t) >= (_LEAST if t.isascii() else _LEAST // 2)))
+
+
+# --- The one option that a reply in any of five languages chooses; hedging and several letters choose nothing.
+# MKG-Rank (arXiv 2503.16131) counts an uncertain answer and one with several candidates as wrong. A model may think
+# step
+# by step first, so what is said last decides: a final line that is a letter, then the statements ("the answer is B",
+# 答案：B, 答えはB, 정답은 B, jibu ni B), which must agree, then an option's own text.
+
+
+_LETTER = r"[(\[{<「『【\"'*\s]*(?P<letter>[A-Z])(?![A-Za-z'])"
+_SAYS = (
+    r"answers?(?:\s+(?:choice|option))?|choice|correct(?:\s+(?:option|answer|one))?|boxed"  # en
+    r"|答案|正确选项|正确的?(?:选项)?|应?选择?|"  # zh
+    r"正解|答え|解答|回答|正しい(?:の|選択肢)?|"  # ja
+    r"정답|답안?|답변|선택지?|"  # ko
+    r"jibu(?:\s+(?:sahihi|langu|ni))?|chaguo(?:\s+sahihi)?"  # sw
+)
+_LINKS = r"\s*(?:is|are|would be|must be|应?为|应?是|は|が|은|는|이|가|ni)?\s*[:=]?\s*(?:option\s+|选项\s*|chaguo\s+)?"
+_STATED = re.compile(rf"(?<![A-Za-z])(?:{_SAYS}){_LINKS}{_LETTER}(?!\W*(?:is|are) (?:wrong|not\b|in))", re.IGNORECASE)
+_AFTER = re.compile(
+    r"(?<![A-Za-z])(?:option\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?\s*"
+    r"(?:is (?:the )?(?:correct|right)\b|が正解|が正しい|[가이] 정답|是?正确|(?:ni|ndiyo) sahihi)"
+)
+_LAST = re.compile(r"[(\[{<「『【\"'*\s]*([A-Z])[)\]}>」』】\"'*.。\s]*")
+_JOINED = re.compile(
+    r"[)\]}>」』】\"'*\s]*(?:[,、/&+]|\bor\b|\band\b|或者?|和|及|与|または|又は|と|또는|혹은|와|과|\bau\b|\bna\b)"
+    r"\s*[(\[「『【\"'*]*[A-Z](?![A-Za-z'])",
+    re.IGNORECASE,
+)
+_HEDGES = re.compile(
+    r"\b(?:not (?:sure|certain)|unsure|uncertain|cannot (?:determine|decide|tell)|can['’]t (?:determine|decide|tell)"
+    r"|do not know|don['’]t know|either|perhaps|maybe|might be|could be|possibly|none of (?:the|these))\b"
+    r"|不确定|无法(?:确定|判断)|不知道|可能是|也许|或许|都不对"
+    r"|わかりません|分かりません|わからない|不明|かもしれ|おそらく|判断できません"
+    r"|모르겠|모릅니다|확실하지|아마|일 수도|판단할 수 없"
+    r"|\b(?:sijui|huenda|labda|sina uhakika|haijulikani)\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+
+
+def letter(reply: str, options: Sequence[tuple[str, str]]) -> str:
+    """The letter that the reply settles on, "" where it hedges, names several, or names none of the options.
+
+    >>> abcd = (("A", "gout"), ("B", "flu"), ("C", "measles"), ("D", "mumps"))
+    >>> [letter(t, abcd) for t in ("A is wrong. So:\\n[B]", "答案：Ｃ", "答えはDです。", "정답은 A입니다")]
+    ['B', 'C', 'D', 'A']
+    >>> [letter(t, abcd) for t in ("The answer is A or B.", "Maybe the answer is A.", "答案：A、B", "[E]", "")]
+    ['', '', '', '', '']
+    """
+    text = unicodedata.normalize("NFKC", reply).replace("**", "").strip()
+    pieces = [p.strip() for p in _SENTENCES.split(text) if p.strip()]
+    if not pieces:
+        return ""
+    known = {mark.upper() for mark, _ in options}
+    found = _final(pieces) or _stated(pieces)
+    if found is None:
+        hedged = _HEDGES.search(pieces[-1]) is not None
+        written = chosen(text, options)
+        found = {written[0]} if len(written) == 1 and not hedged else set()
+    return next(iter(found)) if len(found) == 1 and found <= known else ""
+
+
+def _final(pieces: Sequence[str]) -> set[str] | None:
+    """The letter that is all of the last sentence; None where it says more. The one before it must not hedge."""
+    match = _LAST.fullmatch(pieces[-1])
+    if not match:
+        return None
+    hedged = len(pieces) > 1 and _HEDGES.search(pieces[-2]) is not None
+    return set() if hedged else {match[1]}
+
+
+def _stated(pieces: Sequence[str]) -> set[str] | None:
+    """The letters of all statements; two where one of them names several or hedges; None where there is none."""
+    found: set[str] = set()
+    for piece in pieces:
+        for match in [*_STATED.finditer(piece), *_AFTER.finditer(piece)]:
+            if not match["letter"].isupper():
+                continue
+            several = _JOINED.match(piece, match.end("letter")) is not None
+            found |= {match["letter"], "?"} if several or _HEDGES.search(piece) else {match["letter"]}
+    return found or None
+
+
+@dataclass(frozen=True, slots=True)
+class LetterReader:
+    """A model that chooses one option (MKG-Rank's reader); it may think aloud, and is asked without evidence too.
+
+    `Answer.choices` is () where the reply chooses nothing, and `limits` say so: that counts as wrong, and apart from a
+    wrong letter. A question without options raises `ModelFailed`, for another reader to take over.
+    """
+
+    chooses: ClassVar[str] = "without evidence"
+    llm: LLM
+    name: str = "mkg_rank/reader"
+    max_tokens: int = 400
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer with its letter."""
+        question = query.question
+        if not question.options:
+            raise ModelFailed("a letter can be chosen only where the question has options")
+        said = ask(self.llm, self.name, question, context, max_tokens=self.max_tokens, prompts=self.prompts)
+        if not said.text:
+            raise ModelFailed(f"{self.llm.name} said nothing")
+        found = letter(said.text, question.options)
+        there = len(context.cited)
+        limits = [
+            *([f"the model read the first {said.shown} of {there} pieces of evidence"] if said.shown < there else []),
+            *([] if found else ["the reply chooses no single option"]),
+            *(["the reply was cut off"] if said.cut_off else []),
+        ]
+        return Answer(
+            said.text,
+            citations=tuple(n for n in marks(said.text) if 1 <= n <= said.shown),
+            choices=(found,) if found else (),
+            limits="; ".join(limits),
+            reader=f"letter {self.llm.name}, prompt {said.prompt}",
+        )
+
+
+# --- MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
+
+
+MKGRankPreset = Literal["paper", "code"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MKGRankSettings:
+    """The numbers of MKG-Rank: the paper gives the counts of terms alone, and there is no public code."""
+
+    terms: int = 3  # paper: at most three from the question; one per option
+    relations: int = 500  # ours: as KG-Rank's code
+    pool: int = 200  # ours: KG-Rank's, over all entities together
+    keep: int = 20  # ours: KG-Rank's, over all entities together
+    pseudo_query: bool = True  # ours: an encoder of one language is asked with the linked entities' names
+    declarative: bool = True  # paper; it hurts some models (Figure 4), hence a switch
+    min_score: float = 0.1  # ours: below it evidence is ineffective; the paper has no rule
+    fragments: int = 3  # ours: of the model's own background
+    extract_tokens: int = 200  # ours
+    rewrite_tokens: int = 800  # ours
+    background_tokens: int = 400  # ours
+    answer_tokens: int = 400  # ours
+
+
+PAPER = MKGRankSettings()
+PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER}  # no code was published
+
+
+@described(
+    About(
+        paper="MKG-Rank",
+        by="Li et al.",
+        year=2025,
+        where="arXiv 2503.16131",
+        does="terms translated word by word, triples ranked twice, put into sentences, read for a letter",
+        calls=Calls(3, 2, 6, "terms, sentences, answer; options, translation and own background one each; the paper's"),
+        ours=(
+            "evidence is ineffective where there is none or its best score is below a threshold: the paper has no rule",
+            "the ranking is asked with the linked entities' names, since an encoder reads one language",
+        ),
+    )
+)
+def mkg_rank(
+    kit: Kit | RemoteKit,
+    *,
+    preset: MKGRankPreset = "paper",
+    settings: MKGRankSettings | None = None,
+    pairs: PairScorer | None = None,
+    glossary: Glossary | None = None,
+) -> Pipeline:
+    """The method on a graph; `pairs` = the cross-encoder (else `LexicalPairs`), `glossary` = translations known.
+
+    A question without options is answered in sentences. Where the model cannot be used, the facts are read, and the run
+    says so. Raises `BadInput` without a model.
+    """
+    if kit.llm is None:
+        raise BadInput("the method mkg-rank needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
+    s, llm, own = settings or PRESETS[preset], kit.llm, kit.prompts
+    recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens, prompts=own)
+    return Pipeline(
+        recognize=_recognizer(kit, llm, glossary, s),
+        link=kit.link,
+        retrieve=(Neighbours(kit.graph, limit=s.relations, attributes=isinstance(kit, Kit) or kit.attributes),),
+        rank=(
+            *rankers(kit, s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
+            WhenIneffective(recall, s.min_score),
+        ),
+        phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own) if s.declarative else Numbered(),
+        read=WithNotes(
+            ByForm(
+                LetterReader(llm, max_tokens=s.answer_tokens, prompts=own),
+                LLMReader(llm, name="ask/detailed", prompts=own),
+            )
+        ),
+        check=OpenOnly(kit.check),
+        otherwise=WithNotes(facts),
+        name="mkg-rank",
+        graph=kit.graph.label,
+    )
+
+
+def _recognizer(kit: Kit | RemoteKit, llm: LLM, glossary: Glossary | None, settings: MKGRankSettings) -> Recognizer:
+    """The model's terms, translated; where it names none, the graph's own names, if these can be listed."""
+    words = glossary or kit.glossary or Glossary(kit.graph if isinstance(kit, Kit) else None)
+    terms = Translated(
+        llm, kit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=kit.prompts
+    )
+    return OrElse(terms, kit.recognize) if isinstance(kit, Kit) else terms
+
+
+def rankers(kit: Kit | RemoteKit, settings: MKGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
+    """Similarity to the question over all triples, then a pair scorer that sees the options too."""
+    first, second = Similarity(kit.encoder, settings.pool), Rerank(pairs, settings.keep)
+    names = settings.pseudo_query
+    return (AskedBy(first, names=names, options=False), AskedBy(second, names=names, options=True))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBy:
+    """A ranker that is asked with the names of the entities the evidence is about, or with the question as it is.
+
+    `options` adds the options' texts; under `names` they are there by their entities.
+    """
+
+    rank: Ranker
+    names: bool = True
+    options: bool = False
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
+        """What the ranker keeps."""
+        named = list(dict.fromkeys(entity.name for e in evidence for entity in e.about))
+        texts = [text for _, text in query.question.options] if self.options else []
+        asked = ", ".join(named) if self.names and named else "\n".join([query.text, *texts])
+        return self.rank(replace(query, question=Question(asked, id=query.question.id)), evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class WhenIneffective:
+    """What the model knows itself, in place of evidence that is of no use; warnings stay.
+
+    Evidence is of no use where there is none (no entity was linked, or none has a triple), or where its best score is
+    below `min_score`. A `recall` that finds nothing leaves the evidence as it is.
+    """
+
+    recall: Retriever
+    min_score: float = 0.1
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
+        """The evidence, or the model's own words."""
+        if evidence and max(e.score for e in evidence) >= self.min_score:
+            return list(evidence)
+        recalled = self.recall(query, ())
+        return [*(e for e in evidence if e.is_safety), *recalled] if recalled else list(evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class ByForm:
+    """One reader for questions with options, another for those without."""
+
+    with_options: Reader
+    open: Reader
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer of the one that fits."""
+        return (self.with_options if query.question.options else self.open)(query, context)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOnly:
+    """A checker of open answers; a letter, and the thinking before it, is left as it is."""
+
+    check: Checker
+
+    def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
+        """The answer, with verdicts where it is one in sentences."""
+        return as_asked(query, context, answer) if query.question.options else self.check(query, context, answer)

@@ -1,0 +1,525 @@
+"""The ways of asking a language model: as a stream, for data of a schema, for the likelihood of a text; and what stands
+before a model and passes all of them on.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from queue import Queue
+from threading import Event
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput, ModelFailed
+from kgmed.models.base import LLM, FilledPrompt, Message, Reply
+
+# --- Replies as they come: the words of a model that streams, for whoever listens.
+# A model may have `stream` beside its `__call__`. `telling(show)` makes a listener of `show` for the length of a block;
+# what readers then ask for through `aloud` is told to it piece by piece, by models that cannot stream in one piece.
+
+
+_listener: ContextVar[Callable[[str], object] | None] = ContextVar("listener", default=None)
+
+
+class Streams(Protocol):
+    """A language model that can give its reply piece by piece."""
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The pieces of the reply, and the whole of it as the generator's value.
+
+        Raises what a call raises; a reply that breaks off raises `Busy` after the pieces that came.
+        """
+        ...
+
+
+def streamed(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+    """The reply of any model piece by piece; one that cannot stream gives it in one piece.
+
+    >>> from kgmed.models.fakes import Echo
+    >>> list(streamed(Echo(), [Message("user", "Hello")]))
+    ['Hello']
+    """
+    stream = getattr(llm, "stream", None)  # an instance check sees nothing through wrappers
+    if callable(stream):
+        whole: Reply = yield from stream(messages, max_tokens=max_tokens)
+        return whole
+    reply = llm(messages, max_tokens=max_tokens)
+    if reply.text:
+        yield reply.text
+    return reply
+
+
+def told(pieces: Generator[str, None, Reply], on_token: Callable[[str], object]) -> Reply:
+    """The reply that a stream ends in, after each of its pieces was handed to `on_token`."""
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration as end:
+            reply: Reply = end.value
+            return reply
+        try:
+            on_token(piece)
+        except BaseException:
+            pieces.close()
+            raise
+
+
+def pulled(work: Callable[[Callable[[str], bool]], Reply]) -> Generator[str, None, Reply]:
+    """The pieces that `work(put)` puts, from a thread of its own; then what it returns, or raises.
+
+    `put` gives back whether the work may end, since nobody takes any more pieces.
+
+    >>> list(pulled(lambda put: Reply("Hi there") if not (put("Hi") or put(" there")) else Reply("")))
+    ['Hi', ' there']
+    """
+    pieces: Queue[str | Future[Reply]] = Queue()
+    left = Event()
+
+    def put(piece: str) -> bool:
+        if piece and not left.is_set():
+            pieces.put(piece)
+        return left.is_set()
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(copy_context().run, work, put)
+        done.add_done_callback(pieces.put)
+        try:
+            while isinstance(piece := pieces.get(), str):
+                yield piece
+        finally:
+            left.set()
+        return piece.result()
+
+
+@contextmanager
+def telling(on_token: Callable[[str], object]) -> Iterator[None]:
+    """While the block runs, `on_token` gets the words that readers have a model say, in this thread.
+
+    A reader that has to ask again, since not all evidence fits, tells again from the start.
+    """
+    before = _listener.set(on_token)
+    try:
+        yield
+    finally:
+        _listener.reset(before)
+
+
+def aloud(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+    """The model's reply, told to the listener of this thread where there is one."""
+    on_token = _listener.get()
+    if on_token is None:
+        return llm(messages, max_tokens=max_tokens)
+    return told(streamed(llm, messages, max_tokens=max_tokens), on_token)
+
+
+# --- Data out of a language model's reply: a tolerant reading of JSON, one more try with the reason, then a typed
+# failure.
+# A model that has `as_json` beside its `__call__` is asked by JSON schema, where a schema is given; the reply is parsed
+# all the same, since a server may ignore the schema, and a reply that is cut off at its length is no JSON.
+#
+# Models wrap JSON in fences and prose, leave a comma before the closing bracket, write an ellipsis for "and so on", use
+# full-width punctuation, or stop in mid-list. `loads` undoes the first four and refuses the last.
+
+
+T = TypeVar("T")
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_ELLIPSIS = re.compile(r"^(?:\.{2,}|…+|etc\.?|等等?)$", re.IGNORECASE)
+_WIDE = str.maketrans("｛｝［］【】：，、“”„＂", '{}[][]:,,""""')
+_PAIRS = {"{": "}", "[": "]"}
+
+
+class Shapes(Protocol):
+    """A language model whose reply can be held to a JSON schema."""
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, JSON of that schema as far as it is not cut off; raises what a call raises."""
+        ...
+
+
+def shaped(
+    llm: LLM, messages: Sequence[Message], schema: Mapping[str, object] | None, /, *, max_tokens: int = 256
+) -> Reply:
+    """The reply of any model, held to the schema where there is one and the model can.
+
+    >>> from kgmed.models.fakes import Echo
+    >>> shaped(Echo(), [Message("user", "Hello")], strings_schema("terms")).text
+    'Hello'
+    """
+    as_json = getattr(llm, "as_json", None)  # an instance check sees nothing through wrappers
+    if schema is None or not callable(as_json):
+        return llm(messages, max_tokens=max_tokens)
+    reply: Reply = as_json(messages, schema, max_tokens=max_tokens)
+    return reply
+
+
+def strings_schema(key: str, *, least: int = 0, most: int = 0) -> dict[str, object]:
+    """The JSON schema of an object with a list of strings under a key; `most` 0 = any number.
+
+    >>> strings_schema("terms", most=3)["properties"]
+    {'terms': {'type': 'array', 'items': {'type': 'string'}, 'minItems': 0, 'maxItems': 3}}
+    """
+    items = {"type": "array", "items": {"type": "string"}, "minItems": least} | ({"maxItems": most} if most else {})
+    return {"type": "object", "properties": {key: items}, "required": [key], "additionalProperties": False}
+
+
+def slots_schema(count: int) -> dict[str, Any]:
+    """The JSON schema of an object with a list of exactly `count` strings or nulls.
+
+    >>> slots_schema(2)["properties"]["list"]
+    {'type': 'array', 'items': {'anyOf': [{'type': 'string'}, {'type': 'null'}]}, 'minItems': 2, 'maxItems': 2}
+    """
+    either = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    items = {"type": "array", "items": either, "minItems": count, "maxItems": count}
+    return {"type": "object", "properties": {"list": items}, "required": ["list"], "additionalProperties": False}
+
+
+class Malformed(ModelFailed):
+    """A model's reply does not hold the data asked for."""
+
+
+@dataclass
+class Tally:
+    """How many replies were asked for, how many a second time, and how many failed even so; safe between threads."""
+
+    asked: int = 0
+    again: int = 0
+    failed: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def add(self, *, asked: int = 0, again: int = 0, failed: int = 0) -> None:
+        """Count."""
+        with self._lock:
+            self.asked, self.again, self.failed = self.asked + asked, self.again + again, self.failed + failed
+
+
+@dataclass(frozen=True, slots=True)
+class Structured(Generic[T]):
+    """Asks a model and parses its reply; `tally` counts what went wrong."""
+
+    llm: LLM
+    parse: Callable[[str], T]  # raises `Malformed` with the reason
+    max_tokens: int = 256
+    again: str = "That reply cannot be used: $reason. Give the answer once more, as JSON and nothing else."
+    tally: Tally = field(default_factory=Tally)
+    schema: Mapping[str, object] | None = None  # of the reply, for models that can be held to one
+
+    def __call__(self, messages: Sequence[Message], /) -> T:
+        """What the reply, or the reply to a second request that gives the reason, holds; raises `Malformed`."""
+        self.tally.add(asked=1)
+        said = self._say(messages)
+        try:
+            return self.parse(said)
+        except Malformed as problem:
+            self.tally.add(again=1)
+            more = (Message("assistant", said), Message("user", self.again.replace("$reason", str(problem))))
+            return self._last(self._say((*messages, *more)))
+
+    def _say(self, messages: Sequence[Message]) -> str:
+        """What the model says."""
+        return shaped(self.llm, messages, self.schema, max_tokens=self.max_tokens).text
+
+    def _last(self, said: str) -> T:
+        """What the second reply holds."""
+        try:
+            return self.parse(said)
+        except Malformed as problem:
+            self.tally.add(failed=1)
+            raise Malformed(f"{self.llm.name} gave no usable reply twice: {problem}; it ends {said[-60:]!r}") from None
+
+
+def loads(reply: str) -> Any:
+    """The first JSON object or array of a reply, however wrapped; raises `Malformed` where there is none.
+
+    >>> loads('Sure! ```json\\n{"terms": ["gout", "IL-1",],}\\n``` Hope it helps.')
+    {'terms': ['gout', 'IL-1']}
+    >>> loads('｛“词”：［“痛风”，“发热”，……］｝')
+    {'词': ['痛风', '发热']}
+    """
+    return next(values(reply))
+
+
+def values(reply: str) -> Iterator[Any]:
+    """Every JSON object or array of a reply, in order; raises `Malformed` at the end where there is none."""
+    problem, found = "it holds no JSON object or list", False
+    for candidate in _bracketed(_THINKING.sub("", reply)):
+        try:
+            value = _without_ellipsis(json.loads(mended(candidate)))
+        except ValueError as error:
+            problem = f"its JSON is damaged ({error})"
+        else:
+            found = True
+            yield value
+    if not found:
+        raise Malformed(problem)
+
+
+def _bracketed(text: str) -> Iterator[str]:
+    """Every outermost stretch of a text between matching brackets, first as it stands, then with narrow brackets."""
+    for version in dict.fromkeys((text, text.translate(_WIDE))):
+        end = 0
+        for match in re.finditer(r"[{\[]", version):
+            if match.start() >= end:
+                stop = _closing(version, match.start())
+                if stop:
+                    end = stop
+                    yield version[match.start() : stop]
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the bracket at `start` is closed (one past it), strings skipped; 0 = never."""
+    open_: list[str] = []
+    quoted = False
+    for match in re.finditer(r'\\.|["{}\[\]]', text[start:], re.DOTALL):
+        mark = match.group()
+        if mark == '"':
+            quoted = not quoted
+        elif quoted or mark[0] == "\\":
+            continue
+        elif mark in _PAIRS:
+            open_.append(_PAIRS[mark])
+        elif mark != open_.pop():
+            return 0
+        if not open_:
+            return start + match.end()
+    return 0
+
+
+def mended(text: str) -> str:
+    """JSON without what models add to it: full-width punctuation outside strings, ellipses, trailing commas.
+
+    >>> mended('["a", "b, ]", ...,]'), mended("{'a': 1}")
+    ('["a", "b, ]"]', '{"a": 1}')
+    """
+    if '"' not in text:
+        text = re.sub(r"(?<=[\[{,:])(\s*)'|'(?=\s*[\]},:])", r'\1"', text.translate(_WIDE))
+    parts = re.split(r'("(?:\\.|[^"\\])*")', text)
+    parts[::2] = [re.sub(r"\.{2,}|…+", "", part.translate(_WIDE)) for part in parts[::2]]
+    joined = "".join(parts)
+    kept = re.split(r'("(?:\\.|[^"\\])*")', joined)
+    kept[::2] = [re.sub(r",(?:\s*,)*\s*(?=[\]}])", "", re.sub(r",(?:\s*,)+", ",", part)) for part in kept[::2]]
+    return "".join(kept)
+
+
+def _without_ellipsis(value: Any) -> Any:
+    """The value without list items that only say "and so on"."""
+    if isinstance(value, dict):
+        return {k: _without_ellipsis(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_without_ellipsis(v) for v in value if not (isinstance(v, str) and _ELLIPSIS.match(v.strip()))]
+    return value
+
+
+def strings(reply: str, key: str) -> list[str]:
+    """The list of strings under a key of the reply's object, or the list that the reply is; each once.
+
+    The object may have one key of another name. Raises `Malformed`.
+
+    >>> strings('{"terms": ["Gout", "gout", " "]}', "terms"), strings('As in [1]: {"x": ["a"]}', "terms")
+    (['Gout'], ['a'])
+    """
+    problem = Malformed("nothing was found")
+    for value in values(reply):
+        try:
+            return _list_under(value, key)
+        except Malformed as error:
+            problem = error
+    raise problem
+
+
+def _list_under(value: Any, key: str) -> list[str]:
+    """The list of distinct strings under a key of one value."""
+    if isinstance(value, dict):
+        value = value.get(key, next(iter(value.values())) if len(value) == 1 else None)
+    if not isinstance(value, list):
+        raise Malformed(f'it must be an object with the key "{key}" and a list of strings')
+    if strange := [v for v in value if not isinstance(v, str)]:
+        raise Malformed(f'the list under "{key}" must hold strings only, not {json.dumps(strange[0])[:40]}')
+    found: dict[str, str] = {}
+    for text in (" ".join(v.split()) for v in value):
+        found.setdefault(text.casefold(), text)
+    return [text for text in found.values() if text]
+
+
+# --- How likely a language model finds a text: the protocol, what is made of its numbers, and how they are passed on.
+# What stands before a model (meter, cache, ledger) counts and keeps a question for likelihoods as a call like any
+# other:
+# `as_messages` is what was asked, `as_reply` what came, and `from_reply` gives the numbers back bit by bit.
+
+
+@dataclass(frozen=True, slots=True)
+class LogProbs:
+    """Natural logarithms of the probability of each token of each text, given the prompt and the tokens before it.
+
+    >>> found = LogProbs((np.log([0.5, 0.5]), np.log([0.25])))
+    >>> found.totals.round(3).tolist(), found.means.round(3).tolist(), found.perplexities.round(3).tolist()
+    ([-1.386, -1.386], [-0.693, -1.386], [2.0, 4.0])
+    """
+
+    tokens: tuple[NDArray[np.float64], ...]
+    read: int = 0  # tokens that the model read for it, prompt and texts; 0 = not told
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """The log-probability of each text (n,); 0 for one without tokens."""
+        return np.array([t.sum() for t in self.tokens], np.float64)
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean a token (n,); 0 for a text without tokens."""
+        return self.totals / np.array([max(1, len(t)) for t in self.tokens], np.float64)
+
+    @property
+    def perplexities(self) -> NDArray[np.float64]:
+        """exp(-mean) of each text (n,), which is 2 ** (-mean of log2 p), whatever the base."""
+        return np.asarray(np.exp(-self.means), np.float64)
+
+
+class Likelihood(Protocol):
+    """A language model that says how likely it finds a text."""
+
+    @property
+    def name(self) -> str:
+        """What the model is called, for the run's record."""
+        ...
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """How likely each text is right after the prompt, which must not be empty; no chat template is put around it.
+
+        A space between prompt and continuation belongs to the continuation. Raises `Unavailable` or `ModelFailed`.
+        """
+        ...
+
+
+class Start(str):
+    """The beginning of a text that knows the prompt it was made from."""
+
+    prompt: str = ""  # name, language and hash
+
+    @classmethod
+    def of(cls, text: str, prompt: str) -> "Start":
+        """That text, made from that prompt."""
+        made = cls(text)
+        made.prompt = prompt
+        return made
+
+
+def gives_likelihoods(llm: object) -> bool:
+    """Whether the model at the end of what stands before it says how likely it finds a text."""
+    while (inner := getattr(llm, "llm", None)) is not None:
+        llm = inner
+    return callable(getattr(llm, "logprobs", None))
+
+
+def asked(llm: object, start: str, continuations: Sequence[str]) -> LogProbs:
+    """What a model says, or what stands before it; raises `BadInput` for one that gives no likelihoods."""
+    ask = getattr(llm, "logprobs", None)
+    if not callable(ask):
+        name = getattr(llm, "name", type(llm).__name__)
+        raise BadInput(f"{name} gives no likelihoods of texts; take --llm smollm2, gguf/PATH or hf/FOLDER")
+    found: LogProbs = ask(start, continuations)
+    return found
+
+
+def as_messages(start: str, continuations: Sequence[str]) -> FilledPrompt:
+    """The question for likelihoods as messages, of roles that no conversation has."""
+    messages = [Message("start", str(start)), *(Message("continuation", text) for text in continuations)]
+    return FilledPrompt.of(messages, start.prompt if isinstance(start, Start) else "")
+
+
+def as_reply(found: LogProbs, name: str) -> Reply:
+    """The numbers as a reply: JSON, in which a float comes back as it was.
+
+    >>> as_reply(LogProbs((np.array([-0.5, -1.0]),), 7), "tiny")
+    Reply(text='[[-0.5, -1.0]]', tokens_in=7, tokens_out=0, model='tiny')
+    """
+    return Reply(json.dumps([t.tolist() for t in found.tokens]), found.read, 0, name)
+
+
+def from_reply(reply: Reply) -> LogProbs:
+    """The numbers in a reply; raises `ModelFailed` where it holds none."""
+    try:
+        rows = json.loads(reply.text)
+        return LogProbs(tuple(np.array(row, np.float64) for row in rows), reply.tokens_in)
+    except (ValueError, TypeError) as error:
+        raise ModelFailed("what was kept of likelihoods holds none; refresh it, or delete the file") from error
+
+
+def shared_start(start: Sequence[int], whole: Sequence[int]) -> int:
+    """How many tokens at their beginning two texts share: less than all of `start` where a token spans the border.
+
+    Raises `ModelFailed` where they share none.
+
+    >>> shared_start([1, 2, 3], [1, 2, 9, 4]), shared_start([1, 2], [1, 2])
+    (2, 2)
+    """
+    same = next((i for i, (a, b) in enumerate(zip(start, whole, strict=False)) if a != b), min(len(start), len(whole)))
+    if not same:
+        raise ModelFailed("no text can be given a probability without a word before it; give a longer prompt")
+    return same
+
+
+# --- What stands before a model and passes every way of asking it on.
+# In one piece, by JSON schema, word by word, and for the likelihood of texts.
+
+
+Note = Callable[[Reply], Reply]
+
+
+class Passing:
+    """A model before a model; what it does around a call is its `around`."""
+
+    def __init__(self, llm: LLM) -> None:
+        """Stand before a model."""
+        self.llm = llm
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.llm.name
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The settings of the model."""
+        found: Mapping[str, object] = getattr(self.llm, "settings", {})
+        return found
+
+    def __repr__(self) -> str:
+        """What stands before what."""
+        return f"{type(self).__name__}({self.llm!r})"
+
+    def around(self, messages: Sequence[Message]) -> AbstractContextManager[Note]:
+        """What is done before a call, with its reply, and where it fails; here nothing."""
+        return nullcontext(as_it_is)
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The model's reply."""
+        with self.around(messages) as note:
+            return note(self.llm(messages, max_tokens=max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, held to a JSON schema where the model can."""
+        with self.around(messages) as note:
+            return note(shaped(self.llm, messages, schema, max_tokens=max_tokens))
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece."""
+        with self.around(messages) as note:
+            reply = yield from streamed(self.llm, messages, max_tokens=max_tokens)
+            return note(reply)
+
+    def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
+        """How likely the model finds each text after the prompt; raises `BadInput` where it cannot say."""
+        with self.around(as_messages(prompt, continuations)) as note:
+            return from_reply(note(as_reply(asked(self.llm, prompt, continuations), self.name)))
+
+
+def as_it_is(reply: Reply) -> Reply:
+    """The reply."""
+    return reply

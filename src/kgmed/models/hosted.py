@@ -1,0 +1,279 @@
+"""Language models behind a server: any that speaks OpenAI's protocol, and Anthropic's."""
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
+from kgmed.models.base import Message, Reply
+from kgmed.models.http import Remote, RemoteCalls, count, host_of, key_from
+
+# --- Language models behind any OpenAI-compatible server: OpenAI, vLLM, Ollama, llama.cpp, LM Studio and others.
+# The key comes from the environment and from nowhere else: KGMED_API_KEY for any server, OPENAI_API_KEY only where no
+# base URL is given, so that it never goes to another host. It is in no message of this module and in no `repr`.
+
+
+OFFICIAL = "https://api.openai.com/v1"
+_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "maximum context length", "context size")
+_EXTRAS = {"stream_options": "stream_options", "response_format": "response_format", "json_schema": "response_format"}
+
+
+class OpenAI:
+    """A model behind a server; greedy and seeded, as far as the server follows."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str = "",
+        *,
+        timeout: float = 120.0,
+        retries: int = 3,
+        at_once: int = 8,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the model and its server; `timeout` in seconds for each try, `retries` with growing pauses.
+
+        Too many requests (429), server errors and lost connections are tried again; a server that says how long to
+        wait is obeyed. At most `at_once` calls run at the same time. No environment = that of the process.
+        """
+        self.model = model
+        self.host = host_of(base_url or OFFICIAL)
+        key = _key(environment, own_server=bool(base_url))
+        self._remote = Remote("openai", model, self.host, key, _TOO_LONG)
+        self._settings = self.settings  # less what the server refuses
+        self._limit = "max_tokens" if base_url else "max_completion_tokens"
+        self._refused: frozenset[str] = frozenset()  # extras that the server does not know
+        self._calls = RemoteCalls(self._remote, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What is asked of the server beside the messages, for the key of a cache."""
+        return {"temperature": 0, "seed": 0}
+
+    @property
+    def name(self) -> str:
+        """The model and the server's host."""
+        return self._remote.name
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"OpenAI({self.model!r} at {self.host})"
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The model's reply."""
+        with self._calls.one() as client:
+            return self._reply(self._completion(client, messages, max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, held to the JSON schema where the server can; one that cannot is asked without from then on."""
+        named = {"name": "reply", "strict": True, "schema": dict(schema)}
+        shape = {"type": "json_schema", "json_schema": named}
+        with self._calls.one() as client:
+            return self._reply(self._completion(client, messages, max_tokens, response_format=shape))
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece, whole at the end; one that breaks off raises `Busy`."""
+        with self._calls.one() as client:
+            more = {"stream": True, "stream_options": {"include_usage": True}}
+            usage, done, parts = None, "", list[str]()
+            for chunk in self._completion(client, messages, max_tokens, **more):
+                usage = getattr(chunk, "usage", None) or usage
+                choice = next(iter(getattr(chunk, "choices", None) or ()), None)
+                done = getattr(choice, "finish_reason", None) or done
+                text = getattr(getattr(choice, "delta", None), "content", None)
+                if isinstance(text, str) and text:
+                    parts.append(text)
+                    yield text
+        if not done:
+            raise self._remote.broken()
+        if not parts:
+            raise ModelFailed(f"{self.name} sent no text: finish reason {self._remote.clean(done)}")
+        return Reply("".join(parts), count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
+
+    def _completion(self, client: Any, messages: Sequence[Message], max_tokens: int, **more: object) -> Any:
+        """What the server sends for a conversation, without the settings that it refuses."""
+        conversation = [{"role": m.role, "content": m.text} for m in messages]
+
+        def asked() -> dict[str, Any]:
+            wanted = {name: value for name, value in more.items() if name not in self._refused}
+            settings = {"model": self.model, self._limit: max_tokens, **self._settings, **wanted}
+            return {"messages": conversation, **settings}
+
+        return self._calls.mended(asked, client.chat.completions.create, self._adapts)
+
+    def _adapts(self, error: Any, asked: Mapping[str, Any]) -> bool:
+        """Whether a setting that the server refuses could be left out or renamed; some models take no temperature.
+
+        Another thread may have done so meanwhile; what counts is what this request held.
+        """
+        refused = error.param
+        if refused == "max_tokens" and refused in asked:
+            self._limit = "max_completion_tokens"
+            return True
+        if refused in asked and refused in self.settings:
+            self._settings = {k: v for k, v in self._settings.items() if k != refused}
+            return True
+        extra = next((e for word, e in _EXTRAS.items() if word in f"{refused} {error.message}" and e in asked), "")
+        self._refused |= {extra} if extra else set()
+        return bool(extra)
+
+    def _reply(self, completion: Any) -> Reply:
+        """The reply in a completion, whatever the server took for one."""
+        choices = getattr(completion, "choices", None)
+        if not choices or not isinstance(choices, list):
+            raise ModelFailed(f"{self.name} sent an answer without a reply in it; is it an OpenAI-compatible server?")
+        message = getattr(choices[0], "message", None)
+        text = getattr(message, "content", None)
+        if not isinstance(text, str):
+            why = getattr(message, "refusal", None) or f"finish reason {getattr(choices[0], 'finish_reason', None)}"
+            raise ModelFailed(f"{self.name} sent no text: {self._remote.clean(why)}")
+        usage = getattr(completion, "usage", None)
+        return Reply(text, count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
+
+
+def _key(environment: Mapping[str, str] | None, *, own_server: bool) -> str:
+    """The key for the server; "" for a server of one's own that needs none."""
+    _, key = key_from(environment, "" if own_server else "OPENAI_API_KEY")
+    if not (key or own_server):
+        raise Unavailable("no key for api.openai.com: set KGMED_API_KEY, or give --base-url for a server of your own")
+    return key
+
+
+# --- Anthropic's models through its official SDK.
+# The key comes from the environment and from nowhere else: KGMED_API_KEY for any server, ANTHROPIC_API_KEY only where
+# no base URL is given, so that it never goes to another host. It is in no message of this module and in no `repr`.
+
+
+ANTHROPIC = "https://api.anthropic.com"
+_SHAPE = ("output_config", "output_format", "output format", "structured output", "schema")  # in a refusal of a schema
+_ANTHROPIC_TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
+
+
+class Anthropic:
+    """A model of Anthropic's; greedy where the model takes a temperature (there is no seed)."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str = "",
+        *,
+        timeout: float = 120.0,
+        retries: int = 3,
+        at_once: int = 8,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the model and, where it is not Anthropic's own, its server; otherwise as `OpenAI`."""
+        self.model = model
+        self.host = host_of(base_url or ANTHROPIC)
+        key = _anthropic_key(environment, own_server=bool(base_url))
+        self._remote = Remote("anthropic", model, self.host, key, _ANTHROPIC_TOO_LONG)
+        self._settings = self.settings  # less what the model refuses
+        self._shapes = True  # until the model refuses a schema
+        self._calls = RemoteCalls(
+            self._remote, base_url or ANTHROPIC, timeout=timeout, retries=retries, at_once=at_once
+        )
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What is asked of the server beside the messages, for the key of a cache."""
+        return {"temperature": 0}
+
+    @property
+    def name(self) -> str:
+        """The model and the server's host."""
+        return self._remote.name
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"Anthropic({self.model!r} at {self.host})"
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The model's reply; system messages are taken out of their place and put in front, as the API has it."""
+        with self._calls.one() as client:
+            return self._reply(self._message(client, messages, max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, held to the JSON schema where the model can; one that cannot is asked without from then on.
+
+        What of a schema the API does not know, such as the most items of a list, is told to the model in words.
+        """
+        shape = {"format": {"type": "json_schema", "schema": self._calls.sdk.transform_schema(dict(schema))}}
+        with self._calls.one() as client:
+            return self._reply(self._message(client, messages, max_tokens, shape))
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece, whole at the end; one that breaks off raises `Busy`."""
+        took = {"input_tokens": 0, "output_tokens": 0}
+        why, parts = "", list[str]()
+        with self._calls.one() as client:
+            for event in self._message(client, messages, max_tokens, stream=True):
+                usage = getattr(event, "usage", None) or getattr(getattr(event, "message", None), "usage", None)
+                took = {field: count(usage, field) or known for field, known in took.items()}
+                delta = getattr(event, "delta", None)
+                why = getattr(delta, "stop_reason", None) or why
+                text = getattr(delta, "text", None)
+                if isinstance(text, str) and text:
+                    parts.append(text)
+                    yield text
+        if not why:
+            raise self._remote.broken()
+        return self._whole(parts, why, took["input_tokens"], took["output_tokens"])
+
+    def _message(
+        self, client: Any, messages: Sequence[Message], max_tokens: int, shape: object = None, *, stream: bool = False
+    ) -> Any:
+        """What the server sends for a conversation, without the settings that it refuses."""
+        conversation = {"model": self.model, "max_tokens": max_tokens, "stream": stream, **_conversation(messages)}
+
+        def asked() -> dict[str, Any]:
+            held = {"output_config": shape} if shape and self._shapes else {}
+            return {**conversation, "extra_body": {**self._settings, **held}}
+
+        return self._calls.mended(asked, client.messages.create, self._adapts)
+
+    def _adapts(self, error: Any, asked: Mapping[str, Any]) -> bool:
+        """Whether the model refused the temperature, as newer ones do, or a schema, and can be asked without."""
+        sent, told = asked["extra_body"], error.message.lower()
+        if "temperature" in told and "temperature" in sent:
+            self._settings = {}
+            return True
+        if "output_config" in sent and any(word in told for word in _SHAPE):
+            self._shapes = False
+            return True
+        return False
+
+    def _reply(self, message: Any) -> Reply:
+        """The reply in a message, whatever the server took for one."""
+        blocks = getattr(message, "content", None)
+        if not isinstance(blocks, list):
+            raise ModelFailed(f"{self.name} sent an answer without a reply in it; is it a server of Anthropic's kind?")
+        texts = [t for t in (getattr(b, "text", None) for b in blocks) if isinstance(t, str)]
+        usage = getattr(message, "usage", None)
+        why = getattr(message, "stop_reason", None)
+        return self._whole(texts, why, count(usage, "input_tokens"), count(usage, "output_tokens"))
+
+    def _whole(self, texts: Sequence[str], why: object, tokens_in: int, tokens_out: int) -> Reply:
+        """The reply of those texts, if it is one."""
+        if why == "model_context_window_exceeded":
+            raise PromptTooLong(f"{self.name} had no room left for its reply; ask with less evidence")
+        if not texts:
+            raise ModelFailed(f"{self.name} sent no text: stop reason {self._remote.clean(why)}")
+        return Reply("".join(texts), tokens_in, tokens_out, self.name)
+
+
+def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
+    """The messages as the API has them: the system's apart, as one text.
+
+    >>> _conversation([Message("system", "Be brief."), Message("user", "Hello")])
+    {'messages': [{'role': 'user', 'content': 'Hello'}], 'system': 'Be brief.'}
+    """
+    system = "\n\n".join(m.text for m in messages if m.role == "system")
+    turns = [{"role": m.role, "content": m.text} for m in messages if m.role != "system"]
+    return {"messages": turns, "system": system} if system else {"messages": turns}
+
+
+def _anthropic_key(environment: Mapping[str, str] | None, *, own_server: bool) -> str:
+    """The key for the server; "" for a server of one's own that needs none."""
+    _, key = key_from(environment, "" if own_server else "ANTHROPIC_API_KEY")
+    if not (key or own_server):
+        raise Unavailable("no key for api.anthropic.com: set KGMED_API_KEY, or ANTHROPIC_API_KEY")
+    return key

@@ -1,1 +1,0 @@
-"""Stage: evidence as text with numbered markers."""

@@ -1,1 +1,0 @@
-"""Stage: evidence in order of use."""

@@ -1,1 +1,0 @@
-"""Stage: the answer from the context."""

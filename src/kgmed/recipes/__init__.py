@@ -1,1 +1,0 @@
-"""Each method as one expression over the stages."""

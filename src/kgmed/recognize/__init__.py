@@ -1,1 +1,0 @@
-"""Stage: the stretches of text that name entities."""

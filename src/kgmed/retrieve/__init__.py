@@ -1,1 +1,0 @@
-"""Stage: evidence around the linked entities."""

@@ -1,0 +1,227 @@
+"""The graph as reward of an answer (RLKGF), and what a reward is good for besides training."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.pipeline import Reward
+from kgmed.records import Question
+from kgmed.reward.cases import Case, CaseOf, Floats, NamesIn, Scorer, text_of
+
+# --- The reward of RLKGF: the score of the disease that an answer names, in the subgraph of the patient asked about.
+
+
+Shaping = Literal["flat", "rank", "z"]
+
+
+class Outcome(StrEnum):
+    """What an answer names."""
+
+    ONE = "one"  # one disease of the patient's subgraph
+    OUTSIDE = "outside"  # one disease that nothing links to the patient
+    NONE = "none"  # no disease of the list, or "unknown"
+    SEVERAL = "several"  # more than one, or a name that two diseases share
+    UNJUDGED = "unjudged"  # the question names no symptom that the scorer knows
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """An answer's reward and why."""
+
+    reward: float | None  # None = cannot judge
+    outcome: Outcome
+    disease: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class KGReward:
+    """The reward (protocol `Reward`). An answer without one single disease is worth `otherwise`, never more.
+
+    Repeating a name, or writing around it, changes nothing; a name that the answer denies does not count.
+    """
+
+    scorer: Scorer
+    diseases: NamesIn  # the scorer's diseases with their aliases
+    case_of: CaseOf
+    shaping: Shaping = "flat"
+    otherwise: float = 0.0  # not in the paper
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        if self.shaping not in get_args(Shaping):
+            raise UnknownName("shaping of rewards", self.shaping, get_args(Shaping))
+        if self.otherwise > 0:
+            raise BadInput("an answer that names no disease must not be paid; give an `otherwise` of at most 0")
+
+    def __call__(self, questions: Sequence[Question | str], answers: Sequence[str], /) -> list[float | None]:
+        """The reward of each answer; None where the question names no symptom that the scorer knows."""
+        return [j.reward for j in self.judge(questions, answers)]
+
+    def judge(self, questions: Sequence[Question | str], answers: Sequence[str]) -> list[JudgedAnswer]:
+        """Each answer's reward and what it names."""
+        if len(questions) != len(answers):
+            raise BadInput(f"{len(questions)} questions do not go with {len(answers)} answers; give one each")
+        texts = [text_of(q) for q in questions]
+        rows = self._rows(list(dict.fromkeys(texts)))
+        return [self._judged(rows[text], answer) for text, answer in zip(texts, answers, strict=True)]
+
+    def _rows(self, texts: Sequence[str]) -> dict[str, Floats | None]:
+        """The shaped scores (m,) of each question, one scoring for all of them."""
+        cases: list[tuple[str, Case]] = [(t, case) for t in texts if (case := self.case_of(t)) is not None]
+        scores = self.scorer([case for _, case in cases])
+        known = {t: shaped(row, self.shaping) for (t, _), row in zip(cases, scores, strict=True)}
+        return {t: known.get(t) for t in texts}
+
+    def _judged(self, row: Floats | None, answer: str) -> JudgedAnswer:
+        if row is None or np.isnan(row).all():
+            return JudgedAnswer(None, Outcome.UNJUDGED)
+        named = {f.names for f in self.diseases(answer) if not f.denied}
+        if len(named) != 1 or any(len(names) > 1 for names in named):
+            return JudgedAnswer(self.otherwise, Outcome.SEVERAL if named else Outcome.NONE)
+        (disease,) = next(iter(named))
+        score = row[self.scorer.diseases.index(disease)] if disease in self.scorer.diseases else np.nan
+        if np.isnan(score):
+            return JudgedAnswer(self.otherwise, Outcome.OUTSIDE, disease)
+        return JudgedAnswer(float(score), Outcome.ONE, disease)
+
+
+def tally(judged: Iterable[JudgedAnswer]) -> dict[str, int]:
+    """How many answers had each outcome, all outcomes named.
+
+    >>> tally([JudgedAnswer(0.0, Outcome.SEVERAL)])["several"]
+    1
+    """
+    counts = Counter(j.outcome for j in judged)
+    return {outcome.value: counts[outcome] for outcome in Outcome}
+
+
+def shaped(row: Floats, shaping: Shaping) -> Floats:
+    """The scores (m,) of a subgraph as rewards of at least 0; NaN stays.
+
+    - flat: the score itself, which RLKGF uses. Over many diseases at temperature 1 all scores are nearly the same.
+    - rank: the share of the other diseases that score lower, ties half.
+    - z: (score - least score) / standard deviation. Less its least value, so that naming the worst disease of the
+      subgraph never pays less than naming none.
+
+    >>> shaped(np.array([0.2, 0.5, 0.3, np.nan]), "rank").tolist()
+    [0.0, 1.0, 0.5, nan]
+    """
+    seen = row[~np.isnan(row)]
+    if shaping == "flat" or not len(seen):
+        return row
+    if shaping == "z":
+        spread = seen.std()
+        return np.asarray((row - seen.min()) / spread if spread > 1e-12 else row * 0.0, np.float64)
+    lower = (seen[None, :] < row[:, None]).sum(axis=1) + ((seen[None, :] == row[:, None]).sum(axis=1) - 1) / 2
+    rank = lower / (len(seen) - 1) if len(seen) > 1 else np.ones(len(row))
+    return np.where(np.isnan(row), np.nan, rank)
+
+
+# --- What a reward is good for besides training by it: best of n, a veto, preference pairs, TRL and PyTorch.
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The answer chosen of several, its place among them and its reward; None = no answer could be judged."""
+
+    answer: str
+    place: int
+    reward: float | None
+
+
+def best_of(reward: Reward, question: Question | str, answers: Sequence[str]) -> Best:
+    """The answer of the highest reward; ties and answers that cannot be judged go to the first.
+
+    Raises `BadInput` where there is no answer to choose from.
+    """
+    if not answers:
+        raise BadInput("there is no answer to choose from; give at least one")
+    scores = reward([question] * len(answers), answers)
+    judged = [(score, -i) for i, score in enumerate(scores) if score is not None]
+    score, place = max(judged, default=(None, 0))
+    return Best(answers[-place], -place, score)
+
+
+def veto(reward: Reward, question: Question | str, answers: Sequence[str], *, at_least: float) -> Best | None:
+    """The first answer, in the order of the model's own preference, whose reward is at least `at_least`; None if none.
+
+    An answer that cannot be judged passes: a veto needs a reason.
+    """
+    scores = reward([question] * len(answers), answers)
+    passed = (i for i, score in enumerate(scores) if score is None or score >= at_least)
+    place = next(passed, None)
+    return None if place is None else Best(answers[place], place, scores[place])
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Of two answers to a question, which is better and by how much."""
+
+    question: str
+    chosen: str
+    rejected: str
+    margin: float
+
+
+def preferences(
+    reward: Reward, questions: Sequence[Question | str], answers: Sequence[Sequence[str]], *, margin: float = 0.0
+) -> list[Preference]:
+    """For each question its best and its worst answer, where they differ by more than `margin`.
+
+    Answers that cannot be judged are left out. All answers are judged in one call.
+    """
+    if len(questions) != len(answers):
+        raise BadInput(f"{len(questions)} questions do not go with {len(answers)} lists of answers; give one each")
+    asked = [q for q, several in zip(questions, answers, strict=True) for _ in several]
+    scores = iter(reward(asked, [a for several in answers for a in several]))
+    pairs = []
+    for question, several in zip(questions, answers, strict=True):
+        judged = [(score, a) for a in several if (score := next(scores)) is not None]
+        if judged:
+            best, worst = max(judged, key=lambda j: j[0]), min(judged, key=lambda j: j[0])
+            if best[0] - worst[0] > margin:
+                pairs.append(Preference(text_of(question), best[1], worst[1], best[0] - worst[0]))
+    return pairs
+
+
+def for_trl(reward: Reward) -> Callable[..., list[float | None]]:
+    """The reward in the form of TRL's `reward_funcs`: called with prompts, completions and columns that it ignores.
+
+    A prompt or completion that is a conversation stands for the text of its last message.
+    """
+
+    def graph_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: object) -> list[float | None]:
+        return reward([_last(p) for p in prompts], [_last(c) for c in completions])
+
+    return graph_reward
+
+
+def _last(turn: Any) -> str:
+    """The text of a turn, or of the last message of a conversation."""
+    return turn if isinstance(turn, str) else str(turn[-1]["content"])
+
+
+def as_module(reward: Reward) -> Any:
+    """The reward as a `torch.nn.Module` without parameters: forward(questions, answers) -> tensor (b,), NaN for None.
+
+    Raises `Unavailable` without PyTorch.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise Unavailable('a reward module needs PyTorch: pip install "kgmed[local]"') from error
+
+    class GraphReward(torch.nn.Module):  # type: ignore[misc,unused-ignore]
+        """The reward of a graph."""
+
+        def forward(self, questions: Sequence[Question | str], answers: Sequence[str]) -> Any:
+            """One number an answer (b,)."""
+            scores = reward(questions, answers)
+            return torch.tensor([float("nan") if s is None else s for s in scores], dtype=torch.float32)
+
+    return GraphReward()

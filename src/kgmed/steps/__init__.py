@@ -1,0 +1,1 @@
+"""Stages that two or more methods share."""

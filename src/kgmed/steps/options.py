@@ -1,0 +1,366 @@
+"""Which options of a question a reply chooses, however it says so: one parser for Chinese and English replies."""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+# --- How a text names the options of a question: by letter, by letter and text, by text, several in a row.
+# `B`, `(B)`, `选项B`, `B: gout`, `gout (B)`, `gout`, `ACD`; in a row with commas, "and", 和, or each on its own line. A
+# letter that is part of a word or a name (维生素B, vitamin B12, B型, "A patient") names no option.
+
+
+_CALLED = r"(?:选项|选择|(?i:options?|choices?) )"
+_OPEN, _CLOSE = r"""[-(\[{"'“‘【「『<\s]{0,4}""", r"""[)\]}"'”’】」』>]{0,4}"""
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_ALONE = (
+    r"(?![A-Za-z0-9'’%+-])(?! (?!(?:and|or|is|are|because|since|as)\b)[a-z])"
+    rf"(?=选?项|[^{_CJK}]|[和及与或都均是为因的也就不]|$)"
+)
+_JOIN = re.compile(
+    r"\s?(?:(?P<or>\bor\b|或者?|还是)|[,、;]? ?(?:\band\b|和|及|与|以及)"
+    r"|[,、;/&+]| (?=[A-H](?![A-Za-z0-9'’]))|(?P<line>\n))\s?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRow:
+    """Options named in a row and where it ends.
+
+    `lettered`: one of them at least by its letter; `sure`: no "or" among them, and no letter with another's text.
+    """
+
+    letters: frozenset[str]
+    lettered: bool
+    sure: bool
+    end: int
+
+
+def plain(text: str) -> str:
+    """The text in one width, without bold marks and needless blanks.
+
+    >>> plain("**Ｂ**： gout   \\n\\n\\n so")
+    'B: gout\\n\\nso'
+    """
+    text = re.sub(r"[^\S\n]+", " ", unicodedata.normalize("NFKC", text).replace("**", ""))
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r" ?\n ?", "\n", text)).strip()
+
+
+class Mentions:
+    """Finds the options of one question in texts that are `plain`."""
+
+    __slots__ = ("_letters_by_text", "_one", "_text", "letters")
+
+    def __init__(self, options: Sequence[tuple[str, str]]) -> None:
+        """Prepare for options as (letter, text); a text that two options share names neither."""
+        self.letters = tuple(letter.upper() for letter, _ in options)
+        keys = [_key(text) for _, text in options]
+        self._letters_by_text = {k: x for x, k in zip(self.letters, keys, strict=True) if k and keys.count(k) == 1}
+        text = _any_of(list(self._letters_by_text))
+        known = "".join(x for x in self.letters if len(x) == 1)
+        letter = rf"(?:[{known}]{{2,}}|[A-Z])" if known else "[A-Z]"
+        self._text = re.compile(text)
+        self._one = re.compile(
+            rf"{_OPEN}(?:{_CALLED}{_OPEN})?(?P<letter>{letter}){_ALONE}{_CLOSE}(?:选?项)?"
+            rf"(?: ?[:.、,)]?\s?(?P<also>{text}))?"
+            rf"|{_OPEN}(?P<text>{text}){_CLOSE}(?: ?[(\[]{_CALLED}?(?P<of>[A-Z](?:[、,和/][A-Z])*)(?:选?项)?[)\]])?"
+        )
+
+    def row(self, text: str, start: int) -> OptionRow | None:
+        """The options named in a row from there on; None where none is."""
+        match = self._one.match(text, start)
+        if not match:
+            return None
+        found, lettered, sure = self._of(match)
+        first = match.start("letter")
+        listed = first >= 0 and text[max(0, first - 5) : first].rpartition("\n")[2].strip(" -([") == ""
+        end = match.end()
+        while (join := _JOIN.match(text, end)) and (more := self._one.match(text, join.end())):
+            if join["line"] and not (listed and more["letter"]):
+                break
+            letters, by_letter, alike = self._of(more)
+            found, lettered, sure = found | letters, lettered or by_letter, sure and alike and not join["or"]
+            end = more.end()
+        return OptionRow(frozenset(found), lettered, sure, end)
+
+    def rows(self, text: str) -> Iterator[OptionRow]:
+        """All rows in a text, from left to right."""
+        at = 0
+        while match := self._one.search(text, at):
+            row = self.row(text, match.start())
+            at = row.end if row else match.end()
+            if row:
+                yield row
+
+    def named(self, text: str) -> set[str]:
+        """The options whose text stands anywhere in it, not as a part of another option's."""
+        return {self._letters_by_text[_key(match[0])] for match in self._text.finditer(text)}
+
+    def _of(self, match: re.Match[str]) -> tuple[set[str], bool, bool]:
+        """The letters of one mention, whether it has one, whether letter and text agree."""
+        letters = {c for c in match["letter"] or match["of"] or "" if c.isascii() and c.isalpha()}
+        texts = {self._letters_by_text[_key(text)] for text in (match["also"], match["text"]) if text}
+        return letters | texts, bool(letters), not letters or texts <= letters
+
+
+def _key(text: str) -> str:
+    """An option's text as it is compared: in one width and case, without the mark at its end."""
+    return " ".join(plain(text).split()).rstrip(".。;,， ").casefold()
+
+
+def _any_of(texts: Sequence[str]) -> str:
+    """A pattern for any of the texts, the longest first; one that matches nothing where there are none."""
+    if not texts:
+        return r"(?!)"
+    return f"(?i:{'|'.join(map(_whole, sorted(texts, key=len, reverse=True)))})"
+
+
+def _whole(text: str) -> str:
+    """A pattern for a text; where it begins or ends with a Latin letter or digit, the word must too."""
+    before, after = (f"(?{side}[A-Za-z0-9])" for side in ("<!", "!"))
+    inner = r"\s".join(map(re.escape, text.split()))
+    return (before if _latin(text[0]) else "") + inner + (after if _latin(text[-1]) else "")
+
+
+def _latin(character: str) -> bool:
+    return character.isascii() and character.isalnum()
+
+
+@lru_cache(maxsize=256)
+def mentions(options: tuple[tuple[str, str], ...]) -> Mentions:
+    """What finds the options of a question, made once.
+
+    >>> m = mentions((("A", "gout"), ("B", "flu"), ("C", "mumps")))
+    >>> [sorted(row.letters) for row in m.rows("gout and C, not flu (B); A patient")]
+    [['A', 'C'], ['B']]
+    """
+    return Mentions(options)
+
+
+# --- Which options a reply settles on, however it says so: one parser for Chinese and English replies.
+# A reply is read in this order, and the first that tells something counts: options and nothing else; a statement of the
+# answer ("the answer is B", 正确选项是A和C; where they differ, the last that draws a conclusion); an option as headline
+# that is not the first of a list of all; a weaker statement ("the drug is C: aspirin"); the option called wrong;
+# verdicts
+# on single options; at last the only option whose text is in the first, the last or any sentence. Several letters are
+# handed back as several: whether that is wrong is for who grades.
+
+
+How = Literal["letters", "stated", "headline", "is", "wrong one", "verdicts", "named", "at odds", ""]
+
+_LINK = r"(?:\s?(?:应该?|可能|只有?|就|会|will|would|should|must|be|is|are))*\s?(?:是|为|即|包括|有|选)?\s?:?\s?\s?"
+_OTHER = "(?<!其他)(?<!其余)(?<!其它)(?<!不)"
+_STATES = re.compile(
+    rf"{_OTHER}(?:(?:正确|最佳|合适|适合|恰当|适当|可能|题意|题干|要求|对)的?(?:选项|答案|选择|说法|叙述|描述)|答案)[中里]?{_LINK}"
+    rf"|(?<![A-Za-z])(?:answers?|(?:correct|right|best)(?: (?:answers?|options?|choices?|one))|boxed){_LINK}"
+    rf"|{_OTHER}(?:应该?|故|因此|所以|应当)选择?{_LINK}",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"(?<!不)(?<!不[应能可])(?<!非)(?:是|为|选择?|包括|\bis|\bare)\s?:?\s?")
+_WRONG = re.compile(
+    rf"(?:错误|不正确|不对|有误|不恰当|不属于)的?(?:选项|答案|说法|叙述|描述)?{_LINK}"
+    rf"|\b(?:wrong|incorrect|false)(?: (?:answers?|options?|choices?|one|statement))?{_LINK}",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    r"^(?:以上)?(?:所有|全部)的?选项[都均]?是?正确|^all (?:of )?(?:the )?options are (?:correct|right)", re.IGNORECASE
+)
+_SO = re.compile(
+    r"因此|所以|综上|综合|总之|总结|最终|由此|故|\b(?:therefore|thus|hence|so|in conclusion|overall)\b", re.IGNORECASE
+)
+_END = re.compile(r"(?<=[。!?])|(?<=[a-z)\]\"'][.])\s|\n+")
+_NUMBERED = re.compile(r"(?:output ?)?\d ?[:.] ?", re.IGNORECASE)
+_HEAD = re.compile(r"^[-* (]*(?:选项)?([A-Z])(?:选项)?\)? ?[:.、,)](?! ?[A-Z][ ,、;:])", re.MULTILINE)
+_GOOD = re.compile(r" ?[都均也就]?(?:应该|可能)?(?:是|\bis|\bare)? ?(?:最|the )?(?:正确|合适|可能|right|correct)(?!性)")
+_BAD = re.compile(r" ?[都均也]?(?:\bis|\bare)? ?(?:不是|是?不?可?能?不正确|是?错误|不符合|不对|wrong|incorrect|not )")
+_ITSELF = r"(?:这|这个|该|此|本)(?:一|个)?(?:选项|答案|说法|叙述|描述)?|this (?:option |choice |one )?"
+_ACCEPTED = re.compile(rf"(?:{_ITSELF}) ?(?:是|is )?(?:正确|对的|right|correct)", re.IGNORECASE)
+_REFUSED = re.compile(
+    rf"(?:{_ITSELF}) ?(?:是|is )?(?:不正确|错误|不对|not |wrong|incorrect)"
+    r"|(?:所以|因此|可能|,|并|也)不(?:是|属于|适用|符合|正确)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"\n+(?=综上|因此|总之|所以|综合|therefore|in conclusion|overall|thus)", re.IGNORECASE)
+_FAR = 300  # so many characters before a claim its "so" may stand
+_LIST = 3  # so many options in their order, each at the head of a line, are a list of all
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedChoice:
+    """The letters that a reply settles on, in the options' order, and what told them ("" where nothing did).
+
+    Letters are () with `how` "at odds" where the reply contradicts itself, leaves it open ("A or B") or names a letter
+    that is no option's.
+    """
+
+    letters: tuple[str, ...]
+    how: How
+
+
+def said(reply: str, options: Sequence[tuple[str, str]]) -> ParsedChoice:
+    """What a reply settles on.
+
+    >>> abc = (("A", "gout"), ("B", "flu"), ("C", "mumps"))
+    >>> [said(t, abc).letters for t in ("正确选项：A、C。", "A: no. So the answer is flu.", "B or C", "It is gout.")]
+    [('A', 'C'), ('B',), (), ('A',)]
+    """
+    text = plain(reply)
+    text = text[match.end() :] if (match := _NUMBERED.match(text)) else text
+    by = mentions(tuple(options))
+    for how, found in _readings(text, by):
+        if found is not None:
+            known = tuple(x for x in by.letters if x in found)
+            return ParsedChoice(known, how) if known and len(known) == len(found) else ParsedChoice((), "at odds")
+    return ParsedChoice((), "")
+
+
+def _readings(text: str, by: Mentions) -> Iterator[tuple[How, frozenset[str] | None]]:
+    """Each way of reading the reply, the surest first: None where it tells nothing, no letter where it is at odds."""
+    yield "letters", _nothing_else(text, by)
+    yield "stated", _stated(text, by)
+    yield "headline", _headline(text, by)
+    yield "is", _agreed(_weak(text, by))
+    yield "wrong one", _agreed([c for c in _claims(_WRONG, text, by) if c.row.lettered])
+    good, bad = _judged(text, by)
+    yield "verdicts", _odd_one(set(by.letters), good, bad)
+    yield "wrong one", _opening(text, by) if not good else None
+    yield "named", _named(text, by, bad)
+
+
+def _stated(text: str, by: Mentions) -> frozenset[str] | None:
+    """The options stated to be the answer: behind a cue, called right in a closing sentence, or all of them."""
+    if _ALL.search(text):
+        return frozenset(by.letters)
+    closing = _CLOSING.split(text)[1:]
+    last = [row for part in closing for row in by.rows(part) if row.lettered and _GOOD.match(part, row.end)]
+    return _agreed([*_claims(_STATES, text, by), *(_Claim(row, concludes=True) for row in last)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """Options claimed in a sentence, and whether that draws a conclusion."""
+
+    row: OptionRow
+    concludes: bool
+
+
+def _nothing_else(text: str, by: Mentions) -> frozenset[str] | None:
+    row = by.row(text, 0)
+    return _sure(row) if row and not text[row.end :].strip(" .。)]:;") else None
+
+
+def _sure(row: OptionRow) -> frozenset[str]:
+    return row.letters if row.sure else frozenset()
+
+
+def _claims(cue: re.Pattern[str], text: str, by: Mentions) -> list[_Claim]:
+    """The options that stand right behind a cue, but for those that are called wrong there."""
+    wrong = set() if cue is _WRONG else {match.end() for match in _WRONG.finditer(text)}
+    begins = [0, *(m.end() for m in _END.finditer(text))]
+    found = []
+    for match in cue.finditer(text):
+        if match.end() not in wrong and (row := by.row(text, match.end())):
+            begin = max(begins[bisect_right(begins, match.start()) - 1], match.start() - _FAR)
+            found.append(_Claim(row, _SO.search(text, begin, match.end()) is not None))
+    return found
+
+
+def _weak(text: str, by: Mentions) -> list[_Claim]:
+    """Options behind a mere "is": named by letter, or by text where that closes the reply."""
+    closing = _CLOSING.split(text)[1:]
+    last = [_Claim(c.row, concludes=True) for part in closing for c in _claims(_IS, part, by)]
+    return [*(c for c in _claims(_IS, text, by) if c.row.lettered), *last]
+
+
+def _agreed(claims: Sequence[_Claim]) -> frozenset[str] | None:
+    """The options of the last conclusion; without one those of all claims, none where they differ."""
+    if not claims:
+        return None
+    if last := [c for c in claims if c.concludes]:
+        return _sure(last[-1].row)
+    return _sure(claims[0].row) if len({c.row.letters for c in claims}) == 1 else frozenset()
+
+
+def _lists(text: str, by: Mentions) -> bool:
+    """Whether lines go through the options in order, from the first line that one is at the head of."""
+    heads = [match[1] for match in _HEAD.finditer(text)]
+    return len(by.letters) >= _LIST and heads[:_LIST] == list(by.letters[:_LIST])
+
+
+def _headline(text: str, by: Mentions) -> frozenset[str] | None:
+    """The options that the reply begins with, each by its letter."""
+    row = by.row(text, 0)
+    if not row or not row.lettered or _BAD.match(text, row.end) or _lists(text, by):
+        return None
+    return _sure(row)
+
+
+def _judged(text: str, by: Mentions) -> tuple[set[str], set[str]]:
+    """The options called right and those called wrong; those called both are neither."""
+    good: set[str] = set()
+    bad: set[str] = set()
+    for row in by.rows(text):
+        if row.lettered and _BAD.match(text, row.end):
+            bad |= row.letters
+        elif row.lettered and _GOOD.match(text, row.end):
+            good |= row.letters
+    for letter, block in _blocks(text, by):
+        if _REFUSED.search(block):
+            bad.add(letter)
+        elif _ACCEPTED.search(block):
+            good.add(letter)
+    return good - bad, bad - good
+
+
+def _blocks(text: str, by: Mentions) -> Iterator[tuple[str, str]]:
+    """The options that a list goes through, each with what is said of it before the next or a blank line and a "so"."""
+    heads = list(_HEAD.finditer(text)) if _lists(text, by) else []
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=False):
+        yield head[1], _CLOSING.split(text[head.end() : end])[0]
+
+
+def _opening(text: str, by: Mentions) -> frozenset[str] | None:
+    """The options that the reply begins by calling wrong."""
+    row = by.row(text, 0)
+    return _sure(row) if row and row.lettered and _BAD.match(text, row.end) else None
+
+
+def _odd_one(letters: set[str], good: set[str], bad: set[str]) -> frozenset[str] | None:
+    """The one option judged otherwise than the rest; those judged right where there is none."""
+    if len(left := letters - bad) == 1 < len(bad):
+        return frozenset(left)
+    odd = bad if len(bad) == 1 < len(good) else good
+    return frozenset(odd) if odd and (bad or len(good) == 1) else None
+
+
+def _named(text: str, by: Mentions, wrong: set[str]) -> frozenset[str] | None:
+    """The only option whose text is in the first sentence, else in the last, ..., else anywhere."""
+    rows = _lists(text, by)
+    pieces = [p for p in _END.split(text) if p and not (rows and _HEAD.match(p))]
+    for piece in (*pieces[:1], *reversed(pieces[1:]), "" if rows else text):
+        if len(found := by.named(piece) - wrong) == 1:
+            return frozenset(found)
+    return None
+
+
+# --- Which options a reply chooses, where that is beyond doubt.
+
+
+_SURE = {"letters", "stated", "headline", "is"}
+
+
+def chosen(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The letters of the options that the reply chooses, in the options' order; () where it is not beyond doubt.
+
+    What `said` understands but for guesses from single verdicts or from an option's text somewhere in the reply.
+
+    >>> abc = (("A", "asthma"), ("B", "gout"), ("C", "measles"))
+    >>> chosen("答案：Ａ、Ｃ。", abc), chosen("B. gout, since the toe is red", abc), chosen("A. gout", abc)
+    (('A', 'C'), ('B',), ())
+    """
+    found = said(reply, options)
+    return found.letters if found.how in _SURE else ()

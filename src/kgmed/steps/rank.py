@@ -1,0 +1,310 @@
+"""Rankers that several methods share; none of them drops a warning."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput
+from kgmed.language import bm25
+from kgmed.language.text import FUNCTION_WORDS, has_cjk
+from kgmed.models.base import Encoder, PairScorer
+from kgmed.pipeline import Ranked, Ranker
+from kgmed.records import Evidence, Query
+
+# --- Ranker: the first pieces of evidence, without losing a warning.
+
+
+@dataclass(frozen=True)
+class First:
+    """The first `keep` pieces in the order they come, each once, and every warning after them."""
+
+    keep: int = 12
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces kept, in their order."""
+        distinct = list({(e.text, e.id): e for e in evidence}.values())
+        return [*distinct[: self.keep], *(e for e in distinct[self.keep :] if e.is_safety)]
+
+
+def best(evidence: Sequence[Evidence], scores: NDArray[np.floating], keep: int) -> list[Evidence]:
+    """The `keep` pieces of highest score with that score, best first, and every warning below them.
+
+    Ties keep their order.
+
+    >>> [e.text for e in best([Evidence("a", "triple"), Evidence("b", "triple")], np.array([0.1, 0.9]), 1)]
+    ['b']
+    """
+    order = np.argsort(-scores, kind="stable").tolist()
+    kept = [i for place, i in enumerate(order) if place < keep or evidence[i].is_safety]
+    return [_scored(evidence[i], float(scores[i])) for i in kept]
+
+
+def _scored(e: Evidence, score: float) -> Evidence:
+    return Evidence(e.text, e.kind, e.triples, e.about, score, e.id)
+
+
+# --- Rankers by an encoder: similarity, and maximal marginal relevance (KG-Rank, section 2.3).
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Cosine of question and evidence; over question and guess where `over_hypothesis` (answer expansion)."""
+
+    encoder: Encoder
+    keep: int = 20  # not in the paper; the authors' code keeps 20
+    over_hypothesis: bool = False
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The `keep` most similar, best first; ties keep their order."""
+        if not evidence:
+            return []
+        asked = query.expanded if self.over_hypothesis else query.text
+        vectors = self.encoder([asked, *(e.text for e in evidence)])
+        return best(evidence, vectors[1:] @ vectors[0], self.keep)
+
+
+@dataclass(frozen=True)
+class MMR:
+    """Maximal marginal relevance: similarity less what has been said already."""
+
+    encoder: Encoder
+    keep: int = 20
+    base: float = 0.1  # KG-Rank 2.3
+    step: float = 0.01  # KG-Rank 2.3
+    penalty: Literal["mean", "max"] = "mean"
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The `keep` pieces picked, in the order of picking, with a score that counts down from the first of them.
+
+        `notes` say at how many places plain similarity would have picked another piece.
+        """
+        if not evidence:
+            return []
+        vectors = self.encoder([query.text, *(e.text for e in evidence)])
+        order = mmr(vectors[0], vectors[1:], self.keep, base=self.base, step=self.step, penalty=self.penalty)
+        places = np.full(len(evidence), -1.0)
+        places[order] = np.arange(len(order), 0, -1)
+        plain = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")[: len(order)]
+        changed, new = int((plain != np.array(order, np.intp)).sum()), len(set(order) - set(plain.tolist()))
+        note = f"MMR changed {changed} of the {len(order)} picks of plain similarity, {new} of them to new pieces"
+        return Ranked(best(evidence, places, len(order)), notes=(note,))
+
+
+def worth(
+    relevance: NDArray[np.floating], said: NDArray[np.floating], chosen: int, *, base: float = 0.1, step: float = 0.01
+) -> NDArray[np.float64]:
+    """What each row is worth with so many `chosen` (n,): its relevance, less the weight of how much of it is `said`.
+
+    >>> worth(np.array([0.97, 0.5]), np.array([1.0, 0.0]), 1).round(2).tolist()
+    [0.86, 0.5]
+    """
+    return np.asarray(relevance - (base + step * chosen) * said * bool(chosen), np.float64)
+
+
+def mmr(
+    question: NDArray[np.floating],
+    rows: NDArray[np.floating],
+    keep: int,
+    *,
+    base: float = 0.1,
+    step: float = 0.01,
+    penalty: Literal["mean", "max"] = "mean",
+) -> list[int]:
+    """The rows in the order of maximal marginal relevance; ties go to the first.
+
+    The next row maximises cos(q, r) - w * penalty of cos(r, s) over the selected s, with w = base + step * n for n
+    selected (KG-Rank 2.3, mean penalty; the classic form takes the largest). Rows (n, d) and question (d,) are unit
+    vectors. O(keep * n * d).
+
+    >>> q, r = np.array([1.0, 0]), np.array([[1.0, 0], [0.8, 0.6], [0.8, -0.6]])
+    >>> mmr(q, r, 2, base=1.0), mmr(q, r, 0)
+    ([0, 1], [])
+    """
+    relevance = rows @ question
+    overlap = np.zeros(len(rows))
+    free = np.ones(len(rows), bool)
+    chosen: list[int] = []
+    while len(chosen) < min(keep, len(rows)):
+        n = len(chosen)
+        said = overlap / max(n, 1) if penalty == "mean" else overlap
+        pick = int(np.where(free, worth(relevance, said, n, base=base, step=step), -np.inf).argmax())
+        chosen.append(pick)
+        free[pick] = False
+        near = rows @ rows[pick]
+        overlap = overlap + near if penalty == "mean" else (np.maximum(overlap, near) if n else near)
+    return chosen
+
+
+# --- Ranker: BM25 (`kg/bm25.py`), with words of scripts that have spaces and pairs of characters of others.
+
+
+@dataclass(frozen=True, slots=True)
+class BM25:
+    """The `keep` pieces with the most telling words of the question."""
+
+    keep: int = 20
+    k1: float = 1.5  # the default of MKG-Rank's package
+    b: float = 0.75  # the default of MKG-Rank's package
+    over_hypothesis: bool = False
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Best first, each with its score; ties keep their order."""
+        asked = query.expanded if self.over_hypothesis else query.text
+        return best(evidence, bm25.BM25Index(self.k1, self.b).scores(asked, [e.text for e in evidence]), self.keep)
+
+
+# --- Rankers by a pair scorer: whole questions (KG-Rank, "RR"), and fragments of question and hypothesis (HyKGE 3.4).
+
+
+Aggregate = Literal["max", "mean", "sum", "rrf", "quota"]
+Unit = Literal["script", "word", "char"]
+RRF = 60  # Cormack et al. 2009
+STOP = frozenset(FUNCTION_WORDS - {"nos"}) | frozenset("的了吗呢吧啊嘛")  # no digit, dose or Latin name among them
+
+
+@dataclass(frozen=True, slots=True)
+class Rerank:
+    """The `keep` pieces that a pair scorer finds most relevant to the question."""
+
+    scorer: PairScorer
+    keep: int = 20  # KG-Rank's code
+    over_hypothesis: bool = False
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Best first, each with its score; equal texts are scored once, equal pieces kept once."""
+        asked = query.expanded if self.over_hypothesis else query.text
+        return _ranked(self.scorer, [asked], evidence, self.keep, "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Fragments:
+    """The `keep` pieces that fit a fragment of question or hypothesis best (HyKGE, fragment-granularity re-ranking).
+
+    Rows of the matrix are the fragments and, where `whole`, the whole question and the whole hypothesis; columns the
+    evidence. Fragments are `window` words with `overlap` shared ones; where the text is Chinese or Japanese, of
+    which words are not told apart here, `window_cjk` characters. `unit` = "word" or "char" holds for every script.
+    """
+
+    scorer: PairScorer
+    keep: int = 10  # HyKGE 4.1.4; 11 in its code
+    window: int = 10  # HyKGE 4.1.4 (lc); 35 characters in its code
+    overlap: int = 4  # HyKGE 4.1.4 (oc); 15 characters in its code
+    window_cjk: int = 35  # HyKGE's code
+    overlap_cjk: int = 15  # HyKGE's code
+    unit: Unit = "script"
+    whole: bool = True  # HyKGE's code; the paper does not say
+    aggregate: Aggregate = "max"
+    stop: frozenset[str] = STOP
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Best first, each with its score; equal texts are scored once, equal pieces kept once."""
+        return _ranked(self.scorer, self.rows(query), evidence, self.keep, self.aggregate)
+
+    def rows(self, query: Query) -> list[str]:
+        """The distinct texts that the evidence is held against."""
+        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
+        cut = self._cut(f"{asked}\n{query.hypothesis}")
+        whole = [text for text in (query.text, query.hypothesis) if text.strip()] if self.whole else []
+        return list(dict.fromkeys([*cut, *whole])) or [query.text]
+
+    def _cut(self, text: str) -> list[str]:
+        """The fragments of a text without its stop words."""
+        if self.unit == "char" or (self.unit == "script" and has_cjk(text)):
+            cjk = self.unit == "script"
+            window, overlap = (self.window_cjk, self.overlap_cjk) if cjk else (self.window, self.overlap)
+            letters = "".join(c for c in " ".join(text.split()) if c not in self.stop or c.isascii())
+            return [letters[part] for part in fragments(len(letters), window, overlap)]
+        words = [word for word in text.split() if word not in self.stop]
+        return [" ".join(words[part]) for part in fragments(len(words), self.window, self.overlap)]
+
+
+def fragments(length: int, window: int, overlap: int) -> list[slice]:
+    """Slices of `window` places with `overlap` shared ones that cover 0..length; only the last may be shorter.
+
+    >>> [(s.start, s.stop) for s in fragments(40, 35, 15)], [(s.start, s.stop) for s in fragments(10, 35, 15)]
+    ([(0, 35), (20, 40)], [(0, 10)])
+    """
+    if not 0 <= overlap < window:
+        raise BadInput(f"fragments need 0 <= overlap < window, not overlap {overlap} and window {window}")
+    starts = range(0, max(length - overlap, min(length, 1)), window - overlap)
+    return [slice(start, min(start + window, length)) for start in starts]
+
+
+def matrix(scorer: PairScorer, rows: Sequence[str], columns: Sequence[str]) -> NDArray[np.float32]:
+    """The score of every row with every column (rows, columns)."""
+    pairs = [(row, column) for row in rows for column in columns]
+    return np.asarray(scorer(pairs), np.float32).reshape(len(rows), len(columns))
+
+
+def aggregated(scores: NDArray[np.floating], how: Aggregate) -> NDArray[np.float64]:
+    """One score a column (m,) of a matrix (k, m).
+
+    "rrf" = sum over the rows of 1 / (60 + rank); "quota" = 1 / place, where the rows in turn pick their best column
+    that is left, so that each row gets its share.
+
+    >>> table = np.array([[0.9, 0.1, 0.2], [0.3, 0.8, 0.25]])
+    >>> aggregated(table, "max").tolist(), aggregated(table, "quota").round(2).tolist()
+    ([0.9, 0.8, 0.25], [1.0, 0.5, 0.33])
+    """
+    if how == "max":
+        return np.asarray(scores.max(axis=0), np.float64)
+    if how in ("mean", "sum"):
+        return np.asarray(scores.mean(axis=0) if how == "mean" else scores.sum(axis=0), np.float64)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    if how == "quota":
+        return 1.0 / (1 + _places(order.tolist(), scores.shape[1]))
+    if how == "rrf":
+        return np.asarray((1.0 / (RRF + 1 + np.argsort(order, axis=1, kind="stable"))).sum(axis=0), np.float64)
+    raise BadInput(f"there is no aggregation {how!r}; take max, mean, sum, rrf or quota")
+
+
+def _places(orders: Sequence[Sequence[int]], count: int) -> NDArray[np.int64]:
+    """The place at which each of `count` columns is picked by the rows in turn."""
+    places = np.full(count, -1, np.int64)
+    left = [iter(order) for order in orders]
+    for place in range(count):
+        places[next(c for c in left[place % len(left)] if places[c] < 0)] = place
+    return places
+
+
+def _ranked(
+    scorer: PairScorer, rows: Sequence[str], evidence: Sequence[Evidence], keep: int, how: Aggregate
+) -> list[Evidence]:
+    """The distinct pieces by their aggregated score."""
+    once: dict[tuple[str, str], Evidence] = {}
+    for piece in evidence:
+        once.setdefault((piece.text, piece.id), piece)
+    if not once:
+        return []
+    distinct = list(once.values())
+    number = {text: i for i, text in enumerate(dict.fromkeys(e.text for e in distinct))}
+    scores = aggregated(matrix(scorer, rows, list(number)), how)
+    return best(distinct, scores[[number[e.text] for e in distinct]], keep)
+
+
+# --- Ranker: another ranker, asked with each line of the guess in turn.
+
+
+@dataclass(frozen=True, slots=True)
+class ByLine:
+    """The best for each line, then the second best for each line, and so on; for the question where there is no guess.
+
+    So every sentence of a rationale has evidence to be held against (Chain-of-Knowledge).
+    """
+
+    rank: Ranker
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces kept for any line, each once."""
+        lines = query.hypothesis.splitlines() or [query.text]
+        asked = (replace(query, question=replace(query.question, text=line), hypothesis="") for line in lines)
+        rounds = zip_longest(*(self.rank(one, evidence) for one in asked))
+        found: dict[tuple[str, str], Evidence] = {}
+        for piece in chain.from_iterable(rounds):
+            if piece is not None:
+                found.setdefault((piece.text, piece.id), piece)
+        return list(found.values())

@@ -1,0 +1,459 @@
+"""Readers that several methods share: one that asks a language model once, and one that asks it in steps."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar, cast
+
+from kgmed.errors import ModelFailed, PromptTooLong
+from kgmed.language.text import has_cjk, language_of, normalise, prompt_language
+from kgmed.models.asking import Malformed, Structured, Tally, aloud
+from kgmed.models.base import LLM, Reply
+from kgmed.models.replies import final, fresh, marks, without_marks
+from kgmed.prompts import Prompt, prompt
+from kgmed.records import Answer, Context, Query, Question
+from kgmed.steps.options import chosen
+
+# --- What a reader says that has no evidence to read.
+
+
+_NONE = {"en": "No evidence was found for this question.", "zh": "没有找到与这个问题有关的证据。"}
+_LEFT_OUT = {
+    "en": "Evidence was found for this question, but all of it was left out.",
+    "zh": "找到了与这个问题有关的证据，但全部没有采用。",
+}
+
+
+def nothing(question: Question, context: Context, reader: str) -> Answer:
+    """An abstention without evidence; where there was some that did not get here, `limits` say what became of it.
+
+    >>> nothing(Question("What is gout?"), Context(""), "llm").text
+    'No evidence was found for this question.'
+    """
+    told = _LEFT_OUT if context.notes else _NONE
+    language = prompt_language(question)
+    return Answer(told[language], abstained=True, reader=reader, limits="; ".join(context.notes))
+
+
+# --- The ways in which a reply is of no use, each said in a few words.
+
+
+_LETTER = re.compile(r"[^\W\d_]")
+_SENTENCE_END = re.compile(r"[.!?。！？；\n]+")
+LOOPS_FROM = 12  # runs of words (or characters) before a reply can be said to loop
+DISTINCT = (
+    0.5  # least share of distinct runs; chosen by eye between lists of evidence (0.7 and more) and loops (below 0.3)
+)
+
+
+def fault(reply: str, *, language: str, instructions: Sequence[str] = (), fence: str = "") -> str:
+    """What is wrong with the reply, to follow the model's name; "" = nothing.
+
+    `language` = the one to answer in; `instructions` = lines of the prompt, without the evidence, and `fence` = the
+    line around the evidence, neither of which an answer repeats.
+    """
+    text = reply.strip()
+    if not _LETTER.search(text):
+        return "said nothing"
+    if "\ufffd" in text:
+        return "wrote broken characters"
+    if (fence and fence in text) or echoes(text, instructions):
+        return "repeated its instructions"
+    if loops(without_marks(text)):
+        return "repeated itself"
+    if foreign(text, language):
+        return f"did not answer in the language of the question ({language})"
+    return ""
+
+
+def echoes(reply: str, instructions: Sequence[str]) -> bool:
+    """Whether the reply holds a line of the prompt's instructions (20 characters or more, 10 of Chinese)."""
+    said = normalise(reply)
+    return any(line in said for line in map(normalise, instructions) if len(line) >= (10 if has_cjk(line) else 20))
+
+
+def loops(text: str) -> bool:
+    """Whether the text says the same thing over and over: a sentence three times, or few distinct runs of words.
+
+    >>> loops("The sky is blue. " * 3), loops("Asthma is treated with salbutamol. Asthma is treated with budesonide.")
+    (True, False)
+    """
+    sentences = [s for s in map(normalise, _SENTENCE_END.split(text)) if s]
+    if sentences and max(map(sentences.count, sentences)) >= 3:
+        return True
+    units, size = (list(normalise(text).replace(" ", "")), 6) if has_cjk(text) else (normalise(text).split(), 3)
+    runs = [tuple(units[i : i + size]) for i in range(len(units) - size + 1)]
+    return len(runs) >= LOOPS_FROM and len(set(runs)) < DISTINCT * len(runs)
+
+
+def before_loop(text: str) -> str:
+    """The text up to where it begins to say again what it said: the longest beginning that does not loop.
+
+    >>> before_loop("Rest helps. Drink. " * 4), before_loop("缺铁性贫血性贫血性贫血性贫血性贫血")
+    ('Rest helps. Drink.', '缺铁性贫血')
+    """
+    found = text
+    for times in (4, 2, 1):
+        found = _before_again(text, times)
+        if not loops(found):
+            break
+    return found
+
+
+def _before_again(text: str, times: int) -> str:
+    """The text up to the first run of so many words (or characters) that it has said before, `times` those of a run."""
+    pattern, size = (r"\S", 6) if has_cjk(text) else (r"\S+", 3)
+    units = list(re.finditer(pattern, text))
+    words = [normalise(unit.group()) for unit in units]
+    said: set[tuple[str, ...]] = set()
+    for i in range(len(units) - size * times + 1):
+        run = tuple(words[i : i + size * times])
+        if run in said:
+            return text[: units[i].start()].strip()
+        said.add(run)
+    return text
+
+
+def foreign(reply: str, language: str) -> bool:
+    """Whether a Chinese answer holds almost no Chinese, or an English one mostly Chinese (names may be foreign).
+
+    A reply of fewer than 4 letters, such as the letter of an option, is of no language.
+
+    >>> foreign("Take omeprazole.", "zh"), foreign("可用 omeprazole 治疗", "zh"), foreign("B", "zh")
+    (True, False, False)
+    """
+    letters = _LETTER.findall(reply)
+    if len(letters) < 4 or language not in ("en", "zh"):
+        return False
+    share = sum(map(has_cjk, letters)) / len(letters)
+    return share < 0.1 if language == "zh" else share > 0.5
+
+
+# --- A reader that asks a language model.
+
+
+_THINKING_BEFORE = re.compile(r"\s*<think(?:ing)?>(.*?)</think(?:ing)?>\s*", re.DOTALL)
+_UNSURE = re.compile(
+    r"\b(?:I|we) (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)\b"
+    r"|\bevidence (?:does not|doesn['’]t) (?:answer|say|mention|contain)\b|\bnot enough (?:evidence|information)\b"
+    r"|我?不知道|无法(?:回答|确定)|不能回答|(?:证据|资料|信息)(?:中)?(?:不足|未提及|没有)",
+    re.IGNORECASE,
+)
+FENCE = "=== "
+
+
+@dataclass(frozen=True, slots=True)
+class LLMReader:
+    """A language model that answers from numbered evidence, in the question's language where there is a prompt for it.
+
+    A reply that is of no use (empty, looping, an echo of the prompt, in another language) raises `ModelFailed`, for
+    the caller to fall back from. Without evidence it abstains and the model is not asked.
+    """
+
+    llm: LLM
+    name: str = "ask/reader"
+    max_tokens: int = 160
+    prompts: Path | None = None  # the user's own, in place of kgmed's
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The model's answer; what is doubtful about its citations stands in `limits`."""
+        language = prompt_language(query.question)
+        if not context.cited:
+            return nothing(query.question, context, f"llm {self.llm.name}")
+        asked = prompt(self.name, language=language, folder=self.prompts)
+        fence = fence_for(f"{context.text}\n{_whole(query.question)}")
+        shown, reply = self._ask(asked, query.question, context, fence)
+        said = _THINKING_BEFORE.sub("\n", reply.text).strip()
+        if problem := fault(said, language=language_of(query.question), instructions=instructions(asked), fence=fence):
+            raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
+        answer = self._answer(query.question, reply, shown, len(context.cited))
+        return replace(answer, reader=f"llm {self.llm.name}, prompt {asked} {asked.hash}")
+
+    def _ask(self, asked: Prompt, question: Question, context: Context, fence: str) -> tuple[int, Reply]:
+        """How many pieces of evidence the model saw, and its reply; drops the last ones until the rest fits."""
+        shown = len(context.cited)
+        while True:
+            evidence = first(context, shown)
+            messages = asked.messages(fence=FENCE + fence, evidence=evidence, question=_whole(question))
+            try:
+                return shown, aloud(self.llm, messages, max_tokens=self.max_tokens)
+            except PromptTooLong as error:
+                if shown <= 1:
+                    raise
+                shown = fewer(shown, error)
+
+    def _answer(self, question: Question, reply: Reply, shown: int, there: int) -> Answer:
+        """The answer with what was cited, chosen, and left open."""
+        said = _THINKING_BEFORE.sub("\n", reply.text).strip()
+        numbers = marks(said)
+        real = tuple(n for n in numbers if 1 <= n <= shown)
+        abstained = abstains(said, real)
+        limits = [
+            *([f"the model read the first {shown} of {there} pieces of evidence"] if shown < there else []),
+            *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
+            *(f"cites evidence {n} that it was not shown" for n in numbers if shown < n <= there),
+            *(["the model cited no evidence"] if not real and not abstained else []),
+            *([f"cut off after {self.max_tokens} tokens"] if _cut_off(reply, self.max_tokens) else []),
+        ]
+        return Answer(
+            said,
+            citations=() if abstained else real,
+            choices=chosen(without_marks(said), question.options),
+            abstained=abstained,
+            limits="; ".join(limits),
+            reasoning=_reasoning(reply.text),
+        )
+
+
+def fence_for(text: str) -> str:
+    """Digits that occur nowhere in the text, so that nothing in it can close the fence; the same for the same text.
+
+    >>> fence_for("a") == fence_for("a") != fence_for("b")
+    True
+    """
+    tried = 0
+    while (fence := blake2b(f"{tried}\n{text}".encode(), digest_size=6).hexdigest()) in text:
+        tried += 1
+    return fence
+
+
+def first(context: Context, count: int) -> str:
+    """The context's text up to the mark of the evidence after the first `count`.
+
+    >>> first(Context("[1] a\\n[2] b\\n[3] c"), 2)
+    '[1] a\\n[2] b'
+    """
+    return re.split(rf"^\[{count + 1}\]", context.text, maxsplit=1, flags=re.MULTILINE)[0].rstrip()
+
+
+def fewer(shown: int, error: PromptTooLong) -> int:
+    """How many pieces of evidence to try next: in proportion to the model's limit, where it is known, else half.
+
+    >>> fewer(40, PromptTooLong("", tokens=4000, limit=1000)), fewer(40, PromptTooLong("")), fewer(2, PromptTooLong(""))
+    (10, 20, 1)
+    """
+    fits = shown * error.limit // error.tokens if error.tokens else shown // 2
+    return max(1, min(fits, shown - 1))
+
+
+def _whole(question: Question) -> str:
+    """The question after its history and before its options."""
+    options = [f"{letter}. {text}" for letter, text in question.options]
+    return "\n".join([*question.history, question.text, *options])
+
+
+def instructions(asked: Prompt) -> list[str]:
+    """The sentences of the prompt that say what to do, as an echo would repeat them."""
+    text = "\n".join(m.text for m in asked.messages(**dict.fromkeys(asked.holes, "\n")))
+    return [s.strip() for s in re.split(r"(?<=[.。])\s*|\n", text) if s.strip()]
+
+
+def _reasoning(reply: str) -> str:
+    """What the model thought aloud before it answered."""
+    return "\n".join(thought.strip() for thought in _THINKING_BEFORE.findall(reply))
+
+
+def abstains(said: str, citations: Sequence[int]) -> bool:
+    """Whether the reply begins by not knowing, or says so and cites nothing.
+
+    >>> abstains("I do not know.", ()), abstains("Gout [1].", (1,))
+    (True, False)
+    """
+    bare = without_marks(said).strip()
+    return _UNSURE.match(bare) is not None or (not citations and _UNSURE.search(bare) is not None)
+
+
+def _cut_off(reply: Reply, max_tokens: int) -> bool:
+    """Whether the reply used all its tokens and ends in mid-sentence."""
+    return reply.tokens_out >= max_tokens and not reply.text.rstrip().endswith(tuple(".!?。！？]】］"))
+
+
+# --- Asking a model with as much of the evidence as it can read.
+
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedReply:
+    """A reply without what the model thought aloud, and what it was asked with."""
+
+    text: str
+    shown: int  # pieces of evidence that the model saw
+    prompt: str  # name, language and hash
+    fence: str
+    cut_off: bool  # whether the reply used all its tokens
+    instructions: tuple[str, ...] = ()  # the sentences of the prompt, which an answer does not repeat
+
+
+def ask(
+    llm: LLM, name: str, question: Question, context: Context, *, max_tokens: int, prompts: Path | None
+) -> FittedReply:
+    """The reply to a prompt with the holes fence, evidence and question; the last evidence is dropped until it fits."""
+    asked = prompt(name, language=prompt_language(question), folder=prompts)
+    whole = whole_question(question)
+    fence = FENCE + fence_for(f"{context.text}\n{whole}")
+    shown = len(context.cited)
+    while True:
+        evidence = first(context, shown) if context.cited else context.text
+        try:
+            messages = asked.messages(fence=fence, evidence=evidence, question=whole)
+            reply = aloud(llm, messages, max_tokens=max_tokens)
+        except PromptTooLong as error:
+            if shown <= 1:
+                raise
+            shown = fewer(shown, error)
+        else:
+            text = _THINKING.sub("\n", reply.text).strip()
+            cut = reply.tokens_out >= max_tokens
+            return FittedReply(text, shown, f"{asked} {asked.hash}", fence, cut, tuple(instructions(asked)))
+
+
+def whole_question(question: Question) -> str:
+    """The question after its history and before its options.
+
+    >>> whole_question(Question("Why?", (("A", "x"),), history=("Hi",)))
+    'Hi\\nWhy?\\nA. x'
+    """
+    options = [f"{letter}. {text}" for letter, text in question.options]
+    return "\n".join([*question.history, question.text, *options])
+
+
+# --- Asking a model in several steps: each is a prompt, a parser and one more try; none goes on without a reply.
+
+
+T = TypeVar("T")
+Shape = Mapping[str, object] | None
+AGAIN = {
+    "en": "That reply cannot be used: $reason. Reply once more, in the form that was asked for and nothing else.",
+    "zh": "这个回答无法使用：$reason。请再答一次，只按要求的格式作答。",
+}
+LEFT_OUT = "[…]"  # stands for what a reply said over and over
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Asks the prompts `folder`/STEP in the question's language; a reply that twice cannot be read raises `Malformed`.
+
+    `tally` counts such replies.
+    """
+
+    llm: LLM
+    folder: str
+    max_tokens: int = 256
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def ask(self, step: str, question: Question, parse: Callable[[str], T], shape: Shape = None, /, **values: str) -> T:
+        """What the reply to a prompt with the holes question and those given holds; `shape` = its JSON schema."""
+        return self._asked(step, question, parse, shape, {"question": whole_question(question), **values})
+
+    def read(
+        self,
+        step: str,
+        question: Question,
+        context: Context,
+        parse: Callable[[str], T],
+        shape: Shape = None,
+        /,
+        **values: str,
+    ) -> tuple[int, T]:
+        """How many pieces of evidence the model saw, and what its reply holds; drops the last until the rest fits."""
+        shown = len(context.cited)
+        whole = whole_question(question)
+        fence = FENCE + fence_for("\n".join([context.text, whole, *values.values()]))
+        while True:
+            evidence = first(context, shown) if context.cited else context.text
+            filled = {"question": whole, "fence": fence, "evidence": evidence, **values}
+            try:
+                return shown, self._asked(step, question, parse, shape, filled)
+            except PromptTooLong as error:
+                if shown <= 1:
+                    raise
+                shown = fewer(shown, error)
+
+    def _asked(
+        self, step: str, question: Question, parse: Callable[[str], T], shape: Shape, values: dict[str, str]
+    ) -> T:
+        language = prompt_language(question)
+        asked = prompt(f"{self.folder}/{step}", language=language, folder=self.prompts)
+
+        def parsed(said: str) -> T:
+            found = parse(_THINKING.sub("\n", said).strip())
+            if isinstance(found, list) and all(isinstance(one, str) for one in found):
+                return cast(T, fresh(found, example=asked.example, given="\n".join(values.values())))
+            return found
+
+        ask = Structured(self.llm, parsed, self.max_tokens, AGAIN[language], self.tally, shape)
+        return ask(asked.messages(**values))
+
+
+def usable(said: str, question: Question) -> str:
+    """The text of an answer; raises `Malformed` for one that is empty or in another language, or only loops.
+
+    One that ends in a loop, as those of small models do, is cut where it begins, and ends in `LEFT_OUT`.
+
+    >>> usable("Gout.", Question("What is it?")), usable("It is gout. " * 3, Question("What is it?"))
+    ('Gout.', 'It is gout. […]')
+    """
+    language, text = prompt_language(question), said.strip()
+    if loops(without_marks(text)):
+        text = f"{before_loop(text)} {LEFT_OUT}"
+    if problem := fault(text, language=language):
+        raise Malformed(f"the model {problem}")
+    return text
+
+
+def concluded(reply: str, question: Question) -> tuple[str, str]:
+    """What comes before the last line "Answer: ...", and that answer, which must be usable.
+
+    >>> concluded("It hurts.\\nAnswer: gout", Question("What is it?"))
+    ('It hurts.', 'gout')
+    """
+    before, said = final(reply)
+    return before, usable(said, question)
+
+
+def answered(
+    said: str,
+    question: Question,
+    context: Context,
+    *,
+    shown: int,
+    begin: int = 0,
+    reader: str,
+    reasoning: str = "",
+    limits: Sequence[str] = (),
+) -> Answer:
+    """The answer in a text with marks such as [1], held against the pieces of evidence after `begin` up to `shown`."""
+    numbers = marks(said)
+    real = tuple(dict.fromkeys(n for n in numbers if begin < n <= shown))
+    abstained = abstains(said, real)
+    there = len(context.cited)
+    notes = [
+        *limits,
+        *(["the model repeated itself, which is left out"] if said.endswith(LEFT_OUT) else []),
+        *([f"the model read {shown - begin} of {there} pieces of evidence"] if shown - begin < there else []),
+        *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
+        *(["the model cited no evidence"] if context.cited and not real and not abstained else []),
+    ]
+    return Answer(
+        said,
+        citations=() if abstained else real,
+        choices=chosen(without_marks(said), question.options),
+        abstained=abstained,
+        limits="; ".join(notes),
+        reasoning=reasoning,
+        reader=reader,
+    )
+
+
+def part(context: Context, begin: int, end: int) -> str:
+    """The lines of a context that stand for the pieces of evidence after `begin` up to `end`.
+
+    >>> part(Context("[1] a\\n[2] b\\n[3] c"), 1, 2)
+    '[2] b'
+    """
+    return first(context, end)[len(first(context, begin)) :].strip() if begin else first(context, end)

@@ -1,0 +1,390 @@
+"""Retrievers that several methods share: neighbours, paths, overviews, and diseases that explain findings."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput
+from kgmed.graph.base import ByRole, Hops, KnowledgeGraph, LocalGraph
+from kgmed.graph.search.paths import Segment, explore
+from kgmed.graph.search.shortest import Direction
+from kgmed.graph.search.shortest import ShortestPaths as Shortest
+from kgmed.language.text import has_cjk
+from kgmed.pipeline import Retrieved
+from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
+
+# --- Paths written as arrow chains. Both ends are shown for every shape, and each arrow points as its graph states it.
+
+
+Walk = Sequence[tuple[int, bool]]  # (edge number, along the edge?) in walking order
+
+
+def arrows(triples: Sequence[Triple], forward: Sequence[bool]) -> str:
+    """The chain from the start of the first triple, as walked, to the end of the last.
+
+    >>> from kgmed.records import Entity, Relation
+    >>> a, x, b = (Entity(n, n) for n in "AXB")
+    >>> arrows([Triple(a, Relation("r"), x), Triple(b, Relation("s"), x)], [True, False])
+    'A -[r]-> X <-[s]- B'
+    """
+    if not triples:
+        return ""
+    text = (triples[0].head if forward[0] else triples[0].tail).name
+    for t, along in zip(triples, forward, strict=True):
+        text += f" -[{t.relation}]-> {t.tail.name}" if along else f" <-[{t.relation}]- {t.head.name}"
+    return text
+
+
+def anchors(graph: LocalGraph, links: Sequence[Link]) -> list[int]:
+    """The node numbers of the linked entities, each once, in the order of the links; negated mentions left out.
+
+    "No fever" is no reason to look for what fever has to do with the rest.
+    """
+    return list(dict.fromkeys(graph.number(link.entity.id) for link in links if not link.mention.negated))
+
+
+# --- Retriever: the triples around each linked entity, one piece of evidence each.
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The heaviest `limit` triples of each entity. Evidence: kind "triple", score = weight, about = the entities.
+
+    KG-Rank and MKG-Rank, one-hop retrieval. `roles` narrows the relations, `attributes` adds the texts about an entity.
+    Entities of negated mentions bring in nothing, unless `negated` is set: what a finding leads to does not follow
+    from its absence.
+    """
+
+    graph: KnowledgeGraph
+    limit: int = 500  # KG-Rank's code: 20 pages of 25
+    roles: tuple[Role, ...] = ()
+    attributes: bool = True
+    negated: bool = False
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The triples of each entity in turn, heaviest first; one that several entities share stands once, for all."""
+        about: dict[Triple, list[Entity]] = {}
+        for entity in dict.fromkeys(link.entity for link in links if self.negated or not link.mention.negated):
+            for triple in self._around(entity):
+                about.setdefault(triple, []).append(entity)
+        return [_evidence(triple, tuple(entities)) for triple, entities in about.items()]
+
+    def _around(self, entity: Entity) -> list[Triple]:
+        triples = self.graph.neighbours(entity.id, limit=self.limit, roles=self.roles)
+        if not self.attributes:
+            return triples
+        return triples + [
+            t for t in self.graph.attributes(entity.id) if not self.roles or t.relation.role in self.roles
+        ]
+
+
+def _evidence(triple: Triple, about: tuple[Entity, ...]) -> Evidence:
+    text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
+    return Evidence(text, "triple", (triple,), about, triple.weight)
+
+
+# --- Retriever: MindMap's path evidence, a walk through the linked entities by shortest paths.
+
+
+class _Way(NamedTuple):
+    """One path: its edges with their directions, and the entities it joins."""
+
+    edges: list[int]
+    forward: list[bool]
+    about: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PathRetriever:
+    """At most `keep` paths through the entities in the order of the links (MindMap 3.2).
+
+    Evidence: kind "path"; about = the entities that a path joins, its start first; triples in walking order; score =
+    1 / number of steps. First the joined path of every segment, made of the best path of each leg; then, leg by leg
+    over all segments in turn, the other shortest paths. The result's `notes` say how many shortest paths are not shown.
+    """
+
+    graph: LocalGraph
+    hops: int = 5  # the authors' code
+    keep: int = 5  # the authors' code
+    direction: Direction = "both"  # the authors' code: "out", on a graph that states every relation in both directions
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+        """The paths, joined ones first."""
+        if self.keep < 1:
+            raise BadInput(f"path evidence needs keep >= 1, not {self.keep}")
+        nodes = anchors(self.graph, links)
+        segments = explore(self.graph.adjacency, nodes, hops=self.hops, direction=self.direction, limit=self.keep)
+        joined = [_joined(segment) for segment in segments if segment.legs]
+        others = zip_longest(*(list(_others(segment)) for segment in segments))
+        ways = [*joined, *(way for way in chain.from_iterable(others) if way)]
+        return Retrieved(map(self._evidence, ways[: self.keep]), notes=_notes(segments, joined, self.keep))
+
+    def _evidence(self, way: _Way) -> Evidence:
+        triples = tuple(map(self.graph.triple, way.edges))
+        about = tuple(map(self.graph.at, way.about))
+        return Evidence(arrows(triples, way.forward), "path", triples, about, 1 / len(triples))
+
+
+def _way(leg: Shortest, row: int, about: tuple[int, ...]) -> _Way:
+    return _Way(leg.edges[row].tolist(), leg.forward[row].tolist(), about)
+
+
+def _joined(segment: Segment) -> _Way:
+    """The best path of each leg, one after the other."""
+    best = [_way(leg, 0, ()) for leg in segment.legs]
+    return _Way([e for w in best for e in w.edges], [f for w in best for f in w.forward], segment.entities)
+
+
+def _others(segment: Segment) -> Iterator[_Way]:
+    """The second best path of each leg, then the third best, and so on."""
+    for row in range(1, max((len(leg) for leg in segment.legs), default=0)):
+        for leg in segment.legs:
+            if row < len(leg):
+                yield _way(leg, row, (int(leg.nodes[row, 0]), int(leg.nodes[row, -1])))
+
+
+def _notes(segments: list[Segment], joined: list[_Way], keep: int) -> tuple[str, ...]:
+    """One line where not all paths are shown."""
+    found = len(joined) + sum(leg.total - 1 for segment in segments for leg in segment.legs)
+    return (f"paths: {keep} of {found:.0f} shortest paths shown",) if found > keep else ()
+
+
+# --- Retriever: the neighbourhood of entities, one piece of evidence for each relation of each entity.
+
+
+DEFINITION = Relation("definition")
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What the graph says of each linked entity, grouped by the role of its relation.
+
+    Evidence: kind "neighbours", at most `listed` triples a piece and `pieces` pieces a relation, heaviest first; the
+    last says how many are not shown. Without `roles` the entity's definition comes first, kind "text".
+    """
+
+    graph: KnowledgeGraph
+    listed: int = 12  # names in one piece of evidence
+    limit: int = 256  # triples looked at around one entity
+    roles: tuple[Role, ...] = ()
+    pieces: int = 1
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The pieces of each entity in turn, those with the heaviest triples first."""
+        entities = dict.fromkeys(link.entity for link in links if not link.mention.negated)
+        return [piece for entity in entities for piece in self.of(entity)]
+
+    def of(self, entity: Entity, *, score: float = 1.0) -> list[Evidence]:
+        """The pieces of one entity, each with the given score."""
+        groups: dict[tuple[str, bool], list[Triple]] = {}
+        triples = self.graph.neighbours(entity.id, limit=self.limit, roles=self.roles)
+        texts = [t for t in self.graph.attributes(entity.id) if not self.roles or t.relation.role in self.roles]
+        for t in (*triples, *texts):
+            what = t.relation.name if t.relation.role in (Role.OTHER, Role.SAME_AS) else t.relation.role.value
+            groups.setdefault((what, t.subject == entity), []).append(t)
+        found = [] if self.roles else list(self._definition(entity, score))
+        return found + [
+            piece for rows in groups.values() for piece in self._pieces(entity, _one_way(entity, rows), score)
+        ]
+
+    def _definition(self, entity: Entity, score: float) -> Iterator[Evidence]:
+        """What the graph says that the entity is."""
+        text = self.graph.entity(entity.id).description
+        if text:
+            triple = Triple(entity, DEFINITION, Entity("", text), source=self.graph.label)
+            yield Evidence(f"{entity.name}: {text}", "text", (triple,), (entity,), score)
+
+    def _pieces(self, entity: Entity, rows: list[Triple], score: float) -> Iterator[Evidence]:
+        """The heaviest triples of one relation, `listed` to a piece."""
+        for begin in range(0, min(len(rows), self.listed * self.pieces), self.listed):
+            shown = rows[begin : begin + self.listed]
+            last = begin + self.listed >= self.listed * self.pieces
+            more = max(len(rows) - begin - self.listed, 0) if last else 0
+            text = f"{entity.name} {_told(entity, shown)}" + (f", … (+{more})" if more else "")
+            yield Evidence(text, "neighbours", tuple(shown), (entity,), score)
+
+
+def _told(entity: Entity, rows: Sequence[Triple]) -> str:
+    """The other ends, those of one relation and direction together, as the graph writes it.
+
+    >>> a, b, c = (Entity(n, n) for n in "abc")
+    >>> _told(a, [Triple(a, Relation("has"), b), Triple(c, Relation("seen in"), a)])
+    '— has → b; ← seen in — c'
+    """
+    groups: dict[str, list[str]] = {}
+    for t in rows:
+        arrow = f"— {t.relation} →" if t.head == entity else f"← {t.relation} —"
+        groups.setdefault(arrow, []).append(_other(t, entity).name)
+    return "; ".join(f"{arrow} {', '.join(names)}" for arrow, names in groups.items())
+
+
+def _other(triple: Triple, entity: Entity) -> Entity:
+    """The end of a triple that is not the entity."""
+    return triple.tail if triple.head == entity else triple.head
+
+
+def _one_way(entity: Entity, rows: list[Triple]) -> list[Triple]:
+    """One triple for each neighbour: a graph that writes a fact both ways says it once."""
+    kept: dict[Entity, Triple] = {}
+    for t in rows:
+        kept.setdefault(_other(t, entity), t)
+    return list(kept.values())
+
+
+# --- Retriever: the diseases that explain the findings of a question, each with what speaks for it.
+# A disease d is scored by the sum over the findings q of log P(q | d) / P(q), where P(q | d) is
+#
+# - the graph's frequency of q in d, or of the most frequent finding of d that is a kind of q;
+# - else, by back-off, that of the nearest broader finding a that d is annotated with, times P(q) / P(a), at most
+#   `share` of it: some of those with "muscle weakness" have a progressive one;
+# - else P(q) * `unlisted`: graphs leave out much; a finding that the disease excludes has `excluded`;
+# - never above `certain`: one patient in one is not all patients.
+#
+# P(q) is the share of diseases annotated with q or a kind of it. A finding that the patient does not have counts
+# log (1 - P(q | d)) / (1 - P(q)). On a graph without is_a and frequencies this is an overlap weighted by rarity.
+
+
+Scores = NDArray[np.float64]
+_EN = {"lacks": "not listed", "denied": "the question says: not"}
+_ZH = {"lacks": "未载", "denied": "问题中说：没有"}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The `keep` diseases that explain the linked findings best. Evidence: kind "candidate", about = (disease, ...)."""
+
+    graph: LocalGraph
+    keep: int = 10
+    share: float = 0.5
+    unlisted: float = 0.1
+    excluded: float = 0.001
+    certain: float = 0.9
+    unweighted: float = 0.5  # P(q | d) where the graph gives no frequency
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """Best first; no finding among the links = no evidence. Diseases that match no finding are left out."""
+        model = _model(self.graph)
+        findings = {self.graph.number(link.entity.id): link for link in links}
+        known = {node: link for node, link in findings.items() if model.is_finding(node)}
+        wanted = [node for node, link in known.items() if not link.mention.negated]
+        if not wanted:
+            return []
+        total = np.zeros(self.graph.adjacency.nodes)
+        matched = np.zeros(self.graph.adjacency.nodes, bool)
+        for node, link in known.items():
+            p, direct = self._probability(model, node)
+            total += self._score(p, model.frequency(node), negated=link.mention.negated)
+            if not link.mention.negated:
+                matched |= direct
+        ranked = self._best(model, np.where(matched & model.is_disease, total, -np.inf))
+        return [self._evidence(model, disease, score, known) for disease, score in ranked]
+
+    def _probability(self, model: "_CandidateModel", node: int) -> tuple[Scores, NDArray[np.bool_]]:
+        """P(q | d) for every node d, and which d are annotated with q or a kind of it."""
+        base = model.frequency(node)
+        p = np.full(self.graph.adjacency.nodes, base * self.unlisted)
+        up = sorted(model.is_a.closure(node, up=True).items(), key=lambda item: -item[1])
+        for broader, steps in up:
+            if steps:
+                hops = model.found.subjects([broader])
+                ratio = min(base / model.frequency(broader), self.share)
+                np.maximum.at(p, hops.node, self._weights(hops) * ratio)
+        kinds = np.array(list(model.is_a.closure(node, up=False)))
+        hops = model.found.subjects(kinds)
+        direct = np.zeros(len(p), bool)
+        direct[hops.node] = True
+        np.maximum.at(p, hops.node, self._weights(hops))
+        p[model.excludes.subjects([n for n, _ in up]).node] = self.excluded
+        return p.clip(1e-6, self.certain), direct
+
+    def _weights(self, hops: Hops) -> Scores:
+        weight = self.graph.weight
+        return np.full(len(hops.edge), self.unweighted) if weight is None else weight[hops.edge].astype(np.float64)
+
+    @staticmethod
+    def _score(p: Scores, base: float, *, negated: bool) -> Scores:
+        return np.log((1 - p) / (1 - base)) if negated else np.log(p / base)
+
+    def _best(self, model: "_CandidateModel", scores: Scores) -> list[tuple[int, float]]:
+        """The best diseases, one of each name, ties by number."""
+        size = min(4 * self.keep, len(scores))
+        top = np.argpartition(-scores, size - 1)[:size]
+        top = top[np.lexsort((top, -scores[top]))]
+        chosen: dict[str, tuple[int, float]] = {}
+        for node in top[np.isfinite(scores[top])].tolist():
+            chosen.setdefault(self.graph.at(node).name.casefold(), (node, float(scores[node])))
+        return list(chosen.values())[: self.keep]
+
+    def _evidence(self, model: "_CandidateModel", disease: int, score: float, known: dict[int, Link]) -> Evidence:
+        entity = self.graph.at(disease)
+        rows = {node: self._support(model, disease, node) for node in known}
+        triples = tuple(dict.fromkeys(t for found in rows.values() for t in found))
+        says = _ZH if has_cjk(entity.name) else _EN
+        parts = [_part(known[node], found, says) for node, found in rows.items() if found]
+        lacks = [link.entity.name for node, link in known.items() if not rows[node] and not link.mention.negated]
+        if lacks:
+            parts.append(f"{says['lacks']}: {', '.join(lacks)}")
+        about = (entity, *(known[node].entity for node, found in rows.items() if found))
+        return Evidence(f"{entity.name}: {'; '.join(parts)}", "candidate", triples, about, round(score, 4))
+
+    def _support(self, model: "_CandidateModel", disease: int, finding: int) -> list[Triple]:
+        """The triples that tie a disease to a finding: the direct one, else of the nearest narrower or broader one."""
+        mine = model.found.objects([disease])
+        no = model.excludes.objects([disease])
+        annotated = dict(
+            zip([*mine.node.tolist(), *no.node.tolist()], [*mine.edge.tolist(), *no.edge.tolist()], strict=True)
+        )
+        for up in (False, True):
+            near = model.is_a.closure(finding, up=up)
+            met = sorted((steps, node) for node, steps in near.items() if node in annotated)
+            if met and (not up or met[0][0] <= 2):
+                return [self.graph.triple(annotated[met[0][1]])]
+        return []
+
+
+def _part(link: Link, triples: list[Triple], says: dict[str, str]) -> str:
+    """The findings of a disease that answer to one of the question."""
+    names = ", ".join(_said(t) for t in triples)
+    return f"{names} ({says['denied']} {link.mention.surface})" if link.mention.negated else names
+
+
+def _said(triple: Triple) -> str:
+    """A finding as the graph has it, with how often it is seen."""
+    if triple.relation.role is Role.EXCLUDES:
+        return f"NOT {triple.object.name}"
+    counts = [v for s in triple.support for k, v in s.qualifiers if k == "frequency"]
+    return f"{triple.object.name} ({', '.join(dict.fromkeys(counts))})" if counts else triple.object.name
+
+
+class _CandidateModel:
+    """What is computed once a graph: the steps over its findings and how common each finding is."""
+
+    def __init__(self, graph: LocalGraph) -> None:
+        self.found, self.is_a = ByRole(graph, Role.FINDING), ByRole(graph, Role.IS_A)
+        self.excludes = ByRole(graph, Role.EXCLUDES)
+        self.is_disease = np.zeros(graph.adjacency.nodes, bool)
+        self.is_disease[graph.of_kind("disease")] = True
+        self._diseases = max(int(self.is_disease.sum()), 1)
+        self.frequency = lru_cache(maxsize=1 << 16)(self._frequency)
+        self.is_finding = lru_cache(maxsize=1 << 16)(self._is_finding)
+
+    def _subjects(self, node: int) -> int:
+        kinds = np.array(list(self.is_a.closure(node, up=False)))
+        return len(np.unique(self.found.subjects(kinds).node))
+
+    def _frequency(self, node: int) -> float:
+        """P(q): the share of diseases annotated with a finding or a kind of it, never 0 or 1."""
+        return (self._subjects(node) + 1) / (self._diseases + 2)
+
+    def _is_finding(self, node: int) -> bool:
+        return self._subjects(node) > 0
+
+
+@lru_cache(maxsize=4)
+def _model(graph: LocalGraph) -> _CandidateModel:
+    return _CandidateModel(graph)

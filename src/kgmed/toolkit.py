@@ -1,0 +1,127 @@
+"""What a method is made of: a graph, the stages that understand its names, an encoder and a language model."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from kgmed.errors import Unavailable
+from kgmed.graph.base import KnowledgeGraph, LocalGraph
+from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.language.text import has_cjk
+from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
+from kgmed.linking.dense import Dense
+from kgmed.linking.recognise import Lexicon, Scattered, WithoutAsking, WithPhrases
+from kgmed.models.base import LLM, Encoder, PairScorer
+from kgmed.models.encoders import NgramEncoder, UseEncoder
+from kgmed.pipeline import Recognizer
+from kgmed.records import Link, Mention, Query, Question
+from kgmed.steps.check import Citations, Contradictions
+
+LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
+
+
+def default_encoder() -> Encoder:
+    """The embedded encoder where the starter extra is installed, else character n-grams."""
+    try:
+        return UseEncoder()
+    except Unavailable:
+        return NgramEncoder()
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The parts that methods share, each made when first used."""
+
+    graph: LocalGraph
+    llm: LLM | None = None
+    encoder: Encoder = field(default_factory=default_encoder)
+    pairs: PairScorer | None = None  # None = `LexicalPairs` over the encoder, where a method needs one
+    prompts: Path | None = None  # the user's own, in place of kgmed's
+    glossary: Glossary | None = None  # translations of terms; None = those of the graph itself
+    tagger: Recognizer | None = None  # a trained one; None = `recognize`, where a method needs one
+
+    @cached_property
+    def lexicon(self) -> Scattered:
+        """Finds the graph's own names in a text."""
+        return Scattered(self.graph, Lexicon(self.graph).find)
+
+    @cached_property
+    def recognize(self) -> WithoutAsking:
+        """The names of the graph, and the phrases between them that may mean one of its entities."""
+        return WithoutAsking(WithPhrases(self.lexicon))
+
+    @cached_property
+    def link(self) -> Cascade:
+        """From the surest to the boldest: by spelling, by wording, by small slips, by meaning."""
+        names = self._names
+        stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
+        if not isinstance(self.encoder, NgramEncoder):
+            stages.append(Dense(self.graph, self.encoder, names))
+        nearest = Dense(self.graph, self.encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
+        return Cascade(tuple(stages), nearest=nearest)
+
+    @cached_property
+    def _names(self) -> Fuzzy:
+        return Fuzzy(self.graph)
+
+    def near(self, name: str) -> list[str]:
+        """At most three names spelled much like one that was not linked, best first: to ask a person about."""
+        return [n.name for n in self._names.search(name, limit=3, at_least=LIKE_CJK if has_cjk(name) else LIKE)]
+
+    def prepare(self) -> None:
+        """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
+        for text in ("strange crimson malady", "闻所未闻的怪病"):
+            self.understood(Question(text))
+
+    def linked(self, text: str) -> Sequence[Link]:
+        """The entities that a text names outright."""
+        return self.link(self.lexicon(text))
+
+    @cached_property
+    def check(self) -> Contradictions:
+        """Holds each sentence of an answer against its evidence and against the graph."""
+        return Contradictions(Citations(names=self.names), self.graph, self.linked)
+
+    def names(self, text: str) -> Collection[str]:
+        """The names of the entities that a text names outright."""
+        return {link.entity.name for link in self.linked(text)}
+
+    def understood(self, question: Question) -> tuple[list[Mention], list[Link]]:
+        """What is recognised in a question, and what of it is linked."""
+        mentions = self.recognize(Query(question))
+        return mentions, self.link(mentions)
+
+
+@dataclass(frozen=True)
+class RemoteKit:
+    """The parts of a method on a graph whose answers come from a server: it can be asked, but not listed by name.
+
+    So a model must say which terms a question has, and only names as they are written are linked.
+    """
+
+    graph: KnowledgeGraph
+    llm: LLM | None = None
+    encoder: Encoder = field(default_factory=default_encoder)
+    pairs: PairScorer | None = None
+    prompts: Path | None = None
+    glossary: Glossary | None = None
+    attributes: bool = True  # whether the graph's texts are triples of their own, and no definitions
+
+    @cached_property
+    def link(self) -> Cascade:
+        """The entities that the server has of that name."""
+        return Cascade((Spelled(self.graph),))
+
+    def near(self, name: str) -> list[str]:
+        """Nothing: the names of a graph that is not here cannot be searched."""
+        return []
+
+    def names(self, text: str) -> Collection[str]:
+        """Nothing: the names of a graph that is not here cannot be looked for in a text."""
+        return ()
+
+    @property
+    def check(self) -> Contradictions:
+        """Holds an answer against its evidence; the names in that are the only ones that are known here."""
+        return Contradictions(Citations())

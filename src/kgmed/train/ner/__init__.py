@@ -1,1 +1,0 @@
-"""Training of a tagger on data in the format of CMeEE."""

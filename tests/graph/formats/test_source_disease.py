@@ -1,0 +1,204 @@
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from kgmed.errors import BadInput, SourceError
+from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, TextRow
+from kgmed.graph.formats import diseases
+from kgmed.records import Role
+
+HEADER = "idx,disease,Symptom,Medical Tests,Medications,Note\n"
+FLAT = {
+    "_id": {"$oid": "1"},
+    "name": "百咳",
+    "desc": "一种咳嗽",
+    "category": ["疾病百科"],
+    "symptom": ["干咳", ""],
+    "check": ["血常规"],
+    "common_drug": ["止咳片"],
+    "drug_detail": ["某厂止咳片(止咳片)", "无括号"],
+    "not_eat": ["蟹"],
+    "cure_department": ["内科", "呼吸内科"],
+    "cure_way": [["药物治疗"]],
+    "cause": "细菌\n感染",
+    "get_prob": "0.5%",
+}
+NESTED = {
+    "gaishu_info": {"name": "百咳", "desc": "一种咳嗽", "has_complication": ["肺炎"], "cure_prob": "98%"},
+    "symptom_data": {"symptoms": ["干咳"], "symptom_detail": ["甲", "乙"]},
+    "inspect_info": ["血常规"],
+    "food_info": {"good_food": ["鸡蛋"], "avoid_food": []},
+    "nursing_info": "",
+}
+NESTED_ROWS = [
+    NodeRow("百咳", kind="disease", description="一种咳嗽"),
+    EdgeRow("百咳", "need_check", "血常规"),
+    EdgeRow("百咳", "acompany_with", "肺炎"),
+    TextRow("百咳", "cured_prob", "98%"),
+    EdgeRow("百咳", "has_symptom", "干咳"),
+    TextRow("百咳", "symptom_detail", "甲\n乙"),
+    EdgeRow("百咳", "do_eat", "鸡蛋"),
+]
+
+
+def table(path: Path, text: str) -> list[Row]:
+    path.write_text(text, "utf-8")
+    return list(diseases.read_disease_table(path).rows())
+
+
+def test_a_wide_table_gives_one_edge_a_name(tmp_path: Path) -> None:
+    text = HEADER + """0,Flu,"['Cough', ""Crohn's fit"", 'Sore\\u0020toe']",[],"['A (Xanax)', nan]",two words\n"""
+    assert table(tmp_path / "t.csv", text) == [
+        NodeRow("Flu", kind="disease"),
+        EdgeRow("Flu", "has_symptom", "Cough"),
+        EdgeRow("Flu", "has_symptom", "Crohn's fit"),
+        EdgeRow("Flu", "has_symptom", "Sore toe"),
+        NodeRow("A (Xanax)", aliases=(Alias("A", Scope.EXACT), Alias("Xanax", Scope.BRAND))),
+        EdgeRow("Flu", "need_medication", "A (Xanax)"),
+        DroppedRow("NaN", 2),
+        TextRow("Flu", "Note", "two words"),
+    ]
+
+
+def test_a_column_of_another_name_is_a_relation_if_its_cells_are_lists(tmp_path: Path) -> None:
+    rows = table(tmp_path / "t.csv", 'disease,Risk factors\nFlu,"[""age"", ""cold""]"\n')
+    assert rows[1:] == [EdgeRow("Flu", "Risk factors", "age"), EdgeRow("Flu", "Risk factors", "cold")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ": is empty"),
+        ("a,b\nc,d\n", ":1: has no column disease"),
+        (HEADER + "0,Flu\n", ":2: has 2 columns, not the 6"),
+        (HEADER + "0,Flu,\"['a', ['b']]\",[],[],x\n", ":2: the cell"),
+        (HEADER + "0,Flu,[],[],[],x\n1,Flu,\"['a'\",[],[],x\n", ":3: the cell"),
+        (HEADER + "0,Flu,[__import__('os')],[],[],x\n", ":2: the cell"),
+        (HEADER + "0,Flu,\"['a'] * 9\",[],[],x\n", ":2: the cell"),
+        (HEADER + "0,Flu," + "[" * 50_000 + ",[],[],x\n", ":2: the cell"),
+        (HEADER + "0,Flu,['" + "a" * (1 << 20) + "'],[],[],x\n", ":2: has a cell of more than a million"),
+        (HEADER + "0,Flu,['\\ud800'],[],[],x\n", ":2: holds a NUL or half"),
+    ],
+)
+def test_a_damaged_table_names_the_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        table(tmp_path / "t.csv", text)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def entries(path: Path, text: str) -> list[Row]:
+    path.write_text(text, "utf-8")
+    return list(diseases.read_disease_json(path).rows())
+
+
+def test_an_entry_a_line_gives_the_relations_of_disease_kg(tmp_path: Path) -> None:
+    assert entries(tmp_path / "m.json", json.dumps(FLAT) + "\n\n") == [
+        NodeRow("百咳", kind="disease", description="一种咳嗽"),
+        EdgeRow("百咳", "has_symptom", "干咳"),
+        DroppedRow("empty name", 1),
+        EdgeRow("百咳", "need_check", "血常规"),
+        EdgeRow("百咳", "common_drug", "止咳片"),
+        EdgeRow("某厂止咳片", "drugs_of", "止咳片"),
+        DroppedRow("no drug in brackets", 1),
+        EdgeRow("百咳", "no_eat", "蟹"),
+        EdgeRow("百咳", "belongs_to", "内科"),
+        EdgeRow("百咳", "belongs_to", "呼吸内科"),
+        EdgeRow("呼吸内科", "part_of", "内科"),
+        EdgeRow("百咳", "cure_way", "药物治疗"),
+        TextRow("百咳", "cause", "细菌 感染"),
+        TextRow("百咳", "get_prob", "0.5%"),
+    ]
+
+
+def test_numbered_nested_entries_give_the_same_relations(tmp_path: Path) -> None:
+    text = json.dumps({"0": NESTED, "1": NESTED}, ensure_ascii=False, indent=1)
+    assert entries(tmp_path / "m.json", text) == NESTED_ROWS * 2
+
+
+@pytest.mark.parametrize("text", ["[{0},\n{0}]", "{0}\n{0}\n", "\ufeff{0}\n\n{0}"])
+def test_entries_may_stand_in_a_list_or_one_after_another(tmp_path: Path, text: str) -> None:
+    entry = json.dumps(NESTED)
+    assert entries(tmp_path / "m.json", text.replace("{0}", entry)) == NESTED_ROWS * 2
+    assert entries(tmp_path / "m.json", text.replace("{0}", json.dumps(NESTED, indent=2))) == NESTED_ROWS * 2
+
+
+def archive(path: Path, members: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w:xz") as file:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            file.addfile(member, io.BytesIO(data))
+        link = tarfile.TarInfo("link.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        file.addfile(link)
+    return path
+
+
+def test_an_archive_is_read_member_by_member_and_never_unpacked(tmp_path: Path) -> None:
+    entry = json.dumps({"0": NESTED}).encode()
+    path = archive(tmp_path / "m.tar.xz", {"a.json": entry, "../b.json": entry, "note.txt": b"x"})
+    assert list(diseases.read_disease_json(path).rows()) == NESTED_ROWS * 2
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_of_entries_is_read_in_the_order_of_names(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"0": {"name": name}}), "utf-8")
+    source = diseases.read_disease_json(tmp_path)
+    assert [row.key for row in source.rows() if isinstance(row, NodeRow)] == ["a", "b"]
+    assert [path.name for path in source.inputs] == ["a.json", "b.json"]
+
+
+def test_roles_of_entries_are_declared(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}", "utf-8")
+    relations = diseases.read_disease_json(tmp_path).relations
+    assert relations["no_eat"].role is Role.AVOID
+    assert (relations["common_drug"].role, relations["common_drug"].reverse) == (Role.TREATS, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ": is empty"),
+        ('{"name": "a"}\n{"name": \n', ":2: is no JSON"),
+        ('{"name": "a"}\n3\n', ":2: is no JSON object"),
+        ('{"name": ["a"]}', ":1: 'name' or 'desc' is no text"),
+        ('{"name": "a"}\n{"name": "a", "symptom": [{}]}', ":2: 'symptom' is no list of names"),
+        ('{\n"0": {"name": "a"},\n"1": {"name": "b", "check": [{}]}}', ":3: 'check' is no list"),
+        ('{\n"0": {"name": "a"},\n"1": {"gaishu_info": []}}', ":3: 'gaishu_info' is no JSON object"),
+        ('{\n"0": {"name": "a"},\n"1" {}}', ":3: is no JSON"),
+        ('{"0": {"name": "a"},\n', ":2: ends too early"),
+        ('[{"name": "a"},\n', ":2: ends too early"),
+        ('[{"name": "a"},\n{"name"', ":2: is no JSON"),
+        ('{\n"0": ' + "[" * 100_000, ":2: is nested too deeply"),
+        ('{\n"0": {"name": "\\ud800"}}', ":2: holds a NUL or half"),
+    ],
+)
+def test_a_damaged_entry_names_the_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        entries(tmp_path / "m.json", text)
+    assert said in str(caught.value)
+
+
+def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
+    path = archive(tmp_path / "m.tar.xz", {"a.json": json.dumps({"0": NESTED}).encode() * 50})
+    path.write_bytes(path.read_bytes()[:150])
+    with pytest.raises(SourceError, match="archive is damaged"):
+        list(diseases.read_disease_json(path).rows())
+
+
+def test_a_member_names_itself_in_the_error(tmp_path: Path) -> None:
+    path = archive(tmp_path / "m.tar.xz", {"in\nner.json": b'{\n"0": 3}'})
+    with pytest.raises(SourceError, match=r"m\.tar\.xz/in\?ner\.json:2: is no JSON object"):
+        list(diseases.read_disease_json(path).rows())
+
+
+def test_a_folder_without_entries_and_no_path_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"holds no \.json file"):
+        diseases.read_disease_json(tmp_path)
+    with pytest.raises(BadInput, match="needs a file"):
+        diseases.read_disease_json(None)

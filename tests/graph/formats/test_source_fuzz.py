@@ -1,0 +1,288 @@
+"""Every reader on damaged input: rows or one line of `BadInput`, whatever the damage, and nothing written."""
+
+import gzip
+import io
+import json
+import pickle
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgmed.errors import BadInput
+from kgmed.graph import formats
+from kgmed.graph.base import DroppedRow, EdgeRow, NodeRow, TextRow
+from kgmed.graph.formats.base import roles_from_toml
+from kgmed.records import to_json
+
+OBO = b"""format-version: 1.2
+data-version: hp/releases/2030-02-01
+
+[Term]
+id: HP:0000118
+name: Phenotypic abnormality
+
+[Term]
+id: HP:0000010
+name: Sore toe
+alt_id: HP:0000011
+def: "Pain in a \\"toe\\"." [PMID:9]
+synonym: "Toe ache" EXACT layperson []
+xref: UMLS:C1 "toe" {source="x"}
+is_a: HP:0000118 {source="x"} ! Phenotypic abnormality
+relationship: part_of HP:0000118
+
+[Term]
+id: HP:0000012
+is_obsolete: true
+"""
+ANNOTATIONS = b"""#version: 2030-02-01
+database_id\tdisease_name\tqualifier\thpo_id\treference\tevidence\tonset\tfrequency\tsex\tmodifier\taspect\tbiocuration
+OMIM:1\tToe, Basel type; T\t\tHP:0000010\tPMID:1;PMID:2\tPCS\tHP:0003577\t1/2\tMALE\t\tP\tx
+OMIM:1\tToe\tNOT\tHP:0000011\tPMID:1\tPCS\t\t50%\t\tHP:1\tP\tx
+"""
+GENES = b"ncbi_gene_id\tgene_symbol\thpo_id\thpo_name\tfrequency\tdisease_id\n7\tTOE1\tHP:1\tx\t-\tOMIM:1\n"
+ENTRY = {"gaishu_info": {"name": "百咳", "desc": "d"}, "symptom_data": {"symptoms": ["干咳"]}, "inspect_info": ["血"]}
+LINE = {
+    "name": "百咳",
+    "symptom": ["干咳"],
+    "drug_detail": ["厂片(片)"],
+    "cure_department": ["内", "呼"],
+    "get_prob": 0.5,
+}
+TURTLE = b"""@prefix ex: <http://ex.org/> .
+ex:A a ex:Drug ; <http://www.w3.org/2000/01/rdf-schema#label> "Aspirin"@en ; ex:r [ ex:s "x\\u0041" ],
+  <<( ex:a ex:b ex:c )>> .
+"""
+
+
+def tar() -> bytes:
+    buffer, data = io.BytesIO(), json.dumps({"0": ENTRY}).encode()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as file:
+        member = tarfile.TarInfo("a.json")
+        member.size = len(data)
+        file.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the file, whole data)
+    "tsv": ("triples", "a.tsv", "a (b)\tr\t干咳\nb\thas_symptom\tc_d\nnan\tr\tb\n".encode() * 3),
+    "csv": (
+        "triples",
+        "a.csv",
+        b'head,relation,tail,weight,source,pmid\n"a, ""b""",r,"c\nd",0.5,s,P:1;P:2\nx,r,y,,,\n',
+    ),
+    "jsonl": ("triples", "a.jsonl", b'{"head": "a\\u00e9", "relation": "r", "tail": "b", "weight": 0.5}\n' * 3),
+    "gzip": ("triples", "a.tsv.gz", gzip.compress(b"a\tr\tb\nc\tr\td\n" * 20, mtime=0)),
+    "table": (
+        "disease_table",
+        "a.csv",
+        b'idx,disease,Symptom,Note\n0,Flu,"[\'a\', ""b\'s"", nan, \'c\\u0041\']",x\n' * 2,
+    ),
+    "entries": ("disease_json", "a.json", json.dumps({"0": ENTRY, "1": ENTRY}, indent=1).encode()),
+    "entry lines": ("disease_json", "b.json", (json.dumps(LINE) + "\n").encode() * 3),
+    "archive": ("disease_json", "a.tar.gz", tar()),
+    "pickle": ("cmekg", "a.pkl", pickle.dumps({"甲": {"别称": ["乙"], "适应症": ["丙［丁］", "等"]}}, protocol=0)),
+    "obo": ("obo", "a.obo", OBO),
+    "turtle": ("rdf", "a.ttl", TURTLE),
+    "pubtator": (
+        "pubtator",
+        "a.pubtator",
+        b"7|t|Gout\n7|a|and FAM\n7\t0\t4\tGout\tDisease\tD006073\n7\t9\t12\tFAM\tChemical\t-1\n7\tCID\tD1\tD006073\n",
+    ),
+    "n-triples": (
+        "rdf",
+        "a.nt",
+        b'<http://e.org/a> <http://e.org/r> "x"@en .\n<http://e.org/a> <http://e.org/r> _:b .\n',
+    ),
+}
+PIECES = [
+    b"",
+    b"\0",
+    b"\n",
+    b"\r",
+    b"\t",
+    b",",
+    b'"',
+    b"'",
+    b"\\",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b"(",
+    b")",
+]
+PIECES += [
+    b"9" * 5000,
+    b"[" * 5000,
+    b'{"a":' * 2000,
+    b"NaN",
+    b"nan",
+    b"1e999",
+    b"\\ud800",
+    b"\\u0000",
+    b"/",
+    b":",
+    b"\xed\xa0\x80",
+]
+PIECES += [
+    b"cos\nsystem\n",
+    b"R",
+    b"(Vid\ntR",
+    b"p999999999\n",
+    b"g999\n",
+    b"\x8e" + b"\xff" * 8,
+    b"\x96" + b"\xff" * 8,
+    b"r\xff\xff\xff\xff",
+]
+PIECES += [
+    b"d",
+    b"l",
+    b"s",
+    b"a",
+    b"u",
+    b"0",
+    b"2",
+    b".",
+    b"\x80\x04",
+    b"i",
+    b"b",
+    b"}",
+    b"%",
+    b"-1/0",
+    b"+1/2",
+    b"[Term]\n",
+    b"id:\n",
+]
+
+Damage = Callable[[bytes], bytes]
+
+
+@st.composite
+def damages(draw: st.DrawFn) -> list[tuple[str, float, float, bytes]]:
+    """Up to four ways to hurt a file: what, where, to where (shares of its length), with what."""
+    share = st.floats(0, 1)
+    kind = st.sampled_from(["cut off", "put in", "replace", "remove", "swap", "double", "turn brackets"])
+    piece = st.one_of(st.sampled_from(PIECES), st.binary(max_size=12))
+    return draw(st.lists(st.tuples(kind, share, share, piece), min_size=1, max_size=4))
+
+
+def hurt(data: bytes, damage: list[tuple[str, float, float, bytes]]) -> bytes:
+    for kind, one, other, piece in damage:
+        a, b = sorted((int(one * len(data)), int(other * len(data))))
+        near = min(b, a + 8)
+        data = {
+            "cut off": data[:a],
+            "put in": data[:a] + piece + data[a:],
+            "replace": data[:a] + piece + data[a + len(piece) :],
+            "remove": data[:a] + data[near:],
+            "swap": data[:a] + data[near:b] + data[a:near] + data[b:],
+            "double": data[:b] + data[a:],
+            "turn brackets": data[:a] + data[a:b].translate(bytes.maketrans(b"[]{}()<>", b"][}{)(><")) + data[b:],
+        }[kind]
+    return data
+
+
+def said(call: Callable[[], object]) -> str:
+    """What a call complains of; "" if it does not. Any other error is the test's failure."""
+    try:
+        call()
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+def read_all(format: str, path: Path, size: int) -> None:
+    """Reads and checks every row of a source."""
+    for count, row in enumerate(formats.read(format, path).rows()):
+        assert isinstance(row, NodeRow | EdgeRow | TextRow | DroppedRow)
+        assert count < 40 * size + 1000
+        text = json.dumps(to_json(row), ensure_ascii=False)
+        text.encode()
+        assert "\\u0000" not in text.replace("\\\\", "")
+        assert not isinstance(row, EdgeRow) or (row.head and row.relation and row.tail and 0 <= row.weight <= 1)
+
+
+def survives(format: str, path: Path, size: int) -> None:
+    """Holds that reading ends in rows or one line of `BadInput`, and writes nothing."""
+    before = sorted(path.parent.rglob("*"))
+    message = said(lambda: read_all(format, path, size))
+    assert "\n" not in message
+    assert len(message) < 1000
+    assert sorted(path.parent.rglob("*")) == before
+
+
+FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("seed", sorted(SEEDS))
+@FUZZ
+@given(damage=damages())
+def test_a_damaged_file_gives_rows_or_one_line_of_error(
+    tmp_path: Path, seed: str, damage: list[tuple[str, float, float, bytes]]
+) -> None:
+    format, name, data = SEEDS[seed]
+    path = tmp_path / name
+    path.write_bytes(hurt(data, damage))
+    survives(format, path, len(data))
+
+
+@pytest.mark.parametrize("name", ["hp.obo", "phenotype.hpoa", "genes_to_phenotype.txt"])
+@FUZZ
+@given(damage=damages())
+def test_a_damaged_file_of_hpo_gives_rows_or_one_line_of_error(
+    tmp_path: Path, name: str, damage: list[tuple[str, float, float, bytes]]
+) -> None:
+    for file, data in (("hp.obo", OBO), ("phenotype.hpoa", ANNOTATIONS), ("genes_to_phenotype.txt", GENES)):
+        (tmp_path / file).write_bytes(hurt(data, damage) if file == name else data)
+    survives("hpo", tmp_path / "hp.obo", 1000)
+
+
+@pytest.mark.parametrize("seed", sorted(SEEDS))
+@FUZZ
+@given(data=st.binary(max_size=300))
+def test_random_bytes_give_rows_or_one_line_of_error(tmp_path: Path, seed: str, data: bytes) -> None:
+    format, name, _ = SEEDS[seed]
+    path = tmp_path / name
+    path.write_bytes(data)
+    survives(format, path, len(data))
+
+
+@FUZZ
+@given(data=st.binary(max_size=60), name=st.sampled_from(["x", "x.json", "x.csv", "x.txt"]))
+def test_looking_at_random_bytes_names_a_format_or_says_that_it_cannot(tmp_path: Path, data: bytes, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    message = said(lambda: formats.reader_of(formats.detect(path)))
+    assert "\n" not in message
+    assert not message or message.startswith(str(path))
+
+
+@FUZZ
+@given(damage=damages())
+def test_a_damaged_table_of_roles_is_read_or_refused(
+    tmp_path: Path, damage: list[tuple[str, float, float, bytes]]
+) -> None:
+    path = tmp_path / "roles.toml"
+    path.write_bytes(
+        hurt(b'[r1]\nrole = "treats"\nreverse = true\nhead = "plant"\n[has_symptom]\ntail = "sign"\n', damage)
+    )
+    assert "\n" not in said(lambda: roles_from_toml(path))
+
+
+@pytest.mark.parametrize("seed", sorted(SEEDS))
+def test_the_undamaged_file_gives_edges_and_so_does_its_gzip(tmp_path: Path, seed: str) -> None:
+    format, name, data = SEEDS[seed]
+    path = tmp_path / name
+    path.write_bytes(data)
+    rows = list(formats.read(format, path).rows())
+    assert any(isinstance(row, EdgeRow) for row in rows)
+    if not name.endswith(".gz"):
+        path.write_bytes(gzip.compress(data))
+        assert list(formats.read(format, path).rows()) == rows

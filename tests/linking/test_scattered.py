@@ -1,0 +1,51 @@
+"""Names whose words stand apart, and words that ask."""
+
+import pytest
+
+from kgmed.graph.base import NodeRow, Row
+from kgmed.models.encoders import NgramEncoder
+from kgmed.records import Query, Question
+from kgmed.toolkit import Kit
+from named_graph import small
+
+ROWS: tuple[Row, ...] = tuple(
+    NodeRow(name, kind="symptom")
+    for name in (
+        "Fracture of the hand",
+        "Injury to the knee",
+        "Hand or finger pain",
+        "Headache",
+        "Chest pain",
+        "Symptom",
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
+    return Kit(small(tmp_path_factory.mktemp("scattered"), ROWS), encoder=NgramEncoder())
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I fractured my left hand", ["Fracture of the hand"]),
+        ("My knee got injured.", ["Injury to the knee"]),
+        ("There is pain in my finger", ["Hand or finger pain"]),
+        ("intense headaches recently", ["Headache"]),
+        ("pain, but not in the chest", []),
+        ("The hand is fine. It was a fracture.", []),
+    ],
+)
+def test_a_name_is_found_where_its_words_stand_in_one_clause(kit: Kit, text: str, names: list[str]) -> None:
+    assert [m.name for m in kit.lexicon(text)] == names
+
+
+def test_a_scattered_name_may_be_denied(kit: Kit) -> None:
+    [mention] = kit.lexicon("She has no pain anywhere in the chest")
+    assert (mention.name, mention.negated) == ("Chest pain", True)
+
+
+def test_words_that_ask_are_no_mentions(kit: Kit) -> None:
+    mentions = kit.recognize(Query(Question("What are the symptoms of headaches?")))
+    assert [m.name for m in mentions] == ["Headache"]

@@ -1,0 +1,66 @@
+"""Every number of a rival reaches its pipeline, and in the stage that it belongs to."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from kgmed.config import presets_of
+from kgmed.graph.base import EdgeRow, NodeRow
+from kgmed.graph.store.store import Store
+from kgmed.models.fakes import Scripted, TrigramEncoder
+from kgmed.pipeline import Pipeline
+from kgmed.registry import METHODS, method
+from kgmed.toolkit import Kit
+from named_graph import small
+
+RIVALS = [name for name, place in METHODS.items() if ".baselines." in place]
+STAGES = {
+    "keep": {"retrieve", "rank"},
+    "relations": {"retrieve"},
+    "pool": {"rank"},
+    "answer_tokens": {"read"},
+    "hops": {"retrieve"},
+    "rewrite": {"phrase"},
+    "percentile": {"rank"},
+    "background_tokens": {"expand"},
+    "batch": {"read", "rank"},
+    "rounds": {"read", "rank"},
+    "candidates": {"read"},
+}
+CASES = [(name, f.name) for name in RIVALS for f in fields(presets_of(method(name))["paper"])]
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
+    rows = (NodeRow("scurvy", kind="disease"), EdgeRow("scurvy", "has", "bleeding gums"))
+    graph: Store = small(tmp_path_factory.mktemp("settings"), rows)
+    return Kit(graph, Scripted([]), TrigramEncoder())
+
+
+def other(value: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    return "out" if isinstance(value, str) else value + 1
+
+
+def changed(a: Pipeline, b: Pipeline) -> set[str]:
+    return {f.name for f in fields(Pipeline) if repr(getattr(a, f.name)) != repr(getattr(b, f.name))}
+
+
+@pytest.mark.parametrize(("name", "setting"), CASES)
+def test_a_changed_number_changes_its_stage_and_no_other(kit: Kit, name: str, setting: str) -> None:
+    make: Any = method(name)
+    paper = presets_of(make)["paper"]
+    stages = changed(make(kit), make(kit, settings=replace(paper, **{setting: other(getattr(paper, setting))})))
+    assert stages
+    assert stages <= STAGES.get(setting, {"expand", "retrieve", "rank", "phrase", "read"})
+    assert len(stages) == 1 or setting in ("rounds", "batch")
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_the_paper_s_numbers_are_the_default(kit: Kit, name: str) -> None:
+    make: Any = method(name)
+    assert changed(make(kit), make(kit, settings=presets_of(make)["paper"])) == set()
+    assert make(kit).name == name

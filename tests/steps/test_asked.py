@@ -1,0 +1,124 @@
+"""What a question asks for, from the entities it names."""
+
+from dataclasses import replace
+
+from kgmed.methods.facts import AskedFor, Consult
+from kgmed.records import Relation, Role
+from kgmed.steps.retrieve import Overview
+from role_graph import RoleGraph, query
+
+RELATIONS = (
+    Relation("has symptom", Role.FINDING),
+    Relation("treats", Role.TREATS),
+    Relation("treated by", Role.TREATS, reverse=True),
+    Relation("side effect", Role.ADVERSE),
+    Relation("contains", Role.INGREDIENT),
+    Relation("brand of", Role.SAME_AS),
+    Relation("must not", Role.CONTRAINDICATED),
+    Relation("shows", Role.TESTS),
+    Relation("caused by", Role.CAUSE),
+)
+ROWS = [
+    ("gout", "has symptom", "toe pain"),
+    ("gout", "has symptom", "redness"),
+    ("cellulitis", "has symptom", "redness"),
+    ("gout", "treated by", "colchicine"),
+    ("cure-all", "treats", "gout"),
+    *[("cure-all", "treats", f"disease {i}") for i in range(20)],
+    ("uric acid test", "shows", "gout"),
+    ("colchicine", "side effect", "nausea"),
+    ("stroke", "caused by", "gout"),
+    ("pure tablet", "contains", "aspirin"),
+    ("mixed tablet", "contains", "aspirin"),
+    ("mixed tablet", "contains", "caffeine"),
+    ("pure tablet", "side effect", "bleeding"),
+    ("mixed tablet", "side effect", "tremor"),
+    ("Brandname", "brand of", "genericum"),
+    ("Brandname", "side effect", "rash"),
+]
+KINDS = {
+    "disease": ["gout", "cellulitis", "stroke", *(f"disease {i}" for i in range(20))],
+    "symptom": ["toe pain", "redness"],
+    "drug": ["colchicine", "cure-all", "pure tablet", "mixed tablet", "aspirin", "genericum", "Brandname"],
+}
+G = RoleGraph(
+    ROWS, RELATIONS, KINDS, texts=[("colchicine", "must not", "severe renal failure")], isolated=["GOUT twin"]
+)
+
+
+def texts(question: str, *names: str, graph: RoleGraph = G) -> list[str]:
+    return [e.text for e in AskedFor(graph)(query(question), [graph.link(n) for n in names])]
+
+
+def test_a_role_is_followed_from_either_end_and_whichever_way_it_is_written() -> None:
+    assert texts("What drugs treat gout?", "gout") == ["gout ← treats — cure-all; — treated by → colchicine"]
+    assert texts("What does colchicine treat?", "colchicine") == ["colchicine ← treated by — gout"]
+
+
+def test_what_an_entity_has_is_not_what_has_it() -> None:
+    assert texts("What are the causes of gout?", "gout") == []
+    assert texts("What are the causes of stroke?", "stroke") == ["stroke — caused by → gout"]
+
+
+def test_texts_are_answers_too() -> None:
+    assert texts("contraindications of colchicine", "colchicine") == ["colchicine — must not → severe renal failure"]
+
+
+def test_a_substance_without_an_answer_gives_that_of_products_of_it_alone_with_both_triples() -> None:
+    [piece] = AskedFor(G)(query("side effects of aspirin"), [G.link("aspirin")])
+    assert piece.text == "pure tablet — side effect → bleeding; pure tablet — contains → aspirin"
+    assert [t.relation.name for t in piece.triples] == ["side effect", "contains"]
+
+
+def test_a_substance_without_an_answer_gives_that_of_its_brands() -> None:
+    assert texts("side effects of genericum", "genericum") == [
+        "Brandname — side effect → rash; Brandname — brand of → genericum"
+    ]
+
+
+def test_an_entity_that_has_nothing_gives_way_to_one_of_the_same_name() -> None:
+    twin = replace(G.link("GOUT twin"), entity=replace(G.entity("gout twin"), kind="disease"))
+    linked = replace(twin, ties=(G.entity("gout"),))
+    assert [e.text for e in AskedFor(G)(query("symptoms of gout"), [linked])] == [
+        "gout — has symptom → redness, toe pain"
+    ]
+
+
+def test_a_drug_for_everything_comes_after_a_drug_for_this() -> None:
+    found = AskedFor(G, listed=1)(query("What drugs treat gout?"), [G.link("gout")])
+    assert [e.about[0].name for e in found] == ["colchicine", "cure-all"]
+    assert found[0].score > found[1].score
+
+
+def test_findings_lead_to_the_treatment_of_the_disease_that_explains_them_and_the_reason_is_shown() -> None:
+    found = AskedFor(G)(query("which tests?"), [G.link("toe pain"), G.link("redness")])
+    assert found[0].about[0].name == "uric acid test"
+    assert "gout — has symptom → " in found[0].text
+    assert AskedFor(G, through=False)(query("which tests?"), [G.link("toe pain")]) == []
+
+
+def test_a_denied_entity_asks_for_nothing() -> None:
+    assert AskedFor(G)(query("What drugs treat gout?"), [G.link("gout", no=True)]) == []
+
+
+def test_an_overview_lists_each_neighbour_once_with_the_number_left_out() -> None:
+    rows = [("d", "has symptom", f"s{i}") for i in range(5)]
+    g = RoleGraph(rows, RELATIONS, {"disease": ["d"]}, descriptions={"d": "A disease."})
+    one = [e.text for e in Overview(g, listed=2)(query("d"), [g.link("d")])]
+    assert one == ["d: A disease.", "d — has symptom → s0, s1, … (+3)"]
+    chunks = Overview(g, listed=2, pieces=2, roles=(Role.FINDING,)).of(g.entity("d"))
+    assert [e.text for e in chunks] == ["d — has symptom → s0, s1", "d — has symptom → s2, s3, … (+1)"]
+    assert [len(e.triples) for e in chunks] == [2, 2]
+
+
+def test_a_consultation_gives_the_disease_then_its_care() -> None:
+    found = Consult(G)(query("What is it?"), [G.link("toe pain")])
+    assert [e.kind for e in found] == ["candidate", "neighbours", "neighbours"]
+    assert all(e.about[0].name == "gout" for e in found)
+
+
+def test_a_disease_that_is_named_comes_first_in_a_consultation() -> None:
+    found = Consult(G)(query("What is it?"), [G.link("redness"), G.link("gout")])
+    assert found[0].about == (G.entity("gout"),)
+    assert found[0].kind == "neighbours"
+    assert [e.about[0].name for e in found if e.kind == "candidate"] == ["cellulitis"]
