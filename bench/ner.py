@@ -26,7 +26,7 @@ from kgmed.models.w2ner import PRESETS, FoundEntity
 from kgmed.models.w2ner_network import open_labeller
 from kgmed.records import Mention, Query, Question
 from kgmed.toolkit import Kit
-from kgmed.train.tagger import TRAININGS, Tell, train
+from kgmed.train.tagger import TRAININGS, TrainingOutput, train
 
 Find = Callable[[str], list[Mention]]
 
@@ -60,7 +60,7 @@ def names(samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]]) -> N
 
 def tagger(parts: Parts, samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]], folder: Path) -> None:
     """The trained tagger: all entities, those that overlap others, each type."""
-    tell = Tell(line=lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+    tell = TrainingOutput(line=lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     train(parts, folder, architecture=PRESETS["small"], training=TRAININGS["small"], tell=tell)
     label = open_labeller(folder)
     started = time.perf_counter()

@@ -16,7 +16,7 @@ from kgmed.graph import library
 from kgmed.models.base import Encoder, PairScorer
 from kgmed.models.scorers import LexicalPairs, cosines
 from kgmed.toolkit import default_encoder
-from kgmed.train.pairs import compared, explained, groups, train
+from kgmed.train.pairs import compare_scorers, feature_weights, groups, train
 
 
 class Cosine:
@@ -44,7 +44,7 @@ def report(name: str) -> None:
         "trained, words": words,
         "trained, words and cosine": both,
     }
-    table = compared(scorers, found)
+    table = compare_scorers(scorers, found)
     kinds = list(next(iter(table.values())))
     print(
         f"{graph.label}: {len(found) - held} groups learnt, {held} of other entities held out; {spent:.0f} s for both"
@@ -55,7 +55,9 @@ def report(name: str) -> None:
     print(f"{'':34}" + f"{'MRR':>13}{'AUC':>9}" * len(kinds))
     for scorer, found_for in table.items():
         print(f"{scorer:34}" + "".join(f"{found_for[k].mrr:>13.3f}{found_for[k].auc:>9.3f}" for k in kinds))
-    print("heaviest features: " + ", ".join(f"{what} {weight:+.1f}" for what, weight in explained(both)[:5]) + "\n")
+    print(
+        "heaviest features: " + ", ".join(f"{what} {weight:+.1f}" for what, weight in feature_weights(both)[:5]) + "\n"
+    )
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from kgmed.graph.base import ByRole
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.language.text import normalise
-from kgmed.models.files import installed
+from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.records import Role, Run
 from kgmed.registry import method
@@ -53,7 +53,7 @@ def main() -> None:
         build(formats.read("hpo", None, name="hpo"), Path(place) / "hpo")
         graph = open_store(Path(place) / "hpo")
         questions = [q for make in (genes, inheritance, diagnoses) for q in _some(make(graph, chosen.seed), chosen.n)]
-        model = installed(data_folder()).get(MODEL)
+        model = installed_models(data_folder()).get(MODEL)
         kits = {"facts": Kit(graph)} | ({f"llm {MODEL}": Kit(graph, Gguf(model))} if model else {})
         print(f"{graph.label}: {len(questions)} questions, {chosen.n} of each kind, seed {chosen.seed}")
         if not model:

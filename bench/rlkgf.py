@@ -25,13 +25,13 @@ import xxhash
 from _data import data
 
 from kgmed.evaluate.datasets import patients
-from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test, paired
+from kgmed.evaluate.diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
 from kgmed.reward import loglinear
 from kgmed.reward import loglinear as baselines
 from kgmed.reward.cases import Fit, Split, folds
 from kgmed.reward.loglinear import LogLinearSettings
 from kgmed.reward.networks import Recipe
-from kgmed.reward.rlkgf import RLKGFSettings, fitting, preset
+from kgmed.reward.rlkgf import RLKGFSettings, fit_with, preset
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("DXY", "MZ", "MZ-4", "MZ-10")
@@ -51,7 +51,7 @@ class Method(NamedTuple):
 
 def graph(name: str, settings: RLKGFSettings, labels: str = "counts", *, seeded: bool = True) -> Method:
     """A row of RLKGF's scorer."""
-    return Method(name, labels, lambda seed: fitting(settings, seed=seed), seeded)
+    return Method(name, labels, lambda seed: fit_with(settings, seed=seed), seeded)
 
 
 def network(name: str, recipe: Recipe) -> Method:
@@ -67,7 +67,7 @@ def classifier(name: str, model: Any, see: Any) -> Method:
 def learnt_mu(temperature: float, seed: int) -> Fit[Any]:
     """The mixture with mu learnt on a fifth of what it is given; the walk's temperature is the authors' for that."""
     settings = RLKGFSettings(mu=None, walk_temperature=0.1, network_temperature=temperature, recipe=Recipe())
-    fit = fitting(settings, seed=seed)
+    fit = fit_with(settings, seed=seed)
 
     def cut(train: Any, validation: Any) -> Any:
         return fit(*(next(folds(train, FOLDS, seed=seed)) if not validation else (train, validation)))
@@ -132,7 +132,7 @@ class Kept:
 
 def report(split: Split, method: Method, seed: int) -> list[bool]:
     """Which test cases are right."""
-    return list(on_test(split, method.fit(seed)).right)
+    return list(report_on_test(split, method.fit(seed)).right)
 
 
 def seeds(method: Method, many: int) -> range:
@@ -166,7 +166,7 @@ def told_table(kept: Kept, splits: list[Split], many: int) -> None:
     print(f"{'s.e. of best over cases':39}" + "".join(f"{e:<18.4f}" for e in errors))
     print("\nbest against each rival, test cases that only one of them has right, McNemar's exact p:")
     for rival in RIVALS:
-        pairs = [compared(right[s.name, BEST][0], right[s.name, rival][0]) for s in splits]
+        pairs = [compare_predictors(right[s.name, BEST][0], right[s.name, rival][0]) for s in splits]
         print(f"{rival:39}" + "".join(f"{f'{c.only_first}:{c.only_second} p {c.p:.2f}':<18}" for c in pairs))
 
 
@@ -182,7 +182,7 @@ def cv_table(kept: Kept, splits: list[Split]) -> None:
         print(line(method, [cell(c, seeded=True) for c in columns]), flush=True)
     print("\nbest less each rival in cross-validation, ± standard error over cases, p (two-sided):")
     for rival in RIVALS:
-        pairs = [paired(right[s.name, BEST], right[s.name, rival]) for s in splits]
+        pairs = [compare_over_folds(right[s.name, BEST], right[s.name, rival]) for s in splits]
         cells = (f"{f'{p.difference:+.4f} ±{p.error:.4f} p {p.p:.2f}':24}" for p in pairs)
         print(f"{rival:31}" + "".join(cells))
 
@@ -191,7 +191,7 @@ def crossed_once(kept: Kept, split: Split, method: Method, seed: int) -> list[bo
     """Which cases are right in one division into folds."""
     cases = split.train + split.validation
     key = f"cv {split.name} | {method.name} | {seed}"
-    return list(kept.get(key, lambda: crossed(cases, method.fit(seed), k=FOLDS, seed=seed)))
+    return list(kept.get(key, lambda: cross_validated(cases, method.fit(seed), k=FOLDS, seed=seed)))
 
 
 def share(right: list[bool]) -> float:

@@ -18,7 +18,7 @@ from _data import data
 
 from kgmed.config import data_folder
 from kgmed.evaluate.datasets import patients
-from kgmed.reward.cases import Case, CauseGraph, first
+from kgmed.reward.cases import Case, CauseGraph, best_disease
 from kgmed.reward.criticality import Criticality
 from kgmed.train import ppo, stages
 from kgmed.train.base import Policy
@@ -41,7 +41,7 @@ def main() -> None:
         ceiling, judge = _validation(made)
         print(f"reward model agrees with its judge on {made.taught[1]:.3f} of the validation pairs")
         print(verdict(figures, ceiling=ceiling, judge=judge))
-    graph = made.task.split.test.report(made.task.words.back(first(made.scorer)))
+    graph = made.task.split.test.report(made.task.words.back(best_disease(made.scorer)))
     print(f"the graph alone, test: {graph.accuracy:.3f} ± {graph.error:.3f} (over {graph.n} cases)")
     logs = {f"{s} {i}": given.folder / f"seed-{i}" / s / "log.jsonl" for i in given.seeds for s in given.stages}
     print(f"minutes of this command: {_minutes(perf_counter() - began, process_time() - cpu)}")
@@ -115,7 +115,7 @@ def _after(found: list[dict[str, Any]]) -> str:
 def _validation(made: Demo) -> tuple[float, float]:
     """The accuracy on validation of the graph's first choice, and of the reward model's."""
     cases = made.task.validation
-    graph = first(made.scorer)(cases)
+    graph = best_disease(made.scorer)(cases)
     model = made.taught[0]
     judge = [model.answers[int(model.shares(q).argmax())] for q in made.task.questions(cases)]
     return _right(graph, cases), _right(judge, cases)

@@ -27,7 +27,7 @@ from kgmed.reward.graph_reward import for_trl
 from kgmed.train import ppo, stages
 from kgmed.train.demo import spread
 from kgmed.train.policies import Free, NameTokens, tiny
-from kgmed.train.stages import Watch, measured, reinforced, supervised
+from kgmed.train.stages import Watch, ppo_run, supervised, validation_accuracy
 from kgmed.train.task import Task, graph_reward, task
 
 
@@ -63,7 +63,7 @@ def run(asked: Task, reward: Reward, train: Trainer, given: argparse.Namespace, 
         supervised(policy, asked, stages.SFTSettings(steps=40, rate=1e-3), watch, labels="random")
     before, began = _accuracy(asked, policy), process_time()
     train(asked, policy, reward, given, seed)
-    return Run(before, _accuracy(asked, policy), measured(policy, asked)["accuracy"], process_time() - began)
+    return Run(before, _accuracy(asked, policy), validation_accuracy(policy, asked)["accuracy"], process_time() - began)
 
 
 def by_ppo(asked: Task, policy: Free, reward: Reward, given: argparse.Namespace, seed: int) -> None:
@@ -74,7 +74,7 @@ def by_ppo(asked: Task, policy: Free, reward: Reward, given: argparse.Namespace,
         at_once=answers, epochs=given.epochs,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        reinforced("rlkgf", policy, asked, reward, settings, Watch(folder=Path(folder), seed=seed, every=given.rounds))
+        ppo_run("rlkgf", policy, asked, reward, settings, Watch(folder=Path(folder), seed=seed, every=given.rounds))
 
 
 def by_trl(name: str) -> Trainer:

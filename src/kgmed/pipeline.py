@@ -143,7 +143,7 @@ class Retrieved(list[Evidence]):
 T = TypeVar("T")
 
 
-def as_asked(query: Query, context: Context, answer: Answer) -> Answer:
+def as_is(query: Query, context: Context, answer: Answer) -> Answer:
     """Checker: the answer as it is."""
     return answer
 
@@ -159,7 +159,7 @@ class Pipeline:
     phrase: Phraser
     read: Reader
     expand: Expander = Query
-    check: Checker = as_asked
+    check: Checker = as_is
     otherwise: Reader | None = None  # reads where `read` cannot; the run says so
     name: str = ""
     graph: str = ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from kgmed.config import presets_of
 from kgmed.errors import UnknownName
-from kgmed.methods.base import About, Calls, about
+from kgmed.methods.base import About, Calls, about_of
 from kgmed.pipeline import Pipeline
 from kgmed.toolkit import Kit
 
@@ -77,10 +77,10 @@ class MethodInfo:
     presets: dict[str, dict[str, Any]]  # the settings of each, the default first; "" = it has numbers but no presets
 
 
-def described(name: str) -> MethodInfo:
+def describe_method(name: str) -> MethodInfo:
     """What a method is, and its numbers; of a method that does not say, what its function's docstring does."""
     function = method(name)
-    said = about(function) or _undescribed(function)
+    said = about_of(function) or _undescribed(function)
     presets = {n: asdict(s) for n, s in presets_of(function).items() if is_dataclass(s) and not isinstance(s, type)}
     calls = said.calls
     return MethodInfo(name, str(said), said.does, str(calls), calls.why, said.needs_model, said.ours, presets)

@@ -14,16 +14,16 @@ from kgmed.graph import formats, library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
 from kgmed.graph.remote.cache import CachedGraph, Hits
-from kgmed.graph.remote.named import is_remote, remote
+from kgmed.graph.remote.named import is_remote, open_remote
 from kgmed.graph.vectors import compute
 from kgmed.language.text import has_cjk, prompt_language
 from kgmed.linking.by_model import open_tagger
-from kgmed.linking.cascade import Carried
+from kgmed.linking.cascade import CarriedOver
 from kgmed.models.base import LLM, Encoder, PairScorer
-from kgmed.models.cache import Absent, CachedLLM, recorded
+from kgmed.models.cache import Absent, CachedLLM, recorded_models
 from kgmed.models.encoders import NgramEncoder, Remembered
 from kgmed.models.files import MODELS
-from kgmed.models.limits import AtMost, Brief, Budget, Metered, Rate, Reaching, Told, prices
+from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, Rate, RecordedLLM, ReplyLimit, prices
 from kgmed.models.named import encoder_from, llm_from, name_of, scorer_from
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Reader, Recognizer
@@ -58,7 +58,7 @@ class UnlessWeak:
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer; one that abstains names the rule in `limits`."""
-        best = strength(context.cited)
+        best = best_score(context.cited)
         if best is None or best >= self.at_least:
             return self.read(query, context)
         said = _SAID[prompt_language(query.question)].format(best=best, at_least=self.at_least)
@@ -66,10 +66,10 @@ class UnlessWeak:
         return Answer(said, abstained=True, limits=rule, reader="none")
 
 
-def strength(cited: Sequence[Evidence]) -> float | None:
+def best_score(cited: Sequence[Evidence]) -> float | None:
     """The best score of the evidence that a ranker chose; None where there is none.
 
-    >>> strength([Evidence("a", "triple", score=0.2), Evidence("b", "warning", score=9.0)])
+    >>> best_score([Evidence("a", "triple", score=0.2), Evidence("b", "warning", score=9.0)])
     0.2
     """
     return max((e.score for e in cited if e.kind not in UNRANKED), default=None)
@@ -149,7 +149,7 @@ class Asker:
         """The kit of a graph, opened once."""
         if name not in self._kits:
             graph = self.open_graph(name)
-            llm = self.llm if self.llm is None or isinstance(self.llm, Told) else Told(self.llm)
+            llm = self.llm if self.llm is None or isinstance(self.llm, RecordedLLM) else RecordedLLM(self.llm)
             parts = (llm, self.encoder, self.pairs, self.prompts, self.glossary)
             if isinstance(graph, CachedGraph) or not hasattr(graph, "adjacency"):
                 self._kits[name] = RemoteKit(graph, *parts, attributes=graph.name != "umls")
@@ -183,7 +183,7 @@ class Asker:
         """The run on one graph, with what it was made with."""
         made = self.pipeline(kit)
         if after is not None and after.graph == kit.graph.label:
-            made = replace(made, link=Carried(made.link, after.links, asked.text))
+            made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
         before = _hits(kit.graph)
         run = made(asked)
         function, settings = self._method(kit)
@@ -247,17 +247,17 @@ class Conversation:
         asked = Question(question) if isinstance(question, str) else question
         last = next((run for run in reversed(self.runs) if run.links), None)
         recent = self.runs[-self.turns :] if self.turns else []
-        history = tuple(line for run in recent for line in told(run))
+        history = tuple(line for run in recent for line in turn_lines(run))
         run = self.asker.ask(replace(asked, history=(*asked.history, *history)), after=last)
         self.runs.append(run)
         return run
 
 
-def told(run: Run) -> tuple[str, str]:
+def turn_lines(run: Run) -> tuple[str, str]:
     """A turn as a model is told of it: what was asked, and the beginning of the answer, on a line each.
 
     >>> from kgmed.records import Answer, Context, Query
-    >>> told(Run(Query(Question("Gout?")), (), (), (), (), Context(""), Answer("A disease.\\nIt hurts.")))
+    >>> turn_lines(Run(Query(Question("Gout?")), (), (), (), (), Context(""), Answer("A disease.\\nIt hurts.")))
     ('Question: Gout?', 'Answer: A disease. It hurts.')
     """
     question, answer = _TURN[prompt_language(run.question)]
@@ -285,7 +285,7 @@ def asker(chosen: Setup, *, progress: Progress | None, environment: Mapping[str,
         encoder = Remembered(encoder)
 
     def open_graph(name: str) -> KnowledgeGraph:
-        return remote(name, data_folder(), environment) if is_remote(name) else _open(name, progress)
+        return open_remote(name, data_folder(), environment) if is_remote(name) else _open(name, progress)
 
     return Asker(
         names,
@@ -315,14 +315,14 @@ def model(chosen: Setup) -> LLM | None:
         return None
     llm = _recorded(chosen, chosen.cache) if replayed and chosen.cache else _model(chosen)
     table = prices(chosen.prices)
-    behind: LLM = Reaching(llm)
+    behind: LLM = CountedLLM(llm)
     if not replayed:
         behind = _limited(behind, chosen)
     if chosen.cache:
         behind = CachedLLM(behind, chosen.cache, mode=chosen.cache_mode)
     if chosen.reply_tokens:
-        behind = Brief(behind, chosen.reply_tokens)
-    return Told(behind, price=table.get(llm.name), behind=True)
+        behind = ReplyLimit(behind, chosen.reply_tokens)
+    return RecordedLLM(behind, price=table.get(llm.name), behind=True)
 
 
 def _model(chosen: Setup) -> LLM:
@@ -338,14 +338,14 @@ def _limited(llm: LLM, chosen: Setup) -> LLM:
         rate = Rate(chosen.rate) if chosen.rate else None
         at_once = max(8, chosen.batch)
         llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
-    return AtMost(llm, chosen.max_calls) if chosen.max_calls else llm
+    return CallLimit(llm, chosen.max_calls) if chosen.max_calls else llm
 
 
 def _recorded(chosen: Setup, path: Path) -> LLM:
     """The model whose replies are replayed: by name and settings where it is behind a server, else from the file."""
     if chosen.llm.startswith(("openai/", "anthropic/")):
         return _model(chosen)
-    known = recorded(path)
+    known = recorded_models(path)
     wanted = _file_name(chosen.llm)
     found = [m for m in known if (not wanted or m.name == wanted) and _set_so(m.settings, chosen)]
     if len(found) != 1:

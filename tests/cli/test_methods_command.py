@@ -13,12 +13,12 @@ from json_server import serving
 from kgmed.cli import app
 from kgmed.config import presets_of
 from kgmed.errors import BadInput, ModelFailed, SourceError
-from kgmed.evaluate.trial import MethodTrial, attempt, each, keep, kept, questions, rows
+from kgmed.evaluate.trial import MethodTrial, append_trial, each, questions, read_trials, rows, run_trial
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Echo
-from kgmed.models.limits import Brief, Told, ledger
+from kgmed.models.limits import RecordedLLM, ReplyLimit, ledger
 from kgmed.records import Question, Run, Stage
-from kgmed.registry import METHODS, described, method
+from kgmed.registry import METHODS, describe_method, method
 
 
 def run(*words: str, home: Path | None = None) -> Result:
@@ -56,7 +56,7 @@ def test_the_settings_can_be_shown_as_a_table() -> None:
 
 
 def test_a_method_that_says_nothing_of_itself_is_listed_by_its_docstring() -> None:
-    from kgmed.methods.base import about
+    from kgmed.methods.base import about_of as about
     from kgmed.registry import _undescribed
 
     def plug_in(kit: object) -> object:
@@ -69,9 +69,9 @@ def test_a_method_that_says_nothing_of_itself_is_listed_by_its_docstring() -> No
 
 def test_every_description_says_where_the_number_of_calls_comes_from() -> None:
     for name in METHODS:
-        if described(name).paper != "ours":
-            assert described(name).calls_why
-            assert described(name).deviations
+        if describe_method(name).paper != "ours":
+            assert describe_method(name).calls_why
+            assert describe_method(name).deviations
 
 
 def test_there_are_ten_questions_of_each_graph_and_they_differ() -> None:
@@ -89,7 +89,7 @@ def test_questions_that_there_are_not_are_bad_input(count: int, graph: str) -> N
 
 
 def test_a_method_that_fails_is_a_trial_that_says_why() -> None:
-    llm = Told(Echo())
+    llm = RecordedLLM(Echo())
 
     def broken(question: Question) -> Run:
         llm([Message("user", "one two")])
@@ -98,7 +98,7 @@ def test_a_method_that_fails_is_a_trial_that_says_why() -> None:
             raise ModelFailed("it babbled")
 
     one = questions(1, ("hpo",))[0]
-    made = attempt(broken, one, method="sure", llm="m")
+    made = run_trial(broken, one, method="sure", llm="m")
     assert (made.error, made.answer, made.key) == ("ModelFailed: it babbled", "", ("sure", "en-1", "hpo", "m"))
     whole, failed = rows([made])
     assert whole.errors == 1
@@ -110,7 +110,7 @@ def test_an_error_of_another_kind_is_not_hidden() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        attempt(broken, questions(1)[0], method="sure", llm="m")
+        run_trial(broken, questions(1)[0], method="sure", llm="m")
 
 
 TRIAL = MethodTrial(
@@ -128,11 +128,11 @@ def test_rows_add_up_and_leave_out_what_took_nothing() -> None:
 
 def test_trials_are_kept_and_a_line_cut_off_by_a_kill_is_done_again(tmp_path: Path) -> None:
     path = tmp_path / "trials.jsonl"
-    keep(path, TRIAL)
+    append_trial(path, TRIAL)
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole + whole[: len(whole) // 2], encoding="utf-8")
-    assert kept(path) == {TRIAL.key: TRIAL}
-    keep(path, TRIAL)
+    assert read_trials(path) == {TRIAL.key: TRIAL}
+    append_trial(path, TRIAL)
     assert path.read_text(encoding="utf-8") == whole * 2
 
 
@@ -141,7 +141,7 @@ def test_a_file_of_something_else_is_an_error_that_names_its_line(tmp_path: Path
     path = tmp_path / "trials.jsonl"
     path.write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(SourceError, match=r"trials\.jsonl:1"):
-        kept(path)
+        read_trials(path)
 
 
 @pytest.mark.starter
@@ -179,7 +179,7 @@ def test_a_bound_on_replies_holds_and_is_part_of_the_models_name() -> None:
             asked.append(max_tokens)
             return super().__call__(messages, max_tokens=max_tokens)
 
-    brief = Brief(Long(), 64)
+    brief = ReplyLimit(Long(), 64)
     for most in (500, 32):
         brief([Message("user", "Hello")], max_tokens=most)
         brief.as_json([Message("user", "Hello")], {}, max_tokens=most)

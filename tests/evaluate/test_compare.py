@@ -16,7 +16,7 @@ from eval_makers import Echo, Environment, items, run
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, read_manifest, to_line
-from kgmed.evaluate.run import Ask, Plan, Processes, Ray, Threads, compare, crew
+from kgmed.evaluate.run import Ask, Plan, ProcessExecutor, RayExecutor, ThreadExecutor, compare, executor
 from kgmed.records import Question, Run, to_json
 
 PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
@@ -24,7 +24,7 @@ WHAT = {"data": "toy"}
 
 
 def finished(
-    folder: Path, make: Echo | Environment, workers: Threads | Processes | Ray, plan: Plan = PLAN
+    folder: Path, make: Echo | Environment, workers: ThreadExecutor | ProcessExecutor | RayExecutor, plan: Plan = PLAN
 ) -> dict[Job, Entry]:
     with Log(folder, WHAT) as log:
         compare(plan, make, log, workers)
@@ -37,14 +37,14 @@ def test_a_run_read_back_from_its_json_is_the_same_run() -> None:
 
 
 def test_every_question_is_asked_of_every_method_with_every_seed(tmp_path: Path) -> None:
-    found = finished(tmp_path, Echo(), Threads())
+    found = finished(tmp_path, Echo(), ThreadExecutor())
     assert list(found) == PLAN.jobs()
     assert len(found) == 24
     assert found[Job("two", "q3", 1)].run is not None
 
 
 def test_a_failure_is_one_line_in_the_log_and_the_rest_goes_on(tmp_path: Path) -> None:
-    found = finished(tmp_path, Echo(broken="q2"), Threads())
+    found = finished(tmp_path, Echo(broken="q2"), ThreadExecutor())
     failed = [e for e in found.values() if e.run is None]
     assert {e.error for e in failed} == {"Unavailable: the server is away"}
     assert len(failed) == 4
@@ -52,10 +52,10 @@ def test_a_failure_is_one_line_in_the_log_and_the_rest_goes_on(tmp_path: Path) -
 
 
 def test_failures_are_asked_again_only_where_that_is_wanted(tmp_path: Path) -> None:
-    finished(tmp_path, Echo(broken="q2"), Threads())
-    assert sum(e.run is None for e in finished(tmp_path, Echo(), Threads()).values()) == 4
+    finished(tmp_path, Echo(broken="q2"), ThreadExecutor())
+    assert sum(e.run is None for e in finished(tmp_path, Echo(), ThreadExecutor()).values()) == 4
     with Log(tmp_path, WHAT) as log:
-        compare(PLAN, Echo(), log, Threads(), again=True)
+        compare(PLAN, Echo(), log, ThreadExecutor(), again=True)
     assert all(e.run is not None for e in entries(tmp_path).values())
 
 
@@ -71,7 +71,7 @@ def test_an_evaluation_that_is_left_does_not_ask_what_was_handed_out_in_advance(
 
         return ask
 
-    work = Threads(2)(make, ((Job("one", i.question.id, 0), i) for i in items(12)))
+    work = ThreadExecutor(2)(make, ((Job("one", i.question.id, 0), i) for i in items(12)))
     assert isinstance(work, Generator)
     next(work)
     threading.Timer(0.5, go.set).start()
@@ -80,9 +80,9 @@ def test_an_evaluation_that_is_left_does_not_ask_what_was_handed_out_in_advance(
 
 
 def test_threads_and_processes_give_what_one_thread_gives(tmp_path: Path) -> None:
-    one = finished(tmp_path / "1", Echo(broken="q2"), Threads())
-    several = finished(tmp_path / "2", Echo(broken="q2"), Threads(4))
-    apart = finished(tmp_path / "3", Echo(broken="q2"), Processes(2))
+    one = finished(tmp_path / "1", Echo(broken="q2"), ThreadExecutor())
+    several = finished(tmp_path / "2", Echo(broken="q2"), ThreadExecutor(4))
+    apart = finished(tmp_path / "3", Echo(broken="q2"), ProcessExecutor(2))
     assert digest(one) == digest(several) == digest(apart)
     assert [e.untimed for e in in_order(apart, PLAN.jobs())] == [e.untimed for e in in_order(one, PLAN.jobs())]
 
@@ -94,22 +94,24 @@ def test_each_process_takes_one_thread_unless_the_environment_says_otherwise(
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if chosen:
         monkeypatch.setenv("OMP_NUM_THREADS", chosen)
-    found = finished(tmp_path, Environment(), Processes(2), Plan(("one",), items(3)))
+    found = finished(tmp_path, Environment(), ProcessExecutor(2), Plan(("one",), items(3)))
     assert {entry.run.answer.text for entry in found.values() if entry.run} == {told}
     assert os.environ.get("OMP_NUM_THREADS", "") == chosen
 
 
 def test_a_question_that_always_kills_its_worker_fails_and_the_rest_is_done(tmp_path: Path) -> None:
-    found = finished(tmp_path, Echo(deadly="q1"), Processes(2), Plan(("one",), items(5)))
+    found = finished(tmp_path, Echo(deadly="q1"), ProcessExecutor(2), Plan(("one",), items(5)))
     assert {j.item for j, e in found.items() if e.run is None} == {"q1"}
     assert "ended 3 times" in found[Job("one", "q1")].error
     assert len(found) == 5
 
 
 def test_a_worker_that_was_killed_once_costs_nothing(tmp_path: Path) -> None:
-    found = finished(tmp_path, Echo(deadly="q1", mark=str(tmp_path / "mark")), Processes(2), Plan(("one",), items(5)))
+    found = finished(
+        tmp_path, Echo(deadly="q1", mark=str(tmp_path / "mark")), ProcessExecutor(2), Plan(("one",), items(5))
+    )
     assert all(e.run is not None for e in found.values())
-    assert digest(found) == digest(finished(tmp_path / "calm", Echo(), Threads(), Plan(("one",), items(5))))
+    assert digest(found) == digest(finished(tmp_path / "calm", Echo(), ThreadExecutor(), Plan(("one",), items(5))))
 
 
 def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(tmp_path: Path) -> None:
@@ -134,22 +136,22 @@ with Log(Path({str(tmp_path / "killed")!r}), {WHAT!r}) as log:
         process.kill()
         process.wait()
     subprocess.run([sys.executable, "-c", code], check=True)
-    calm = finished(tmp_path / "calm", Echo(broken="q7"), Threads(), Plan(("one",), items(200)))
+    calm = finished(tmp_path / "calm", Echo(broken="q7"), ThreadExecutor(), Plan(("one",), items(200)))
     assert digest(entries(tmp_path / "killed")) == digest(calm)
     lines = (tmp_path / "killed" / LOG).read_bytes().splitlines()
     assert len(lines) == 200, "nothing that was finished is done again"
 
 
 def test_a_torn_last_line_is_cut_off_and_done_again(tmp_path: Path) -> None:
-    whole = finished(tmp_path, Echo(), Threads())
+    whole = finished(tmp_path, Echo(), ThreadExecutor())
     path = tmp_path / LOG
     path.write_bytes(path.read_bytes()[:-10])
     assert len(entries(tmp_path)) == 23
-    assert digest(finished(tmp_path, Echo(), Threads())) == digest(whole)
+    assert digest(finished(tmp_path, Echo(), ThreadExecutor())) == digest(whole)
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    finished(tmp_path, Echo(), Threads())
+    finished(tmp_path, Echo(), ThreadExecutor())
     path = tmp_path / LOG
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + b'{"method": 1}\n' + b"".join(lines[2:]))
@@ -158,7 +160,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_another_evaluation_is_refused(tmp_path: Path) -> None:
-    finished(tmp_path, Echo(), Threads())
+    finished(tmp_path, Echo(), ThreadExecutor())
     with pytest.raises(BadInput, match="begun with another data"):
         Log(tmp_path, {"data": "other"})
     Log(tmp_path, WHAT).__exit__(None, None, None)
@@ -168,7 +170,7 @@ def test_methods_are_added_to_an_evaluation_and_none_is_forgotten(tmp_path: Path
     def asked(*methods: str) -> list[str]:
         told: list[str] = []
         with Log(tmp_path, {"methods": list(methods), "data": 1}, grows="methods") as log:
-            compare(Plan(methods, items(3)), Echo(), log, Threads(), each=lambda e: told.append(e.job.method))
+            compare(Plan(methods, items(3)), Echo(), log, ThreadExecutor(), each=lambda e: told.append(e.job.method))
         return told
 
     assert asked("one") == ["one"] * 3
@@ -184,7 +186,7 @@ def test_methods_are_added_to_an_evaluation_and_none_is_forgotten(tmp_path: Path
 
 
 def test_a_job_that_was_never_done_counts_as_a_failure(tmp_path: Path) -> None:
-    found = finished(tmp_path, Echo(), Threads(), Plan(("one",), items(2)))
+    found = finished(tmp_path, Echo(), ThreadExecutor(), Plan(("one",), items(2)))
     assert [e.error for e in in_order(found, Plan(("one",), items(3)).jobs())] == ["", "", "was not run"]
 
 
@@ -194,7 +196,7 @@ def test_odd_text_survives_the_log() -> None:
 
 
 def test_only_one_kind_of_crew_can_be_asked_for() -> None:
-    assert crew(threads=3) == Threads(3)
-    assert crew(workers=2) == Processes(2)
+    assert executor(threads=3) == ThreadExecutor(3)
+    assert executor(workers=2) == ProcessExecutor(2)
     with pytest.raises(BadInput, match="one of"):
-        crew(threads=2, workers=2)
+        executor(threads=2, workers=2)

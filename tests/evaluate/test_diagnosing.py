@@ -6,16 +6,16 @@ import pytest
 
 from kgmed.errors import BadInput
 from kgmed.evaluate.datasets import patients
-from kgmed.evaluate.diagnosing import compared, crossed, mean, on_test, paired
+from kgmed.evaluate.diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
 from kgmed.reward.cases import Case, Cases, split
 from kgmed.reward.loglinear import Majority, majority
-from kgmed.reward.rlkgf import RLKGFSettings, fitting
+from kgmed.reward.rlkgf import RLKGFSettings, fit_with
 
 CASES = [Case(str(i), ("fever",), disease="flu" if i % 3 else "cold") for i in range(30)]
 
 
 def test_the_test_cases_are_judged_by_what_was_fitted_on_the_others() -> None:
-    report = on_test(split("s", CASES[:20], CASES[20:]), majority)
+    report = report_on_test(split("s", CASES[:20], CASES[20:]), majority)
     assert (report.n, sum(report.right)) == (10, sum(c.disease == "flu" for c in CASES[20:]))
 
 
@@ -28,13 +28,13 @@ def test_in_cross_validation_no_case_is_judged_by_a_scorer_that_saw_it() -> None
         return majority(train, ())
 
     ticks: list[int] = []
-    right = crossed(CASES, fit, k=3, done=lambda: ticks.append(1))
+    right = cross_validated(CASES, fit, k=3, done=lambda: ticks.append(1))
     assert right == tuple(c.disease == "flu" for c in CASES)
     assert [len(s) for s in seen] == [20, 20, 20]
     assert set.intersection(*seen) == set()
     assert len(ticks) == 3
     with pytest.raises(BadInput, match="no cases"):
-        crossed([], fit)
+        cross_validated([], fit)
 
 
 def test_means_have_the_standard_error_of_the_mean() -> None:
@@ -47,24 +47,24 @@ def test_means_have_the_standard_error_of_the_mean() -> None:
 
 
 def test_predictors_are_compared_case_by_case() -> None:
-    assert compared([True, False], [True, False]).p == 1.0
-    assert compared([True] * 10, [False] * 10).p == pytest.approx(2 / 1024)
+    assert compare_predictors([True, False], [True, False]).p == 1.0
+    assert compare_predictors([True] * 10, [False] * 10).p == pytest.approx(2 / 1024)
     with pytest.raises(BadInput, match="same cases"):
-        compared([True], [])
+        compare_predictors([True], [])
 
 
 def test_divisions_of_the_same_cases_do_not_count_as_more_cases() -> None:
     one, other = [True, True, True, False], [True, False, False, False]
-    assert paired([one] * 5, [other] * 5) == paired([one], [other])
-    assert paired([one], [one]).p == 1.0
-    assert paired([other], [one]).difference == -0.5
+    assert compare_over_folds([one] * 5, [other] * 5) == compare_over_folds([one], [other])
+    assert compare_over_folds([one], [one]).p == 1.0
+    assert compare_over_folds([other], [one]).difference == -0.5
     with pytest.raises(BadInput, match="same cases"):
-        paired([one], [one[:3]])
+        compare_over_folds([one], [one[:3]])
 
 
 @pytest.mark.data
 def test_the_walk_of_the_paper_is_within_one_case_of_its_figure_on_dxy(data: Path) -> None:
-    report = on_test(patients("DXY", data), fitting(RLKGFSettings(recipe=None)))
+    report = report_on_test(patients("DXY", data), fit_with(RLKGFSettings(recipe=None)))
     assert report.n == 104  # the paper's .8252 is 85 of 103: one case has no symptom that is there
     assert report.unjudged == 1
     assert abs(sum(report.right) - 85) <= 4

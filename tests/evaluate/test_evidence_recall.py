@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.answers import Consultation, consultations
-from kgmed.evaluate.recall import EvidenceRecall, compare, gold
+from kgmed.evaluate.recall import EvidenceRecall, compare, gold_ids
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Evidence, Relation, Triple
@@ -32,7 +32,7 @@ def consultation(question: str, *names: str) -> Consultation:
 
 def test_gold_is_what_the_graph_has_of_the_right_kind(tmp_path: Path) -> None:
     graph = small(tmp_path, ROWS)
-    assert gold(graph, consultation("", "Gout", "toe pain", "Colchicine", "unknown")) == {"gout", "colchicine"}
+    assert gold_ids(graph, consultation("", "Gout", "toe pain", "Colchicine", "unknown")) == {"gout", "colchicine"}
 
 
 def test_retrieval_is_compared_on_the_same_questions(tmp_path: Path) -> None:

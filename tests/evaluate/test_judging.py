@@ -15,12 +15,22 @@ from hypothesis import strategies as st
 from eval_makers import run
 from kgmed.errors import BadInput, ModelFailed, SourceError, UnknownName
 from kgmed.evaluate.items import Gold, Item
-from kgmed.evaluate.judge import KINDS, Bench, Verdicts, drawn, judge, kind_of, numbers, order, reference
+from kgmed.evaluate.judge import (
+    KINDS,
+    Bench,
+    Verdicts,
+    criterion_scores,
+    judge,
+    kind_of,
+    order,
+    presentation_order,
+    reference,
+)
 from kgmed.evaluate.log import LOG, Entry, Job, digest, entries
 from kgmed.models.asking import Malformed
 from kgmed.models.base import LLM, Message, Reply
 from kgmed.models.cache import CachedLLM
-from kgmed.models.limits import Told
+from kgmed.models.limits import RecordedLLM
 from kgmed.records import Question
 
 PAIR, MINDMAP, RANK = KINDS["pair"], KINDS["mindmap"], KINDS["rank"]
@@ -165,8 +175,8 @@ def test_other_judgements_do_not_go_into_the_same_folder(tmp_path: Path, changed
 def test_a_judge_is_recorded_and_replayed_like_any_model(tmp_path: Path) -> None:
     answers = {"a": ["xx", "y"], "b": ["u", "vv"]}
     llm = Reader(longest)
-    judged(Told(CachedLLM(llm, tmp_path / "r.sqlite")), tmp_path / "one", answers)
-    replayed = judged(Told(CachedLLM(llm, tmp_path / "r.sqlite", mode="replay")), tmp_path / "two", answers)
+    judged(RecordedLLM(CachedLLM(llm, tmp_path / "r.sqlite")), tmp_path / "one", answers)
+    replayed = judged(RecordedLLM(CachedLLM(llm, tmp_path / "r.sqlite", mode="replay")), tmp_path / "two", answers)
     assert len(llm.asked) == 4
     assert digest(entries(tmp_path / "one")) == digest(entries(tmp_path / "two"))
     spent = [e.run.spent for e in replayed.found.values() if e.run]
@@ -214,13 +224,13 @@ def test_the_judge_sees_the_question_its_options_and_the_reference_in_the_langua
 
 @given(st.lists(st.text("abcd", min_size=1, max_size=3), min_size=2, max_size=5, unique=True), st.integers(0, 9))
 def test_both_orders_show_the_same_answers_the_other_way_round(methods: list[str], positions: int) -> None:
-    one, two = (drawn(methods, "q", positions, order) for order in (0, 1))
+    one, two = (presentation_order(methods, "q", positions, order) for order in (0, 1))
     assert sorted(one) == sorted(methods)
     assert one == two[::-1]
 
 
 def test_places_are_drawn_evenly_and_by_the_seed() -> None:
-    firsts = [[drawn("ab", f"q{i}", seed, 0)[0] for i in range(400)] for seed in (0, 1)]
+    firsts = [[presentation_order("ab", f"q{i}", seed, 0)[0] for i in range(400)] for seed in (0, 1)]
     assert all(150 < some.count("a") < 250 for some in firsts)
     assert firsts[0] != firsts[1]
 
@@ -240,7 +250,7 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
 
 
 def test_replies_are_read_whatever_stands_around_them() -> None:
-    assert numbers('<think>{"total": 1}</think> {"x": 1} {"Total": "Answer 2"}', ["total"]) == {"total": 2}
+    assert criterion_scores('<think>{"total": 1}</think> {"x": 1} {"Total": "Answer 2"}', ["total"]) == {"total": 2}
     assert order("[2, 1]", 2) == [2, 1]
     with pytest.raises(Malformed):
         order("[2.0, 1]", 2)

@@ -9,7 +9,7 @@ import pytest
 from eval_makers import Echo, items
 from kgmed.errors import Unavailable
 from kgmed.evaluate.log import Entry, Job, Log, digest, entries
-from kgmed.evaluate.run import Plan, Ray, Threads, compare
+from kgmed.evaluate.run import Plan, RayExecutor, ThreadExecutor, compare
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
@@ -31,7 +31,7 @@ def address() -> Iterator[str]:
     os.environ["PYTHONPATH"] = path
 
 
-def finished(folder: Path, make: Echo, crew: Ray | Threads) -> dict[Job, Entry]:
+def finished(folder: Path, make: Echo, crew: RayExecutor | ThreadExecutor) -> dict[Job, Entry]:
     with Log(folder, {}) as log:
         compare(PLAN, make, log, crew)
     return entries(folder)
@@ -40,17 +40,17 @@ def finished(folder: Path, make: Echo, crew: Ray | Threads) -> dict[Job, Entry]:
 def test_two_nodes_give_what_one_thread_gives(tmp_path: Path, address: str) -> None:
     import ray
 
-    there = finished(tmp_path / "ray", Echo(broken="q3"), Ray(address))
-    assert digest(there) == digest(finished(tmp_path / "here", Echo(broken="q3"), Threads()))
+    there = finished(tmp_path / "ray", Echo(broken="q3"), RayExecutor(address))
+    assert digest(there) == digest(finished(tmp_path / "here", Echo(broken="q3"), ThreadExecutor()))
     assert not ray.is_initialized(), "the connection is given back"
 
 
 def test_a_worker_that_dies_loses_nothing(tmp_path: Path, address: str) -> None:
-    there = finished(tmp_path / "ray", Echo(deadly="q5", mark=str(tmp_path / "mark")), Ray(address))
+    there = finished(tmp_path / "ray", Echo(deadly="q5", mark=str(tmp_path / "mark")), RayExecutor(address))
     assert (tmp_path / "mark").exists()
-    assert digest(there) == digest(finished(tmp_path / "here", Echo(), Threads()))
+    assert digest(there) == digest(finished(tmp_path / "here", Echo(), ThreadExecutor()))
 
 
 def test_a_cluster_that_is_not_there_is_named() -> None:
     with pytest.raises(Unavailable, match=r"no Ray cluster at 127\.0\.0\.1:1 "):
-        list(Ray("127.0.0.1:1")(Echo(), []))
+        list(RayExecutor("127.0.0.1:1")(Echo(), []))

@@ -107,7 +107,7 @@ def test_a_recorded_number_that_does_not_come_out_is_told(tmp_path: Path) -> Non
 
 def test_a_score_that_is_no_number_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="ROUGE-L is no number"):
-        rescore.recorded(made_liveqa(tmp_path, "high"))
+        rescore.recorded_means(made_liveqa(tmp_path, "high"))
 
 
 @pytest.mark.data
@@ -136,6 +136,6 @@ def test_an_answer_that_one_system_was_graded_right_for_and_another_wrong_is_tol
 def test_the_recorded_rouge_of_liveqa_comes_out_and_ranking_does_not_help(data: Path) -> None:
     pytest.importorskip("nltk")
     assert all(a.reproduced and a.rouge_l.mean < a.recorded - 5 for a in rescore.rescore_liveqa(data))
-    one = {m.ranking: m.rouge_l for m in rescore.recorded(data) if m.hops == "one"}
+    one = {m.ranking: m.rouge_l for m in rescore.recorded_means(data) if m.hops == "one"}
     assert (round(one["random"], 2), round(one["medcpt"], 2)) == (19.66, 19.75)
-    assert rescore.between(data).p > 0.5
+    assert rescore.compare_rankings(data).p > 0.5

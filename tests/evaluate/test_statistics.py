@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgmed.evaluate.scores import holm, mcnemar, mean, paired
+from kgmed.evaluate.scores import holm, mcnemar, mean, paired_bootstrap
 
 
 def test_the_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
@@ -19,7 +19,7 @@ def test_the_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
 def test_a_difference_by_chance_alone_is_seldom_called_one() -> None:
     chance = np.random.default_rng(2)
     ps = [
-        paired(chance.normal(0, 1, 50).tolist(), chance.normal(0, 1, 50).tolist(), draws=400, seed=i).p
+        paired_bootstrap(chance.normal(0, 1, 50).tolist(), chance.normal(0, 1, 50).tolist(), draws=400, seed=i).p
         for i in range(200)
     ]
     assert np.mean([p < 0.05 for p in ps]) < 0.11
@@ -28,11 +28,11 @@ def test_a_difference_by_chance_alone_is_seldom_called_one() -> None:
 def test_a_large_difference_is_found_and_has_its_sign() -> None:
     better = [1.0] * 40 + [0.0] * 10
     worse = [0.0] * 40 + [0.0] * 10
-    d = paired(better, worse)
+    d = paired_bootstrap(better, worse)
     assert d.mean == 0.8
     assert d.low > 0.6
     assert d.p < 0.001
-    assert paired(worse, better).mean == -0.8
+    assert paired_bootstrap(worse, better).mean == -0.8
 
 
 @settings(deadline=None)
@@ -57,6 +57,6 @@ def test_a_corrected_p_value_is_never_smaller_and_keeps_the_order(ps: list[float
 
 def test_values_that_are_no_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="not pairs"):
-        paired([1.0], [])
+        paired_bootstrap([1.0], [])
     with pytest.raises(ValueError, match="not pairs"):
         mcnemar([True], [])

@@ -39,7 +39,7 @@ def many(folder: Path) -> Store:
 
 def test_vectors_are_computed_once(tmp_path: Path) -> None:
     graph, encoder = small(tmp_path), Counting()
-    assert vectors.stored(graph, encoder) is None
+    assert vectors.open_vectors(graph, encoder) is None
     assert len(vectors.compute(graph, encoder)) == len(Fuzzy(graph)) == encoder.texts
     vectors.compute(graph, encoder)
     assert encoder.texts == len(Fuzzy(graph))
@@ -49,7 +49,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     graph, first, second = many(tmp_path), Counting(2), Counting()
     with pytest.raises(KeyboardInterrupt):
         vectors.compute(graph, first)
-    assert vectors.stored(graph, first) is None
+    assert vectors.open_vectors(graph, first) is None
     done = vectors.compute(graph, second)
     assert first.texts + second.texts == len(done) == 3100
     names = Fuzzy(graph)
@@ -68,13 +68,13 @@ def test_damaged_vectors_are_as_good_as_none(tmp_path: Path) -> None:
     graph, encoder = small(tmp_path), Counting()
     vectors.compute(graph, encoder)
     next(Path(graph.folder).rglob("all.npy")).write_bytes(b"damaged")
-    assert vectors.stored(graph, encoder) is None
+    assert vectors.open_vectors(graph, encoder) is None
 
 
 def test_another_encoder_has_vectors_of_its_own(tmp_path: Path) -> None:
     graph = small(tmp_path)
     vectors.compute(graph, Counting())
-    assert vectors.stored(graph, NgramEncoder()) is None
+    assert vectors.open_vectors(graph, NgramEncoder()) is None
 
 
 def test_the_nearest_names_are_those_of_brute_force(tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_a_process_that_searches_often_finds_the_same(tmp_path: Path) -> None:
 
 def test_a_shortlist_needs_no_index(tmp_path: Path) -> None:
     graph = small(tmp_path)
-    near = vectors.shortlisted(Fuzzy(graph), NgramEncoder(), "muscle weaknesses", limit=2)
+    near = vectors.nearest_by_ngrams(Fuzzy(graph), NgramEncoder(), "muscle weaknesses", limit=2)
     assert near[0].name == "Muscle weakness"
-    assert vectors.shortlisted(Fuzzy(graph), NgramEncoder(), "漢", limit=2) == []
+    assert vectors.nearest_by_ngrams(Fuzzy(graph), NgramEncoder(), "漢", limit=2) == []
 
 
 class Spread(NgramEncoder):
@@ -134,7 +134,7 @@ def test_an_index_is_made_once_and_opened_afterwards(tmp_path: Path) -> None:
     vectors.compute(graph, encoder, exact=1000)
     vectors.compute(graph, encoder, lambda done, of: steps.append(done), exact=1000)
     assert steps == []
-    again = vectors.stored(graph, encoder, exact=1000)
+    again = vectors.open_vectors(graph, encoder, exact=1000)
     assert again is not None
     assert again.near is not None
 
@@ -146,7 +146,7 @@ def test_a_damaged_index_leaves_exact_search(tmp_path: Path, keep: int) -> None:
     vectors.compute(graph, encoder, exact=1000)
     (path,) = tmp_path.rglob("near.usearch")
     path.write_bytes(path.read_bytes()[:keep])
-    found = vectors.stored(graph, encoder, exact=1000)
+    found = vectors.open_vectors(graph, encoder, exact=1000)
     assert found is not None
     assert found.near is None
     assert found.search(["finding number 77"], limit=1)[0][0].name == "finding number 77"

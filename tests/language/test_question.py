@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.language.question import asking, asks, asks_diagnosis, words_that_ask
+from kgmed.language.question import asking_part, asks_diagnosis, roles_asked, words_that_ask
 from kgmed.records import Role
 
 
@@ -25,7 +25,7 @@ from kgmed.records import Role
     ],
 )
 def test_the_words_tell_the_roles(text: str, roles: tuple[Role, ...]) -> None:
-    assert asks(text) == roles
+    assert roles_asked(text) == roles
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_words_tell_the_roles(text: str, roles: tuple[Role, ...]) -> None:
     ],
 )
 def test_what_is_only_told_asks_for_nothing(text: str) -> None:
-    assert asks(text) == ()
+    assert roles_asked(text) == ()
     assert not asks_diagnosis(text)
 
 
@@ -49,15 +49,15 @@ def test_what_is_only_told_asks_for_nothing(text: str) -> None:
     ],
 )
 def test_what_is_told_before_the_question_asks_for_nothing(text: str) -> None:
-    assert asks(text) == ()
+    assert roles_asked(text) == ()
     assert asks_diagnosis(text)
 
 
 def test_a_number_with_a_point_does_not_end_a_sentence() -> None:
-    assert asking("With 38.5 degrees what should I do?") == "With 38.5 degrees what should I do?"
+    assert asking_part("With 38.5 degrees what should I do?") == "With 38.5 degrees what should I do?"
 
 
 @given(st.text(alphabet="what gene? 吃什么药，副作用.,!\nfever", max_size=80))
 def test_words_that_ask_lie_in_the_text(text: str) -> None:
     assert all(0 <= a < b <= len(text) for a, b in words_that_ask(text))
-    assert bool(asks(text)) <= bool(words_that_ask(text))
+    assert bool(roles_asked(text)) <= bool(words_that_ask(text))

@@ -11,9 +11,9 @@ from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, ModelFailed, Unavailable
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
-from kgmed.methods.base import About, about
+from kgmed.methods.base import About, about_of
 from kgmed.models.fakes import Scripted, TrigramEncoder
-from kgmed.models.limits import Told
+from kgmed.models.limits import RecordedLLM
 from kgmed.pipeline import Pipeline
 from kgmed.records import Run, Stage
 from kgmed.registry import METHODS, method
@@ -46,7 +46,7 @@ MEASLES = "My child has a rash. Is it measles, and what helps?"
 OF_SCURVY = ("scurvy", "bleeding gums", "lemon juice", "ascorbate", "vitamin C", "scanty fruit")
 WITH_MODEL = [name for name in METHODS if name != "facts"]
 CLOSED = {"zero-shot", "cot", "tot"}
-DESCRIBED = [name for name in METHODS if about(method(name))]
+DESCRIBED = [name for name in METHODS if about_of(method(name))]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def server() -> Iterator[JsonServer]:
 
 
 def pipeline(graph: Store, name: str, llm: object) -> Pipeline:
-    return method(name)(Kit(graph, Told(llm), TrigramEncoder()))  # type: ignore[arg-type]
+    return method(name)(Kit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
 
 
 def same(run: Run) -> Run:
@@ -70,7 +70,7 @@ def same(run: Run) -> Run:
 
 
 def described(name: str) -> About:
-    found = about(method(name))
+    found = about_of(method(name))
     assert found is not None, f"{name} has no description; put @described on its function"
     return found
 

@@ -11,9 +11,9 @@ import pytest
 
 from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.asking import shaped, slots_schema, strings_schema
+from kgmed.models.asking import ask_with_schema, slots_schema, strings_schema
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import CachedLLM, recorded
+from kgmed.models.cache import CachedLLM, recorded_models
 from kgmed.models.hosted import Anthropic
 
 pytest.importorskip("anthropic", reason="needs the package anthropic (extra models)")
@@ -75,7 +75,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without_it_from_then_on(serv
 
 @pytest.mark.parametrize("schema", [strings_schema("terms", least=1, most=3), slots_schema(2)])
 def test_a_reply_is_held_to_a_schema_as_the_api_has_it(server: JsonServer, schema: dict[str, object]) -> None:
-    assert shaped(model(server), HELLO, schema, max_tokens=5).text == "Hi [1]."
+    assert ask_with_schema(model(server), HELLO, schema, max_tokens=5).text == "Hi [1]."
     [asked] = server.asked
     assert asked["output_config"]["format"]["type"] == "json_schema"
     sent = asked["output_config"]["format"]["schema"]
@@ -91,7 +91,7 @@ def test_a_reply_is_held_to_a_schema_as_the_api_has_it(server: JsonServer, schem
 def test_a_model_that_takes_no_schema_is_asked_without_it_from_then_on(server: JsonServer, told: str) -> None:
     server.says = [Said(refusal(told), 400), Said(message("Hi"))]
     llm = model(server)
-    assert [shaped(llm, HELLO, strings_schema("terms")).text for _ in range(2)] == ["Hi", "Hi"]
+    assert [ask_with_schema(llm, HELLO, strings_schema("terms")).text for _ in range(2)] == ["Hi", "Hi"]
     assert ["output_config" in a for a in server.asked] == [True, False, False]
 
 
@@ -231,5 +231,5 @@ def test_the_key_is_not_in_the_cache_and_a_replay_needs_no_server_and_no_key(
     CachedLLM(model(server), tmp_path / "c.db")(HELLO)
     assert not any(KEY.encode() in p.read_bytes() for p in tmp_path.iterdir())
     asked = len(server.asked)
-    replayed = CachedLLM(recorded(tmp_path / "c.db")[0], tmp_path / "c.db", mode="replay")
+    replayed = CachedLLM(recorded_models(tmp_path / "c.db")[0], tmp_path / "c.db", mode="replay")
     assert (replayed(HELLO).text, len(server.asked)) == ("Hi [1].", asked)

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kgmed.models.asking import shaped, streamed
+from kgmed.models.asking import ask_with_schema, streamed
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Echo
-from kgmed.models.limits import AtMost, BudgetSpent, Reaching, Told, ledger
+from kgmed.models.limits import BudgetSpent, CallLimit, CountedLLM, RecordedLLM, ledger
 
 HELLO = (Message("user", "one two"),)
 
@@ -31,14 +31,14 @@ class Able:
 
 
 def test_the_call_after_the_last_is_not_made() -> None:
-    llm = AtMost(Echo(), 2)
+    llm = CallLimit(Echo(), 2)
     assert [llm(HELLO).text, llm(HELLO).text] == ["one two", "one two"]
     with pytest.raises(BudgetSpent, match="echo was asked 2 times"):
         llm(HELLO)
 
 
 def test_ten_threads_pass_it_as_often_as_is_allowed() -> None:
-    llm = AtMost(Echo(), 5)
+    llm = CallLimit(Echo(), 5)
 
     def one(_: int) -> bool:
         try:
@@ -52,10 +52,10 @@ def test_ten_threads_pass_it_as_often_as_is_allowed() -> None:
 
 
 def test_every_way_of_asking_goes_through_and_is_counted() -> None:
-    llm = Told(AtMost(Reaching(Able()), 3), behind=True)
+    llm = RecordedLLM(CallLimit(CountedLLM(Able()), 3), behind=True)
     with ledger() as book:
         assert llm(HELLO).text == "plain"
-        assert shaped(llm, HELLO, {"type": "object"}).text == "{}"
+        assert ask_with_schema(llm, HELLO, {"type": "object"}).text == "{}"
         assert list(streamed(llm, HELLO)) == ["a", "b"]
         with pytest.raises(BudgetSpent):
             next(streamed(llm, HELLO))
@@ -63,7 +63,7 @@ def test_every_way_of_asking_goes_through_and_is_counted() -> None:
 
 
 def test_a_stream_that_is_left_half_way_is_a_failed_call() -> None:
-    llm = Told(Able())
+    llm = RecordedLLM(Able())
     with ledger() as book:
         pieces = streamed(llm, HELLO)
         next(pieces)
@@ -77,5 +77,5 @@ def test_the_settings_of_the_model_are_those_of_what_stands_before_it() -> None:
         def settings(self) -> dict[str, object]:
             return {"temperature": 0}
 
-    assert Told(Reaching(AtMost(Set(), 1))).settings == {"temperature": 0}
-    assert repr(AtMost(Echo(), 1)) == "AtMost(Echo(name='echo'))"
+    assert RecordedLLM(CountedLLM(CallLimit(Set(), 1))).settings == {"temperature": 0}
+    assert repr(CallLimit(Echo(), 1)) == "AtMost(Echo(name='echo'))"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from kgmed.config import Mode
 from kgmed.errors import ModelFailed, StoreError, Unavailable
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import Absent, CachedLLM, NotRecorded, ReplyHits, digest, recorded
+from kgmed.models.cache import Absent, CachedLLM, NotRecorded, ReplyHits, digest, recorded_models
 from kgmed.models.fakes import Echo, Scripted
 
 
@@ -52,7 +52,7 @@ def test_a_second_call_is_answered_from_the_file_with_the_same_reply(tmp_path: P
 
 def test_replaying_needs_no_model(tmp_path: Path) -> None:
     CachedLLM(Counting(settings={"seed": 1}), tmp_path / "c.db")(asks("a"))
-    (absent,) = recorded(tmp_path / "c.db")
+    (absent,) = recorded_models(tmp_path / "c.db")
     assert absent == Absent("counting", {"seed": 1})
     replayed = CachedLLM(absent, tmp_path / "c.db", mode="replay")
     assert replayed(asks("a")).text == "1"
@@ -74,7 +74,7 @@ def test_replaying_makes_no_file_and_asks_no_model(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="record them first"):
         CachedLLM(Echo(), tmp_path / "c.db", mode="replay")
     with pytest.raises(StoreError, match="record them first"):
-        recorded(tmp_path / "c.db")
+        recorded_models(tmp_path / "c.db")
     assert list(tmp_path.iterdir()) == []
 
 

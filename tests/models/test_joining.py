@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from kgmed.errors import ModelFailed
-from kgmed.models.transformers_rows import Joining
+from kgmed.models.transformers_rows import CallBatcher
 
 
 class Work:
@@ -39,25 +39,25 @@ class Work:
         self.going.clear()
 
 
-def joining(most: int) -> tuple[Work, Joining[int, int]]:
+def joining(most: int) -> tuple[Work, CallBatcher[int, int]]:
     work = Work()
-    return work, Joining(work, most=most, pool=ThreadPoolExecutor(1))
+    return work, CallBatcher(work, most=most, pool=ThreadPoolExecutor(1))
 
 
-def waiting(calls: Joining[int, int], many: int) -> None:
+def waiting(calls: CallBatcher[int, int], many: int) -> None:
     """Return when so many calls wait."""
     while len(calls._waiting) < many:
         threading.Event().wait(0.001)
 
 
-def begun(work: Work, calls: Joining[int, int], pool: ThreadPoolExecutor) -> Future[int]:
+def begun(work: Work, calls: CallBatcher[int, int], pool: ThreadPoolExecutor) -> Future[int]:
     """Have the work busy with 0."""
     first = pool.submit(calls, 0)
     assert work.begun.wait(60)
     return first
 
 
-def behind(work: Work, calls: Joining[int, int], pool: ThreadPoolExecutor) -> Future[int]:
+def behind(work: Work, calls: CallBatcher[int, int], pool: ThreadPoolExecutor) -> Future[int]:
     """Have 4 wait behind 0; it takes five steps."""
     begun(work, calls, pool)
     long = pool.submit(calls, 4)
@@ -112,7 +112,7 @@ def test_what_fails_only_together_is_answered_one_by_one_and_told() -> None:
             return done
 
     work = Small()
-    calls = Joining(work, most=4, pool=ThreadPoolExecutor(1))
+    calls = CallBatcher(work, most=4, pool=ThreadPoolExecutor(1))
 
     def said() -> list[int]:
         with ThreadPoolExecutor(8) as pool:
@@ -127,7 +127,7 @@ def test_what_fails_only_together_is_answered_one_by_one_and_told() -> None:
 
 def test_what_else_the_thread_is_given_runs_between_two_steps() -> None:
     work, only = Work(), ThreadPoolExecutor(1)
-    calls = Joining(work, most=2, pool=only)
+    calls = CallBatcher(work, most=2, pool=only)
     with ThreadPoolExecutor(2) as pool:
         long = behind(work, calls, pool)
         between = only.submit(lambda: len(work.seen))
@@ -165,7 +165,7 @@ def test_a_call_that_is_interrupted_leaves_alone(at: str, monkeypatch: pytest.Mo
 
 def test_an_interpreter_that_ends_leaves_nobody_waiting() -> None:
     work, only = Work(), ThreadPoolExecutor(1)
-    calls = Joining(work, most=1, pool=only)
+    calls = CallBatcher(work, most=1, pool=only)
     with ThreadPoolExecutor(3) as pool:
         long = behind(work, calls, pool)
         only.shutdown(wait=False)

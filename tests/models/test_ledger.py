@@ -11,7 +11,7 @@ from kgmed.errors import ModelFailed
 from kgmed.models.base import Message
 from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.models.limits import Price, Reaching, Told, ledger
+from kgmed.models.limits import CountedLLM, Price, RecordedLLM, ledger
 from kgmed.prompts import prompt
 
 HELLO = (Message("user", "one two"),)
@@ -19,7 +19,7 @@ PRICE = Price(Decimal(1_000_000), Decimal(2_000_000), date(2026, 1, 1))
 
 
 def test_calls_are_counted_with_their_tokens_and_cost() -> None:
-    llm = Told(Echo(), price=PRICE)
+    llm = RecordedLLM(Echo(), price=PRICE)
     with ledger() as book:
         llm(HELLO)
         llm(HELLO)
@@ -29,7 +29,7 @@ def test_calls_are_counted_with_their_tokens_and_cost() -> None:
 
 
 def test_a_reply_from_the_cache_costs_nothing_and_is_told_apart(tmp_path: Path) -> None:
-    llm = Told(CachedLLM(Reaching(Echo()), tmp_path / "replies.sqlite"), price=PRICE, behind=True)
+    llm = RecordedLLM(CachedLLM(CountedLLM(Echo()), tmp_path / "replies.sqlite"), price=PRICE, behind=True)
     with ledger() as first:
         llm(HELLO)
     with ledger() as second:
@@ -39,7 +39,7 @@ def test_a_reply_from_the_cache_costs_nothing_and_is_told_apart(tmp_path: Path) 
 
 
 def test_a_call_that_fails_is_counted_and_fails_on() -> None:
-    llm = Told(Scripted([ModelFailed("no"), "yes"]))
+    llm = RecordedLLM(Scripted([ModelFailed("no"), "yes"]))
     with ledger() as book:
         with pytest.raises(ModelFailed):
             llm(HELLO)
@@ -49,13 +49,13 @@ def test_a_call_that_fails_is_counted_and_fails_on() -> None:
 
 def test_without_a_price_no_cost_is_told() -> None:
     with ledger() as book:
-        Told(Echo())(HELLO)
+        RecordedLLM(Echo())(HELLO)
     assert book.spent().cost is None
 
 
 def test_the_prompts_are_those_asked_with_each_once() -> None:
     asked = prompt("hykge/hypothesis")
-    llm = Told(Echo())
+    llm = RecordedLLM(Echo())
     with ledger() as book:
         llm(asked.messages(question="a"))
         llm(asked.messages(question="b"))
@@ -64,7 +64,7 @@ def test_the_prompts_are_those_asked_with_each_once() -> None:
 
 
 def test_an_outer_ledger_holds_what_an_inner_one_does() -> None:
-    llm = Told(Echo())
+    llm = RecordedLLM(Echo())
     with ledger() as outer:
         with ledger() as inner:
             llm(HELLO)
@@ -73,7 +73,7 @@ def test_an_outer_ledger_holds_what_an_inner_one_does() -> None:
 
 
 def test_runs_in_ten_threads_do_not_write_into_each_others_ledgers() -> None:
-    llm = Told(Echo())
+    llm = RecordedLLM(Echo())
 
     def one(count: int) -> int:
         with ledger() as book:
@@ -86,4 +86,4 @@ def test_runs_in_ten_threads_do_not_write_into_each_others_ledgers() -> None:
 
 
 def test_nothing_is_written_outside_a_run() -> None:
-    assert Told(Echo())(HELLO).text == "one two"
+    assert RecordedLLM(Echo())(HELLO).text == "one two"

@@ -17,7 +17,7 @@ from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong,
 from kgmed.models.base import Message, Reply
 from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
-from kgmed.models.limits import Budget, BudgetSpent, Metered, Price, Rate, Usage, bound, parsed, prices
+from kgmed.models.limits import Budget, BudgetSpent, Metered, Price, Rate, Usage, parse_prices, prices, token_bound
 
 HELLO = [Message("user", "Hello")]
 PRICE = {"m": Price(Decimal(2), Decimal(8), date(2026, 1, 1))}
@@ -42,7 +42,7 @@ class Model:
         time.sleep(self.seconds)
         with self.lock:
             self.busy -= 1
-        return Reply("x", *self.use(bound(messages), max_tokens), self.name)
+        return Reply("x", *self.use(token_bound(messages), max_tokens), self.name)
 
 
 def test_tokens_and_cost_add_up_exactly() -> None:
@@ -63,7 +63,7 @@ def test_an_unknown_model_costs_an_unknown_sum_and_never_nothing() -> None:
 
 
 def test_a_budget_stops_before_the_call_that_could_pass_it() -> None:
-    most = bound(HELLO) + 256
+    most = token_bound(HELLO) + 256
     model = Model()
     llm = Metered(model, price={}, budget=Budget(tokens=2 * most + most - 1))
     llm(HELLO)
@@ -108,7 +108,7 @@ def test_no_budget_is_ever_passed_by_threads_at_once(
 
 
 def test_a_call_that_would_fit_when_another_ends_waits_for_it() -> None:
-    most = bound(HELLO) + 256
+    most = token_bound(HELLO) + 256
     model = Model(lambda i, o: (1, 1), seconds=0.02)
     llm = Metered(model, price={}, budget=Budget(tokens=most + 10))
     with ThreadPoolExecutor(4) as pool:
@@ -119,7 +119,7 @@ def test_a_call_that_would_fit_when_another_ends_waits_for_it() -> None:
 def test_a_reply_that_does_not_say_what_it_took_counts_at_its_most() -> None:
     llm = Metered(Model(lambda i, o: (0, 0)), price=PRICE)
     llm(HELLO)
-    assert (llm.usage.tokens_in, llm.usage.tokens_out, llm.usage.assumed) == (bound(HELLO), 256, 1)
+    assert (llm.usage.tokens_in, llm.usage.tokens_out, llm.usage.assumed) == (token_bound(HELLO), 256, 1)
 
 
 def test_a_reply_that_cannot_be_used_counts_and_a_refused_prompt_does_not() -> None:
@@ -127,7 +127,7 @@ def test_a_reply_that_cannot_be_used_counts_and_a_refused_prompt_does_not() -> N
     for kind in (ModelFailed, PromptTooLong):
         with pytest.raises(kind):
             llm(HELLO)
-    assert (llm.usage.calls, llm.usage.assumed, llm.usage.tokens) == (1, 1, bound(HELLO) + 256)
+    assert (llm.usage.calls, llm.usage.assumed, llm.usage.tokens) == (1, 1, token_bound(HELLO) + 256)
 
 
 def test_a_busy_server_is_tried_again_with_growing_pauses_that_the_seed_repeats() -> None:
@@ -168,7 +168,7 @@ def test_after_the_last_try_the_error_is_the_models() -> None:
 
 
 def test_a_failed_call_holds_nothing_back_from_the_next() -> None:
-    llm = Metered(Scripted([Unavailable("down"), "up"]), price={}, budget=Budget(tokens=bound(HELLO) + 256))
+    llm = Metered(Scripted([Unavailable("down"), "up"]), price={}, budget=Budget(tokens=token_bound(HELLO) + 256))
     with pytest.raises(Unavailable):
         llm(HELLO)
     assert llm(HELLO).text == "up"
@@ -204,7 +204,7 @@ def test_a_rate_of_nothing_is_refused(per_minute: float, burst: int) -> None:
 
 
 def test_a_reply_from_the_cache_costs_nothing(tmp_path: Path) -> None:
-    metered = Metered(Model(), price=PRICE, budget=Budget(tokens=bound(HELLO) + 256))
+    metered = Metered(Model(), price=PRICE, budget=Budget(tokens=token_bound(HELLO) + 256))
     cached = CachedLLM(metered, tmp_path / "c.db")
     assert [cached(HELLO).text for _ in range(3)] == ["x"] * 3
     assert metered.usage.calls == 1
@@ -237,7 +237,7 @@ def test_a_price_of_ones_own_is_read_with_its_day(tmp_path: Path) -> None:
 )
 def test_a_table_of_prices_that_is_none_is_refused_by_name(text: str) -> None:
     with pytest.raises(SourceError, match=r"^mine\.toml: ") as caught:
-        parsed(text, Path("mine.toml"))
+        parse_prices(text, Path("mine.toml"))
     assert "\n" not in str(caught.value)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import Busy
-from kgmed.models.asking import aloud, streamed, telling, told
+from kgmed.models.asking import listening, read_stream, streamed, streamed_reply
 from kgmed.models.base import Message, Reply
 from kgmed.models.cache import CachedLLM, NotRecorded
 from kgmed.models.fakes import Echo, Scripted
-from kgmed.models.limits import Budget, BudgetSpent, Metered, bound
+from kgmed.models.limits import Budget, BudgetSpent, Metered, token_bound
 from kgmed.records import Context, Evidence, Query, Question
 from kgmed.steps.read import LLMReader
 
@@ -48,26 +48,26 @@ class Streaming:
 
 def test_a_model_that_streams_is_told_piece_by_piece_and_any_other_at_once() -> None:
     heard: list[str] = []
-    assert told(streamed(Streaming(), HELLO), heard.append) == Reply("Hi there", 5, 2, "m")
+    assert read_stream(streamed(Streaming(), HELLO), heard.append) == Reply("Hi there", 5, 2, "m")
     assert heard == ["Hi", " there"]
-    assert told(streamed(Echo(), HELLO), heard.append).text == "Hello there"
+    assert read_stream(streamed(Echo(), HELLO), heard.append).text == "Hello there"
     assert heard[2:] == ["Hello there"]
 
 
 def test_nobody_listens_unless_asked_to_and_only_within_the_block() -> None:
     heard: list[str] = []
     llm = Streaming()
-    aloud(llm, HELLO)
-    with telling(heard.append):
-        aloud(llm, HELLO)
-    aloud(llm, HELLO)
+    streamed_reply(llm, HELLO)
+    with listening(heard.append):
+        streamed_reply(llm, HELLO)
+    streamed_reply(llm, HELLO)
     assert (llm.calls, heard) == (["whole", "stream", "whole"], ["Hi", " there"])
 
 
 def test_a_listener_hears_its_own_thread_only() -> None:
     heard: list[str] = []
-    with telling(heard.append):
-        other = threading.Thread(target=aloud, args=(Streaming(), HELLO))
+    with listening(heard.append):
+        other = threading.Thread(target=streamed_reply, args=(Streaming(), HELLO))
         other.start()
         other.join()
     assert heard == []
@@ -79,8 +79,8 @@ def test_a_listener_that_fails_ends_the_stream() -> None:
     def full(piece: str) -> None:
         raise OSError("no space")
 
-    with telling(full), pytest.raises(OSError, match="no space"):
-        aloud(llm, HELLO)
+    with listening(full), pytest.raises(OSError, match="no space"):
+        streamed_reply(llm, HELLO)
     assert llm.closed == 1
 
 
@@ -88,7 +88,7 @@ def test_what_a_reader_says_is_heard_and_is_its_answer() -> None:
     heard: list[str] = []
     evidence = Evidence("Flu | symptom | Fever", "triple")
     llm = Streaming(("Flu causes", " fever", " [1]."))
-    with telling(heard.append):
+    with listening(heard.append):
         answer = LLMReader(llm)(
             Query(Question("What does flu cause?")), Context("[1] Flu | symptom | Fever", (evidence,))
         )
@@ -114,8 +114,8 @@ def test_half_a_stream_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_a_stream_is_metered_like_a_call() -> None:
-    llm = Metered(Streaming(), price={}, budget=Budget(tokens=bound(HELLO) + 256))
-    assert told(llm.stream(HELLO), len).text == "Hi there"
+    llm = Metered(Streaming(), price={}, budget=Budget(tokens=token_bound(HELLO) + 256))
+    assert read_stream(llm.stream(HELLO), len).text == "Hi there"
     assert (llm.usage.calls, llm.usage.tokens) == (1, 7)
     with pytest.raises(BudgetSpent):
         next(llm.stream(HELLO))
@@ -140,7 +140,7 @@ def test_a_stream_that_broke_off_or_was_left_counts_at_its_most() -> None:
     next(stream)
     stream.close()
     for metered in (llm, left):
-        assert (metered.usage.calls, metered.usage.assumed, metered.usage.tokens) == (1, 1, bound(HELLO) + 256)
+        assert (metered.usage.calls, metered.usage.assumed, metered.usage.tokens) == (1, 1, token_bound(HELLO) + 256)
 
 
 def test_a_model_that_cannot_stream_is_metered_and_kept_as_well(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 from kgmed.config import data_folder
 from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models import files
-from kgmed.models.asking import loads, slots_schema, strings_schema, told
+from kgmed.models.asking import loads, read_stream, slots_schema, strings_schema
 from kgmed.models.base import Message, Reply
 from kgmed.models.cache import CachedLLM
-from kgmed.models.files import installed
+from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.models.named import llm_from
 from kgmed.models.transformers_lm import TransformersLM
@@ -99,7 +99,7 @@ def _beginning(llm: TransformersLM, prompt: str, word: int) -> float:
 def test_a_stream_ends_in_the_reply_of_a_call_and_can_be_left(llm: TransformersLM) -> None:
     pieces: list[str] = []
     whole = llm(HELLO, max_tokens=12)
-    assert told(llm.stream(HELLO, max_tokens=12), pieces.append) == whole
+    assert read_stream(llm.stream(HELLO, max_tokens=12), pieces.append) == whole
     assert "".join(pieces).split() == whole.text.split()
     stream = llm.stream(HELLO, max_tokens=40)
     next(stream)
@@ -165,7 +165,7 @@ def test_a_folder_made_of_a_file_is_whole_or_not_there(tmp_path: Path, monkeypat
     with pytest.raises(KgmedError):
         files.as_folder("tiny", tmp_path)
     assert list(tmp_path.iterdir()) == [file]
-    made = files.loaded("AutoModelForCausalLM", saved_in(tmp_path / "source"))
+    made = files.load_transformer("AutoModelForCausalLM", saved_in(tmp_path / "source"))
     monkeypatch.setattr(files, "loaded", lambda *given, **more: made)
     assert TransformersLM(files.as_folder("tiny", tmp_path))(HELLO, max_tokens=2).tokens_in
     assert {p.name for p in tmp_path.iterdir()} == {"tiny.gguf", "tiny.transformers", "source"}
@@ -202,7 +202,7 @@ def test_a_damaged_gguf_file_is_a_typed_failure(tmp_path: Path) -> None:
 def test_one_file_gives_the_same_likelihoods_through_both_runtimes() -> None:
     pytest.importorskip("gguf")
     pytest.importorskip("xllamacpp")
-    path = installed(data_folder()).get("smollm2")
+    path = installed_models(data_folder()).get("smollm2")
     if path is None:
         pytest.skip(f"no smollm2 in {data_folder()}")
     prompt, texts = "Scurvy is caused by", [" vitamin C deficiency", " a virus", " Iron."]
@@ -256,7 +256,7 @@ def test_calls_of_every_kind_at_once_give_what_they_give_alone(llm: Transformers
     both = TransformersLM(saved, batch=8)
     said = at_once([
         *[lambda: both(HELLO, max_tokens=9)] * 5,
-        *[lambda: told(both.stream(HELLO, max_tokens=5), lambda _: None)] * 3,
+        *[lambda: read_stream(both.stream(HELLO, max_tokens=5), lambda _: None)] * 3,
         *[lambda: both.logprobs("is the toe", [" red", " big toe"]).totals.round(4).tolist()] * 3,
     ])  # fmt: skip
     assert said[:5] == [llm(HELLO, max_tokens=9)] * 5

@@ -8,7 +8,7 @@ import pytest
 
 from kgmed.errors import BadInput
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.models.transformers_rows import BatchedReplies, Request, generated
+from kgmed.models.transformers_rows import BatchedReplies, Request, generate_tokens
 from tiny_causal import WORDS, saved_in
 
 torch = pytest.importorskip("torch", reason="needs torch and transformers")
@@ -58,7 +58,7 @@ def test_rows_that_join_and_leave_at_any_step_are_those_of_generate(kind: str) -
     class Words:
         pad_token_id, eos_token_id = None, 1
 
-    alone = {n: generated(model, Words(), a, "cpu", {}) for n, a in enumerate(asked) if n != gone}
+    alone = {n: generate_tokens(model, Words(), a, "cpu", {}) for n, a in enumerate(asked) if n != gone}
     said.pop(gone, None)
     assert len({tuple(row) for row in alone.values()}) > 20  # else a mix-up would not show
     assert said == alone

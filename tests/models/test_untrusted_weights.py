@@ -32,7 +32,7 @@ def by_library(folder: Path) -> object:
 
 
 def by_trainer(folder: Path) -> object:
-    from kgmed.train.causal import opened
+    from kgmed.train.causal import load_causal as opened
 
     return opened(str(folder), folder)
 

@@ -14,10 +14,10 @@ from kgmed.models.w2ner import (
     Architecture,
     GridEntity,
     cells,
-    covered,
+    covered_units,
     entities,
     from_plain,
-    parts,
+    joined_parts,
     to_plain,
     units,
     windows,
@@ -98,11 +98,11 @@ def test_windows_cover_every_unit_and_give_each_to_exactly_one_of_them(
 def test_the_parts_of_some_units_cover_those_units(text: str, data: st.DataObject) -> None:
     found = units(text)
     at = tuple(sorted(data.draw(st.sets(st.integers(0, max(0, len(found) - 1)))))) if found else ()
-    assert covered(found, parts(found, at)) == at
+    assert covered_units(found, joined_parts(found, at)) == at
 
 
 def test_a_part_that_ends_within_a_word_covers_no_units() -> None:
-    assert covered(units("SARS病"), [(0, 2)]) is None
+    assert covered_units(units("SARS病"), [(0, 2)]) is None
 
 
 @pytest.mark.parametrize("name", PRESETS)

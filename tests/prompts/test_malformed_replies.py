@@ -10,19 +10,28 @@ from typing import Any
 import pytest
 
 from kgmed.errors import ModelFailed, Unavailable
-from kgmed.evaluate.judge import KINDS, numbers, order
+from kgmed.evaluate.judge import KINDS, criterion_scores, order
 from kgmed.linking.by_model import ByModel
 from kgmed.methods.baselines_closed import ZeroShot
 from kgmed.methods.mindmap import MindMapReader
 from kgmed.methods.mkg_rank import LetterReader, fragments
 from kgmed.models.asking import Malformed, strings
 from kgmed.models.fakes import Scripted
-from kgmed.models.replies import among, final, names, number, short_text, slots, some, yes
-from kgmed.prompts import known, prompt
+from kgmed.models.replies import (
+    known_strings,
+    names,
+    nonempty_strings,
+    number,
+    says_yes,
+    short_text,
+    slots,
+    split_final,
+)
+from kgmed.prompts import prompt, prompt_files
 from kgmed.records import Context, Entity, Evidence, Query, Question, Relation, Triple
 from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import sentences_by_label
-from kgmed.steps.read import LLMReader, usable
+from kgmed.steps.read import LLMReader, usable_answer
 from kgmed.steps.relevance import RelevanceByModel
 
 Read = Callable[[str], Any]
@@ -75,7 +84,7 @@ def zero_shot(reply: str) -> Any:
 
 
 def answer(reply: str) -> Any:
-    return usable(reply, Question("What is it?"))
+    return usable_answer(reply, Question("What is it?"))
 
 
 def chosen_disease(reply: str) -> str:
@@ -208,7 +217,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     ),
     "zero_shot/answer": (zero_shot, UNAIDED),
     "cot/answer": (
-        final,
+        split_final,
         [
             ("", MALFORMED),
             ("It is gout.", MALFORMED),
@@ -220,7 +229,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     ),
     "cot/conclude": (zero_shot, UNAIDED),
     "con/read": (
-        final,
+        split_final,
         [
             ("1: helps", MALFORMED),
             ("答案：", MALFORMED),
@@ -229,7 +238,10 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
             ("1：有关\n**答案**： 痛风[1]", ("1：有关", "痛风[1]")),
         ],
     ),
-    "tot/propose": (lambda r: some(r, "thoughts"), [*NO_JSON, ('{"thoughts": []}', MALFORMED), ("[1]", MALFORMED)]),
+    "tot/propose": (
+        lambda r: nonempty_strings(r, "thoughts"),
+        [*NO_JSON, ('{"thoughts": []}', MALFORMED), ("[1]", MALFORMED)],
+    ),
     "tot/vote": (
         lambda r: number(r, 3),
         [("", MALFORMED), ("the best", MALFORMED), ("4", MALFORMED), ("1 or 2", MALFORMED), ("1.\nSo: **2**", 2)],
@@ -238,7 +250,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "cok/prepare": (lines("cok/prepare"), [*NO_JSON, ('{"sentences": ["", "a"]}', ["a"])]),
     "kg_gpt/segment": (lines("kg_gpt/segment"), [*NO_JSON, ('{"sentences": [["a"]]}', MALFORMED)]),
     "kg_gpt/relations": (
-        lambda r: among(r, "relations", ["has_symptom", "treats"]),
+        lambda r: known_strings(r, "relations", ["has_symptom", "treats"]),
         [*NO_JSON, ('["cures"]', MALFORMED), ('["Has  symptom", "cures"]', ["has_symptom"])],
     ),
     "cok/correct": (
@@ -257,7 +269,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         lambda r: number(r, 3),
         [("", MALFORMED), ("right", MALFORMED), ("0", MALFORMED), ("2 and 3", MALFORMED), ("[1] says so: 3", 3)],
     ),
-    "sure/candidates": (lambda r: some(r, "answers"), [*NO_JSON, ('{"answers": "gout"}', MALFORMED)]),
+    "sure/candidates": (lambda r: nonempty_strings(r, "answers"), [*NO_JSON, ('{"answers": "gout"}', MALFORMED)]),
     "sure/summarise": (
         short_text,
         [
@@ -269,7 +281,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         ],
     ),
     "sure/valid": (
-        yes,
+        says_yes,
         [("", MALFORMED), ("perhaps", MALFORMED), ("不支持", MALFORMED), ("不是", False), ("It does not.", False)],
     ),
     "rlkgf/diagnose": (
@@ -292,7 +304,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         [("", None), ("both", None), ("1 or 2", None), ("3", None), ("The better one is 1.", True)],
     ),
     "judge/pair": (
-        lambda r: numbers(r, KINDS["pair"].criteria),
+        lambda r: criterion_scores(r, KINDS["pair"].criteria),
         [
             ("", MALFORMED),
             ("Answer 1 is better.", MALFORMED),
@@ -303,7 +315,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         ],
     ),
     "judge/mindmap": (
-        lambda r: numbers(r, KINDS["mindmap"].criteria),
+        lambda r: criterion_scores(r, KINDS["mindmap"].criteria),
         [
             ("2", MALFORMED),
             ("[1, 2, 0]", MALFORMED),
@@ -349,13 +361,13 @@ def test_a_malformed_reply_is_mended_made_do_with_or_refused(name: str, reply: s
 
 
 def test_every_prompt_has_five_malformed_replies_or_more() -> None:
-    there = {file.rsplit(".", 2)[0] for file in known()} - UNREAD
+    there = {file.rsplit(".", 2)[0] for file in prompt_files()} - UNREAD
     few = {name: len(replies) for name, (_, replies) in CASES.items() if len({r for r, _ in replies}) < 5}
     assert there - set(CASES) == set()
     assert few == {}
 
 
-@pytest.mark.parametrize("file", known())
+@pytest.mark.parametrize("file", prompt_files())
 def test_every_prompt_says_on_its_first_line_what_it_is_for_and_what_it_needs(file: str) -> None:
     name, language, _ = file.rsplit(".", 2)
     first = prompt(name, language=language).template.splitlines()[0]

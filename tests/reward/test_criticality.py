@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.search.walk import closed_form, seeds
 from kgmed.records import Role
-from kgmed.reward.cases import Case, CauseGraph, first, tempered
+from kgmed.reward.cases import Case, CauseGraph, best_disease, softmax
 from kgmed.reward.criticality import Criticality
 
 GRAPH = CauseGraph.of({"d1": {"s1": 1, "s2": 1}, "d2": {"s2": 1, "s3": 1}})  # O2
@@ -103,7 +103,7 @@ def test_the_masses_are_those_of_the_walk_on_the_whole_graph_where_the_subgraph_
 def test_a_patient_without_a_known_symptom_cannot_be_judged() -> None:
     scores = Criticality(GRAPH)([Case("p", ()), Case("q", ("zzz",)), BOTH])
     assert np.isnan(scores[:2]).all()
-    assert first(Criticality(GRAPH))([Case("p", ("zzz",)), BOTH]) == [None, "d1"]
+    assert best_disease(Criticality(GRAPH))([Case("p", ("zzz",)), BOTH]) == [None, "d1"]
     assert Criticality(GRAPH)([]).shape == (0, 2)
 
 
@@ -149,7 +149,7 @@ def test_weights_and_thresholds_of_counted_cases() -> None:
 
 
 def test_the_softmax_keeps_the_order_and_leaves_out_what_is_not_there() -> None:
-    rows = tempered(np.array([[1.0, np.nan, 2.0], [np.nan] * 3]), 0.5)
+    rows = softmax(np.array([[1.0, np.nan, 2.0], [np.nan] * 3]), 0.5)
     assert np.isnan(rows[0, 1])
     assert rows[0, 2] > rows[0, 0]
     assert np.isnan(rows[1]).all()

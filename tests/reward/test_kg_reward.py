@@ -9,7 +9,17 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.records import Question
 from kgmed.reward.cases import Case, CauseGraph, NamesIn, case_in
 from kgmed.reward.criticality import Criticality
-from kgmed.reward.graph_reward import KGReward, Outcome, as_module, best_of, for_trl, preferences, shaped, tally, veto
+from kgmed.reward.graph_reward import (
+    KGReward,
+    Outcome,
+    as_module,
+    best_of,
+    for_trl,
+    preferences,
+    shape_scores,
+    tally,
+    veto,
+)
 
 GRAPH = CauseGraph.of(
     {
@@ -92,7 +102,7 @@ def test_listing_repeating_and_padding_do_not_pay(shaping: str, listed: list[str
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8), st.sampled_from(["flat", "rank", "z"]))
 def test_shaping_keeps_the_order_and_pays_nothing_below_nothing(row: list[float], shaping: str) -> None:
-    values = shaped(np.array([*row, np.nan]), shaping)  # type: ignore[arg-type]
+    values = shape_scores(np.array([*row, np.nan]), shaping)  # type: ignore[arg-type]
     assert np.isnan(values[-1])
     assert (values[:-1] >= 0).all()
     for a, x in zip(row, values, strict=False):
@@ -101,10 +111,10 @@ def test_shaping_keeps_the_order_and_pays_nothing_below_nothing(row: list[float]
 
 def test_shaping_spreads_what_a_flat_reward_leaves_nearly_equal() -> None:
     flat = np.array([0.26, 0.25, 0.25, 0.24])
-    assert shaped(flat, "rank").tolist() == [1.0, 0.5, 0.5, 0.0]
-    assert shaped(flat, "z")[0] - shaped(flat, "z")[1] > 1.0
-    assert shaped(np.array([0.3]), "rank").tolist() == [1.0]
-    assert shaped(np.array([0.5, 0.5]), "z").tolist() == [0.0, 0.0]
+    assert shape_scores(flat, "rank").tolist() == [1.0, 0.5, 0.5, 0.0]
+    assert shape_scores(flat, "z")[0] - shape_scores(flat, "z")[1] > 1.0
+    assert shape_scores(np.array([0.3]), "rank").tolist() == [1.0]
+    assert shape_scores(np.array([0.5, 0.5]), "z").tolist() == [0.0, 0.0]
 
 
 def test_settings_that_would_pay_for_silence_are_refused() -> None:

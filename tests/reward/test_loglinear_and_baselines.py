@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kgmed.errors import BadInput, UnknownName
 from kgmed.reward import loglinear
 from kgmed.reward import loglinear as baselines
-from kgmed.reward.cases import Case, CauseGraph, first
+from kgmed.reward.cases import Case, CauseGraph, best_disease
 from kgmed.reward.loglinear import LogLinearSettings
 
 FLU = [Case(f"f{i}", ("fever", "cough"), ("rash",), disease="flu", explicit=("fever",)) for i in range(6)]
@@ -24,7 +24,7 @@ def test_what_is_denied_unsure_or_told_first_can_decide() -> None:
         Case("2", ("fever",), unsure=("rash",)),
         Case("3", ("fever", "cough"), explicit=("cough",)),
     ]
-    assert first(scorer)(asked) == ["flu", "measles", "measles"]
+    assert best_disease(scorer)(asked) == ["flu", "measles", "measles"]
 
 
 def test_scores_are_probabilities_and_a_case_without_findings_gets_the_shares() -> None:
@@ -88,7 +88,7 @@ def test_where_the_labels_may_add_nothing_a_node_without_counted_part_says_what_
     pytest.importorskip("scipy")
     scorer = loglinear.fit(CASES, (), LogLinearSettings(ridge=1e-9, walk=0.4, spoken=0.5))
     spoken = [i for i, s in enumerate(scorer.graph.symptoms) if s[0] == "~"]
-    walk = loglinear.walked(scorer.graph, 0.3, 1.0)
+    walk = loglinear.walk_logs(scorer.graph, 0.3, 1.0)
     np.testing.assert_allclose(scorer.edge[spoken], 0.4 * 0.5 * walk[spoken], atol=1e-6)
     there = scorer.graph.symptoms.index("+fever")
     assert not np.allclose(scorer.edge[there], 0.4 * walk[there])
@@ -97,7 +97,7 @@ def test_where_the_labels_may_add_nothing_a_node_without_counted_part_says_what_
 @given(st.floats(0.01, 0.95), st.floats(0.1, 5.0))
 def test_the_walk_from_a_disease_reaches_its_own_findings_most(c: float, smooth: float) -> None:
     graph = CauseGraph.of({"d1": {"a": 5, "b": 5}, "d2": {"b": 5, "c": 5}})
-    g = loglinear.walked(graph, c, smooth)
+    g = loglinear.walk_logs(graph, c, smooth)
     np.testing.assert_allclose(g.sum(axis=1), 0, atol=1e-9)
     assert g[0, 0] > 0 > g[0, 1]
     assert g[2, 1] > 0 > g[2, 0]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.reward.cases import Case, CauseGraph, first, split
+from kgmed.reward.cases import Case, CauseGraph, best_disease, split
 from kgmed.reward.criticality import Criticality
 from kgmed.reward.networks import Recipe, normalised, train
-from kgmed.reward.rlkgf import PRESETS, Mixed, RLKGFSettings, Semantic, fitting, learnt_mu, preset
+from kgmed.reward.rlkgf import PRESETS, Mixed, RLKGFSettings, Semantic, fit_with, learn_mu, preset
 
 GRAPH = CauseGraph.of({"d1": {"s1": 1, "s2": 1}, "d2": {"s2": 1, "s3": 1}})
 CASES = [Case(f"{d}{i}", s, disease=d) for i in range(5) for d, s in (("d1", ("s1", "s2")), ("d2", ("s2", "s3")))]
@@ -74,11 +74,11 @@ def test_the_mixture_is_the_weighted_sum_of_its_halves() -> None:
 def test_mu_is_learnt_towards_the_half_that_is_right() -> None:
     walk, wrong = Criticality(GRAPH), Semantic(GRAPH, TURNED, 0.1)
     right = Semantic(GRAPH, TURNED[:, ::-1], 0.1)
-    assert learnt_mu(Mixed(walk, wrong), CASES) < 0.01
-    assert learnt_mu(Mixed(walk, right), CASES) > 0.99
-    assert learnt_mu(Mixed(walk, right, 0.4), []) == 0.4
+    assert learn_mu(Mixed(walk, wrong), CASES) < 0.01
+    assert learn_mu(Mixed(walk, right), CASES) > 0.99
+    assert learn_mu(Mixed(walk, right, 0.4), []) == 0.4
     assert (
-        learnt_mu(Mixed(walk, right, 0.4), [Case("x", ("zzz",), disease="d1"), Case("y", ("s1",), disease="d9")]) == 0.4
+        learn_mu(Mixed(walk, right, 0.4), [Case("x", ("zzz",), disease="d1"), Case("y", ("s1",), disease="d9")]) == 0.4
     )
 
 
@@ -94,7 +94,7 @@ def test_learnt_mu_is_the_best_of_a_grid() -> None:
         return -float(np.log(Mixed(walk, half, mu)(cases)[np.arange(len(cases)), columns]).sum())
 
     best = min(np.linspace(0, 1, 1001), key=loss)
-    assert learnt_mu(Mixed(walk, half), cases) == pytest.approx(best, abs=2e-3)
+    assert learn_mu(Mixed(walk, half), cases) == pytest.approx(best, abs=2e-3)
 
 
 def test_the_presets_hold_the_papers_numbers() -> None:
@@ -111,16 +111,16 @@ def test_the_presets_hold_the_papers_numbers() -> None:
 
 def test_a_fit_uses_train_and_validation_and_needs_no_network_for_the_walk_alone() -> None:
     made = split("s", CASES, [])
-    walk = made.fitted(fitting(RLKGFSettings(recipe=None)))
+    walk = made.fitted(fit_with(RLKGFSettings(recipe=None)))
     assert isinstance(walk, Criticality)
     assert walk.graph.count.sum() == sum(len(c.positive) for c in CASES)
-    assert first(walk)([Case("p", ("s1",)), Case("q", ("s3",))]) == ["d1", "d2"]
+    assert best_disease(walk)([Case("p", ("s1",)), Case("q", ("s3",))]) == ["d1", "d2"]
 
 
 def test_a_whole_fit_learns_mu_on_validation_and_ranks_right() -> None:
     pytest.importorskip("torch")
     settings = replace(RLKGFSettings(), mu=None, recipe=Recipe(epochs=40))
-    mixed = split("s", CASES, []).fitted(fitting(settings, seed=1))
+    mixed = split("s", CASES, []).fitted(fit_with(settings, seed=1))
     assert isinstance(mixed, Mixed)
     assert 0 <= mixed.mu <= 1
-    assert first(mixed)(CASES) == [c.disease for c in CASES]
+    assert best_disease(mixed)(CASES) == [c.disease for c in CASES]

@@ -14,8 +14,16 @@ from kgmed.errors import BadInput
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
 from kgmed.models.encoders import NgramEncoder
-from kgmed.reward.phenotype import WEIGHTS, ConditionalChoice, Differential, Phenotypes, RankedDisease, described, fit
-from kgmed.reward.phenotype_table import EXACT, FEATURES, NONE, Patient, onset, signed, years
+from kgmed.reward.phenotype import (
+    WEIGHTS,
+    ConditionalChoice,
+    Differential,
+    Phenotypes,
+    RankedDisease,
+    findings_in_text,
+    fit,
+)
+from kgmed.reward.phenotype_table import EXACT, FEATURES, NONE, Patient, onset, parse_findings, years
 from kgmed.toolkit import Kit
 from pheno_graph import annotated
 
@@ -169,7 +177,7 @@ def test_a_finding_that_a_disease_has_never_lowers_it_against_one_that_has_nothi
 def test_a_description_gives_findings_that_are_there_and_findings_that_are_not(tmp_path: Path) -> None:
     rows = [("OMIM:1", A, "", ""), ("OMIM:1", B, "", "")]
     graph = annotated(tmp_path, IS_A, rows, [NodeRow(A, "Seizure"), NodeRow(B, "Hearing impairment")])
-    said = described(Kit(graph, encoder=NgramEncoder()), "a boy with seizure, no hearing impairment")
+    said = findings_in_text(Kit(graph, encoder=NgramEncoder()), "a boy with seizure, no hearing impairment")
     assert (said.present, said.absent) == ((A,), (B,))
 
 
@@ -187,9 +195,9 @@ def test_an_onset_is_a_term_or_an_age() -> None:
 
 def test_an_id_given_both_ways_or_misspelt_is_refused() -> None:
     with pytest.raises(BadInput, match="as present and as absent"):
-        signed([A, f"-{A}"])
+        parse_findings([A, f"-{A}"])
     with pytest.raises(BadInput, match="no HPO id"):
-        signed(["HP:12"])
+        parse_findings(["HP:12"])
 
 
 def test_a_sex_that_is_not_known_is_refused() -> None:

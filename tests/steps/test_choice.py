@@ -1,6 +1,6 @@
 import pytest
 
-from kgmed.steps.options import chosen
+from kgmed.steps.options import chosen_letters
 
 ABCD = (("A", "pneumonia"), ("B", "hand, foot and mouth disease"), ("C", "measles"), ("D", "mumps"))
 ZH = (("A", "肺炎"), ("B", "手足口病"), ("C", "麻疹"))
@@ -21,7 +21,7 @@ ZH = (("A", "肺炎"), ("B", "手足口病"), ("C", "麻疹"))
     ],
 )
 def test_a_clear_english_choice_is_read(reply: str, letters: tuple[str, ...]) -> None:
-    assert chosen(reply, ABCD) == letters
+    assert chosen_letters(reply, ABCD) == letters
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_clear_english_choice_is_read(reply: str, letters: tuple[str, ...]) ->
     ],
 )
 def test_a_clear_chinese_choice_is_read_in_either_width(reply: str, letters: tuple[str, ...]) -> None:
-    assert chosen(reply, ZH) == letters
+    assert chosen_letters(reply, ZH) == letters
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_a_clear_chinese_choice_is_read_in_either_width(reply: str, letters: tup
     ],
 )
 def test_a_doubtful_choice_is_none(reply: str) -> None:
-    assert chosen(reply, ABCD) == ()
+    assert chosen_letters(reply, ABCD) == ()
 
 
 def test_an_open_question_has_no_choice() -> None:
-    assert chosen("B", ()) == ()
+    assert chosen_letters("B", ()) == ()

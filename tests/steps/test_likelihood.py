@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.models.asking import LogProbs
-from kgmed.models.cache import CachedLLM, NotRecorded, recorded
+from kgmed.models.cache import CachedLLM, NotRecorded, recorded_models
 from kgmed.models.fakes import Scripted, Wordwise
-from kgmed.models.limits import AtMost, Budget, BudgetSpent, Metered, Reaching, Told, ledger
+from kgmed.models.limits import Budget, BudgetSpent, CallLimit, CountedLLM, Metered, RecordedLLM, ledger
 from kgmed.records import Answer, Context, Evidence, Query, Question
 from kgmed.steps.likelihood import LikelihoodReader, likelihood_of
 
@@ -155,8 +155,8 @@ def read(llm: object) -> Answer:
 def test_likelihoods_are_counted_kept_and_written_down_like_any_call(tmp_path: Path) -> None:
     model, path = Both(), tmp_path / "replies.sqlite"
 
-    def behind() -> Told:
-        return Told(CachedLLM(Reaching(Metered(model, price={})), path), behind=True)  # type: ignore[arg-type]
+    def behind() -> RecordedLLM:
+        return RecordedLLM(CachedLLM(CountedLLM(Metered(model, price={})), path), behind=True)  # type: ignore[arg-type]
 
     with ledger() as first:
         said = read(behind())
@@ -172,7 +172,7 @@ def test_likelihoods_are_counted_kept_and_written_down_like_any_call(tmp_path: P
 def test_likelihoods_are_replayed_bit_by_bit_without_a_model(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     found = CachedLLM(Both(), path).logprobs("It is", [" gout", " flu"])  # type: ignore[arg-type]
-    replayed = CachedLLM(recorded(path)[0], path, mode="replay")
+    replayed = CachedLLM(recorded_models(path)[0], path, mode="replay")
     again = likelihood_of(replayed).logprobs("It is", [" gout", " flu"])
     assert [t.tolist() for t in again.tokens] == [t.tolist() for t in found.tokens]
     with pytest.raises(NotRecorded, match="no reply of both"):
@@ -183,4 +183,4 @@ def test_a_budget_and_a_number_of_calls_hold_for_likelihoods_too() -> None:
     with pytest.raises(BudgetSpent):
         read(Metered(Both(), budget=Budget(tokens=10), price={}))  # type: ignore[arg-type]
     with pytest.raises(BudgetSpent):
-        read(AtMost(Both(), 1))  # type: ignore[arg-type]
+        read(CallLimit(Both(), 1))  # type: ignore[arg-type]

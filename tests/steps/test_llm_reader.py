@@ -8,7 +8,7 @@ from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.fakes import Scripted
 from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Evidence, Query, Question
-from kgmed.steps.read import LLMReader, fence_for, first
+from kgmed.steps.read import LLMReader, fence_for, text_before
 
 TEXTS = ("asthma | treated by | salbutamol", "asthma | finding | wheezing", "gout | finding | red toe")
 
@@ -124,8 +124,8 @@ def test_a_question_that_alone_is_too_long_is_a_failure() -> None:
 
 
 def test_evidence_is_cut_at_its_own_mark_only() -> None:
-    assert first(Context("[1] see [2]\n[2] b"), 1) == "[1] see [2]"
-    assert first(Context("[1] a"), 1) == "[1] a"
+    assert text_before(Context("[1] see [2]\n[2] b"), 1) == "[1] see [2]"
+    assert text_before(Context("[1] a"), 1) == "[1] a"
 
 
 def test_the_options_are_shown_and_the_choice_is_read() -> None:

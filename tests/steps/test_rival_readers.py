@@ -11,7 +11,7 @@ from kgmed.models.asking import Malformed, Tally
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Scripted
 from kgmed.records import Context, Entity, Evidence, Query, Question
-from kgmed.steps.read import Steps, usable
+from kgmed.steps.read import Steps, usable_answer
 
 Q = Query(Question("What helps a red toe?"))
 CHOICE = Query(Question("What helps?", (("A", "rest"), ("B", "colchicine"))))
@@ -211,5 +211,5 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
 def test_a_model_that_is_down_is_not_asked_again_by_a_step() -> None:
     llm = Scripted([ModelFailed("down"), "Answer: ice"])
     with pytest.raises(ModelFailed, match="down"):
-        Steps(llm, "zero_shot").ask("answer", Q.question, lambda said: usable(said, Q.question))
+        Steps(llm, "zero_shot").ask("answer", Q.question, lambda said: usable_answer(said, Q.question))
     assert len(llm.asked) == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.methods.mkg_rank import letter
-from kgmed.steps.options import How, mentions, plain, said
+from kgmed.steps.options import How, mentions, parse_choice, plain
 
 EN = (("A", "rice"), ("B", "vitamin B12"), ("C", "brown rice"), ("D", "salt, sugar"))
 ZH = (("A", "米饭"), ("B", "维生素B12"), ("C", "糙米饭"), ("D", "盐、糖"), ("E", "B型果汁"))
@@ -32,7 +32,7 @@ ZH = (("A", "米饭"), ("B", "维生素B12"), ("C", "糙米饭"), ("D", "盐、�
     ],
 )
 def test_an_english_reply_is_read(reply: str, letters: str, how: How) -> None:
-    found = said(reply, EN)
+    found = parse_choice(reply, EN)
     assert ("".join(found.letters), found.how) == (letters, how)
 
 
@@ -55,7 +55,7 @@ def test_an_english_reply_is_read(reply: str, letters: str, how: How) -> None:
     ],
 )
 def test_a_chinese_reply_is_read(reply: str, letters: str, how: How) -> None:
-    found = said(reply, ZH)
+    found = parse_choice(reply, ZH)
     assert ("".join(found.letters), found.how) == (letters, how)
 
 
@@ -76,36 +76,36 @@ def test_a_chinese_reply_is_read(reply: str, letters: str, how: How) -> None:
     ],
 )
 def test_a_reply_that_settles_on_nothing_is_told_as_such(reply: str) -> None:
-    assert said(reply, EN).letters == ()
+    assert parse_choice(reply, EN).letters == ()
 
 
 def test_a_last_conclusion_outweighs_the_first_claim() -> None:
-    assert said("The answer is A. But that lacks cobalt. Therefore the answer is B.", EN).letters == ("B",)
-    assert said("正确选项是A。但其不含钴。综上所述，正确选项是B。", ZH).letters == ("B",)
-    assert said("A: 米饭\n\n正确选项是C: 糙米饭", ZH).letters == ("C",)
+    assert parse_choice("The answer is A. But that lacks cobalt. Therefore the answer is B.", EN).letters == ("B",)
+    assert parse_choice("正确选项是A。但其不含钴。综上所述，正确选项是B。", ZH).letters == ("B",)
+    assert parse_choice("A: 米饭\n\n正确选项是C: 糙米饭", ZH).letters == ("C",)
 
 
 def test_two_claims_without_a_conclusion_are_at_odds() -> None:
-    assert said("正确选项是A。正确选项是C。", ZH).how == "at odds"
+    assert parse_choice("正确选项是A。正确选项是C。", ZH).how == "at odds"
 
 
 def test_a_list_of_all_options_names_none_of_them_but_its_verdicts_do() -> None:
     listed = "A: 米饭\n这个选项是{}的。\n\nB: 维生素B12\n这个选项是正确的。\n\nC: 糙米饭\n这个选项是正确的。"
-    assert said(listed.format("错误"), ZH).letters == ("A",)
-    assert said(listed.format("错误") + "\n\n综上所述，选项B和选项C是正确的。", ZH).letters == ("B", "C")
+    assert parse_choice(listed.format("错误"), ZH).letters == ("A",)
+    assert parse_choice(listed.format("错误") + "\n\n综上所述，选项B和选项C是正确的。", ZH).letters == ("B", "C")
     refused = "".join(f"\n\n{letter}: {text}\n没有淀粉，所以不是。" for letter, text in ZH[1:])
-    assert said("A: 米饭\n有淀粉。" + refused, ZH).letters == ("A",)
+    assert parse_choice("A: 米饭\n有淀粉。" + refused, ZH).letters == ("A",)
 
 
 def test_what_is_refused_is_not_chosen() -> None:
-    assert said("不应选A。", ZH).letters == ()
-    assert said("The answer is not A.", EN).letters == ()
-    assert said("其他选项A和C都无关。", ZH).how != "stated"
+    assert parse_choice("不应选A。", ZH).letters == ()
+    assert parse_choice("The answer is not A.", EN).letters == ()
+    assert parse_choice("其他选项A和C都无关。", ZH).how != "stated"
 
 
 def test_a_letter_within_a_name_is_no_option() -> None:
-    assert said("需要的是维生素C。", (("A", "米"), ("B", "盐"), ("C", "糖"))).letters == ()
-    assert said("它是B型血的标志。", (("A", "米"), ("B", "盐"))).letters == ()
+    assert parse_choice("需要的是维生素C。", (("A", "米"), ("B", "盐"), ("C", "糖"))).letters == ()
+    assert parse_choice("它是B型血的标志。", (("A", "米"), ("B", "盐"))).letters == ()
 
 
 def test_a_text_within_another_options_text_does_not_name_it() -> None:
@@ -115,7 +115,7 @@ def test_a_text_within_another_options_text_does_not_name_it() -> None:
 
 
 def test_a_question_without_options_has_no_choice() -> None:
-    assert said("B", ()).letters == ()
+    assert parse_choice("B", ()).letters == ()
 
 
 def test_the_reader_of_single_letters_takes_an_option_stated_by_its_text() -> None:
@@ -126,7 +126,7 @@ def test_the_reader_of_single_letters_takes_an_option_stated_by_its_text() -> No
 @given(st.text(alphabet="ABCDE答案是选项正确错误不:：、，。 \n米饭糙-()因此1"), st.booleans())
 def test_every_text_has_a_reading_of_known_letters(text: str, chinese: bool) -> None:
     options = ZH if chinese else EN
-    found = said(text, options)
+    found = parse_choice(text, options)
     assert set(found.letters) <= {x for x, _ in options}
-    assert found == said(plain(text), options)
+    assert found == parse_choice(plain(text), options)
     assert bool(found.letters) or found.how in {"", "at odds"}

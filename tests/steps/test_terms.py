@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.records import Entity, Evidence, Relation, Role, Triple
-from kgmed.steps.check import denies, numbers, sentences, terms, unborne
+from kgmed.steps.check import denies, numbers_in, sentences, terms, unsupported_claim
 
 
 def test_sentences_end_at_stops_of_either_script_and_at_lines() -> None:
@@ -37,7 +37,7 @@ def test_inflection_and_function_words_make_no_difference() -> None:
 
 
 def test_the_numbers_are_those_that_stand_alone_in_either_width() -> None:
-    assert numbers("B12 in ５００ mg, 0.5 ml") == {"500", "0.5"}
+    assert numbers_in("B12 in ５００ mg, 0.5 ml") == {"500", "0.5"}
 
 
 def test_a_syllable_of_denial_within_a_word_denies_nothing() -> None:
@@ -47,5 +47,5 @@ def test_a_syllable_of_denial_within_a_word_denies_nothing() -> None:
 
 def test_a_role_bears_out_a_claim_that_the_words_do_not() -> None:
     triple = Triple(Entity("a", "a"), Relation("r", Role.TREATS), Entity("b", "b"))
-    assert unborne("A treats B.", [Evidence("a r b", "triple")]) == "that something treats"
-    assert unborne("A treats B.", [Evidence("a r b", "triple", (triple,))]) == ""
+    assert unsupported_claim("A treats B.", [Evidence("a r b", "triple")]) == "that something treats"
+    assert unsupported_claim("A treats B.", [Evidence("a r b", "triple", (triple,))]) == ""

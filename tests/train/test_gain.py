@@ -88,7 +88,7 @@ def test_advantages_returns_and_whitening_agree_with_slow_loops(data: Any, width
     wanted = slow_advantages(rewards, values, lengths, gamma, smoothing)
     assert np.allclose(found.numpy(), wanted)
     assert np.allclose(returns.numpy(), (wanted + values) * mask)
-    white = ppo.whitened(tensor(wanted), torch.tensor(mask)).numpy()
+    white = ppo.whiten(tensor(wanted), torch.tensor(mask)).numpy()
     inside = wanted[mask]
     if len(inside) and inside.std() > 1e-3:
         assert np.allclose(white[mask], (inside - inside.mean()) / inside.std(), atol=1e-4)

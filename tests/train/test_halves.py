@@ -11,15 +11,8 @@ pytest.importorskip("peft", reason="adapters need peft")
 
 from kgmed.errors import BadInput  # noqa: E402
 from kgmed.train import ppo  # noqa: E402
-from kgmed.train.causal import (  # noqa: E402
-    Causal,
-    SplitDecoder,
-    build,
-)
-from kgmed.train.policies import (  # noqa: E402
-    ChoicePolicy,
-    NameTokens,
-)
+from kgmed.train.causal import Causal, SplitDecoder, build  # noqa: E402
+from kgmed.train.policies import ChoicePolicy, NameTokens  # noqa: E402
 
 NAMES = ("flu", "gout", "fever", "rash")
 PROMPTS = ["fever. No rash", "rash", "rash fever fever rash rash gout"]

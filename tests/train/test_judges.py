@@ -10,13 +10,7 @@ torch: Any = pytest.importorskip("torch", reason="training needs torch")
 
 from kgmed.errors import BadInput  # noqa: E402
 from kgmed.models.fakes import Scripted  # noqa: E402
-from kgmed.train.preference import (  # noqa: E402
-    ByLikelihood,
-    ModelJudge,
-    Pair,
-    learn,
-    pairs,
-)
+from kgmed.train.preference import ByLikelihood, ModelJudge, Pair, learn, pairs  # noqa: E402
 from kgmed.train.task import FLOOR, Task, task  # noqa: E402
 
 PAIR = Pair("Fever. Diagnosis:", "flu", "gout")

@@ -16,7 +16,7 @@ from kgmed.evaluate.ner import Parts, Sample
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.w2ner import Architecture, FoundEntity
 from kgmed.models.w2ner_network import PLAN, WEIGHTS, open_labeller
-from kgmed.train.tagger import FIGURES, LAST, LOG, Lost, Tell, Training, examples, relations, train
+from kgmed.train.tagger import FIGURES, LAST, LOG, Training, TrainingOutput, Unlearnable, examples, relations, train
 
 TINY = Architecture(embedding=12, hidden=32, channels=8, biaffine=12, perceptron=12, dropout=0.0, window=16, overlap=8)
 QUICK = Training(epochs=40, batch=2, rate=1e-2, warmup=0.05, patience=40)
@@ -72,14 +72,14 @@ class Stopped(Exception):
     """A training is stopped from outside."""
 
 
-def stop_after(epoch: int) -> Tell:
+def stop_after(epoch: int) -> TrainingOutput:
     """A listener that stops the training in the middle of the epoch after that."""
 
     def at(text: str) -> None:
         if text.startswith(f"epoch {epoch + 1}/") and "step 2/" in text:
             raise Stopped
 
-    return Tell(at=at)
+    return TrainingOutput(at=at)
 
 
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
@@ -160,13 +160,13 @@ def test_windows_hold_the_entities_that_lie_in_them_and_the_rest_is_counted() ->
             FoundEntity("b", ((0, 2),)),
         ),
     )
-    lost = Lost()
+    lost = Unlearnable()
     made = examples([sample], TINY, lost)
     assert [(len(e.words), e.entities) for e in made] == [
         (16, [("a", (0, 1)), ("a", (10, 11))]),
         (12, [("a", (2, 3))]),
     ]
-    assert lost == Lost(of_two_types=1, beyond_the_window=1)
+    assert lost == Unlearnable(of_two_types=1, beyond_the_window=1)
     assert relations(made, ["a"]).nonzero().tolist() == [
         [0, 0, 1], [0, 1, 0], [0, 10, 11], [0, 11, 10], [1, 2, 3], [1, 3, 2]
     ]  # fmt: skip

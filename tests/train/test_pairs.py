@@ -12,7 +12,7 @@ from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.scorers import LexicalPairs
-from kgmed.train.pairs import Group, compared, explained, figures, groups, train
+from kgmed.train.pairs import Group, compare_scorers, feature_weights, figures, groups, train
 from named_graph import small
 
 SITES = ("calf", "neck", "hand", "knee", "skin", "lung", "eye", "heart", "nose", "hip", "foot", "ear")
@@ -88,14 +88,14 @@ def test_an_entity_is_held_out_with_all_of_its_groups(found: list[Group]) -> Non
 def test_what_is_learnt_beats_words_and_cosine_on_entities_held_out(graph: Store, found: list[Group]) -> None:
     encoder = TrigramEncoder()
     scorer = train(graph, found, encoder)
-    table = compared({"words": LexicalPairs(), "both": LexicalPairs(encoder), "trained": scorer}, found)
+    table = compare_scorers({"words": LexicalPairs(), "both": LexicalPairs(encoder), "trained": scorer}, found)
     best = table["trained"]["all"]
     assert best.n == sum(g.held_out for g in found)
     assert best.mrr > max(table["words"]["all"].mrr, table["both"]["all"].mrr)
     assert best.auc > 0.9
     scores = scorer([pair for g in found for pair in g.pairs])
     assert 0 <= scores.min() < scores.max() <= 1
-    assert len(explained(scorer)) == 12
+    assert len(feature_weights(scorer)) == 12
 
 
 def test_a_scorer_that_knows_nothing_gains_nothing_from_the_groups(graph: Store, found: list[Group]) -> None:

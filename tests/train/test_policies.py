@@ -13,14 +13,7 @@ pytest.importorskip("peft", reason="adapters need peft")
 from kgmed.errors import BadInput, UnknownName  # noqa: E402
 from kgmed.train.base import restore, snapshot  # noqa: E402
 from kgmed.train.causal import Adapt, Causal, build  # noqa: E402
-from kgmed.train.policies import (  # noqa: E402  # noqa: E402
-    ChoicePolicy,
-    Free,
-    NameTokens,
-    policy,
-    tiny,
-    until_end,
-)
+from kgmed.train.policies import ChoicePolicy, Free, NameTokens, policy, tiny, until_end  # noqa: E402
 
 NAMES = ("flu", "gout", "fever", "rash")
 PROMPTS = ["fever. No rash", "rash", "rash fever fever rash rash gout", "fever. No rash"]

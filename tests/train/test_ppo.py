@@ -137,7 +137,7 @@ def test_invalid_answers_are_counted_and_the_kl_is_told_where_it_was_measured() 
 
 def test_every_question_is_drawn_once_before_any_comes_again() -> None:
     chosen = settings(prompts=5, samples=2)
-    asked = ppo.drawn(list("abcde"), chosen, torch.Generator().manual_seed(0))
+    asked = ppo.draw_questions(list("abcde"), chosen, torch.Generator().manual_seed(0))
     assert sorted(asked) == sorted("abcde" * 2)
     assert asked[::2] == asked[1::2]
 

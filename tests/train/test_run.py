@@ -18,10 +18,7 @@ from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.train import base, ppo, stages  # noqa: E402
 from kgmed.train.base import Policy, snapshot  # noqa: E402
-from kgmed.train.policies import (  # noqa: E402
-    Free,
-    tiny,
-)
+from kgmed.train.policies import Free, tiny  # noqa: E402
 from kgmed.train.task import Task, task  # noqa: E402
 
 SETTINGS = ppo.PPOSettings(steps=7, prompts=4, samples=2, batch=4, kl=0.05, rate=1e-3)

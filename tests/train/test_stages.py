@@ -17,19 +17,8 @@ from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.train import ppo, stages  # noqa: E402
 from kgmed.train.base import Policy  # noqa: E402
-from kgmed.train.demo import (  # noqa: E402
-    CHECKS,
-    STAGES,
-    Demo,
-    Verified,
-    gap,
-    verdict,
-)
-from kgmed.train.policies import (  # noqa: E402
-    ChoicePolicy,
-    Free,
-    tiny,
-)
+from kgmed.train.demo import CHECKS, STAGES, Demo, Verified, gap, verdict  # noqa: E402
+from kgmed.train.policies import ChoicePolicy, Free, tiny  # noqa: E402
 from kgmed.train.run import plot  # noqa: E402
 from kgmed.train.task import Task, task  # noqa: E402
 
@@ -61,8 +50,8 @@ def test_supervised_training_learns_labels_and_random_ones_teach_the_form_alone(
     true, random = free(made), free(made)
     stages.supervised(true, made, settings, stages.Watch(folder=tmp_path / "true"))
     stages.supervised(random, made, settings, stages.Watch(folder=tmp_path / "random"), labels="random")
-    assert stages.measured(true, made)["accuracy"] > 0.8
-    learnt = stages.measured(random, made)
+    assert stages.validation_accuracy(true, made)["accuracy"] > 0.8
+    learnt = stages.validation_accuracy(random, made)
     assert learnt["accuracy"] < 0.7
     assert learnt["invalid_validation"] < 0.1
 

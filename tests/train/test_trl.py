@@ -21,11 +21,7 @@ from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.reward.graph_reward import for_trl  # noqa: E402
 from kgmed.train.base import snapshot  # noqa: E402
-from kgmed.train.policies import (  # noqa: E402
-    Free,
-    NameTokens,
-    tiny,
-)
+from kgmed.train.policies import Free, NameTokens, tiny  # noqa: E402
 from kgmed.train.task import FLOOR, graph_reward, task  # noqa: E402
 from made_cases import made_split  # noqa: E402
 

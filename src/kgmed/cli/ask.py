@@ -32,12 +32,12 @@ Stream = Annotated[
 
 
 @contextmanager
-def spoken(wanted: bool | None, *, as_json: bool, begin: Callable[[], object] = lambda: None) -> Iterator[None]:
+def show_words(wanted: bool | None, *, as_json: bool, begin: Callable[[], object] = lambda: None) -> Iterator[None]:
     """While the block runs, what readers have a model say is shown; `begin` is called before the first word.
 
     `wanted` None = only where both outputs are terminals. Raises `BadInput` where words are wanted beside JSON.
     """
-    from kgmed.models.asking import telling
+    from kgmed.models.asking import listening as telling
 
     if wanted and as_json:
         raise BadInput("--stream shows words and --json prints data; take one of them")
@@ -64,10 +64,10 @@ def spoken(wanted: bool | None, *, as_json: bool, begin: Callable[[], object] = 
 # --- MindMap's decision tree on the screen and as an image, with the steps that nothing bears out.
 
 
-def told(run: Run) -> Iterator[str]:
+def tree_lines(run: Run) -> Iterator[str]:
     """The tree of a run's reasoning, and a line "! ..." for each step that is invented or unsupported."""
     from kgmed.models.replies import outputs, tree
-    from kgmed.steps.tree import drawn
+    from kgmed.steps.tree import draw_text as drawn
 
     parts = outputs(run.answer.reasoning)
     trees = tree(parts.tree)
@@ -84,7 +84,7 @@ def told(run: Run) -> Iterator[str]:
 def write_svg(run: Run, path: Path) -> None:
     """Write the tree of a run; raises `BadInput` where it has none, or the file cannot be written."""
     from kgmed.models.replies import outputs, tree
-    from kgmed.steps.tree import svg
+    from kgmed.steps.tree import draw_svg as svg
 
     trees = tree(outputs(run.answer.reasoning).tree)
     if not trees:
@@ -128,7 +128,7 @@ Near = Callable[[Run], dict[str, list[str]]]
 Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
 
 
-@options.taking(*options.OPTIONS)
+@options.with_options(*options.OPTIONS)
 def ask(
     setup: Setup,
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
@@ -142,7 +142,7 @@ def ask(
     """Answer a question from a graph and show what the answer stands on."""
     from kgmed.session import asker
 
-    with ExitStack() as bar, spoken(stream, as_json=as_json, begin=bar.close):
+    with ExitStack() as bar, show_words(stream, as_json=as_json, begin=bar.close):
         progress = bar.enter_context(screen.progress("building the graph (first use)", "rows"))
         asked = asker(setup, progress=progress)
         try:
@@ -207,7 +207,7 @@ def show(run: Run, near: Near, *, explain: bool = False) -> None:
         _show_evidence(out.print, i, evidence, explain=explain)
     out.print()
     _show_words(out.print, run, near, explain=explain)
-    for line in told(run):
+    for line in tree_lines(run):
         out.print(escape(line), style="yellow" if line.startswith("!") else None)
     for failure in run.failures:
         out.print(f"[yellow]Failed on the way:[/yellow] {escape(failure)}")
@@ -308,7 +308,7 @@ if TYPE_CHECKING:
 PROMPT = "> "
 
 
-@options.taking(*options.OPTIONS)
+@options.with_options(*options.OPTIONS)
 def chat(
     setup: Setup,
     as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
@@ -330,7 +330,7 @@ def _talk(talk: "Conversation", stream: bool | None, *, as_json: bool, explain: 
     """Answer each line; what goes wrong with one is told, and the next is asked for."""
     for line in _lines():
         try:
-            with spoken(stream, as_json=as_json):
+            with show_words(stream, as_json=as_json):
                 run = talk.ask(line)
         except KgmedError as problem:
             _failed(problem, as_json=as_json)

@@ -15,7 +15,7 @@ from kgmed.errors import BadInput
 from kgmed.language.text import one_line
 from kgmed.records import Link
 from kgmed.reward.phenotype import WEIGHTS, Differential, FindingReason, Phenotypes, RankedDisease
-from kgmed.reward.phenotype_table import Patient, onset, signed, years
+from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
 
 SETTINGS = {"ignore_unknown_options": True}  # so that -HP:0000365 is a finding that is absent
 HEADINGS = {
@@ -95,7 +95,7 @@ def _sorted(words: Sequence[str]) -> tuple[list[str], str]:
 
 
 def _typed(ids: Sequence[str]) -> Patient:
-    present, absent = signed(ids)
+    present, absent = parse_findings(ids)
     return Patient(tuple(present), tuple(absent))
 
 
@@ -119,7 +119,7 @@ def _model(graph: str, absent_weight: float) -> Phenotypes:
 
 def _described(model: Phenotypes, patient: Patient, text: str) -> tuple[Patient, tuple[Link, ...]]:
     """The patient with the findings of a description; raises `BadInput` where it names none."""
-    from kgmed.reward.phenotype import described
+    from kgmed.reward.phenotype import findings_in_text as described
     from kgmed.toolkit import Kit
 
     said = described(Kit(model.graph), text)

@@ -225,7 +225,7 @@ def liveqa(data: options.Data = Path("data"), as_json: Json = False) -> None:
     """GPT-4's answers to LiveQA with KG-Rank's rankings: the recorded ROUGE-L, computed again, and a proper one."""
     from kgmed.evaluate import rescore as again
 
-    means, found, difference = again.recorded(data), again.rescore_liveqa(data), again.between(data)
+    means, found, difference = again.recorded_means(data), again.rescore_liveqa(data), again.compare_rankings(data)
     trained = again.Splitter().trained
     if as_json:
         screen.data({"recorded": means, "answers": [_answered(a) for a in found], "medcpt - similarity": difference,
@@ -318,7 +318,7 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
-@options.taking(*(name for name in options.OPTIONS if name not in ("graph", "method", "assign")))
+@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "assign")))
 def run(
     setup: Setup,
     out: Out,
@@ -344,7 +344,8 @@ def run(
 ) -> None:
     """Ask every question of every method; a run that was stopped goes on where it was."""
     from kgmed.evaluate.run import Evaluation as Trial
-    from kgmed.evaluate.run import crew, estimate, evaluate
+    from kgmed.evaluate.run import estimate, evaluate
+    from kgmed.evaluate.run import executor as crew
 
     trial = Trial(
         methods=tuple(method), dataset=dataset, data=data, setup=replace(setup, graph=graph), part=part,
@@ -419,7 +420,7 @@ def score(
     made = {name: make(name, chosen, whole) for name in dict.fromkeys(names) if name in MADE}
     wanted = [m for name in names for m in made.get(name) or (named(name),)]
     told = scores.score(found, plan, wanted)
-    compared = scores.against(told, against) if against else []
+    compared = scores.compare_to_baseline(told, against) if against else []
     sources = {m.name: m.source for some in made.values() for m in some}
     if as_json:
         screen.data({"scores": told, "against": compared, "made": sources})

@@ -181,7 +181,7 @@ def paths(
     as_json: Json = False,
 ) -> None:
     """Show the shortest paths between two entities, or the chains between several."""
-    from kgmed.graph.search.paths import between
+    from kgmed.graph.search.paths import paths_between as between
 
     store = library.load(name)
     found = between(store, [library.resolve(store, text) for text in entities], hops=hops, limit=limit)

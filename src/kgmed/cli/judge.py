@@ -19,7 +19,7 @@ Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = three q
 Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to hold against the ratings.")]
 
 
-@options.taking(*options.MODEL)
+@options.with_options(*options.MODEL)
 def judge(
     setup: Setup,
     out: Out,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Names = list[tuple[str, tuple[str, ...]]]
 
 
-@options.taking("graph", "encoder", "config")
+@options.with_options("graph", "encoder", "config")
 def linking(
     setup: Setup,
     dataset: Annotated[str, typer.Option("--set", "-s", help="xlbel-en, xlbel-ja, xlbel-zh or bc5cdr.")],

@@ -23,7 +23,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @models_app.command("list")
 def show(as_json: Json = False) -> None:
     """List the models that are here and those that can be fetched."""
-    from kgmed.models.files import MODELS, installed
+    from kgmed.models.files import MODELS
+    from kgmed.models.files import installed_models as installed
 
     here = {name: str(path) for name, path in installed(data_folder()).items()}
     rows = {name: here.get(name, "") for name in MODELS}
@@ -43,7 +44,7 @@ def get(
     """Fetch a model's file into the data folder; a second time does nothing."""
     from kgmed.cli.show import steps
     from kgmed.models.files import get as fetch
-    from kgmed.models.files import installed
+    from kgmed.models.files import installed_models as installed
 
     was_here = name in installed(data_folder())
     with steps(f"Fetching {name}") as progress:
@@ -84,7 +85,7 @@ def methods(
     """List every method: its paper, what it does, how often it asks a model, its presets and numbers."""
     if ctx.invoked_subcommand is not None:
         return
-    from kgmed.registry import described
+    from kgmed.registry import describe_method as described
     from kgmed.registry import methods as known
 
     found = [described(name) for name in known()]
@@ -108,8 +109,8 @@ def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
 
 
 @app.command("try")
-@options.taking(*options.MODEL, "encoder", "scorer")
-def attempt(
+@options.with_options(*options.MODEL, "encoder", "scorer")
+def try_methods(
     made: Setup,
     questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these; all without it.")] = None,
@@ -129,7 +130,7 @@ def attempt(
     names = method or list(registry.methods())
     makers = {name: registry.method(name) for name in names}
     asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
-    done = trial.kept(out) if out else {}
+    done = trial.read_trials(out) if out else {}
     with screen.progress("opening graph and model", "rows") as opened:
         who = asker(replace(made, llm=made.llm or "smollm2"), progress=opened)
         kits = {name: who.kit(name) for name in dict.fromkeys(a.graph for a in asked)}
@@ -139,13 +140,13 @@ def attempt(
 
     def ask(work: tuple[str, trial.TrialQuestion]) -> trial.MethodTrial:
         name, one = work
-        return trial.attempt(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
+        return trial.run_trial(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
 
     with screen.progress("asking", f"of {len(wanted)} questions") as progress:
         for count, found in enumerate(trial.each(ask, left, threads), start=len(wanted) - len(left) + 1):
             done[found.key] = found
             if out:
-                trial.keep(out, found)
+                trial.append_trial(out, found)
             progress(count)
     _print_trials([done[name, one.question.id, one.graph, model] for name, one in wanted], as_json=as_json)
 

@@ -97,7 +97,7 @@ MODEL = (
 )
 
 
-def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command of a function that takes a `Setup` first: its own parameters, then the options of those names.
 
     The function is called with what they choose, laid over their configuration file; that raises `BadInput`.
@@ -111,7 +111,7 @@ def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
         def command(**values: Any) -> None:
             taken = {name: values.pop(name) for name in names}
-            function(chosen(taken), **values)
+            function(chosen_setup(taken), **values)
 
         command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
         command.__signature__ = Signature([*given, *shared])  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ def taking(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return put
 
 
-def chosen(given: Mapping[str, Any]) -> Setup:
+def chosen_setup(given: Mapping[str, Any]) -> Setup:
     """The choices among those options, laid over their configuration file; raises `BadInput`."""
     options = {name: value for name, value in given.items() if name not in ("config", "assign")}
     return setup(given["config"], {**options, "settings": assignments(given.get("assign") or [])})

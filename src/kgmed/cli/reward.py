@@ -57,7 +57,7 @@ def rank(
 ) -> None:
     """Rank the diseases for patients, and say which findings carried each."""
     from kgmed.evaluate.datasets import cases as case_files
-    from kgmed.reward.cases import ranked
+    from kgmed.reward.cases import rank_diseases as ranked
 
     asked = list(case_files.case_patients(patients))
     fitted, _ = _fitted(cases, scorer)
@@ -108,7 +108,7 @@ def score(
 def _fitted(cases: Path, scorer: str) -> "tuple[Explaining, Split]":
     """The scorer of that name on the train and validation cases of a file, and these."""
     from kgmed.evaluate.datasets import cases as case_files
-    from kgmed.reward.rlkgf import named
+    from kgmed.reward.rlkgf import scorer_fit as named
 
     fit = named(scorer)
     split = case_files.read_case_lines(cases)

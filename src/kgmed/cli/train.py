@@ -41,7 +41,8 @@ def ner(
 ) -> None:
     """Train a tagger (W2NER) that finds flat, nested and discontinuous entities; chosen on dev, told on test."""
     try:
-        from kgmed.train.tagger import Tell, train  # torch
+        from kgmed.train.tagger import TrainingOutput as Tell  # torch
+        from kgmed.train.tagger import train
     except ImportError as error:
         raise Unavailable('training needs torch: pip install "kgmed[train]"') from error
     from kgmed.evaluate.ner import read, split
@@ -113,7 +114,8 @@ def pairs(
     from kgmed.models.named import encoder_from
     from kgmed.models.scorers import LexicalPairs, save
     from kgmed.toolkit import default_encoder
-    from kgmed.train.pairs import compared, groups, train
+    from kgmed.train.pairs import compare_scorers as compared
+    from kgmed.train.pairs import groups, train
 
     store = library.load(graph)
     vectors = None if encoder == "none" else encoder_from(encoder) if encoder else default_encoder()
@@ -253,7 +255,7 @@ def rlaif(
     numbers = _ppo(preset, steps=steps, rate=rate, kl=kl, prompts=prompts, samples=samples, epochs=epochs)
 
     def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
-        taught, agreement = stages.taught_by(_judge(chosen, task, judge, base_url), task)
+        taught, agreement = stages.reward_from_judge(_judge(chosen, task, judge, base_url), task)
         show.warn([f"the reward model agrees with its judge on {agreement:.3f} of the validation pairs"])
         return stages.rlaif(policy, task, taught, numbers, watch)
 

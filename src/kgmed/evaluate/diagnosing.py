@@ -12,7 +12,7 @@ from kgmed.errors import BadInput
 from kgmed.evaluate.datasets.cases import Packet
 from kgmed.evaluate.scores import mcnemar
 from kgmed.graph.base import LocalGraph
-from kgmed.reward.cases import Case, CaseReport, Fit, Scorer, Split, first, folds
+from kgmed.reward.cases import Case, CaseReport, Fit, Scorer, Split, best_disease, folds
 from kgmed.reward.phenotype import DATABASE, Phenotypes
 from kgmed.reward.phenotype_table import DiseaseTable, read
 
@@ -106,12 +106,12 @@ def _copies(table: DiseaseTable, references: set[str]) -> list[tuple[int, str]]:
 # --- How often a scorer of diseases is right: by cross-validation to choose, on closed test cases to report.
 
 
-def on_test(split: Split, fit: Fit[Scorer]) -> CaseReport:
+def report_on_test(split: Split, fit: Fit[Scorer]) -> CaseReport:
     """The report on the test cases of a scorer fitted on train and validation."""
-    return split.test.report(first(split.fitted(fit)))
+    return split.test.report(best_disease(split.fitted(fit)))
 
 
-def crossed(
+def cross_validated(
     cases: Sequence[Case], fit: Fit[Scorer], *, k: int = 5, seed: int = 0, done: Callable[[], None] = lambda: None
 ) -> tuple[bool, ...]:
     """Which cases are right, in their order, each judged by a scorer fitted on the folds without it.
@@ -124,7 +124,7 @@ def crossed(
     place = {id(c): i for i, c in enumerate(cases)}
     right = [False] * len(cases)
     for train, held_out in folds(cases, k, seed=seed):
-        for case, said in zip(held_out, first(fit(train, ()))(held_out), strict=True):
+        for case, said in zip(held_out, best_disease(fit(train, ()))(held_out), strict=True):
             right[place[id(case)]] = said == case.disease
         done()
     return tuple(right)
@@ -161,10 +161,10 @@ class DiagnosisScores:
     p: float
 
 
-def compared(one: Sequence[bool], other: Sequence[bool]) -> DiagnosisScores:
+def compare_predictors(one: Sequence[bool], other: Sequence[bool]) -> DiagnosisScores:
     """McNemar's exact test, two-sided, of two predictors' rights on the same cases.
 
-    >>> compared([True] * 5 + [False], [False] * 5 + [False])
+    >>> compare_predictors([True] * 5 + [False], [False] * 5 + [False])
     Compared(only_first=5, only_second=0, p=0.0625)
     """
     if len(one) != len(other):
@@ -186,13 +186,13 @@ class Paired:
     p: float
 
 
-def paired(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bool]]) -> Paired:
+def compare_over_folds(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bool]]) -> Paired:
     """Two predictors over several divisions into folds (divisions, cases), compared case by case.
 
     A case's share of divisions in which it is right is one measurement, so the error is that over cases; that the
     scorers of two folds learnt from many of the same cases is not in it.
 
-    >>> paired([[True, True, True, False]], [[True, False, False, False]])
+    >>> compare_over_folds([[True, True, True, False]], [[True, False, False, False]])
     Paired(difference=0.5, error=0.2887, p=0.0833)
     """
     shares = [[fmean(rights) for rights in zip(*each, strict=True)] for each in (one, other)]

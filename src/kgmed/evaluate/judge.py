@@ -14,10 +14,10 @@ from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.evaluate.datasets.files import csv_rows
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import MANIFEST, Entry, Job, Log, digest, entries, read_manifest
-from kgmed.evaluate.run import Ask, Plan, Threads, compare
+from kgmed.evaluate.run import Ask, Plan, ThreadExecutor, compare
 from kgmed.evaluate.scores import Mean, alpha, kappa, mean
 from kgmed.language.text import prompt_language
-from kgmed.models.asking import Malformed, shaped, values
+from kgmed.models.asking import Malformed, ask_with_schema, values
 from kgmed.models.base import LLM, FilledPrompt
 from kgmed.models.limits import ledger
 from kgmed.prompts import prompt
@@ -128,7 +128,7 @@ class Bench:
 
     def _judged(self, contest: tuple[str, ...], order: int, item: Item, question: Question) -> Run:
         said = {m: text for m in contest if (text := self._said(m, item))}
-        shown = [m for m in drawn(contest, item.question.id, self.positions, order) if m in said]
+        shown = [m for m in presentation_order(contest, item.question.id, self.positions, order) if m in said]
         settings = (("shown", shown), ("silent", [m for m in contest if m not in said]))
         if len(shown) < 2:
             ruled = Answer(self._ruled(contest, shown))
@@ -136,7 +136,7 @@ class Bench:
         began = time.perf_counter()
         messages = self._messages(item, [said[m] for m in shown])
         with ledger() as book:
-            reply = shaped(self.llm, messages, schema(self.kind, len(shown)), max_tokens=self.max_tokens)
+            reply = ask_with_schema(self.llm, messages, schema(self.kind, len(shown)), max_tokens=self.max_tokens)
         return Run(
             Query(question), (), (), (), (), Context(""), Answer(reply.text),
             (Stage("judge", time.perf_counter() - began),), MODEL, settings=settings, models=(("llm", self.llm.name),),
@@ -157,7 +157,7 @@ class Bench:
     def _messages(self, item: Item, answers: Sequence[str]) -> FilledPrompt:
         """What the judge is asked; nothing in an answer can end the lines that it stands between."""
         fence = f"=== {fence_for(chr(10).join((*answers, reference(item))))}"
-        values = {"question": asked(item.question), "fence": fence}
+        values = {"question": question_with_options(item.question), "fence": fence}
         if self.kind.reference:
             values["reference"] = reference(item)
         if self.kind.criteria:
@@ -169,10 +169,10 @@ class Bench:
         return chosen.messages(**values)
 
 
-def drawn(contest: Sequence[str], item: str, positions: int, order: int) -> list[str]:
+def presentation_order(contest: Sequence[str], item: str, positions: int, order: int) -> list[str]:
     """The methods of a contest in the order in which an item's judge sees them; the second order is the first reversed.
 
-    >>> drawn("abc", "q1", 0, 0) == drawn("abc", "q1", 0, 1)[::-1]
+    >>> presentation_order("abc", "q1", 0, 0) == presentation_order("abc", "q1", 0, 1)[::-1]
     True
     """
     key = f"{positions}:{item}:{BETWEEN.join(contest)}"
@@ -180,10 +180,10 @@ def drawn(contest: Sequence[str], item: str, positions: int, order: int) -> list
     return found[::-1] if order else found
 
 
-def asked(question: Question) -> str:
+def question_with_options(question: Question) -> str:
     """The question with its options.
 
-    >>> asked(Question("Which?", (("A", "gout"), ("B", "flu"))))
+    >>> question_with_options(Question("Which?", (("A", "gout"), ("B", "flu"))))
     'Which?\\nA. gout\\nB. flu'
     """
     return "\n".join([question.text, *(f"{letter}. {text}" for letter, text in question.options)])
@@ -218,7 +218,7 @@ def judge(
 ) -> None:
     """Judge what the folder's log does not have yet; `again` = also what failed for want of the model."""
     with Log(out, bench.manifest()) as log:
-        compare(bench.plan(), bench, log, Threads(threads), again=again, each=each)
+        compare(bench.plan(), bench, log, ThreadExecutor(threads), again=again, each=each)
 
 
 # --- What a judge's replies mean, read from its log: who wins how often, how sure that is, and how far places decided.
@@ -230,12 +230,12 @@ TIE, FLIPPED, FAILED = "", "flipped", "failed"
 _NEITHER = ("0", "tie", "equal", "neither", "none", "both", "平", "平手", "相同")
 
 
-def numbers(reply: str, criteria: Sequence[str]) -> dict[str, int]:
+def criterion_scores(reply: str, criteria: Sequence[str]) -> dict[str, int]:
     """The better answer by each criterion, 1 or 2, 0 = neither; a criterion that is not answered so is left out.
 
     Raises `Malformed` where none is.
 
-    >>> numbers('{"Disease": "2", "drug": "tie", "total": 3}', ["disease", "drug", "total"])
+    >>> criterion_scores('{"Disease": "2", "drug": "tie", "total": 3}', ["disease", "drug", "total"])
     {'disease': 2, 'drug': 0}
     """
     for value in values(reply):
@@ -431,7 +431,7 @@ def _place(method: str, ranked: Sequence[str], count: int) -> float:
 def _winner(run: Run | None, criterion: str, criteria: Sequence[str]) -> str | None:
     """The method that a judgement names, `TIE`, or None where it cannot be read."""
     try:
-        number = numbers(run.answer.text, criteria).get(criterion) if run else None
+        number = criterion_scores(run.answer.text, criteria).get(criterion) if run else None
     except Malformed:
         return None
     return None if run is None or number is None else _shown(run)[number - 1] if number else TIE

@@ -22,7 +22,7 @@ KINDS = frozenset({"disease", "test", "drug"})
 Retrieve = Callable[[Query, Sequence[Link]], list[Evidence]]
 
 
-def gold(graph: LocalGraph, row: Consultation) -> frozenset[str]:
+def gold_ids(graph: LocalGraph, row: Consultation) -> frozenset[str]:
     """The ids of the answer's diseases, tests and drugs that the graph has."""
     found = (graph.lookup(name)[:1] for name in row.answer_entities)
     return frozenset(m.entity.id for matches in found for m in matches if m.entity.kind in KINDS)
@@ -102,7 +102,7 @@ def compare(kit: Kit, rows: Iterable[Consultation], *, most: int = 20) -> tuple[
     scores = {name: EvidenceRecall() for name in ways}
     empty = 0
     for row in rows:
-        wanted = gold(kit.graph, row)
+        wanted = gold_ids(kit.graph, row)
         if not wanted:
             empty += 1
             continue

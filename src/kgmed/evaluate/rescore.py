@@ -12,8 +12,8 @@ from rapidfuzz.distance import LCSseq
 from kgmed.errors import SourceError, Unavailable
 from kgmed.evaluate.datasets.files import FETCH, csv_rows, field
 from kgmed.evaluate.metrics.text import rouge_l, words
-from kgmed.evaluate.scores import Difference, Mean, mean, paired
-from kgmed.steps.options import ParsedChoice, said
+from kgmed.evaluate.scores import Difference, Mean, mean, paired_bootstrap
+from kgmed.steps.options import ParsedChoice, parse_choice
 
 # --- MindMap's recorded replies to 400 questions of ExplainCPE: the recorded grades, and ours from the raw text.
 # The file (wyl-willing/MindMap, output/explainpe) holds for each of six systems the reply and a grade: 1 right, 0
@@ -135,7 +135,7 @@ def _reply(path: Path, line: int, number: int, system: str, row: dict[str, str])
         raise SourceError(path, line, f"the right option {gold!r} is not among those of the question", FETCH)
     if not grade:
         raise SourceError(path, line, f"{SYSTEMS[system][1]} is {graded!r}, not one of {', '.join(GRADES)}", FETCH)
-    return RecordedReply(number, system, text, gold, grade, said(text, options))
+    return RecordedReply(number, system, text, gold, grade, parse_choice(text, options))
 
 
 def options_within(question: str) -> tuple[tuple[str, str], ...]:
@@ -231,7 +231,7 @@ class Answered:
         return abs(self.recomputed.mean - self.recorded) < CLOSE
 
 
-def recorded(data: Path) -> list[Recorded]:
+def recorded_means(data: Path) -> list[Recorded]:
     """The recorded means of every ranking; raises `SourceError`."""
     folder = data / SCORES
     files = sorted(folder.glob("*.csv"))
@@ -309,7 +309,7 @@ def _sentences() -> tuple[bool, Any]:
 
 def rescore_liveqa(data: Path) -> list[Answered]:
     """Every ranking whose answers are recorded."""
-    split, means = Splitter(), {r.ranking: r.rouge_l for r in recorded(data) if r.hops == "one"}
+    split, means = Splitter(), {r.ranking: r.rouge_l for r in recorded_means(data) if r.hops == "one"}
     found = []
     for ranking in ANSWERS:
         if ranking not in means:
@@ -326,9 +326,9 @@ def rouge(rows: Sequence[tuple[str, str, str]], *, stem: bool) -> list[float]:
     return [100 * rouge_l(words(said, stem=stem), words(wanted, stem=stem)).f for _, said, wanted in rows]
 
 
-def between(data: Path) -> Difference:
+def compare_rankings(data: Path) -> Difference:
     """ROUGE-L of MedCPT's answers less that of similarity's, question by question (paired bootstrap)."""
     first, second = (pairs(data, ranking) for ranking in ("medcpt", "similarity"))
     if [q for q, *_ in first] != [q for q, *_ in second]:
         raise SourceError(data / ANSWERS["similarity"], 0, "has other questions than medcpt's", FETCH)
-    return paired(rouge(first, stem=False), rouge(second, stem=False))
+    return paired_bootstrap(rouge(first, stem=False), rouge(second, stem=False))

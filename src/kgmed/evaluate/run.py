@@ -26,7 +26,7 @@ from kgmed.evaluate.controls import CONTROLS, controlled, under
 from kgmed.evaluate.datasets import checksum, dataset, load
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Entry, Job, Log, read_manifest
-from kgmed.methods.base import Calls, about
+from kgmed.methods.base import Calls, about_of
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run
 from kgmed.registry import method
@@ -41,7 +41,7 @@ from kgmed.toolkit import Kit, RemoteKit
 Ask = Callable[[Question], Run]
 
 
-class Make(Protocol):
+class MethodFactory(Protocol):
     """Makes a method ready to be asked; a plain function or partial, so that it can be sent to another process."""
 
     def __call__(self, method: str, seed: int, item: Item, /) -> Ask:
@@ -49,10 +49,10 @@ class Make(Protocol):
         ...
 
 
-class Crew(Protocol):
+class JobExecutor(Protocol):
     """Something that carries out jobs: threads, processes, a cluster."""
 
-    def __call__(self, make: Make, jobs: Iterable[tuple[Job, Item]], /) -> Iterator[Entry]:
+    def __call__(self, make: MethodFactory, jobs: Iterable[tuple[Job, Item]], /) -> Iterator[Entry]:
         """The entry of each job, as they are finished."""
         ...
 
@@ -71,7 +71,13 @@ class Plan:
 
 
 def compare(
-    plan: Plan, make: Make, log: Log, crew: Crew, *, again: bool = False, each: Callable[[Entry], None] | None = None
+    plan: Plan,
+    make: MethodFactory,
+    log: Log,
+    crew: JobExecutor,
+    *,
+    again: bool = False,
+    each: Callable[[Entry], None] | None = None,
 ) -> None:
     """Carry out what of the plan the log does not have yet; `again` = also what failed. `each` hears of every entry."""
     items: Mapping[str, Item] = {item.question.id: item for item in plan.items}
@@ -82,7 +88,7 @@ def compare(
             each(entry)
 
 
-def done(make: Make, job: Job, item: Item) -> Entry:
+def answered_entry(make: MethodFactory, job: Job, item: Item) -> Entry:
     """The entry of one job."""
     try:
         return Entry(job, make(job.method, job.seed, item)(item.question))
@@ -90,7 +96,7 @@ def done(make: Make, job: Job, item: Item) -> Entry:
         return Entry(job, error=f"{type(e).__name__}: {' '.join(str(e).split())}")
 
 
-class Once:
+class MadeOnce:
     """Keeps what `make` made for each method and seed, so that it is made once a process; safe between threads."""
 
     def __init__(self, make: Callable[[str, int], Ask]) -> None:
@@ -104,9 +110,9 @@ class Once:
                 self._made[method, seed] = self._make(method, seed)
             return self._made[method, seed]
 
-    def __reduce__(self) -> "tuple[type[Once], tuple[Callable[[str, int], Ask]]]":
+    def __reduce__(self) -> "tuple[type[MadeOnce], tuple[Callable[[str, int], Ask]]]":
         """Sent to another process without what was made here."""
-        return Once, (self._make,)
+        return MadeOnce, (self._make,)
 
 
 # --- Who carries out the jobs of an evaluation: threads of this process, processes of this machine, a Ray cluster.
@@ -122,15 +128,15 @@ Work = tuple[Job, Item]
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
+class ThreadExecutor:
     """Threads of this process; 1 = one after the other."""
 
     count: int = 1
 
-    def __call__(self, make: Make, jobs: Iterable[Work], /) -> Iterator[Entry]:
+    def __call__(self, make: MethodFactory, jobs: Iterable[Work], /) -> Iterator[Entry]:
         """The entries as they are finished."""
         if self.count < 2:
-            yield from (done(make, job, item) for job, item in jobs)
+            yield from (answered_entry(make, job, item) for job, item in jobs)
             return
         with threads(self.count) as pool:
             for _, future in _finished(pool, make, deque(jobs), self.count * _AHEAD):
@@ -138,12 +144,12 @@ class Threads:
 
 
 @dataclass(frozen=True, slots=True)
-class Processes:
+class ProcessExecutor:
     """Processes of this machine, each with its own models."""
 
     count: int = 2
 
-    def __call__(self, make: Make, jobs: Iterable[Work], /) -> Iterator[Entry]:
+    def __call__(self, make: MethodFactory, jobs: Iterable[Work], /) -> Iterator[Entry]:
         """The entries as they are finished."""
         left, deaths = deque(jobs), Counter[Job]()
         while left:
@@ -155,7 +161,9 @@ class Processes:
             else:
                 yield from self._until_a_death(make, left, deaths, self.count)
 
-    def _until_a_death(self, make: Make, left: "deque[Work]", deaths: "Counter[Job]", count: int) -> Iterator[Entry]:
+    def _until_a_death(
+        self, make: MethodFactory, left: "deque[Work]", deaths: "Counter[Job]", count: int
+    ) -> Iterator[Entry]:
         """Entries until a worker dies; the jobs that it took down are put back, or given up after `TRIES`."""
         back: list[Work] = []
         spawn = get_context("spawn")
@@ -212,14 +220,16 @@ def _left_at_once(pool: Executor) -> Iterator[None]:
         raise
 
 
-def _finished(pool: Executor, make: Make, left: "deque[Work]", ahead: int) -> Iterator[tuple[Work, "Future[Entry]"]]:
+def _finished(
+    pool: Executor, make: MethodFactory, left: "deque[Work]", ahead: int
+) -> Iterator[tuple[Work, "Future[Entry]"]]:
     """Jobs and their futures as they are finished; no more than `ahead` are handed out, none after a break."""
     running: dict[Future[Entry], Work] = {}
     broken = False
     while running or (left and not broken):
         while left and len(running) < ahead and not broken:
             try:
-                running[pool.submit(done, make, *left[0])] = left[0]
+                running[pool.submit(answered_entry, make, *left[0])] = left[0]
                 left.popleft()
             except BrokenProcessPool:
                 broken = True
@@ -229,12 +239,12 @@ def _finished(pool: Executor, make: Make, left: "deque[Work]", ahead: int) -> It
 
 
 @dataclass(frozen=True, slots=True)
-class Ray:
+class RayExecutor:
     """The workers of a Ray cluster, at `address` ("auto" = the one that runs here, "local" = one begun for this)."""
 
     address: str
 
-    def __call__(self, make: Make, jobs: Iterable[Work], /) -> Iterator[Entry]:
+    def __call__(self, make: MethodFactory, jobs: Iterable[Work], /) -> Iterator[Entry]:
         """The entries as they are finished; a job whose worker or node died is done again by another."""
         ray = _ray()
         begun = not ray.is_initialized()
@@ -248,9 +258,9 @@ class Ray:
                 ray.shutdown()
 
 
-def _on_ray(ray: Any, make: Make, left: "deque[Work]") -> Iterator[Entry]:
+def _on_ray(ray: Any, make: MethodFactory, left: "deque[Work]") -> Iterator[Entry]:
     """Hand out jobs to the cluster, as many at once as it has processors."""
-    task = ray.remote(max_retries=TRIES - 1)(done)
+    task = ray.remote(max_retries=TRIES - 1)(answered_entry)
     shared, running = ray.put(make), dict[Any, Work]()
     ahead = max(1, int(ray.cluster_resources().get("CPU", 1))) * _AHEAD
     while left or running:
@@ -285,13 +295,13 @@ def _reach(address: str) -> None:
         raise Unavailable(f"no Ray cluster at {address} ({e}); start one with: ray start --head") from None
 
 
-def crew(*, threads: int = 1, workers: int = 0, ray: str = "") -> Threads | Processes | Ray:
+def executor(*, threads: int = 1, workers: int = 0, ray: str = "") -> ThreadExecutor | ProcessExecutor | RayExecutor:
     """The crew that a person asked for; raises `BadInput` where they ask for two."""
     if sum((threads > 1, workers > 0, bool(ray))) > 1:
         raise BadInput("give one of --threads, --workers and --ray")
     if ray:
-        return Ray(ray)
-    return Processes(workers) if workers else Threads(max(1, threads))
+        return RayExecutor(ray)
+    return ProcessExecutor(workers) if workers else ThreadExecutor(max(1, threads))
 
 
 # --- An evaluation from names: which methods on which questions of which data set, by which model; and what it would
@@ -350,7 +360,7 @@ class _Under(Asker):
 
 
 @dataclass(frozen=True)
-class Making:
+class NamedMethods:
     """Makes methods by name on one graph, with one model for all; opened once a process, when first used."""
 
     setup: Setup
@@ -368,9 +378,9 @@ class Making:
         shared["settings"] = {**self.setup.settings, **dict(found.settings)}
         return _Under(**shared, control=found.control, item=item, seed=seed).ask
 
-    def __reduce__(self) -> "tuple[type[Making], tuple[Setup]]":
+    def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Setup]]":
         """Sent to another process as its setup."""
-        return Making, (self.setup,)
+        return NamedMethods, (self.setup,)
 
     @property
     def label(self) -> str:
@@ -423,14 +433,14 @@ def _prompts(own: Path | None) -> str:
 def evaluate(
     trial: Evaluation,
     out: Path,
-    crew: Threads | Processes | Ray,
+    crew: ThreadExecutor | ProcessExecutor | RayExecutor,
     *,
     again: bool = False,
     each: Callable[[Entry], None] | None = None,
 ) -> None:
     """Ask what the folder's log does not have yet."""
     plan = trial.plan()
-    making = Making(trial.setup)
+    making = NamedMethods(trial.setup)
     with Log(out, manifest(trial, making.label), grows="methods") as log:
         compare(plan, making, log, crew, again=again, each=each)
 
@@ -475,16 +485,16 @@ class Estimate:
 
 def estimate(trial: Evaluation, *, probe: int = 0) -> list[Estimate]:
     """What every method would take; `probe` questions are asked for that, else none."""
-    plan, making = trial.plan(), Making(trial.setup)
+    plan, making = trial.plan(), NamedMethods(trial.setup)
     return [_estimate(name, plan, making, probe) for name in trial.methods]
 
 
-def _estimate(name: str, plan: Plan, making: Making, probe: int) -> Estimate:
+def _estimate(name: str, plan: Plan, making: NamedMethods, probe: int) -> Estimate:
     """One method; what failed counts with nothing spent, and is told."""
-    said = about(method(controlled(name).method))
+    said = about_of(method(controlled(name).method))
     n, calls = len(plan.items) * len(plan.seeds), said.calls if said else Calls(0, 0, 0, "")
     found = Estimate(name, n, n * calls.usual, n * calls.fewest, n * calls.most, 0)
-    asked = [done(making, Job(name, i.question.id, plan.seeds[0]), i) for i in plan.items[:probe]]
+    asked = [answered_entry(making, Job(name, i.question.id, plan.seeds[0]), i) for i in plan.items[:probe]]
     if not asked:
         return found
     spent = [e.run.spent for e in asked if e.run]

@@ -59,13 +59,13 @@ def mean(values: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Mean:
     return Mean(len(x), float(x.mean()), error, float(low), float(high))
 
 
-def paired(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Difference:
+def paired_bootstrap(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Difference:
     """The difference of two methods on the same questions, by the paired bootstrap (Koehn 2004).
 
     p is two-sided: the share of resampled differences, shifted to a mean of zero, that lie as far out as the one seen
     (Efron and Tibshirani 1993, 16.4), with one added above and below so that it is never 0.
 
-    >>> paired([1, 1, 1, 1], [1, 1, 1, 1]).p
+    >>> paired_bootstrap([1, 1, 1, 1], [1, 1, 1, 1]).p
     1.0
     """
     if len(a) != len(b):
@@ -93,7 +93,7 @@ def mcnemar(a: Sequence[bool], b: Sequence[bool]) -> float:
 
     The exact two-sided binomial test on the discordant pairs, doubled and cut at 1.
 
-    >>> mcnemar([True] * 5 + [False], [False] * 5 + [True])  # 5 against 1: 2 x (1 + 6) / 64
+    >>> mcnemar([True] * 5 + [False], [False] * 5 + [True])  # 5 compare_to_baseline 1: 2 x (1 + 6) / 64
     0.21875
     """
     if len(a) != len(b):
@@ -216,7 +216,7 @@ def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def against(scores: Sequence[Score], baseline: str) -> list[PairedComparison]:
+def compare_to_baseline(scores: Sequence[Score], baseline: str) -> list[PairedComparison]:
     """Every method against the baseline, metric by metric; a pair needs a number of both."""
     found: list[PairedComparison] = []
     for metric in dict.fromkeys(s.metric for s in scores):
@@ -231,7 +231,7 @@ def against(scores: Sequence[Score], baseline: str) -> list[PairedComparison]:
 def _against(score: Score, base: Score) -> PairedComparison:
     pairs = [(a, b) for a, b in zip(score.values, base.values, strict=True) if a is not None and b is not None]
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
-    told = paired(a, b)
+    told = paired_bootstrap(a, b)
     binary = bool(pairs) and {*a, *b} <= {0.0, 1.0}
     p = mcnemar([x == 1 for x in a], [y == 1 for y in b]) if binary else told.p if pairs else 1.0
     test = "McNemar" if binary else "paired bootstrap"

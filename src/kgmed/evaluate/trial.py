@@ -82,7 +82,7 @@ def questions(per_graph: int = 10, graphs: Sequence[str] = ("hpo", "cmekg")) -> 
     return [asked for graph in graphs for asked in found[graph]]
 
 
-def attempt(ask: Ask, asked: TrialQuestion, *, method: str, llm: str) -> MethodTrial:
+def run_trial(ask: Ask, asked: TrialQuestion, *, method: str, llm: str) -> MethodTrial:
     """The trial of one question; an error of kgmed's own is part of it, as a stage "failed" with all that was asked."""
     begin = perf_counter()
     key = (method, asked.question.id, asked.graph, llm)
@@ -154,7 +154,7 @@ def _whole(method: str, mine: Sequence[MethodTrial]) -> TrialRow:
     )
 
 
-def kept(path: Path) -> dict[Key, MethodTrial]:
+def read_trials(path: Path) -> dict[Key, MethodTrial]:
     """The trials in a file, by key; a last line that was cut off in writing does not count. Raises `SourceError`."""
     if not path.exists():
         return {}
@@ -166,7 +166,7 @@ def kept(path: Path) -> dict[Key, MethodTrial]:
     return {trial.key: trial for trial in found}
 
 
-def keep(path: Path, trial: MethodTrial) -> None:
+def append_trial(path: Path, trial: MethodTrial) -> None:
     """Add a trial to a file, on a line of its own."""
     whole = not path.exists() or not path.stat().st_size or path.read_bytes()[-1:] == b"\n"
     if not whole:  # what a killed run left half written

@@ -14,12 +14,12 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from kgmed.graph.store.arrays import opened
+from kgmed.graph.store.arrays import open_array
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def kept(folder: str, what: str, key: str, names: tuple[str, ...], make: Callable[[], Arrays]) -> Arrays:
+def cached_arrays(folder: str, what: str, key: str, names: tuple[str, ...], make: Callable[[], Arrays]) -> Arrays:
     """The arrays of those `names`, opened where they were kept for the same `key`, else made and kept.
 
     `key` says what they were made from (the graph's label, a version of the code). A set that cannot be read is made
@@ -27,7 +27,7 @@ def kept(folder: str, what: str, key: str, names: tuple[str, ...], make: Callabl
     """
     if not folder:
         return make()
-    place = where(folder, what, key)
+    place = derived_folder(folder, what, key)
     found = _opened(place, names)
     if found is not None:
         return found
@@ -35,7 +35,7 @@ def kept(folder: str, what: str, key: str, names: tuple[str, ...], make: Callabl
     return (_written(place, made) and _opened(place, names)) or made
 
 
-def where(folder: str, what: str, key: str) -> Path:
+def derived_folder(folder: str, what: str, key: str) -> Path:
     """The place for things of one sort made from one key."""
     return Path(folder) / "derived" / f"{what}-{xxhash.xxh3_64_hexdigest(key.encode())}"
 
@@ -43,7 +43,7 @@ def where(folder: str, what: str, key: str) -> Path:
 def _opened(place: Path, names: tuple[str, ...]) -> Arrays | None:
     """The arrays, memory-mapped; None where one is missing or damaged."""
     try:
-        return {n: opened(place / f"{n}.npy") for n in names}
+        return {n: open_array(place / f"{n}.npy") for n in names}
     except (OSError, ValueError):
         return None
 

@@ -14,7 +14,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from kgmed.graph.base import LocalGraph, Match, Scope
-from kgmed.graph.derived import Arrays, kept
+from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, normalise
 
 # --- Names of a graph that look like a given one: character n-grams find them, edit distance ranks them.
@@ -91,7 +91,7 @@ class Fuzzy:
         if self._made is None:
             names = ("text", "ends", "size", "gram", "start", "row", "word")
             key = f"{_VERSION} {self.graph.label}"
-            self._made = kept(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
+            self._made = cached_arrays(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
         return self._made
 
 
@@ -231,7 +231,7 @@ class Rewordings:
         """`hash` (sorted uint64) and `node` (int32), by hash and then scope."""
         if self._made is None:
             key = f"{_REWORDINGS_VERSION} {self.graph.label}"
-            self._made = kept(
+            self._made = cached_arrays(
                 self.graph.folder, "wording", key, ("hash", "node"), lambda: _build_rewordings(self.graph)
             )
         return self._made

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import LocalGraph
-from kgmed.graph.derived import where
+from kgmed.graph.derived import derived_folder
 from kgmed.graph.names import Fuzzy, Near
-from kgmed.graph.store.arrays import opened
+from kgmed.graph.store.arrays import open_array
 from kgmed.models.base import Encoder
 
 # --- Nearest rows of a large matrix by an index: HNSW (Malkov and Yashunin 2018, arXiv 1603.09320), package `usearch`.
@@ -130,16 +130,16 @@ def compute(
                 _save(block, rows.astype(np.float16))
             progress(min(start + _BLOCK, total), total)
         _join(folder, total, encoder.dimensions)
-    found = stored(graph, encoder, exact=exact)
+    found = open_vectors(graph, encoder, exact=exact)
     if found is None:
         raise StoreError(f"the vectors in {folder} cannot be read; remove that folder and compute them again")
     if found.near is None and len(found) > exact and find_spec("usearch"):
         build(folder, found.matrix, progress)
-        return stored(graph, encoder, exact=exact) or found
+        return open_vectors(graph, encoder, exact=exact) or found
     return found
 
 
-def stored(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> "Vectors | None":
+def open_vectors(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> "Vectors | None":
     """The finished vectors of a graph by this encoder; None where they were never computed or cannot be read.
 
     Without an index, more than `exact` names are searched in blocks as well, which takes longer.
@@ -148,7 +148,7 @@ def stored(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> "Vecto
         return None
     folder = _folder(graph, encoder)
     try:
-        matrix = opened(folder / "all.npy")
+        matrix = open_array(folder / "all.npy")
     except (OSError, ValueError):
         return None
     names = Fuzzy(graph)
@@ -225,7 +225,7 @@ def _best(old: Best, start: int, scores: NDArray[np.float32], limit: int) -> Bes
     return rows[order], values[order]
 
 
-def shortlisted(names: Fuzzy, encoder: Encoder, text: str, *, limit: int = 10, among: int = 128) -> list[Near]:
+def nearest_by_ngrams(names: Fuzzy, encoder: Encoder, text: str, *, limit: int = 10, among: int = 128) -> list[Near]:
     """The names of highest cosine among those that share most n-grams with the text: needs no index of vectors."""
     rows = names.shortlist(text, limit=among)
     if not len(rows):
@@ -239,7 +239,7 @@ def shortlisted(names: Fuzzy, encoder: Encoder, text: str, *, limit: int = 10, a
 def _folder(graph: LocalGraph, encoder: Encoder) -> Path:
     """Where the vectors of a graph by an encoder are kept."""
     safe = re.sub(r"[^\w.-]+", "_", encoder.name)
-    return where(graph.folder, f"vectors/{safe}", f"vectors 1 {graph.label} {encoder.name}")
+    return derived_folder(graph.folder, f"vectors/{safe}", f"vectors 1 {graph.label} {encoder.name}")
 
 
 def _save(path: Path, rows: NDArray[np.float16]) -> None:
@@ -260,7 +260,7 @@ def _join(folder: Path, rows: int, dimensions: int) -> None:
     whole = np.lib.format.open_memmap(beside, mode="w+", dtype=np.float16, shape=(rows, dimensions))
     done = 0
     for block in _blocks(folder):
-        part = opened(block, mapped=False)
+        part = open_array(block, mapped=False)
         whole[done : done + len(part)] = part
         done += len(part)
     whole.flush()

@@ -72,15 +72,15 @@ _COMPILED = tuple((role, subject, re.compile(pattern, re.IGNORECASE)) for role, 
 
 
 @lru_cache(maxsize=1024)
-def asks(text: str) -> tuple[Role, ...]:
+def roles_asked(text: str) -> tuple[Role, ...]:
     """The roles whose other end a question asks for, most telling first; () = none that its words tell.
 
     A diagnosis is not among them: see `asks_diagnosis`.
 
-    >>> asks("饭后胃反酸，应该吃什么药？"), asks("What are the symptoms of gout?")
+    >>> roles_asked("饭后胃反酸，应该吃什么药？"), roles_asked("What are the symptoms of gout?")
     ((<Role.TREATS: 'treats'>,), (<Role.FINDING: 'finding'>,))
     """
-    said = asking(text)
+    said = asking_part(text)
     return tuple(dict.fromkeys(role for role, subject, pattern in _COMPILED if not subject and pattern.search(said)))
 
 
@@ -91,7 +91,7 @@ def asks_diagnosis(text: str) -> bool:
     >>> asks_diagnosis("He has a fever. What could it be?"), asks_diagnosis("What treats gout?")
     (True, False)
     """
-    said = asking(text)
+    said = asking_part(text)
     return any(subject and pattern.search(said) for _, subject, pattern in _COMPILED)
 
 
@@ -111,10 +111,10 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(said))
 
 
-def asking(text: str) -> str:
+def asking_part(text: str) -> str:
     """The part of a text that asks; what a patient tells on the way ("difficult to eat") asks for nothing.
 
-    >>> asking("It is difficult to eat. After the medicine I feel sick, what tests do I need?").strip()
+    >>> asking_part("It is difficult to eat. After the medicine I feel sick, what tests do I need?").strip()
     'what tests do I need?'
     """
     return "".join(text[begin:end] for begin, end in _stretches(text))

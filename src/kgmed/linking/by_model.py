@@ -12,7 +12,7 @@ from kgmed.language.negation import negated
 from kgmed.language.text import has_cjk, prompt_language
 from kgmed.models.asking import Structured, Tally, strings, strings_schema
 from kgmed.models.base import LLM, Encoder
-from kgmed.models.replies import fresh
+from kgmed.models.replies import without_example
 from kgmed.models.w2ner import FoundEntity
 from kgmed.pipeline import Noted, Recognizer
 from kgmed.prompts import Prompt, prompt
@@ -50,7 +50,7 @@ class ByModel:
         if not query.text.strip():
             return []
         try:
-            return located(query.text, self._terms(query.question))
+            return locate_terms(query.text, self._terms(query.question))
         except ModelFailed as problem:
             if self.otherwise is None:
                 raise
@@ -69,13 +69,13 @@ class ByModel:
 
 def of_question(reply: str, *, key: str, question: str, asked: Prompt) -> list[str]:
     """The terms under a key of a reply that are not merely those of the prompt's example; raises `Malformed`."""
-    return fresh(strings(reply, key), example=asked.example, given=question)
+    return without_example(strings(reply, key), example=asked.example, given=question)
 
 
-def located(text: str, terms: list[str]) -> list[Mention]:
+def locate_terms(text: str, terms: list[str]) -> list[Mention]:
     """A mention for each term, where it first stands in the text whatever its case.
 
-    >>> [(m.surface, m.start, m.negated) for m in located("No Fever, but gout.", ["gout", "fever", "arthritis"])]
+    >>> [(m.surface, m.start, m.negated) for m in locate_terms("No Fever, but gout.", ["gout", "fever", "arthritis"])]
     [('arthritis', -1, False), ('Fever', 3, True), ('gout', 14, False)]
     """
     found = [(term, re.search(_whole_word(term), text, re.IGNORECASE)) for term in terms]

@@ -25,7 +25,7 @@ _REFERS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedOver:
     """The links of another linker; where it finds none, those given, marked as carried over (`how` "before, ...").
 
     They are carried over where `text`, the question, names nothing, found or not, or first refers back ("it", 它) and
@@ -39,14 +39,14 @@ class Carried:
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """The links; the mentions of those carried over stand in an earlier question, and so nowhere in this one."""
         found = self.link(mentions)
-        return found if found or not refers(self.text, mentions) else [_carried(link) for link in self.before]
+        return found if found or not refers_back(self.text, mentions) else [_carried(link) for link in self.before]
 
 
-def refers(text: str, mentions: Sequence[Mention]) -> bool:
+def refers_back(text: str, mentions: Sequence[Mention]) -> bool:
     """Whether a question is about what the one before it was, given what it names and no graph has.
 
     >>> scurvy = Mention("scurvy", "scurvy", 8, 14)
-    >>> refers("How is it treated?", []), refers("What is scurvy and what treats it?", [scurvy])
+    >>> refers_back("How is it treated?", []), refers_back("What is scurvy and what treats it?", [scurvy])
     (True, False)
     """
     asking = words_that_ask(text)

@@ -10,7 +10,7 @@ from rapidfuzz.distance import Prefix
 
 from kgmed.graph.base import LocalGraph, Match
 from kgmed.graph.names import Fuzzy, Near, canonical_words, contradicts
-from kgmed.graph.vectors import Vectors, shortlisted, stored
+from kgmed.graph.vectors import Vectors, nearest_by_ngrams, open_vectors
 from kgmed.language.text import has_cjk
 from kgmed.linking.cascade import SUBSTANCES, distinct, links
 from kgmed.models.base import Encoder
@@ -72,7 +72,7 @@ class Dense:
         """The nearest names of each, whatever their cosine."""
         if self._index is not None:
             return self._index.search(names, limit=limit)
-        return [shortlisted(self.names, self.encoder, name, limit=limit) for name in names]
+        return [nearest_by_ngrams(self.names, self.encoder, name, limit=limit) for name in names]
 
     @cached_property
     def _found(self) -> dict[tuple[str, int], list[Match]]:
@@ -82,7 +82,7 @@ class Dense:
     @cached_property
     def _index(self) -> Vectors | None:
         """The vectors of all names, where they are computed."""
-        return stored(self.graph, self.encoder) if self.indexed else None
+        return open_vectors(self.graph, self.encoder) if self.indexed else None
 
     def _fit(self, mention: str, near: Sequence[Near]) -> list[Near]:
         """The near names that may mean the same as the mention, best first."""

@@ -16,7 +16,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph, Scope
-from kgmed.graph.derived import Arrays, kept
+from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.names import canonical_words
 from kgmed.language.negation import negated
 from kgmed.language.question import words_that_ask
@@ -96,7 +96,7 @@ class Lexicon:
         """The sorted hashes of all names, kept beside the graph."""
         key = f"{_VERSION} {self.graph.label} {sorted(self.without)}"
         arrays = ("exact", "shout", "bag", "longest")
-        return kept(self.graph.folder, "lexicon", key, arrays, lambda: _index(self.graph, self.without))
+        return cached_arrays(self.graph.folder, "lexicon", key, arrays, lambda: _index(self.graph, self.without))
 
     def _spans(self, text: str, words: list[Token]) -> Iterator[Span]:
         """Every run of words that is a name."""
@@ -490,7 +490,7 @@ class Scattered:
         """Names by their rarest word: `rare` (sorted hashes), `name`; `start` and `words` of each name, its `node`."""
         key = f"{_SCATTERED_VERSION} {self.graph.label}"
         parts = ("rare", "name", "start", "words", "node")
-        return kept(self.graph.folder, "scattered", key, parts, lambda: _build(self.graph))
+        return cached_arrays(self.graph.folder, "scattered", key, parts, lambda: _build(self.graph))
 
 
 def _build(graph: LocalGraph) -> Arrays:

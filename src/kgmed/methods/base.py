@@ -55,7 +55,7 @@ class About:
         return f"{self.paper} ({self.by} {self.year}, {self.where})" if self.paper else "ours"
 
 
-def described(about: About) -> Callable[[F], F]:
+def describe(about: About) -> Callable[[F], F]:
     """Put a description on a recipe function."""
 
     def put(function: F) -> F:
@@ -65,12 +65,12 @@ def described(about: About) -> Callable[[F], F]:
     return put
 
 
-def about(function: Callable[..., object]) -> About | None:
+def about_of(function: Callable[..., object]) -> About | None:
     """The description of a recipe function; None where it has none, as one of another package may.
 
-    >>> @described(About(does="nothing", calls=Calls.always(0, "no step")))
+    >>> @describe(About(does="nothing", calls=Calls.always(0, "no step")))
     ... def empty(kit): ...
-    >>> about(empty).does, about(print)
+    >>> about_of(empty).does, about_of(print)
     ('nothing', None)
     """
     found = getattr(function, "about", None)

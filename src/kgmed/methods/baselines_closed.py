@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from kgmed.methods.base import About, Calls, described
+from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.shared import model, unaided
 from kgmed.models.asking import Malformed, Tally, strings_schema
 from kgmed.models.base import LLM
-from kgmed.models.replies import number, some
+from kgmed.models.replies import nonempty_strings, number
 from kgmed.pipeline import Pipeline
 from kgmed.records import Answer, Context, Query, Question
-from kgmed.steps.read import Steps, answered, concluded, usable
+from kgmed.steps.read import Steps, cited_answer, split_conclusion, usable_answer
 from kgmed.toolkit import Kit
 
 # --- Readers that ask a model without evidence: the controls that any retrieval has to beat.
@@ -38,7 +38,7 @@ class ZeroShot:
         """The answer, without a citation."""
         question = query.question
         steps = Steps(self.llm, "zero_shot", self.max_tokens, self.prompts, self.tally)
-        said = steps.ask("answer", question, partial(usable, question=question))
+        said = steps.ask("answer", question, partial(usable_answer, question=question))
         return _from_memory(said, question, f"zero-shot {self.llm.name}")
 
 
@@ -62,7 +62,7 @@ class ChainOfThought:
         steps = Steps(self.llm, "cot", self.max_tokens, self.prompts, self.tally)
         thoughts, said = steps.ask("answer", question, partial(_thought, question=question))
         if not said:
-            said = steps.ask("conclude", question, partial(usable, question=question), thoughts=thoughts)
+            said = steps.ask("conclude", question, partial(usable_answer, question=question), thoughts=thoughts)
         return _from_memory(said, question, f"chain of thought {self.llm.name}", thoughts)
 
 
@@ -101,12 +101,12 @@ class TreeOfThought:
                 limits.append(f"the model's vote at level {level} could not be read: its first thought was taken")
                 path.append(proposed[0])
         last = Steps(self.llm, "tot", self.answer_tokens, self.prompts, self.tally)
-        said = last.ask("answer", question, partial(usable, question=question), thoughts=_numbered(path) or "-")
+        said = last.ask("answer", question, partial(usable_answer, question=question), thoughts=_numbered(path) or "-")
         return _from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path), limits)
 
     def _proposed(self, steps: Steps, question: Question, path: Sequence[str]) -> list[str]:
         """The next thoughts that the model proposes."""
-        key, shape = partial(some, key="thoughts"), strings_schema("thoughts", least=1, most=self.width)
+        key, shape = partial(nonempty_strings, key="thoughts"), strings_schema("thoughts", least=1, most=self.width)
         so_far = _numbered(path) or "-"
         return steps.ask("propose", question, key, shape, count=str(self.width), thoughts=so_far)[: self.width]
 
@@ -125,7 +125,7 @@ def _thought(reply: str, question: Question) -> tuple[str, str]:
     ('The toe hurts, it is red.', '')
     """
     try:
-        return concluded(reply, question)
+        return split_conclusion(reply, question)
     except Malformed:
         if not re.search(r"\w", reply):
             raise
@@ -139,7 +139,7 @@ def _numbered(lines: Sequence[str]) -> str:
 def _from_memory(said: str, question: Question, reader: str, reasoning: str = "", limits: Sequence[str] = ()) -> Answer:
     """The answer, which cites nothing and says so."""
     whole = (FROM_MEMORY, *limits)
-    return answered(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=whole)
+    return cited_answer(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=whole)
 
 
 # --- Zero-shot: the question alone, the control that every retrieval has to beat.
@@ -159,7 +159,7 @@ ZERO_SHOT_PAPER = ZeroShotSettings()
 ZERO_SHOT_PRESETS: dict[ZeroShotPreset, ZeroShotSettings] = {"paper": ZERO_SHOT_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Language Models are Few-Shot Learners",
         by="Brown et al.",
@@ -193,7 +193,7 @@ COT_PAPER = ChainOfThoughtSettings()
 COT_PRESETS: dict[ChainOfThoughtPreset, ChainOfThoughtSettings] = {"paper": COT_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Chain-of-Thought Prompting Elicits Reasoning in Large Language Models",
         by="Wei et al.",
@@ -233,7 +233,7 @@ TOT_PAPER = TreeOfThoughtSettings()
 TOT_PRESETS: dict[TreeOfThoughtPreset, TreeOfThoughtSettings] = {"paper": TOT_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Tree of Thoughts: Deliberate Problem Solving with Large Language Models",
         by="Yao et al.",

@@ -9,17 +9,27 @@ from typing import ClassVar, Literal
 
 from kgmed.errors import PromptTooLong
 from kgmed.language.text import prompt_language
-from kgmed.methods.base import About, Calls, described
+from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.shared import aided, model
 from kgmed.models.asking import Tally, strings_schema
 from kgmed.models.base import LLM
-from kgmed.models.replies import number, short_text, some, yes
+from kgmed.models.replies import nonempty_strings, number, says_yes, short_text
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline
 from kgmed.records import Answer, Candidate, Context, Query, Question
 from kgmed.steps.expand import Lines
 from kgmed.steps.rank import BM25, ByLine, Rerank
-from kgmed.steps.read import FENCE, Steps, answered, concluded, fence_for, nothing, part, usable, whole_question
+from kgmed.steps.read import (
+    FENCE,
+    Steps,
+    cited_answer,
+    context_lines,
+    fence_for,
+    nothing,
+    split_conclusion,
+    usable_answer,
+    whole_question,
+)
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import Kit
 
@@ -46,8 +56,10 @@ class NotesReader:
         if not context.cited:
             return nothing(query.question, context, reader)
         steps = Steps(self.llm, "con", self.max_tokens, self.prompts, self.tally)
-        shown, (notes, said) = steps.read("read", query.question, context, partial(concluded, question=query.question))
-        return answered(said, query.question, context, shown=shown, reader=reader, reasoning=notes)
+        shown, (notes, said) = steps.read(
+            "read", query.question, context, partial(split_conclusion, question=query.question)
+        )
+        return cited_answer(said, query.question, context, shown=shown, reader=reader, reasoning=notes)
 
 
 # --- Reader: the sentences of a guess corrected one after the other, then the answer (Chain-of-Knowledge).
@@ -78,9 +90,9 @@ class CorrectedReader:
             before = "\n".join(sound) or "-"
             sound.append(correct.read("correct", question, context, short_text, sentence=line, before=before)[1])
         last = Steps(self.llm, "cok", self.answer_tokens, self.prompts, self.tally)
-        whole = partial(usable, question=question)
+        whole = partial(usable_answer, question=question)
         shown, said = last.read("answer", question, context, whole, rationale="\n".join(sound) or "-")
-        return answered(said, question, context, shown=shown, reader=reader, reasoning="\n".join(sound))
+        return cited_answer(said, question, context, shown=shown, reader=reader, reasoning="\n".join(sound))
 
 
 # --- Reader: an answer that is checked, and asked for again with other evidence or other words (KALMV).
@@ -122,7 +134,7 @@ class VerifiedReader:
         why: list[str] = []
         while len(why) < self.rounds and begin < len(context.cited):
             end = min(begin + batch, len(context.cited))
-            shown = Context(part(context, begin, end), context.cited[begin:end])
+            shown = Context(context_lines(context, begin, end), context.cited[begin:end])
             try:
                 said = self._drafted(question, shown, refused)
                 verdict = self._checked(question, shown, said)
@@ -133,7 +145,7 @@ class VerifiedReader:
                 continue
             if verdict == RIGHT:
                 limits = [f"after {len(why)} refused: {', '.join(why)}"] if why else []
-                return answered(said, question, context, shown=end, begin=begin, reader=reader, limits=limits)
+                return cited_answer(said, question, context, shown=end, begin=begin, reader=reader, limits=limits)
             why.append("evidence off the question" if verdict == ELSEWHERE else "answer not in the evidence")
             refused = [*refused, said] if verdict == UNGROUNDED else []
             begin = end if verdict == ELSEWHERE else begin
@@ -143,7 +155,7 @@ class VerifiedReader:
     def _drafted(self, question: Question, shown: Context, refused: list[str]) -> str:
         """An answer from the evidence shown."""
         steps = Steps(self.llm, "kalmv", self.answer_tokens, self.prompts, self.tally)
-        whole = partial(usable, question=question)
+        whole = partial(usable_answer, question=question)
         return steps.ask("answer", question, whole, refused="\n".join(refused) or "-", **_fenced(question, shown))
 
     def _checked(self, question: Question, shown: Context, said: str) -> int:
@@ -183,7 +195,7 @@ class SummarisedReader:
         question, reader = query.question, f"sure {self.llm.name}"
         if not context.cited:
             return nothing(question, context, reader)
-        key, shape = partial(some, key="answers"), strings_schema("answers", least=1, most=self.most)
+        key, shape = partial(nonempty_strings, key="answers"), strings_schema("answers", least=1, most=self.most)
         propose = self._steps(self.candidate_tokens)
         shown, said = propose.read("candidates", question, context, key, shape, count=str(self.most))
         names = said[: self.most]
@@ -191,7 +203,7 @@ class SummarisedReader:
         scores = self._scores(question, names, summaries)
         best = scores.index(max(scores))
         reasoning = "\n".join(f"{n} ({s:g}): {text}" for n, s, text in zip(names, scores, summaries, strict=True))
-        answer = answered(_joined(names[best], summaries[best]), question, context, shown=shown, reader=reader,
+        answer = cited_answer(_joined(names[best], summaries[best]), question, context, shown=shown, reader=reader,
                           reasoning=reasoning)  # fmt: skip
         return _with_candidates(answer, names, scores)
 
@@ -206,7 +218,7 @@ class SummarisedReader:
         """One score a candidate."""
         ask = self._steps(self.check_tokens).ask
         rows = zip(names, summaries, strict=True)
-        scores = [float(ask("valid", question, yes, answer=name, summary=text)) for name, text in rows]
+        scores = [float(ask("valid", question, says_yes, answer=name, summary=text)) for name, text in rows]
         for i, j in permutations(range(len(names)), 2):
             won = ask("compare", question, partial(number, most=2), first=summaries[i], second=summaries[j])
             scores[i if won == 1 else j] += 1
@@ -244,7 +256,7 @@ CHAIN_OF_NOTE_PAPER = ChainOfNoteSettings()
 CHAIN_OF_NOTE_PRESETS: dict[ChainOfNotePreset, ChainOfNoteSettings] = {"paper": CHAIN_OF_NOTE_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Chain-of-Note",
         by="Yu et al.",
@@ -290,7 +302,7 @@ CHAIN_OF_KNOWLEDGE_PAPER = ChainOfKnowledgeSettings()
 CHAIN_OF_KNOWLEDGE_PRESETS: dict[ChainOfKnowledgePreset, ChainOfKnowledgeSettings] = {"paper": CHAIN_OF_KNOWLEDGE_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Chain-of-Knowledge",
         by="Li et al.",
@@ -341,7 +353,7 @@ KALMV_PAPER = KALMVSettings()
 KALMV_PRESETS: dict[KALMVPreset, KALMVSettings] = {"paper": KALMV_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Knowledge-Augmented Language Model Verification",
         by="Baek et al.",
@@ -392,7 +404,7 @@ SURE_PAPER = SuReSettings()
 SURE_PRESETS: dict[SuRePreset, SuReSettings] = {"paper": SURE_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="SuRe",
         by="Kim et al.",

@@ -14,11 +14,11 @@ from kgmed.errors import ModelFailed
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.graph.search.shortest import Direction
 from kgmed.language.text import prompt_language
-from kgmed.methods.base import About, Calls, described
+from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.shared import aided, model, reader
 from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM, Encoder
-from kgmed.models.replies import among
+from kgmed.models.replies import known_strings
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Retrieved
 from kgmed.prompts import prompt
@@ -74,7 +74,7 @@ class ChosenRelations:
         if len(names) <= self.keep:
             return names
         asked = prompt("kg_gpt/relations", language=prompt_language(query.question), folder=self.prompts)
-        parse, shape = partial(among, key=KEY, known=names), strings_schema(KEY, least=1, most=self.keep)
+        parse, shape = partial(known_strings, key=KEY, known=names), strings_schema(KEY, least=1, most=self.keep)
         ask = Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=shape)
         try:
             return ask(asked.messages(sentence=line, count=str(self.keep), relations="\n".join(names)))[: self.keep]
@@ -135,7 +135,7 @@ BM25_PAPER = BM25Settings()
 BM25_PRESETS: dict[BM25Preset, BM25Settings] = {"paper": BM25_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="The Probabilistic Relevance Framework: BM25 and Beyond",
         by="Robertson and Zaragoza",
@@ -175,7 +175,7 @@ EMBEDDING_PAPER = EmbeddingSettings()
 EMBEDDING_PRESETS: dict[EmbeddingPreset, EmbeddingSettings] = {"paper": EMBEDDING_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="MindMap's embedding retriever",
         by="Wen et al.",
@@ -218,7 +218,7 @@ KG_RETRIEVER_PAPER = KGRetrieverSettings()
 KG_RETRIEVER_PRESETS: dict[KGRetrieverPreset, KGRetrieverSettings] = {"paper": KG_RETRIEVER_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="MindMap's KG retriever",
         by="Wen et al.",
@@ -263,7 +263,7 @@ KGRAG_PAPER = KGRAGSettings()
 KGRAG_PRESETS: dict[KGRAGPreset, KGRAGSettings] = {"paper": KGRAG_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="KG-RAG",
         by="Soman et al.",
@@ -310,7 +310,7 @@ QE_PAPER = QueryExpansionSettings()
 QE_PRESETS: dict[QueryExpansionPreset, QueryExpansionSettings] = {"paper": QE_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="Query Expansion by Prompting Large Language Models",
         by="Jagerman et al.",
@@ -359,7 +359,7 @@ KG_GPT_PAPER = KGGPTSettings()
 KG_GPT_PRESETS: dict[KGGPTPreset, KGGPTSettings] = {"paper": KG_GPT_PAPER}
 
 
-@described(
+@describe(
     About(
         paper="KG-GPT",
         by="Kim et al.",

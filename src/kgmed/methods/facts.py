@@ -7,8 +7,8 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, Hops, KnowledgeGraph, LocalGraph
-from kgmed.language.question import OF_THE_SUBJECT, asking, asks, asks_diagnosis
-from kgmed.methods.base import About, Calls, described
+from kgmed.language.question import OF_THE_SUBJECT, asking_part, asks_diagnosis, roles_asked
+from kgmed.methods.base import About, Calls, describe
 from kgmed.pipeline import Pipeline
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.check import Checked
@@ -40,7 +40,7 @@ class Warned:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """All of the evidence and, kind "warning", what it must not be read without."""
         said = {t for e in evidence for t in e.triples}
-        listed = Role.TREATS in asks(query.text)
+        listed = Role.TREATS in roles_asked(query.text)
         about = (t.subject for e in evidence for t in e.triples if _is_about(e, t, listed=listed))
         drugs = dict.fromkeys(drug for drug in about if drug.id)  # a treatment that is only a text has no warnings
         return [*evidence, *(w for drug in drugs for w in self._warning(drug, said))]
@@ -200,7 +200,7 @@ class AskedFor:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The answers and the texts the graph holds for those roles, in the order of the roles asked for."""
         stated = [link for link in links if not link.mention.negated]
-        return [piece for role in asks(query.text) for piece in self._about(query, links, stated, role)]
+        return [piece for role in roles_asked(query.text) for piece in self._about(query, links, stated, role)]
 
     def _about(self, query: Query, links: Sequence[Link], stated: Sequence[Link], role: Role) -> list[Evidence]:
         """The evidence for one role."""
@@ -339,7 +339,7 @@ class Fitting:
         """The evidence of the first that has any; of two where a question asks for a diagnosis and for more."""
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
-        asked = asks(query.text)
+        asked = roles_asked(query.text)
         patient = _describes_a_patient(query.text, links) and (not asked or any(role in PATIENT for role in asked))
         found = AskedFor(self.graph, through=not patient)(query, links) if asked else []
         if asks_diagnosis(query.text) or (not found and patient):
@@ -354,7 +354,7 @@ def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
     (False, True)
     """
     stated = {link.entity for link in links if not link.mention.negated}
-    return len(stated) > 1 or asking(text).strip() != text.strip()
+    return len(stated) > 1 or asking_part(text).strip() != text.strip()
 
 
 # --- Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
@@ -378,7 +378,7 @@ class Grounded:
 _SMALL = 64  # tokens of an answer by a model in this process
 
 
-@described(
+@describe(
     About(
         does="the evidence that fits the question, grouped and cited; no model is asked",
         calls=Calls.always(0, "no step asks a model"),
@@ -400,7 +400,7 @@ def facts(kit: Kit, *, settings: Facts | None = None) -> Pipeline:
     )
 
 
-@described(
+@describe(
     About(
         does="a model answers from the evidence of `facts`; what the evidence does not bear out is left out",
         calls=Calls.always(1, "the answer"),

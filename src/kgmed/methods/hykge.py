@@ -14,7 +14,7 @@ from kgmed.graph.names import Fuzzy
 from kgmed.graph.search import chains as search
 from kgmed.linking.cascade import Cascade, Spelled
 from kgmed.linking.dense import AGREEMENT, Dense
-from kgmed.methods.base import About, Calls, described
+from kgmed.methods.base import About, Calls, describe
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranker, Recognizer, Retrieved, Retriever
@@ -155,7 +155,7 @@ class WithSingles:
         return Retrieved([*chains, *self.around(query, single)], notes=chains.notes)
 
 
-@described(
+@describe(
     About(
         paper="HyKGE",
         by="Jiang et al.",

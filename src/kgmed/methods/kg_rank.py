@@ -13,14 +13,14 @@ from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import one_line
 from kgmed.linking.by_model import ByModel
 from kgmed.methods.base import About, Calls
-from kgmed.methods.base import described as about_described
+from kgmed.methods.base import describe as about_described
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranked, Ranker, Recognizer
 from kgmed.records import Context, Entity, Evidence, Query
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
-from kgmed.steps.phrase import described
+from kgmed.steps.phrase import definitions
 from kgmed.steps.rank import MMR, Rerank, Similarity, best
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Neighbours
@@ -47,7 +47,7 @@ class ByEntity:
         lines: list[str] = []
         cited: list[Evidence] = []
         for entity, pieces in blocks.items():
-            said = described(self.graph, query, [entity]) if entity and self.definitions else []
+            said = definitions(self.graph, query, [entity]) if entity and self.definitions else []
             lines += [f"{one_line(entity.name)}:"] if entity else []
             for piece in (*said, *pieces):
                 cited.append(piece)

@@ -14,10 +14,10 @@ from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search.shortest import Direction, shortest
 from kgmed.language.text import fold, language_of, one_line, prompt_language
-from kgmed.linking.by_model import located
+from kgmed.linking.by_model import locate_terms
 from kgmed.linking.cascade import Candidates
 from kgmed.linking.dense import Dense
-from kgmed.methods.base import About, Calls, described
+from kgmed.methods.base import About, Calls, describe
 from kgmed.models.base import LLM
 from kgmed.models.replies import (
     Outputs,
@@ -37,12 +37,12 @@ from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
 from kgmed.steps.check import Citations
 from kgmed.steps.facts import facts
-from kgmed.steps.options import chosen
+from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import NumberedChains, Rewritten
 from kgmed.steps.read import FittedReply, ask, fault, nothing
 from kgmed.steps.relevance import Every, Fact, OfTypes, Relevance, RelevanceByModel, Similar, fact
 from kgmed.steps.retrieve import PathRetriever, anchors
-from kgmed.steps.tree import drawn
+from kgmed.steps.tree import draw_text
 from kgmed.toolkit import Kit
 
 # --- Recogniser: the medical entities that a model lists between commas (MindMap, step 1).
@@ -67,7 +67,7 @@ class Listed:
             return []
         asked = prompt(self.name, language=prompt_language(query.question), folder=self.prompts)
         reply = self.llm(asked.messages(question=query.text), max_tokens=self.max_tokens)
-        return located(query.text, names(reply.text)[: self.most])
+        return locate_terms(query.text, names(reply.text)[: self.most])
 
 
 # --- Links in which no two mentions stand for one entity, as MindMap links (Wen et al. 2024, 3.1).
@@ -349,7 +349,7 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
     return Answer(
         summary,
         citations=() if abstained else cited,
-        choices=chosen(parts.summary, query.question.options),
+        choices=chosen_letters(parts.summary, query.question.options),
         abstained=abstained,
         limits="; ".join(limits),
         reasoning=_reasoning(parts),
@@ -359,7 +359,7 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
 
 def _reasoning(parts: Outputs) -> str:
     """The second and third output under their headings; a tree that is none is left as it was written."""
-    texts = (parts.inference, drawn(tree(parts.tree)) or parts.tree)
+    texts = (parts.inference, draw_text(tree(parts.tree)) or parts.tree)
     return "\n".join(f"Output {i}:\n{text}" for i, text in enumerate(texts, start=2) if text)
 
 
@@ -476,7 +476,7 @@ CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=
 PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
 
 
-@described(
+@describe(
     About(
         paper="MindMap",
         by="Wen et al.",

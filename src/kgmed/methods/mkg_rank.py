@@ -13,18 +13,18 @@ from kgmed.graph.base import KnowledgeGraph
 from kgmed.graph.names import Glossary
 from kgmed.language.bm25 import BM25Index
 from kgmed.language.text import one_line, prompt_language
-from kgmed.linking.by_model import located, of_question
-from kgmed.methods.base import About, Calls, described
+from kgmed.linking.by_model import locate_terms, of_question
+from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.mindmap import OrElse, WithNotes
 from kgmed.models.asking import Structured, Tally, slots_schema, strings_schema
 from kgmed.models.base import LLM, PairScorer
 from kgmed.models.replies import marks, slots
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_asked
+from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
 from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
 from kgmed.steps.facts import facts
-from kgmed.steps.options import chosen
+from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
 from kgmed.steps.rank import Rerank, Similarity
 from kgmed.steps.read import LLMReader, ask
@@ -70,7 +70,9 @@ class Translated:
         terms = [*self._of_question(question), *(t for t in self._of_options(question) if t)]
         terms = list(dict.fromkeys(terms))
         names_of = dict(zip(terms, self.translations(question, terms), strict=True))
-        return [Mention(m.surface, names_of[m.name], m.start, m.end, m.negated) for m in located(question.text, terms)]
+        return [
+            Mention(m.surface, names_of[m.name], m.start, m.end, m.negated) for m in locate_terms(question.text, terms)
+        ]
 
     def _of_question(self, question: Question) -> list[str]:
         """At most `most` terms of the question."""
@@ -226,7 +228,7 @@ def letter(reply: str, options: Sequence[tuple[str, str]]) -> str:
     found = _final(pieces) or _stated(pieces)
     if found is None:
         hedged = _HEDGES.search(pieces[-1]) is not None
-        written = chosen(text, options)
+        written = chosen_letters(text, options)
         found = {written[0]} if len(written) == 1 and not hedged else set()
     return next(iter(found)) if len(found) == 1 and found <= known else ""
 
@@ -318,7 +320,7 @@ PAPER = MKGRankSettings()
 PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER}  # no code was published
 
 
-@described(
+@describe(
     About(
         paper="MKG-Rank",
         by="Li et al.",
@@ -445,4 +447,4 @@ class OpenOnly:
 
     def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
         """The answer, with verdicts where it is one in sentences."""
-        return as_asked(query, context, answer) if query.question.options else self.check(query, context, answer)
+        return as_is(query, context, answer) if query.question.options else self.check(query, context, answer)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgmed.errors import BadInput, ModelFailed
-from kgmed.methods.base import About, Calls, described
+from kgmed.methods.base import About, Calls, describe
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Pipeline, Reader
 from kgmed.records import Answer, Candidate, Context, Query
@@ -35,7 +35,7 @@ PAPER = RLKGFPromptSettings()
 PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
 
 
-@described(
+@describe(
     About(
         paper="RLKGF",
         by="Yan et al.",

@@ -56,7 +56,7 @@ def streamed(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256)
     return reply
 
 
-def told(pieces: Generator[str, None, Reply], on_token: Callable[[str], object]) -> Reply:
+def read_stream(pieces: Generator[str, None, Reply], on_token: Callable[[str], object]) -> Reply:
     """The reply that a stream ends in, after each of its pieces was handed to `on_token`."""
     while True:
         try:
@@ -71,12 +71,12 @@ def told(pieces: Generator[str, None, Reply], on_token: Callable[[str], object])
             raise
 
 
-def pulled(work: Callable[[Callable[[str], bool]], Reply]) -> Generator[str, None, Reply]:
+def stream_from_thread(work: Callable[[Callable[[str], bool]], Reply]) -> Generator[str, None, Reply]:
     """The pieces that `work(put)` puts, from a thread of its own; then what it returns, or raises.
 
     `put` gives back whether the work may end, since nobody takes any more pieces.
 
-    >>> list(pulled(lambda put: Reply("Hi there") if not (put("Hi") or put(" there")) else Reply("")))
+    >>> list(stream_from_thread(lambda put: Reply("Hi there") if not (put("Hi") or put(" there")) else Reply("")))
     ['Hi', ' there']
     """
     pieces: Queue[str | Future[Reply]] = Queue()
@@ -99,7 +99,7 @@ def pulled(work: Callable[[Callable[[str], bool]], Reply]) -> Generator[str, Non
 
 
 @contextmanager
-def telling(on_token: Callable[[str], object]) -> Iterator[None]:
+def listening(on_token: Callable[[str], object]) -> Iterator[None]:
     """While the block runs, `on_token` gets the words that readers have a model say, in this thread.
 
     A reader that has to ask again, since not all evidence fits, tells again from the start.
@@ -111,12 +111,12 @@ def telling(on_token: Callable[[str], object]) -> Iterator[None]:
         _listener.reset(before)
 
 
-def aloud(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+def streamed_reply(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
     """The model's reply, told to the listener of this thread where there is one."""
     on_token = _listener.get()
     if on_token is None:
         return llm(messages, max_tokens=max_tokens)
-    return told(streamed(llm, messages, max_tokens=max_tokens), on_token)
+    return read_stream(streamed(llm, messages, max_tokens=max_tokens), on_token)
 
 
 # --- Data out of a language model's reply: a tolerant reading of JSON, one more try with the reason, then a typed
@@ -143,13 +143,13 @@ class Shapes(Protocol):
         ...
 
 
-def shaped(
+def ask_with_schema(
     llm: LLM, messages: Sequence[Message], schema: Mapping[str, object] | None, /, *, max_tokens: int = 256
 ) -> Reply:
     """The reply of any model, held to the schema where there is one and the model can.
 
     >>> from kgmed.models.fakes import Echo
-    >>> shaped(Echo(), [Message("user", "Hello")], strings_schema("terms")).text
+    >>> ask_with_schema(Echo(), [Message("user", "Hello")], strings_schema("terms")).text
     'Hello'
     """
     as_json = getattr(llm, "as_json", None)  # an instance check sees nothing through wrappers
@@ -223,7 +223,7 @@ class Structured(Generic[T]):
 
     def _say(self, messages: Sequence[Message]) -> str:
         """What the model says."""
-        return shaped(self.llm, messages, self.schema, max_tokens=self.max_tokens).text
+        return ask_with_schema(self.llm, messages, self.schema, max_tokens=self.max_tokens).text
 
     def _last(self, said: str) -> T:
         """What the second reply holds."""
@@ -250,7 +250,7 @@ def values(reply: str) -> Iterator[Any]:
     problem, found = "it holds no JSON object or list", False
     for candidate in _bracketed(_THINKING.sub("", reply)):
         try:
-            value = _without_ellipsis(json.loads(mended(candidate)))
+            value = _without_ellipsis(json.loads(repair_json(candidate)))
         except ValueError as error:
             problem = f"its JSON is damaged ({error})"
         else:
@@ -291,10 +291,10 @@ def _closing(text: str, start: int) -> int:
     return 0
 
 
-def mended(text: str) -> str:
+def repair_json(text: str) -> str:
     """JSON without what models add to it: full-width punctuation outside strings, ellipses, trailing commas.
 
-    >>> mended('["a", "b, ]", ...,]'), mended("{'a': 1}")
+    >>> repair_json('["a", "b, ]", ...,]'), repair_json("{'a': 1}")
     ('["a", "b, ]"]', '{"a": 1}')
     """
     if '"' not in text:
@@ -417,7 +417,7 @@ def gives_likelihoods(llm: object) -> bool:
     return callable(getattr(llm, "logprobs", None))
 
 
-def asked(llm: object, start: str, continuations: Sequence[str]) -> LogProbs:
+def likelihood_model(llm: object, start: str, continuations: Sequence[str]) -> LogProbs:
     """What a model says, or what stands before it; raises `BadInput` for one that gives no likelihoods."""
     ask = getattr(llm, "logprobs", None)
     if not callable(ask):
@@ -506,7 +506,7 @@ class Passing:
     def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
         """The reply, held to a JSON schema where the model can."""
         with self.around(messages) as note:
-            return note(shaped(self.llm, messages, schema, max_tokens=max_tokens))
+            return note(ask_with_schema(self.llm, messages, schema, max_tokens=max_tokens))
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece."""
@@ -517,7 +517,7 @@ class Passing:
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely the model finds each text after the prompt; raises `BadInput` where it cannot say."""
         with self.around(as_messages(prompt, continuations)) as note:
-            return from_reply(note(as_reply(asked(self.llm, prompt, continuations), self.name)))
+            return from_reply(note(as_reply(likelihood_model(self.llm, prompt, continuations), self.name)))
 
 
 def as_it_is(reply: Reply) -> Reply:

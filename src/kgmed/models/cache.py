@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from kgmed.config import Mode
 from kgmed.errors import StoreError, Unavailable
-from kgmed.models.asking import LogProbs, as_messages, as_reply, asked, from_reply, shaped, streamed
+from kgmed.models.asking import LogProbs, as_messages, as_reply, ask_with_schema, from_reply, likelihood_model, streamed
 from kgmed.models.base import LLM, Message, Reply
 
 # --- The SQLite file that replies are kept in (write-ahead log: readers never wait, and a killed writer harms nothing).
@@ -260,7 +260,7 @@ class CachedLLM:
         """The reply kept, or the model's, held to a JSON schema where it can; kept apart from that without."""
         settings = f"{self._settings} {json.dumps(schema, sort_keys=True)}"
         key = digest(self._model, settings, messages, max_tokens)
-        return self._kept_or(key, messages, lambda: shaped(self.llm, messages, schema, max_tokens=max_tokens))
+        return self._kept_or(key, messages, lambda: ask_with_schema(self.llm, messages, schema, max_tokens=max_tokens))
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply kept, in one piece, or the model's as it comes; only a whole one is kept."""
@@ -278,7 +278,7 @@ class CachedLLM:
         """How likely the model finds each text after the prompt: kept, or asked for and kept."""
         messages = as_messages(prompt, continuations)
         key = digest(self._model, self._settings, messages, 0)
-        ask = lambda: as_reply(asked(self.llm, prompt, continuations), self._model)  # noqa: E731
+        ask = lambda: as_reply(likelihood_model(self.llm, prompt, continuations), self._model)  # noqa: E731
         return from_reply(self._kept_or(key, messages, ask))
 
     def _kept_or(self, key: str, messages: Sequence[Message], call: Callable[[], Reply]) -> Reply:
@@ -292,7 +292,7 @@ class CachedLLM:
         kept = None if self.mode is Mode.REFRESH else self.file.get(key)
         self._count(found=kept is not None)
         if kept is None and self.mode is Mode.REPLAY:
-            raise NotRecorded(f"{self.file.path} has no reply of {self._model} to {described(messages, key)}")
+            raise NotRecorded(f"{self.file.path} has no reply of {self._model} to {describe_prompt(messages, key)}")
         return kept
 
     def _keep(self, key: str, reply: Reply) -> Reply:
@@ -314,7 +314,7 @@ class CachedLLM:
             self._hits = ReplyHits(self._hits.hits + found, self._hits.misses + (not found))
 
 
-def recorded(path: Path | str) -> list[Absent]:
+def recorded_models(path: Path | str) -> list[Absent]:
     """The models that a file holds replies of, to be replayed without them: `Cached(recorded(path)[0], path, ...)`."""
     file = ReplyFile(Path(path), create=False)
     try:
@@ -329,10 +329,10 @@ def digest(model: str, settings: str, messages: Sequence[Message], max_tokens: i
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
-def described(messages: Sequence[Message], key: str) -> str:
+def describe_prompt(messages: Sequence[Message], key: str) -> str:
     """The prompt for a person: the first words of what was asked last, and the beginning of its key.
 
-    >>> described([Message("system", "Be brief."), Message("user", "What is   gout?")], "0123456789abcdef")
+    >>> describe_prompt([Message("system", "Be brief."), Message("user", "What is   gout?")], "0123456789abcdef")
     "'What is gout?' (key 0123456789ab)"
     """
     text = " ".join(messages[-1].text.split()) if messages else ""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.base import Encoder
-from kgmed.models.files import loaded
+from kgmed.models.files import load_transformer
 from kgmed.models.http import Remote, host_of, key_from, post
 from kgmed.models.limits import Rate
 
@@ -187,7 +187,7 @@ class SentenceEncoder:
         if pooling not in POOLINGS:
             raise BadInput(f"no pooling is called {pooling!r}; known: {', '.join(POOLINGS)}")
         self._pooling, self._batch, self._device = pooling, batch, device
-        self._tokenizer, self._model = loaded("AutoModel", model, device)
+        self._tokenizer, self._model = load_transformer("AutoModel", model, device)
         self._longest = longest or _limit(self._tokenizer, self._model)
         self.name = f"{Path(model).name if Path(model).is_dir() else model}-{pooling}-{self._longest}"
         self.dimensions = int(self._model.config.hidden_size)
@@ -222,7 +222,7 @@ class TransformerCrossEncoder:
     def __init__(self, model: str | Path, *, batch: int = 32, longest: int = 0, device: str = "cpu") -> None:
         """Load a model for sequence classification that gives one number."""
         self._batch, self._device = batch, device
-        self._tokenizer, self._model = loaded("AutoModelForSequenceClassification", model, device)
+        self._tokenizer, self._model = load_transformer("AutoModelForSequenceClassification", model, device)
         self._longest = longest or _limit(self._tokenizer, self._model)
         self.name = f"{Path(model).name if Path(model).is_dir() else model}-{self._longest}"
         if self._model.config.num_labels != 1:

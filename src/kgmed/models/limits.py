@@ -24,9 +24,9 @@ from kgmed.models.asking import (
     as_it_is,
     as_messages,
     as_reply,
-    asked,
+    ask_with_schema,
     from_reply,
-    shaped,
+    likelihood_model,
     streamed,
 )
 from kgmed.models.base import LLM, FilledPrompt, Message, Reply
@@ -94,21 +94,21 @@ def prices(own: Path | None = None) -> dict[str, Price]:
     """
     shipped = files("kgmed.models").joinpath(FILE).read_text(encoding="utf-8")
     path = own or data_folder() / FILE
-    return parsed(shipped, Path(FILE)) | (read(path) if own or path.exists() else {})
+    return parse_prices(shipped, Path(FILE)) | (read(path) if own or path.exists() else {})
 
 
 def read(path: Path) -> dict[str, Price]:
     """The prices in a file."""
     try:
-        return parsed(path.read_text(encoding="utf-8"), path)
+        return parse_prices(path.read_text(encoding="utf-8"), path)
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(path, 0, f"cannot be read ({error})", "give a table of prices in UTF-8") from error
 
 
-def parsed(text: str, path: Path) -> dict[str, Price]:
+def parse_prices(text: str, path: Path) -> dict[str, Price]:
     """The prices in a text; `path` is what errors name.
 
-    >>> parsed('["gguf/mine"]\\ninput = 0\\noutput = 0\\nas_of = 2026-01-31', Path("p"))["gguf/mine"].of(9, 9)
+    >>> parse_prices('["gguf/mine"]\\ninput = 0\\noutput = 0\\nas_of = 2026-01-31', Path("p"))["gguf/mine"].of(9, 9)
     Decimal('0')
     """
     try:
@@ -226,17 +226,17 @@ class Metered(Passing):
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The model's reply; raises `BudgetSpent` before a call that the budget might not cover."""
-        most = self._taken(bound(messages), max_tokens)
+        most = self._taken(token_bound(messages), max_tokens)
         return self._metered(most, lambda: self.llm(messages, max_tokens=max_tokens))
 
     def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
         """The reply, held to a JSON schema where the model can; the schema counts as part of the prompt."""
-        most = self._taken(bound(messages) + len(json.dumps(schema)), max_tokens)
-        return self._metered(most, lambda: shaped(self.llm, messages, schema, max_tokens=max_tokens))
+        most = self._taken(token_bound(messages) + len(json.dumps(schema)), max_tokens)
+        return self._metered(most, lambda: ask_with_schema(self.llm, messages, schema, max_tokens=max_tokens))
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece; tried again only before its first piece, one left half-way counts at its most."""
-        most = self._taken(bound(messages), max_tokens)
+        most = self._taken(token_bound(messages), max_tokens)
         with self._held(most):
             begun: list[str] = []
             try:
@@ -250,8 +250,10 @@ class Metered(Passing):
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely the model finds each text; the prompt counts once for each, as some models read it."""
-        most = self._taken(sum(bound(as_messages(prompt, [text])) for text in continuations), 0)
-        return from_reply(self._metered(most, lambda: as_reply(asked(self.llm, prompt, continuations), self.name)))
+        most = self._taken(sum(token_bound(as_messages(prompt, [text])) for text in continuations), 0)
+        return from_reply(
+            self._metered(most, lambda: as_reply(likelihood_model(self.llm, prompt, continuations), self.name))
+        )
 
     def _metered(self, most: Usage, call: Callable[[], Reply]) -> Reply:
         """What a call gives that takes no more than `most`."""
@@ -373,10 +375,10 @@ def _counts(error: BaseException) -> bool:
     return isinstance(error, ModelFailed) and not isinstance(error, PromptTooLong)
 
 
-def bound(messages: Sequence[Message]) -> int:
+def token_bound(messages: Sequence[Message]) -> int:
     """The most tokens that a prompt can have.
 
-    >>> bound([Message("user", "发热")])
+    >>> token_bound([Message("user", "发热")])
     86
     """
     return FRAME + sum(EACH + len(m.text.encode("utf-8", "surrogatepass")) for m in messages)
@@ -398,7 +400,7 @@ def _less(a: Usage, b: Usage) -> Usage:
 # --- A model that may be asked so many times, and no more.
 
 
-class AtMost(Passing):
+class CallLimit(Passing):
     """Counts the calls, whatever came of them; safe between threads. One call more raises `BudgetSpent`."""
 
     def __init__(self, llm: LLM, calls: int) -> None:
@@ -419,7 +421,7 @@ class AtMost(Passing):
 # --- A model whose replies are kept short, for a quick look or where many questions are asked of a slow model.
 
 
-class Brief(Passing):
+class ReplyLimit(Passing):
     """A model whose replies are no longer than `most` tokens, whatever a method asks for; its name says so."""
 
     def __init__(self, llm: LLM, most: int) -> None:
@@ -504,7 +506,7 @@ def ledger() -> Iterator[Ledger]:
             outer.reached += mine.reached
 
 
-class Reaching(Passing):
+class CountedLLM(Passing):
     """A model whose calls count as having reached it; it stands behind a cache."""
 
     @contextmanager
@@ -515,7 +517,7 @@ class Reaching(Passing):
         yield as_it_is
 
 
-class Told(Passing):
+class RecordedLLM(Passing):
     """A model whose calls are written down; `behind` = a `Reaching` stands somewhere behind it."""
 
     def __init__(self, llm: LLM, *, price: Price | None = None, behind: bool = False) -> None:

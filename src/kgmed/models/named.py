@@ -5,7 +5,7 @@ from pathlib import Path
 from kgmed.errors import BadInput, UnknownName
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import LAYOUTS, HttpEncoder, HttpPairScorer, NgramEncoder, UseEncoder
-from kgmed.models.files import MODELS, as_folder, fetched
+from kgmed.models.files import MODELS, as_folder, fetched_file
 from kgmed.models.gguf import Gguf
 from kgmed.models.hosted import Anthropic, OpenAI
 from kgmed.models.scorers import LexicalPairs, load
@@ -45,7 +45,7 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, batch: int = 1, pre
         return Gguf(Path(spec).expanduser())
     if spec not in MODELS:
         raise UnknownName("language model", spec, FORMS)
-    return Gguf(fetched(spec, folder))
+    return Gguf(fetched_file(spec, folder))
 
 
 # --- Encoders and pair scorers by the names that a person types.

@@ -160,10 +160,10 @@ _QUOTED = re.compile(r'"([^"]+)"')
 LONGEST = 2000  # characters of a text that is to be short
 
 
-def final(reply: str) -> tuple[str, str]:
+def split_final(reply: str) -> tuple[str, str]:
     """What comes before the last line that begins with "Answer:" (答案：), and the answer after it.
 
-    >>> final("The toe hurts.\\nAnswer: gout"), final("脚趾痛。\\n**答案**：痛风")
+    >>> split_final("The toe hurts.\\nAnswer: gout"), split_final("脚趾痛。\\n**答案**：痛风")
     (('The toe hurts.', 'gout'), ('脚趾痛。', '痛风'))
     """
     text = _without_thinking(reply)
@@ -193,10 +193,10 @@ def number(reply: str, most: int) -> int:
     raise Malformed(f"it names no number from 1 to {most}")
 
 
-def yes(reply: str) -> bool:
+def says_yes(reply: str) -> bool:
     """Whether a reply says yes; its first word of yes or no in the last line that has one counts.
 
-    >>> yes("Yes."), yes("I looked at it.\\nNo, it does not."), yes("是"), yes("不是")
+    >>> says_yes("Yes."), says_yes("I looked at it.\\nNo, it does not."), says_yes("是"), says_yes("不是")
     (True, False, True, False)
     """
     for line in reversed(_without_thinking(reply).splitlines()):
@@ -219,10 +219,10 @@ def short_text(reply: str) -> str:
     return text
 
 
-def some(reply: str, key: str) -> list[str]:
+def nonempty_strings(reply: str, key: str) -> list[str]:
     """The strings under a key, at least one (see `structured.strings`).
 
-    >>> some('{"thoughts": ["a"]}', "thoughts")
+    >>> nonempty_strings('{"thoughts": ["a"]}', "thoughts")
     ['a']
     """
     found = strings(reply, key)
@@ -231,10 +231,10 @@ def some(reply: str, key: str) -> list[str]:
     return found
 
 
-def among(reply: str, key: str, known: Sequence[str]) -> list[str]:
+def known_strings(reply: str, key: str, known: Sequence[str]) -> list[str]:
     """Those of the strings under a key that are known, by their known spelling, in the order of the reply.
 
-    >>> among('["Has symptom", "cures"]', "relations", ["has_symptom", "treats"])
+    >>> known_strings('["Has symptom", "cures"]', "relations", ["has_symptom", "treats"])
     ['has_symptom']
     """
     by_key = {_bare(name): name for name in known}
@@ -244,12 +244,12 @@ def among(reply: str, key: str, known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def fresh(found: list[str], *, example: str, given: str) -> list[str]:
+def without_example(found: list[str], *, example: str, given: str) -> list[str]:
     """What a reply lists, without what the prompt's example lists too and what it was `given` does not say.
 
     Small models repeat the example. Raises `Malformed` where nothing else is left.
 
-    >>> fresh(["Gout", "flu"], example='["gout", "cough"]', given="Is it flu?")
+    >>> without_example(["Gout", "flu"], example='["gout", "cough"]', given="Is it flu?")
     ['flu']
     """
     own, there = set(map(_bare, _QUOTED.findall(example))), _bare(given)

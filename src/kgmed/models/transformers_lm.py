@@ -18,20 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong
-from kgmed.models.asking import LogProbs, pulled, shared_start
+from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
-from kgmed.models.files import loaded
+from kgmed.models.files import load_transformer
 from kgmed.models.gguf import whole_characters, without_tags
 from kgmed.models.transformers_rows import (
     BatchedReplies,
-    Joining,
+    CallBatcher,
     Request,
     Schema,
     SchemaState,
     ends_of,
-    generated,
-    holding,
-    reads,
+    generate_tokens,
+    schema_processor,
+    schema_reader,
     streaming,
 )
 
@@ -42,7 +42,7 @@ AT_ONCE = 8  # texts
 Scores = list[NDArray[np.float64]]
 
 
-def scored(model: Any, rows: Sequence[Sequence[int]], begins: Sequence[int], device: str) -> Scores:
+def row_logprobs(model: Any, rows: Sequence[Sequence[int]], begins: Sequence[int], device: str) -> Scores:
     """The log-probabilities of the tokens of each row from where it begins, which is after its first token.
 
     What all rows share is read once where the model keeps keys and values of all that it has read, else with each row.
@@ -124,7 +124,7 @@ class TransformersLM:
             raise BadInput("a batch holds at least one call")
         if dtype not in DTYPES:
             raise BadInput(f"{dtype!r} is no precision of a model; take one of {', '.join(DTYPES)}")
-        self._tokenizer, self._model = loaded(
+        self._tokenizer, self._model = load_transformer(
             "AutoModelForCausalLM", model, device, dtype="" if dtype == AUTO else dtype
         )
         path = Path(model)
@@ -133,10 +133,10 @@ class TransformersLM:
         self._device, self._batch, self._dtype = device, batch, dtype
         # one thread computes for all: memory that many threads take from the C library is never given back, gigabytes
         self._one = ThreadPoolExecutor(1, "model")
-        self._together: Joining[Request, list[int]] | None = None
+        self._together: CallBatcher[Request, list[int]] | None = None
         if batch > 1:
             rows = BatchedReplies(self._model, self._ends, device, self._held)
-            self._together = Joining(rows, most=batch, pool=self._one)
+            self._together = CallBatcher(rows, most=batch, pool=self._one)
 
     @cached_property
     def settings(self) -> dict[str, object]:
@@ -156,7 +156,7 @@ class TransformersLM:
     @cached_property
     def _known(self) -> Any:
         """What is known of the tokenizer, to hold replies to a schema."""
-        return reads(self._tokenizer, self._ends)
+        return schema_reader(self._tokenizer, self._ends)
 
     def __repr__(self) -> str:
         """The name, the device and the context."""
@@ -176,7 +176,7 @@ class TransformersLM:
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece, never in a batch; one that is left early stops the model."""
-        return pulled(lambda put: self._alone(self._asked(messages, max_tokens), put))
+        return stream_from_thread(lambda put: self._alone(self._asked(messages, max_tokens), put))
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
         """How likely each text is after the prompt; both are read as they are, without a chat template."""
@@ -194,7 +194,7 @@ class TransformersLM:
         import torch  # heavy
 
         with torch.inference_mode():
-            return scored(self._model, rows, begins, self._device)
+            return row_logprobs(self._model, rows, begins, self._device)
 
     def _asked(self, messages: Sequence[Message], max_tokens: int) -> Request:
         """The call in tokens."""
@@ -211,8 +211,8 @@ class TransformersLM:
         """The reply; its pieces are handed to `put` on the way."""
         told = dict(streaming(self._tokenizer, put) if put else {})
         if asked.schema is not None:
-            told["logits_processor"] = holding(self._held(asked.schema))
-        row = self._one.submit(generated, self._model, self._tokenizer, asked, self._device, told).result()
+            told["logits_processor"] = schema_processor(self._held(asked.schema))
+        row = self._one.submit(generate_tokens, self._model, self._tokenizer, asked, self._device, told).result()
         return self._reply(asked, row)
 
     def _held(self, schema: Schema) -> SchemaState:

@@ -30,7 +30,7 @@ Schema = Mapping[str, object]
 _COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
-def reads(tokenizer: Any, ends: Sequence[int]) -> Any:
+def schema_reader(tokenizer: Any, ends: Sequence[int]) -> Any:
     """What llguidance knows of a tokenizer; None of one that it cannot read, such as one of words or of Python's own.
 
     Raises `Unavailable` where the library is not installed.
@@ -74,7 +74,7 @@ class SchemaState:
         return found
 
 
-def holding(held: SchemaState) -> Any:
+def schema_processor(held: SchemaState) -> Any:
     """What makes `generate` hold its one row to a schema; where no token is left it ends, and is no whole JSON."""
     import torch  # heavy
     import transformers
@@ -102,7 +102,7 @@ class Request(NamedTuple):
     schema: Schema | None = None
 
 
-def generated(model: Any, tokenizer: Any, asked: Request, device: str, told: Mapping[str, Any]) -> list[int]:
+def generate_tokens(model: Any, tokenizer: Any, asked: Request, device: str, told: Mapping[str, Any]) -> list[int]:
     """The tokens of the likeliest reply, up to its end or its most; `told` = further arguments of `generate`."""
     import torch  # heavy
     import transformers
@@ -160,7 +160,7 @@ Asked = TypeVar("Asked", contravariant=True)
 Said = TypeVar("Said", covariant=True)
 
 
-class Work(Protocol[Asked, Said]):
+class BatchWork(Protocol[Asked, Said]):
     """What goes on with several calls at once; each has a number that its caller chose."""
 
     def step(self, new: Mapping[int, Asked], /) -> Mapping[int, Said]:
@@ -173,10 +173,10 @@ class Work(Protocol[Asked, Said]):
         """Forget every call, whatever state a failure left."""
 
 
-class Joining(Generic[A, R]):
+class CallBatcher(Generic[A, R]):
     """Answers calls, up to `most` of them at once, in the one thread of `pool`; safe between threads."""
 
-    def __init__(self, work: Work[A, R], *, most: int, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, work: BatchWork[A, R], *, most: int, pool: ThreadPoolExecutor) -> None:
         """`pool` must have one thread only, so that `work` needs no lock."""
         self._work, self._most, self._pool = work, most, pool
         self._lock = threading.Lock()
@@ -295,7 +295,7 @@ class _Row:
 
 
 class BatchedReplies:
-    """The calls on their way: `kgmed.models.transformers_rows.Work` on tokens."""
+    """The calls on their way: `kgmed.models.transformers_rows.BatchWork` on tokens."""
 
     def __init__(self, model: Any, ends: Sequence[int], device: str, follow: Callable[[Any], Any]) -> None:
         """`ends` = the tokens that end a reply; `follow` makes of a schema what holds a row to it.

@@ -70,10 +70,10 @@ def windows(count: int, longest: int, overlap: int) -> Iterator[Window]:
         start, first = end - overlap, last
 
 
-def covered(found: Sequence[Unit], parts: Sequence[Part]) -> tuple[int, ...] | None:
+def covered_units(found: Sequence[Unit], parts: Sequence[Part]) -> tuple[int, ...] | None:
     """The numbers of the units that the parts cover; None where a part begins or ends within a unit.
 
-    >>> covered(units("胃SARS病"), [(0, 1), (5, 6)]), covered(units("胃SARS病"), [(0, 2)])
+    >>> covered_units(units("胃SARS病"), [(0, 1), (5, 6)]), covered_units(units("胃SARS病"), [(0, 2)])
     ((0, 2), None)
     """
     starts = {u.start: i for i, u in enumerate(found)}
@@ -86,10 +86,10 @@ def covered(found: Sequence[Unit], parts: Sequence[Part]) -> tuple[int, ...] | N
     return tuple(at)
 
 
-def parts(found: Sequence[Unit], at: Sequence[int]) -> tuple[Part, ...]:
+def joined_parts(found: Sequence[Unit], at: Sequence[int]) -> tuple[Part, ...]:
     """The stretches of text of some units, neighbours joined.
 
-    >>> parts(units("手指和脚趾痛"), (0, 1, 5))
+    >>> joined_parts(units("手指和脚趾痛"), (0, 1, 5))
     ((0, 2), (5, 6))
     """
     made: list[Part] = []

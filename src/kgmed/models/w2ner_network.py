@@ -20,7 +20,7 @@ from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import UseEncoder
-from kgmed.models.files import loaded
+from kgmed.models.files import load_transformer
 from kgmed.models.w2ner import (
     NONE,
     THW,
@@ -29,7 +29,7 @@ from kgmed.models.w2ner import (
     Unit,
     Window,
     from_plain,
-    parts,
+    joined_parts,
     to_plain,
     units,
     windows,
@@ -55,7 +55,7 @@ def vocabulary(texts: Iterable[Sequence[str]]) -> Vocabulary:
     units: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     for text in texts:
-        forms = [form(unit) for unit in text]
+        forms = [lookup_form(unit) for unit in text]
         units.update(forms)
         pairs.update(_pairs(forms))
     return Vocabulary(_often(units), _often(pairs))
@@ -65,10 +65,10 @@ def _often(counted: Counter[str]) -> tuple[str, ...]:
     return tuple(sorted(key for key, n in counted.items() if n >= _RARE))
 
 
-def form(unit: str) -> str:
+def lookup_form(unit: str) -> str:
     """A unit as it is looked up: in small letters, numbers by their length.
 
-    >>> form("SARS"), form("38")
+    >>> lookup_form("SARS"), lookup_form("38")
     ('sars', '00')
     """
     return "0" * len(unit) if unit.isdigit() else unit.lower()
@@ -99,7 +99,7 @@ class Embeddings(nn.Module):
 
     def forward(self, batch: Sequence[Sequence[str]]) -> Tensor:
         """(b, n, width); beyond a text's length 0."""
-        return pad_sequence([self._text([form(unit) for unit in text]) for text in batch], batch_first=True)
+        return pad_sequence([self._text([lookup_form(unit) for unit in text]) for text in batch], batch_first=True)
 
     def _text(self, forms: list[str]) -> Tensor:
         """(n, width) of one text."""
@@ -350,7 +350,7 @@ class Labeller:
             for piece, entities in zip(some, self._entities([p.words for p in some]), strict=True):
                 _, start, _, first, last = piece.text, *piece.window
                 made[piece.text].update(
-                    FoundEntity(kind, parts(found[piece.text], [start + i for i in at]))
+                    FoundEntity(kind, joined_parts(found[piece.text], [start + i for i in at]))
                     for kind, at in entities
                     if first <= start + at[0] < last
                 )
@@ -408,7 +408,7 @@ def new_network(plan: TaggerPlan, vectors: Encoder | None = None) -> W2NER:
     return _network(plan, _pretrained(a.encoder) if a.encoder else _embeddings(plan, vectors))
 
 
-def on(network: W2NER, device: str) -> W2NER:
+def to_device(network: W2NER, device: str) -> W2NER:
     """The network, moved to a device of torch; raises `BadInput` where there is none of that name."""
     try:
         return network.to(device)
@@ -512,7 +512,7 @@ def _embeddings(plan: TaggerPlan, vectors: Encoder | None) -> Embeddings:
 
 def _pretrained(model: str) -> Transformer:
     """A transformer with its weights, by folder or by name on the hub; raises `Unavailable` or `ModelFailed`."""
-    tokenizer, model_itself = loaded("AutoModel", model)
+    tokenizer, model_itself = load_transformer("AutoModel", model)
     return Transformer(model_itself, tokenizer)
 
 

@@ -300,7 +300,7 @@ class Scorer(Protocol):
         ...
 
 
-def first(scorer: Scorer) -> Predict:
+def best_disease(scorer: Scorer) -> Predict:
     """The predictor that names the best disease; None where the scorer cannot judge; ties go to the first column."""
 
     def predict(cases: Sequence[Case]) -> list[str | None]:
@@ -311,7 +311,7 @@ def first(scorer: Scorer) -> Predict:
     return predict
 
 
-def ranked(scorer: Scorer, cases: Sequence[Case], *, keep: int) -> list[list[tuple[str, float]]]:
+def rank_diseases(scorer: Scorer, cases: Sequence[Case], *, keep: int) -> list[list[tuple[str, float]]]:
     """The `keep` best diseases of each case with their scores; those outside the patient's subgraph are left out."""
     found = []
     for row in scorer(cases):
@@ -320,10 +320,10 @@ def ranked(scorer: Scorer, cases: Sequence[Case], *, keep: int) -> list[list[tup
     return found
 
 
-def tempered(values: NDArray[np.floating[Any]], temperature: float) -> Floats:
+def softmax(values: NDArray[np.floating[Any]], temperature: float) -> Floats:
     """The softmax of each row / temperature over what is not NaN (b, m).
 
-    >>> tempered(np.array([[0.0, np.log(3), np.nan]]), 1.0).round(2).tolist()
+    >>> softmax(np.array([[0.0, np.log(3), np.nan]]), 1.0).round(2).tolist()
     [[0.25, 0.75, nan]]
     """
     seen = ~np.isnan(values)

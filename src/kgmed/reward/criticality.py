@@ -16,7 +16,7 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import Adjacency
 from kgmed.graph.search.walk import Transition, closed_form, seeds, walk
 from kgmed.records import Triple
-from kgmed.reward.cases import Case, CauseGraph, Floats, Weights, tempered
+from kgmed.reward.cases import Case, CauseGraph, Floats, Weights, softmax
 
 Aggregate = Literal["mean", "sum", "max", "product"]
 Gaussian = Literal["init", "edge", "restart"]
@@ -65,7 +65,7 @@ class Criticality:
     def __call__(self, cases: Sequence[Case]) -> Floats:
         """R_p (b, m); NaN outside the patient's subgraph, everywhere where no symptom is known."""
         values = [self.values(case) for case in cases]
-        return tempered(np.array(values).reshape(len(values), len(self.diseases)), self.temperature)
+        return softmax(np.array(values).reshape(len(values), len(self.diseases)), self.temperature)
 
     def values(self, case: Case) -> Floats:
         """The added-up masses of the diseases (m,) before the softmax."""

@@ -74,7 +74,7 @@ class KGReward:
         """The shaped scores (m,) of each question, one scoring for all of them."""
         cases: list[tuple[str, Case]] = [(t, case) for t in texts if (case := self.case_of(t)) is not None]
         scores = self.scorer([case for _, case in cases])
-        known = {t: shaped(row, self.shaping) for (t, _), row in zip(cases, scores, strict=True)}
+        known = {t: shape_scores(row, self.shaping) for (t, _), row in zip(cases, scores, strict=True)}
         return {t: known.get(t) for t in texts}
 
     def _judged(self, row: Floats | None, answer: str) -> JudgedAnswer:
@@ -100,7 +100,7 @@ def tally(judged: Iterable[JudgedAnswer]) -> dict[str, int]:
     return {outcome.value: counts[outcome] for outcome in Outcome}
 
 
-def shaped(row: Floats, shaping: Shaping) -> Floats:
+def shape_scores(row: Floats, shaping: Shaping) -> Floats:
     """The scores (m,) of a subgraph as rewards of at least 0; NaN stays.
 
     - flat: the score itself, which RLKGF uses. Over many diseases at temperature 1 all scores are nearly the same.
@@ -108,7 +108,7 @@ def shaped(row: Floats, shaping: Shaping) -> Floats:
     - z: (score - least score) / standard deviation. Less its least value, so that naming the worst disease of the
       subgraph never pays less than naming none.
 
-    >>> shaped(np.array([0.2, 0.5, 0.3, np.nan]), "rank").tolist()
+    >>> shape_scores(np.array([0.2, 0.5, 0.3, np.nan]), "rank").tolist()
     [0.0, 1.0, 0.5, nan]
     """
     seen = row[~np.isnan(row)]

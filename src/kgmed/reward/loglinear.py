@@ -127,7 +127,7 @@ def fit(training: Cases, validation: Cases = (), settings: LogLinearSettings | N
     graph = CauseGraph.counted([Case(c.id, tuple(nodes(c)), disease=c.disease) for c in cases])
     x, y = design(graph, cases), np.array([graph.diseases.index(c.disease) for c in cases])
     scale = np.where(_marked(graph, SPOKEN), settings.spoken, 1.0)[:, None]
-    walk = settings.walk * scale * walked(graph, settings.c, settings.smooth)
+    walk = settings.walk * scale * walk_logs(graph, settings.c, settings.smooth)
     learnt = likeliest(x * scale.T, y, x @ walk, evidence(graph, x, y), settings)
     there, missing = logs(graph)
     masks = np.array([_marked(graph, kind) for kind in KINDS], np.float64)
@@ -150,7 +150,7 @@ def _marked(graph: CauseGraph, mark: str) -> NDArray[np.bool_]:
     return np.array([s[0] == mark for s in graph.symptoms], np.bool_)
 
 
-def walked(graph: CauseGraph, c: float, smooth: float) -> Floats:
+def walk_logs(graph: CauseGraph, c: float, smooth: float) -> Floats:
     """G (f, m): the log of the mass at each node of a walk from each disease, less its mean over the diseases."""
     weight = graph.count + smooth
     m, f = weight.shape
@@ -189,7 +189,7 @@ def evidence(graph: CauseGraph, x: Floats, y: NDArray[np.int64]) -> Floats:
     return np.stack([*found, part], axis=2)
 
 
-class Learnt(NamedTuple):
+class LearntWeights(NamedTuple):
     """What the labels teach."""
 
     weights: Floats  # l (k,)
@@ -197,7 +197,9 @@ class Learnt(NamedTuple):
     correction: Floats  # D (f, m)
 
 
-def likeliest(x: Floats, y: NDArray[np.int64], offset: Floats, counted: Floats, settings: LogLinearSettings) -> Learnt:
+def likeliest(
+    x: Floats, y: NDArray[np.int64], offset: Floats, counted: Floats, settings: LogLinearSettings
+) -> LearntWeights:
     """The l, b and D that make the labels y (b,) likeliest, less their penalties; the loss is convex.
 
     Given are x (b, f), the walk's part (b, m) and E (b, m, k).
@@ -211,8 +213,8 @@ def likeliest(x: Floats, y: NDArray[np.int64], offset: Floats, counted: Floats, 
     rows: Any = csr_array(x)  # a patient has few of the nodes
     columns: Any = csr_array(x.T)
 
-    def parts(v: Floats) -> Learnt:
-        return Learnt(v[:k], v[k : k + m], v[k + m :].reshape(f, m))
+    def parts(v: Floats) -> LearntWeights:
+        return LearntWeights(v[:k], v[k : k + m], v[k + m :].reshape(f, m))
 
     def loss(v: Floats) -> tuple[float, Floats]:
         l, b, d = parts(v)  # noqa: E741

@@ -157,7 +157,7 @@ class DescribedPatient:
     other: tuple[Link, ...]  # what was understood and is no finding
 
 
-def described(kit: Kit, text: str) -> DescribedPatient:
+def findings_in_text(kit: Kit, text: str) -> DescribedPatient:
     """The findings in a text: what is negated in it ("no seizures") is absent."""
     links = tuple(kit.linked(text))
     found = ByRole(kit.graph, Role.FINDING, Role.EXCLUDES)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, LocalGraph
-from kgmed.graph.derived import Arrays, kept
+from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.formats.obo import FREQUENCIES, UNSTATED
 from kgmed.records import Role, Triple
 
@@ -217,10 +217,10 @@ def onset(text: str) -> tuple[float, float]:
     return age, age
 
 
-def signed(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+def parse_findings(texts: Sequence[str]) -> tuple[list[str], list[str]]:
     """Ids as typed: those present, and those with a leading - or NOT, which are absent; each once; raises `BadInput`.
 
-    >>> signed(["HP:0001250", "-HP:0000365", "NOT HP:0000252"])
+    >>> parse_findings(["HP:0001250", "-HP:0000365", "NOT HP:0000252"])
     (['HP:0001250'], ['HP:0000365', 'HP:0000252'])
     """
     found: tuple[dict[str, None], dict[str, None]] = ({}, {})
@@ -337,7 +337,7 @@ class DiseaseTable:
 def read(graph: LocalGraph) -> DiseaseTable:
     """The table of a graph, kept beside it once it has been made."""
     key = f"{VERSION} {graph.label}"
-    columns = kept(graph.folder, "phenotypes", key, _COLUMNS, lambda: _columns(graph))
+    columns = cached_arrays(graph.folder, "phenotypes", key, _COLUMNS, lambda: _columns(graph))
     diseases = np.sort(graph.of_kind("disease")).astype(np.int64)
     return DiseaseTable(diseases, **{name: np.asarray(columns[name]) for name in _COLUMNS})
 

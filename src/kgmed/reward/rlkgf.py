@@ -8,7 +8,7 @@ import numpy as np
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.reward import loglinear
-from kgmed.reward.cases import Case, Cases, CauseGraph, Fit, Floats, Scorer, Weights, tempered
+from kgmed.reward.cases import Case, Cases, CauseGraph, Fit, Floats, Scorer, Weights, softmax
 from kgmed.reward.criticality import Aggregate, Criticality, Gaussian, WalkReason
 from kgmed.reward.networks import Recipe, train
 
@@ -33,7 +33,7 @@ class Semantic:
             inside = list(self.graph.around(case.positive))
             if inside:
                 row[inside] = self.similarity[self.graph.places(case.positive)].mean(axis=0)[inside]
-        return tempered(values, self.temperature)
+        return softmax(values, self.temperature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +106,16 @@ class Explaining(Scorer, Protocol):
         ...
 
 
-def named(name: str) -> Fit[Explaining]:
+def scorer_fit(name: str) -> Fit[Explaining]:
     """The fit of the scorer "best" (ours), "walk" (RLKGF's R_p alone) or a preset; raises `UnknownName`."""
-    known: dict[str, Fit[Explaining]] = {"best": loglinear.fit, "walk": fitting(RLKGFSettings(recipe=None))}
-    known |= {preset: fitting(settings) for preset, settings in PRESETS.items()}
+    known: dict[str, Fit[Explaining]] = {"best": loglinear.fit, "walk": fit_with(RLKGFSettings(recipe=None))}
+    known |= {preset: fit_with(settings) for preset, settings in PRESETS.items()}
     if name not in known:
         raise UnknownName("scorer of diseases", name, known)
     return known[name]
 
 
-def fitting(settings: RLKGFSettings, *, seed: int = 0) -> Callable[[Cases, Cases], Mixed | Criticality]:
+def fit_with(settings: RLKGFSettings, *, seed: int = 0) -> Callable[[Cases, Cases], Mixed | Criticality]:
     """The fit of these settings: (train, validation) -> scorer on the counts of both.
 
     mu, where learnt, is learnt on validation with a scorer made of train alone.
@@ -125,7 +125,7 @@ def fitting(settings: RLKGFSettings, *, seed: int = 0) -> Callable[[Cases, Cases
         mu = settings.mu
         if settings.recipe and mu is None:
             trial = _made(replace(settings, mu=0.5), training, seed)
-            mu = learnt_mu(trial, validation) if isinstance(trial, Mixed) else 0.5
+            mu = learn_mu(trial, validation) if isinstance(trial, Mixed) else 0.5
         return _made(replace(settings, mu=mu), training + validation, seed)
 
     return fit
@@ -149,7 +149,7 @@ def _made(settings: RLKGFSettings, cases: Cases, seed: int) -> Mixed | Criticali
     return Mixed(criticality, Semantic(graph, learnt.similarity, settings.network_temperature), settings.mu)
 
 
-def learnt_mu(mixed: Mixed, cases: Sequence[Case]) -> float:
+def learn_mu(mixed: Mixed, cases: Sequence[Case]) -> float:
     """The mu in 0..1 under which the labelled cases are likeliest.
 
     The log-likelihood is concave in mu, so its slope is halved in on. Cases that either part cannot judge, or whose

@@ -58,10 +58,10 @@ CLAIMS = (
 )
 
 
-def unborne(sentence: str, evidence: Sequence[Evidence]) -> str:
+def unsupported_claim(sentence: str, evidence: Sequence[Evidence]) -> str:
     """The first kind of claim that the sentence makes and none of the evidence bears out; "" = none.
 
-    >>> unborne("Metformin causes diabetes.", [Evidence("diabetes | treated by | metformin", "triple")])
+    >>> unsupported_claim("Metformin causes diabetes.", [Evidence("diabetes | treated by | metformin", "triple")])
     'that something causes'
     """
     made = (claim for claim in CLAIMS if claim.said.search(sentence))
@@ -149,10 +149,10 @@ def terms(text: str) -> frozenset[str]:
     return frozenset((words - _EMPTY_WORDS) | pairs)
 
 
-def numbers(text: str) -> frozenset[str]:
+def numbers_in(text: str) -> frozenset[str]:
     """The numbers of a text, as written, apart from those inside a word.
 
-    >>> sorted(numbers("0.5 mg of vitamin B12, 3 times"))
+    >>> sorted(numbers_in("0.5 mg of vitamin B12, 3 times"))
     ['0.5', '3']
     """
     return frozenset(_NUMBER.findall(unicodedata.normalize("NFKC", text)))
@@ -483,11 +483,11 @@ class Citations:
         if share < self.threshold:
             return f"only {share:.0%} of its terms are in the evidence, {self.threshold:.0%} are needed"
         text = "\n".join(map(full_text, evidence))
-        if strange := sorted(numbers(bare) - numbers(text) - numbers(asked)):
+        if strange := sorted(numbers_in(bare) - numbers_in(text) - numbers_in(asked)):
             return f"the number {strange[0]} is not in the evidence"
         if strange := sorted({*self.names(bare)} - {*self.names(text)} - {*self.names(asked)}):
             return f"{strange[0]} is not in the evidence"
-        if claim := unborne(bare, evidence):
+        if claim := unsupported_claim(bare, evidence):
             return f"says {claim}, which the evidence does not"
         if denies(bare) != any(e.is_safety or denies(e.text) for e in evidence):
             return "denies what the evidence says" if denies(bare) else "says what the evidence denies"

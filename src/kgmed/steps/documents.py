@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph
-from kgmed.graph.derived import Arrays, kept
+from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.language.bm25 import words
 from kgmed.language.text import one_line
 from kgmed.models.base import Encoder
@@ -71,7 +71,7 @@ class Documents:
     def postings(self) -> "Postings":
         """The words of all documents, computed once and kept beside the graph."""
         key = f"{VERSION} {self.graph.label} {self.listed} {self.limit}"
-        made = kept(self.graph.folder, "document-words", key, KEPT, lambda: self._indexed().arrays())
+        made = cached_arrays(self.graph.folder, "document-words", key, KEPT, lambda: self._indexed().arrays())
         return Postings.from_arrays(made)
 
     def _indexed(self) -> "Postings":
@@ -80,7 +80,7 @@ class Documents:
     def vectors(self, encoder: Encoder) -> NDArray[np.float32]:
         """One unit row a document (n, d), computed once and kept beside the graph."""
         key = f"{VERSION} {self.graph.label} {encoder.name} {self.listed} {self.limit} {self.longest}"
-        made = kept(self.graph.folder, "documents", key, ("rows",), lambda: {"rows": self._encoded(encoder)})
+        made = cached_arrays(self.graph.folder, "documents", key, ("rows",), lambda: {"rows": self._encoded(encoder)})
         return np.asarray(made["rows"], np.float32)
 
     def _encoded(self, encoder: Encoder) -> NDArray[np.float16]:

@@ -8,7 +8,7 @@ from kgmed.errors import ModelFailed
 from kgmed.language.text import has_cjk, one_line, prompt_language
 from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM
-from kgmed.models.replies import fresh, some
+from kgmed.models.replies import nonempty_strings, without_example
 from kgmed.prompts import Prompt, prompt
 from kgmed.records import Query, Question
 
@@ -35,7 +35,7 @@ class Guess:
         if not question.text.strip():
             return Query(question)
         asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
-        said = self.llm(asked.messages(question=whole(question)), max_tokens=self.max_tokens).text
+        said = self.llm(asked.messages(question=full_question(question)), max_tokens=self.max_tokens).text
         guess = without_echo(_THINKING.sub("", said), asked)
         if not _LETTER.search(guess) or "\ufffd" in guess:
             raise ModelFailed(f"{self.llm.name} made no guess to search with ({asked}); it said {said[:60]!r}")
@@ -55,10 +55,10 @@ def without_echo(reply: str, asked: Prompt) -> str:
     return reply.strip()
 
 
-def whole(question: Question) -> str:
+def full_question(question: Question) -> str:
     """The question after its history and before its options, as a model is asked it.
 
-    >>> whole(Question("Which?", (("A", "gout"),), history=("My toe hurts.",)))
+    >>> full_question(Question("Which?", (("A", "gout"),), history=("My toe hurts.",)))
     'My toe hurts.\\nWhich?\\nA. gout'
     """
     return "\n".join([*question.history, question.text, *(f"{letter}. {text}" for letter, text in question.options)])
@@ -92,8 +92,8 @@ class Lines:
         shape = strings_schema(KEY, least=1, most=self.most)
 
         def parse(reply: str) -> list[str]:
-            return fresh(some(reply, key=KEY), example=asked.example, given=question.text)
+            return without_example(nonempty_strings(reply, key=KEY), example=asked.example, given=question.text)
 
         ask = Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=shape)
-        said = ask(asked.messages(question=whole(question), count=str(self.most)))
+        said = ask(asked.messages(question=full_question(question), count=str(self.most)))
         return Query(question, "\n".join(map(one_line, said[: self.most])))

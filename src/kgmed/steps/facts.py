@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kgmed.language.question import OF_THE_SUBJECT, asks
+from kgmed.language.question import OF_THE_SUBJECT, roles_asked
 from kgmed.language.text import has_cjk, one_line
 from kgmed.records import Answer, Candidate, Context, Evidence, Query, Role
 
@@ -71,7 +71,7 @@ _ZH: Words = {
 }
 
 
-def words_for(text: str) -> Words:
+def wording_for(text: str) -> Words:
     """The words in the language of a text: Chinese where it holds a Chinese character, else English."""
     return _ZH if has_cjk(text) else _EN
 
@@ -88,7 +88,7 @@ def facts(query: Query, context: Context) -> Answer:
     Every line of evidence ends in its marker [i]. Without evidence it abstains; it also abstains, and says so first,
     where the evidence holds nothing of what was asked for.
     """
-    words = words_for(query.text)
+    words = wording_for(query.text)
     rows = list(enumerate(context.cited, start=1))
     said = [row for row in rows if row[1].kind != "warning"]
     if not said:
@@ -105,7 +105,7 @@ def facts(query: Query, context: Context) -> Answer:
         _block(words["warning"], [row for row in rows if row[1].kind == "warning"]),
     ]
     nothing_asked = (
-        bool(lacking) and len(lacking) == len(asks(query.text)) and not any(_is_diagnosis(e) for _, e in said)
+        bool(lacking) and len(lacking) == len(roles_asked(query.text)) and not any(_is_diagnosis(e) for _, e in said)
     )
     return Answer(
         "\n\n".join("\n".join(lines) for lines in blocks if lines),
@@ -120,7 +120,7 @@ def facts(query: Query, context: Context) -> Answer:
 
 def _lacking(query: Query, rows: Sequence[Numbered]) -> list[Role]:
     """What the question asks for and no evidence speaks of."""
-    return [role for role in asks(query.text) if not any(_speaks_of(e, role) for _, e in rows)]
+    return [role for role in roles_asked(query.text) if not any(_speaks_of(e, role) for _, e in rows)]
 
 
 def _speaks_of(e: Evidence, role: Role) -> bool:
@@ -139,7 +139,7 @@ def _is_diagnosis(e: Evidence) -> bool:
 
 def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> list[tuple[str, list[Numbered]]]:
     """The evidence under a heading for each role that the question asks for, diagnoses, and the rest, in this order."""
-    asked = asks(query.text)
+    asked = roles_asked(query.text)
     groups: dict[str, list[Numbered]] = {words[role]: [] for role in asked}
     groups |= {words["diagnosis"]: [], words["neighbours"]: []}
     for i, e in rows:

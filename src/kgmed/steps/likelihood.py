@@ -13,7 +13,7 @@ from kgmed.models.asking import Likelihood, Start, gives_likelihoods
 from kgmed.pipeline import Reader
 from kgmed.prompts import Prompt, prompt
 from kgmed.records import Answer, Candidate, Context, Query, Question
-from kgmed.steps.read import FENCE, fence_for, fewer, first
+from kgmed.steps.read import FENCE, fence_for, fewer, text_before
 
 # --- The option whose text a language model finds most likely, for models too small to answer with a letter.
 # Small models pick letters by their position; the likelihood of an option's text knows no letters. Common texts are
@@ -89,7 +89,7 @@ class LikelihoodReader:
         asked = prompt(f"likelihood/{name}", language=prompt_language(question), folder=self.prompts)
         if not shown:
             return asked, _plain(asked, question=question.text)
-        fence, evidence = FENCE + fence_for(f"{context.text}\n{question.text}"), first(context, shown)
+        fence, evidence = FENCE + fence_for(f"{context.text}\n{question.text}"), text_before(context, shown)
         return asked, _plain(asked, fence=fence, evidence=evidence, question=question.text)
 
     def _likely(self, text: str, question: Question) -> NDArray[np.float64]:

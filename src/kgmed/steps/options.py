@@ -200,11 +200,12 @@ class ParsedChoice:
     how: How
 
 
-def said(reply: str, options: Sequence[tuple[str, str]]) -> ParsedChoice:
+def parse_choice(reply: str, options: Sequence[tuple[str, str]]) -> ParsedChoice:
     """What a reply settles on.
 
     >>> abc = (("A", "gout"), ("B", "flu"), ("C", "mumps"))
-    >>> [said(t, abc).letters for t in ("正确选项：A、C。", "A: no. So the answer is flu.", "B or C", "It is gout.")]
+    >>> replies = ("正确选项：A、C。", "A: no. So the answer is flu.", "B or C", "It is gout.")
+    >>> [parse_choice(t, abc).letters for t in replies]
     [('A', 'C'), ('B',), (), ('A',)]
     """
     text = plain(reply)
@@ -353,14 +354,14 @@ def _named(text: str, by: Mentions, wrong: set[str]) -> frozenset[str] | None:
 _SURE = {"letters", "stated", "headline", "is"}
 
 
-def chosen(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+def chosen_letters(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """The letters of the options that the reply chooses, in the options' order; () where it is not beyond doubt.
 
     What `said` understands but for guesses from single verdicts or from an option's text somewhere in the reply.
 
     >>> abc = (("A", "asthma"), ("B", "gout"), ("C", "measles"))
-    >>> chosen("答案：Ａ、Ｃ。", abc), chosen("B. gout, since the toe is red", abc), chosen("A. gout", abc)
-    (('A', 'C'), ('B',), ())
+    >>> [chosen_letters(t, abc) for t in ("答案：Ａ、Ｃ。", "B. gout, since the toe is red", "A. gout")]
+    [('A', 'C'), ('B',), ()]
     """
-    found = said(reply, options)
+    found = parse_choice(reply, options)
     return found.letters if found.how in _SURE else ()

@@ -56,7 +56,7 @@ class Arrows:
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The lines, and the evidence in the same order."""
         ends = (entity for e in evidence for entity in e.about) if self.descriptions else ()
-        said = self._fitting(query, described(self.graph, query, ends))
+        said = self._fitting(query, definitions(self.graph, query, ends))
         cited = (*evidence, *said)
         return Context("\n".join(f"[{i}] {one_line(e.text)}" for i, e in enumerate(cited, start=1)), cited)
 
@@ -69,7 +69,7 @@ class Arrows:
         return [e for e, cosine in zip(said, cosines, strict=True) if cosine >= self.at_least]
 
 
-def described(graph: KnowledgeGraph, query: Query, entities: Iterable[Entity]) -> list[Evidence]:
+def definitions(graph: KnowledgeGraph, query: Query, entities: Iterable[Entity]) -> list[Evidence]:
     """What the graph says each of the entities is, each once, in the language of the question."""
     whole = [graph.entity(entity.id) for entity in dict.fromkeys(entities) if entity.id]
     form = _IS["zh" if has_cjk(query.text) else "en"]
@@ -210,7 +210,7 @@ class Rewritten:
                 dropped.append(label)
                 continue
             text = said.get(label, "")
-            if not keeps(text, e):
+            if not keeps_entities(text, e):
                 lost.append(label)
                 text = chain(e)
             cited.append(e)
@@ -236,12 +236,12 @@ def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def keeps(sentence: str, evidence: Evidence) -> bool:
+def keeps_entities(sentence: str, evidence: Evidence) -> bool:
     """Whether a sentence still names every entity of the evidence's triples; any sentence keeps what has none.
 
     >>> from kgmed.records import Entity, Relation, Triple
     >>> gout = Evidence("", "triple", (Triple(Entity("1", "Gout"), Relation("has"), Entity("2", "Toe_pains")),))
-    >>> keeps("In 'gout' there is toe pain.", gout), keeps("Gout hurts.", gout)
+    >>> keeps_entities("In 'gout' there is toe pain.", gout), keeps_entities("Gout hurts.", gout)
     (True, False)
     """
     said = f" {_folded(sentence)} "

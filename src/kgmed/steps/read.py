@@ -9,12 +9,12 @@ from typing import TypeVar, cast
 
 from kgmed.errors import ModelFailed, PromptTooLong
 from kgmed.language.text import has_cjk, language_of, normalise, prompt_language
-from kgmed.models.asking import Malformed, Structured, Tally, aloud
+from kgmed.models.asking import Malformed, Structured, Tally, streamed_reply
 from kgmed.models.base import LLM, Reply
-from kgmed.models.replies import final, fresh, marks, without_marks
+from kgmed.models.replies import marks, split_final, without_example, without_marks
 from kgmed.prompts import Prompt, prompt
 from kgmed.records import Answer, Context, Query, Question
-from kgmed.steps.options import chosen
+from kgmed.steps.options import chosen_letters
 
 # --- What a reader says that has no evidence to read.
 
@@ -175,10 +175,10 @@ class LLMReader:
         """How many pieces of evidence the model saw, and its reply; drops the last ones until the rest fits."""
         shown = len(context.cited)
         while True:
-            evidence = first(context, shown)
+            evidence = text_before(context, shown)
             messages = asked.messages(fence=FENCE + fence, evidence=evidence, question=_whole(question))
             try:
-                return shown, aloud(self.llm, messages, max_tokens=self.max_tokens)
+                return shown, streamed_reply(self.llm, messages, max_tokens=self.max_tokens)
             except PromptTooLong as error:
                 if shown <= 1:
                     raise
@@ -200,7 +200,7 @@ class LLMReader:
         return Answer(
             said,
             citations=() if abstained else real,
-            choices=chosen(without_marks(said), question.options),
+            choices=chosen_letters(without_marks(said), question.options),
             abstained=abstained,
             limits="; ".join(limits),
             reasoning=_reasoning(reply.text),
@@ -219,10 +219,10 @@ def fence_for(text: str) -> str:
     return fence
 
 
-def first(context: Context, count: int) -> str:
+def text_before(context: Context, count: int) -> str:
     """The context's text up to the mark of the evidence after the first `count`.
 
-    >>> first(Context("[1] a\\n[2] b\\n[3] c"), 2)
+    >>> text_before(Context("[1] a\\n[2] b\\n[3] c"), 2)
     '[1] a\\n[2] b'
     """
     return re.split(rf"^\[{count + 1}\]", context.text, maxsplit=1, flags=re.MULTILINE)[0].rstrip()
@@ -297,10 +297,10 @@ def ask(
     fence = FENCE + fence_for(f"{context.text}\n{whole}")
     shown = len(context.cited)
     while True:
-        evidence = first(context, shown) if context.cited else context.text
+        evidence = text_before(context, shown) if context.cited else context.text
         try:
             messages = asked.messages(fence=fence, evidence=evidence, question=whole)
-            reply = aloud(llm, messages, max_tokens=max_tokens)
+            reply = streamed_reply(llm, messages, max_tokens=max_tokens)
         except PromptTooLong as error:
             if shown <= 1:
                 raise
@@ -365,7 +365,7 @@ class Steps:
         whole = whole_question(question)
         fence = FENCE + fence_for("\n".join([context.text, whole, *values.values()]))
         while True:
-            evidence = first(context, shown) if context.cited else context.text
+            evidence = text_before(context, shown) if context.cited else context.text
             filled = {"question": whole, "fence": fence, "evidence": evidence, **values}
             try:
                 return shown, self._asked(step, question, parse, shape, filled)
@@ -383,19 +383,19 @@ class Steps:
         def parsed(said: str) -> T:
             found = parse(_THINKING.sub("\n", said).strip())
             if isinstance(found, list) and all(isinstance(one, str) for one in found):
-                return cast(T, fresh(found, example=asked.example, given="\n".join(values.values())))
+                return cast(T, without_example(found, example=asked.example, given="\n".join(values.values())))
             return found
 
         ask = Structured(self.llm, parsed, self.max_tokens, AGAIN[language], self.tally, shape)
         return ask(asked.messages(**values))
 
 
-def usable(said: str, question: Question) -> str:
+def usable_answer(said: str, question: Question) -> str:
     """The text of an answer; raises `Malformed` for one that is empty or in another language, or only loops.
 
     One that ends in a loop, as those of small models do, is cut where it begins, and ends in `LEFT_OUT`.
 
-    >>> usable("Gout.", Question("What is it?")), usable("It is gout. " * 3, Question("What is it?"))
+    >>> usable_answer("Gout.", Question("What is it?")), usable_answer("It is gout. " * 3, Question("What is it?"))
     ('Gout.', 'It is gout. […]')
     """
     language, text = prompt_language(question), said.strip()
@@ -406,17 +406,17 @@ def usable(said: str, question: Question) -> str:
     return text
 
 
-def concluded(reply: str, question: Question) -> tuple[str, str]:
+def split_conclusion(reply: str, question: Question) -> tuple[str, str]:
     """What comes before the last line "Answer: ...", and that answer, which must be usable.
 
-    >>> concluded("It hurts.\\nAnswer: gout", Question("What is it?"))
+    >>> split_conclusion("It hurts.\\nAnswer: gout", Question("What is it?"))
     ('It hurts.', 'gout')
     """
-    before, said = final(reply)
-    return before, usable(said, question)
+    before, said = split_final(reply)
+    return before, usable_answer(said, question)
 
 
-def answered(
+def cited_answer(
     said: str,
     question: Question,
     context: Context,
@@ -442,7 +442,7 @@ def answered(
     return Answer(
         said,
         citations=() if abstained else real,
-        choices=chosen(without_marks(said), question.options),
+        choices=chosen_letters(without_marks(said), question.options),
         abstained=abstained,
         limits="; ".join(notes),
         reasoning=reasoning,
@@ -450,10 +450,10 @@ def answered(
     )
 
 
-def part(context: Context, begin: int, end: int) -> str:
+def context_lines(context: Context, begin: int, end: int) -> str:
     """The lines of a context that stand for the pieces of evidence after `begin` up to `end`.
 
-    >>> part(Context("[1] a\\n[2] b\\n[3] c"), 1, 2)
+    >>> context_lines(Context("[1] a\\n[2] b\\n[3] c"), 1, 2)
     '[2] b'
     """
-    return first(context, end)[len(first(context, begin)) :].strip() if begin else first(context, end)
+    return text_before(context, end)[len(text_before(context, begin)) :].strip() if begin else text_before(context, end)

@@ -52,11 +52,11 @@ class Relevance(Protocol):
         ...
 
 
-def said(triple: Triple) -> str:
+def sentence_of(triple: Triple) -> str:
     """A triple as a short sentence, for encoders and models.
 
     >>> from kgmed.records import Entity, Relation
-    >>> said(Triple(Entity("a", "flu"), Relation("has_symptom"), Entity("b", "fever")))
+    >>> sentence_of(Triple(Entity("a", "flu"), Relation("has_symptom"), Entity("b", "fever")))
     'flu has symptom fever'
     """
     return one_line(f"{triple.head.name} {triple.relation.name.replace('_', ' ')} {triple.tail.name}")
@@ -93,10 +93,10 @@ class Similar:
         """The cosines, 0 below the threshold."""
         if not triples:
             return np.zeros(0)
-        texts = list(dict.fromkeys(map(said, triples)))
+        texts = list(dict.fromkeys(map(sentence_of, triples)))
         rows = self.encoder([query.text, *texts])
         cosine = dict(zip(texts, (rows[1:] @ rows[0]).astype(np.float64).tolist(), strict=True))
-        scores = np.array([cosine[said(t)] for t in triples])
+        scores = np.array([cosine[sentence_of(t)] for t in triples])
         return np.where(scores >= self.at_least, scores, 0.0)
 
 
@@ -117,7 +117,7 @@ class RelevanceByModel:
     def _judged(self, query: Query, triples: Sequence[Triple]) -> NDArray[np.float64]:
         """One batch."""
         asked = prompt("mindmap/relevant", language=prompt_language(query.question), folder=self.prompts)
-        facts = "\n".join(f"{i}. {said(t)}" for i, t in enumerate(triples, start=1))
+        facts = "\n".join(f"{i}. {sentence_of(t)}" for i, t in enumerate(triples, start=1))
         reply = self.llm(asked.messages(question=query.text, facts=facts), max_tokens=self.max_tokens)
         named = numbers_named(reply.text)
         if named is None:

@@ -10,10 +10,10 @@ from kgmed.models.replies import Node
 # --- A decision tree drawn in characters.
 
 
-def drawn(trees: Sequence[Node]) -> str:
+def draw_text(trees: Sequence[Node]) -> str:
     """The trees, one node a line with the labels of its evidence.
 
-    >>> print(drawn([Node("fever", ("P1",), (Node("flu", (), (Node("PCR", ("N1",)),)), Node("rest")))]))
+    >>> print(draw_text([Node("fever", ("P1",), (Node("flu", (), (Node("PCR", ("N1",)),)), Node("rest")))]))
     fever (P1)
     ├── flu
     │   └── PCR (N1)
@@ -63,10 +63,10 @@ class _Box:
     parent: int
 
 
-def svg(trees: Sequence[Node], *, title: str = "") -> str:
+def draw_svg(trees: Sequence[Node], *, title: str = "") -> str:
     """The image, roots at the left; nodes that name no evidence have a dashed border.
 
-    >>> '<title>A &lt; B</title>' in svg([Node("x")], title="A < B")
+    >>> '<title>A &lt; B</title>' in draw_svg([Node("x")], title="A < B")
     True
     """
     boxes = _placed(trees)

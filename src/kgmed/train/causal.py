@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kgmed.errors import BadInput
-from kgmed.models.files import MODELS, as_folder, loaded
+from kgmed.models.files import MODELS, as_folder, load_transformer
 from kgmed.train.base import need
 
 # --- Rows of tokens that a decoder has begun to read; rows that begin alike are read once.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class Begun:
+class PrefixCache:
     """n rows of tokens as far as a decoder has read them."""
 
     body: Any  # the decoder: tokens -> hidden states
@@ -41,7 +41,7 @@ class Begun:
         return states  # type: ignore[no-any-return]
 
 
-def begin(body: Any, rows: Sequence[Sequence[int]], *, pad: int, device: str = "cpu") -> Begun:
+def read_prefix(body: Any, rows: Sequence[Sequence[int]], *, pad: int, device: str = "cpu") -> PrefixCache:
     """The rows, read; those that are alike once, all padded on the left to one length."""
     torch = need("torch")
     unique = list(dict.fromkeys(map(tuple, rows)))
@@ -50,7 +50,7 @@ def begin(body: Any, rows: Sequence[Sequence[int]], *, pad: int, device: str = "
     ids, seen = padded(unique, pad=pad, device=device)
     out = _read(body, ids, seen)
     out.past_key_values.batch_select_indices(places)
-    return Begun(body, seen[places], out.last_hidden_state[:, -1][places], out.past_key_values)
+    return PrefixCache(body, seen[places], out.last_hidden_state[:, -1][places], out.past_key_values)
 
 
 def padded(rows: Sequence[Sequence[int]], *, pad: int, device: str = "cpu") -> tuple["Tensor", "Tensor"]:
@@ -197,9 +197,9 @@ class Causal:
         self.model.save_pretrained(folder)
         self.tokens.save(folder)
 
-    def begin(self, rows: Sequence[Sequence[int]]) -> Begun:
+    def begin(self, rows: Sequence[Sequence[int]]) -> PrefixCache:
         """Rows of tokens, read, to be gone on from; those that are alike are read once."""
-        return begin(self.body, rows, pad=self.tokens.end, device=self.device)
+        return read_prefix(self.body, rows, pad=self.tokens.end, device=self.device)
 
     def states(self, before: Sequence[Sequence[int]], after: "Tensor", mask: "Tensor") -> "Tensor":
         """Hidden states (n, T + 1, d) at the last token before, and at each of the tokens after (n, T).
@@ -258,10 +258,10 @@ def build(
     return Causal(name, tokens, wrapped, body, head, value.to(device), device, SplitDecoder(body, top) if top else None)
 
 
-def opened(model: str, folder: Path) -> "tuple[str, Any, HubTokens]":
+def load_causal(model: str, folder: Path) -> "tuple[str, Any, HubTokens]":
     """What `build` makes ready: a model by name; smollm2 (of the data folder `folder`), a folder, a name on the hub."""
     path = str(as_folder(model, folder)) if model in MODELS else model
-    tokenizer, causal = loaded("AutoModelForCausalLM", path, dtype="float32")
+    tokenizer, causal = load_transformer("AutoModelForCausalLM", path, dtype="float32")
     name = Path(model).name if Path(model).is_dir() else model
     return name, causal, HubTokens(tokenizer)
 

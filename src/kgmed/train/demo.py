@@ -20,7 +20,7 @@ from kgmed.train import stages as sft
 from kgmed.train.base import Policy, need, restore, snapshot
 from kgmed.train.preference import Judge, PreferenceReward
 from kgmed.train.run import Row
-from kgmed.train.task import Task, answered, graph_reward
+from kgmed.train.task import Task, graph_reward, policy_answers
 
 # --- A model's answers held against the scorer: best of n, and a veto. Both work on test cases without their disease.
 
@@ -72,8 +72,8 @@ class Verified:
         new = [q for q in dict.fromkeys(questions) if q not in self._said]
         if new:
             generator = need("torch").Generator().manual_seed(self.seed)
-            first = answered(self.policy, new).texts
-            drawn = answered(self.policy, [q for q in new for _ in range(self.n - 1)], generator).texts
+            first = policy_answers(self.policy, new).texts
+            drawn = policy_answers(self.policy, [q for q in new for _ in range(self.n - 1)], generator).texts
             for i, question in enumerate(new):
                 self._said[question] = [first[i], *drawn[i * (self.n - 1) : (i + 1) * (self.n - 1)]]
         return [self._said[q] for q in questions]
@@ -112,7 +112,7 @@ class Demo:
     @cached_property
     def taught(self) -> tuple[PreferenceReward, float]:
         """The judge's reward model, and how often it agrees with the judge on validation; the same for all seeds."""
-        return stages.taught_by(self.judge, self.task)
+        return stages.reward_from_judge(self.judge, self.task)
 
     def seed(self, seed: int, wanted: Sequence[str] = STAGES) -> dict[str, dict[str, Any]]:
         """The test figures of one seed: stage -> accuracy, right (a list over cases), and those after verification."""

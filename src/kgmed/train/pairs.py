@@ -103,9 +103,11 @@ def _of(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synonym
     asked = own[0].relation.name
     others = [t for t in triples if t.relation.name != asked][:2]
     alike = [t for e in near[:3] for t in graph.neighbours(e.id, limit=64) if t.relation.name == asked]
-    misses = tuple(dict.fromkeys(text for t in (*others, *alike[:3]) if (text := said(t)) != said(own[0])))
+    misses = tuple(
+        dict.fromkeys(text for t in (*others, *alike[:3]) if (text := triple_text(t)) != triple_text(own[0]))
+    )
     if misses:
-        yield Group(f"{synonym} {asked.replace('_', ' ')}", said(own[0]), misses, "relation", entity.id)
+        yield Group(f"{synonym} {asked.replace('_', ' ')}", triple_text(own[0]), misses, "relation", entity.id)
 
 
 def _near(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synonym: str) -> list[Entity]:
@@ -115,11 +117,11 @@ def _near(graph: LocalGraph, names: Fuzzy, entities: _Entities, node: int, synon
     return [graph.at(other) for other in islice(dict.fromkeys(nodes), _MISSES)]
 
 
-def said(triple: Triple) -> str:
+def triple_text(triple: Triple) -> str:
     """A triple as evidence words it.
 
     >>> from kgmed.records import Relation
-    >>> said(Triple(Entity("a", "gout"), Relation("has_sign"), Entity("b", "red toe")))
+    >>> triple_text(Triple(Entity("a", "gout"), Relation("has_sign"), Entity("b", "red toe")))
     'gout — has_sign → red toe'
     """
     return f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
@@ -173,7 +175,7 @@ def figures(scorer: PairScorer, found: Sequence[Group]) -> Figures:
     return Figures(len(found), float(np.mean(mrr)), float(np.mean(auc)))
 
 
-def compared(
+def compare_scorers(
     scorers: dict[str, PairScorer], found: Sequence[Group], progress: Callable[[str], None] = lambda name: None
 ) -> dict[str, dict[str, Figures]]:
     """By scorer and kind of group ("all" among them), the figures on the groups held out."""
@@ -186,6 +188,6 @@ def compared(
     return table
 
 
-def explained(scorer: TrainedPairs) -> list[tuple[str, float]]:
+def feature_weights(scorer: TrainedPairs) -> list[tuple[str, float]]:
     """The features with their weights, the heaviest first."""
     return sorted(zip(FEATURES, scorer.weights, strict=True), key=lambda item: -abs(item[1]))

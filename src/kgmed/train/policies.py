@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.train.base import Answers, Policy, Scores, need
-from kgmed.train.causal import Adapt, Causal, build, opened
+from kgmed.train.causal import Adapt, Causal, build, load_causal
 from kgmed.train.task import Task
 
 # --- The tokens at which names of a closed list part.
@@ -388,5 +388,5 @@ def policy(  # noqa: PLR0913 - what makes a policy
         raise UnknownName("policy", kind, KINDS)
     if kind == "tiny":
         return Free(tiny(task.names, seed=seed), longest=1)
-    causal: Any = build(*opened(model, folder), adapt=adapt, top=top, half=half, seed=seed, device=device)
+    causal: Any = build(*load_causal(model, folder), adapt=adapt, top=top, half=half, seed=seed, device=device)
     return ChoicePolicy(causal, task.diseases) if kind == "choice" else Free(causal)

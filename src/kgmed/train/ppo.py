@@ -53,7 +53,7 @@ def mean(values: "Tensor", mask: "Tensor") -> "Tensor":
     return (values * mask).sum() / mask.sum().clamp(min=1)
 
 
-def whitened(values: "Tensor", mask: "Tensor") -> "Tensor":
+def whiten(values: "Tensor", mask: "Tensor") -> "Tensor":
     """The values less their mean, over their standard deviation, both over the actions taken."""
     centred = (values - mean(values, mask)) * mask
     return centred / (mean(centred**2, mask).sqrt() + 1e-8)
@@ -154,13 +154,13 @@ def steps(  # noqa: PLR0913 - what training needs
     for step in range(start + 1, settings.steps + 1):
         for group in optimizer.param_groups:
             group["lr"] = rate(settings, step)
-        asked = drawn(questions, settings, generator)
+        asked = draw_questions(questions, settings, generator)
         near = reference if settings.kl or step % settings.kl_every == 0 else None
-        rollout = collect(policy, asked, reward, settings, generator, near)
+        rollout = collect_rollout(policy, asked, reward, settings, generator, near)
         losses = [
             row for _ in range(settings.epochs) for row in _epoch(policy, rollout, settings, optimizer, generator)
         ]
-        row = {"step": step, **told(rollout, named), **{k: _mean([row[k] for row in losses]) for k in losses[0]}}
+        row = {"step": step, **rollout_row(rollout, named), **{k: _mean([row[k] for row in losses]) for k in losses[0]}}
         yield row if near is not None else {k: v for k, v in row.items() if k != "kl"}
 
 
@@ -174,13 +174,13 @@ def rate(settings: PPOSettings, step: int) -> float:
     return settings.rate * (1 - (step - 1) / settings.steps) if settings.decay else settings.rate
 
 
-def drawn(questions: Sequence[str], settings: PPOSettings, generator: "Generator") -> list[str]:
+def draw_questions(questions: Sequence[str], settings: PPOSettings, generator: "Generator") -> list[str]:
     """Questions at random without repetition, each as often as it is to be answered."""
     order = need("torch").randperm(len(questions), generator=generator)[: settings.prompts].tolist()
     return [questions[i] for i in order for _ in range(settings.samples)]
 
 
-def collect(
+def collect_rollout(
     policy: Policy,
     asked: Sequence[str],
     reward: Reward,
@@ -196,7 +196,7 @@ def collect(
     judged = answers.mask & torch.tensor([mark is not None for mark in marks])[:, None]
     with torch.no_grad():
         given = answers.given
-        old, values = (given.logp, given.values) if given else scored(policy, answers, settings.at_once)
+        old, values = (given.logp, given.values) if given else score_answers(policy, answers, settings.at_once)
         penalty = torch.zeros_like(old) if reference is None else old - _by(policy, reference, answers, settings)
     gains, returns = advantages(
         per_action(rewards, settings.kl * penalty, judged),
@@ -205,11 +205,11 @@ def collect(
         gamma=settings.gamma,
         smoothing=settings.smoothing,
     )
-    gains = whitened(gains, judged) if settings.whiten else gains
+    gains = whiten(gains, judged) if settings.whiten else gains
     return Rollout(answers, rewards, judged, old, penalty, gains, returns)
 
 
-def scored(policy: Policy, answers: Answers, at_once: int) -> tuple["Tensor", "Tensor"]:
+def score_answers(policy: Policy, answers: Answers, at_once: int) -> tuple["Tensor", "Tensor"]:
     """Log-probabilities and values of answers (n, T), so many at once, without gradients."""
     torch = need("torch")
     with torch.no_grad():
@@ -229,7 +229,7 @@ def loss(
     return parts["loss"] + settings.value * parts["value_loss"], {k: float(v.detach()) for k, v in parts.items()}
 
 
-def told(rollout: Rollout, named: Callable[[str], object] = bool) -> dict[str, Any]:
+def rollout_row(rollout: Rollout, named: Callable[[str], object] = bool) -> dict[str, Any]:
     """What a log says of a rollout: mean reward, KL and length, shares of invalid answers and of those not judged."""
     judged = rollout.judged.any(1)
     return {
@@ -270,7 +270,7 @@ def _by(policy: Policy, reference: dict[str, "Tensor"], answers: Answers, settin
     now = snapshot(policy)
     restore(policy, reference)
     try:
-        return scored(policy, answers, settings.at_once)[0]
+        return score_answers(policy, answers, settings.at_once)[0]
     finally:
         restore(policy, now)
 

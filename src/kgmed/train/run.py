@@ -102,7 +102,7 @@ def run(policy: Policy, steps: Steps, plan: TrainingPlan) -> list[Row]:
     return base.read(plan.folder / LOG)
 
 
-def done(plan: TrainingPlan) -> bool:
+def is_done(plan: TrainingPlan) -> bool:
     """Whether the run of a plan has reached its last step."""
     path = plan.folder / CHECKPOINT
     return path.exists() and base.state(path).step == plan.last
@@ -135,7 +135,7 @@ def _reference(policy: Policy, folder: Path) -> "dict[str, Tensor]":
     return now
 
 
-def finished(policy: Policy, plan: TrainingPlan) -> None:
+def load_finished(policy: Policy, plan: TrainingPlan) -> None:
     """Put the weights that a plan's run ended with into a policy; raises `BadInput` for a run of other settings."""
     generator = need("torch").Generator()
     base.load(plan.folder / CHECKPOINT, policy, ppo.adam(policy, plan.rate), generator, plan.settings)

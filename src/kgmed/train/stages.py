@@ -12,8 +12,8 @@ from kgmed.reward.cases import Scorer
 from kgmed.train import ppo
 from kgmed.train.base import Policy, need
 from kgmed.train.preference import Judge, PreferenceReward, learn, pairs
-from kgmed.train.run import Row, TrainingPlan, done, finished, quiet, run
-from kgmed.train.task import Task, answered, graph_reward
+from kgmed.train.run import Row, TrainingPlan, is_done, load_finished, quiet, run
+from kgmed.train.task import Task, graph_reward, policy_answers
 
 # --- Supervised fine-tuning: the policy learns given answers by maximum likelihood, all of the model or adapters alone.
 
@@ -117,22 +117,22 @@ def supervised(
 
 def rlkgf(policy: Policy, task: Task, scorer: Scorer, settings: ppo.PPOSettings, watch: Watch) -> list[Row]:
     """The log of PPO against the graph's reward on the train cases; their diseases are not shown to the policy."""
-    return reinforced("rlkgf", policy, task, graph_reward(task, scorer, task.train), settings, watch)
+    return ppo_run("rlkgf", policy, task, graph_reward(task, scorer, task.train), settings, watch)
 
 
 def rlaif(policy: Policy, task: Task, taught: PreferenceReward, settings: ppo.PPOSettings, watch: Watch) -> list[Row]:
     """The log of PPO against the reward model of a judge's preferences."""
-    return reinforced("rlaif", policy, task, taught, settings, watch)
+    return ppo_run("rlaif", policy, task, taught, settings, watch)
 
 
-def taught_by(judge: Judge, task: Task) -> tuple[PreferenceReward, float]:
+def reward_from_judge(judge: Judge, task: Task) -> tuple[PreferenceReward, float]:
     """The reward model of a judge that compares all diseases for each train case, and how it agrees on validation."""
     model = learn(judge, pairs(task.questions(task.train), task.diseases), task.named)
     asked = pairs(task.questions(task.validation), task.diseases)
     return model, model.agreement(asked, judge(asked))
 
 
-def reinforced(
+def ppo_run(
     kind: str, policy: Policy, task: Task, reward: Reward, settings: ppo.PPOSettings, watch: Watch
 ) -> list[Row]:
     """The log of PPO against a reward."""
@@ -147,9 +147,9 @@ def reinforced(
     return _run(policy, steps, _plan(kind, policy, task, asdict(settings), watch))
 
 
-def measured(policy: Policy, task: Task) -> Row:
+def validation_accuracy(policy: Policy, task: Task) -> Row:
     """The accuracy of the policy's most likely answers on validation, and the share that names no single disease."""
-    said = [task.named(text) for text in answered(policy, task.questions(task.validation)).texts]
+    said = [task.named(text) for text in policy_answers(policy, task.questions(task.validation)).texts]
     right = sum(name == case.disease for name, case in zip(said, task.validation, strict=True))
     return {"accuracy": right / len(said), "invalid_validation": said.count(None) / len(said)}
 
@@ -162,7 +162,7 @@ def _plan(kind: str, policy: Policy, task: Task, settings: Row, watch: Watch) ->
         rate=settings["rate"],
         seed=watch.seed,
         last=settings["steps"],
-        watch=lambda: measured(policy, task),
+        watch=lambda: validation_accuracy(policy, task),
         watch_every=watch.every,
         save_every=watch.save_every,
         tell=watch.tell,
@@ -174,7 +174,7 @@ def _run(policy: Policy, steps: Any, plan: TrainingPlan) -> list[Row]:
     from kgmed.train import base as log
     from kgmed.train.run import LOG
 
-    if done(plan):
-        finished(policy, plan)
+    if is_done(plan):
+        load_finished(policy, plan)
         return log.read(plan.folder / LOG)
     return run(policy, steps, plan)

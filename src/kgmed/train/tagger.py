@@ -20,7 +20,7 @@ from kgmed.evaluate import ner as metrics
 from kgmed.evaluate.ner import Parts, Sample, fingerprint
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
-from kgmed.models.w2ner import Architecture, Preset, covered, to_plain, units, windows
+from kgmed.models.w2ner import Architecture, Preset, covered_units, to_plain, units, windows
 from kgmed.models.w2ner_network import (
     ENCODER,
     PLAN,
@@ -34,9 +34,9 @@ from kgmed.models.w2ner_network import (
     loss,
     mask,
     new_network,
-    on,
     open_labeller,
     read_tensors,
+    to_device,
     vocabulary,
     write_json,
     write_plan,
@@ -93,7 +93,7 @@ class Example(NamedTuple):
 
 
 @dataclass
-class Lost:
+class Unlearnable:
     """Entities that cannot be learnt; in dev and test they count as any other."""
 
     within_a_unit: int = 0  # one end is not that of a unit
@@ -103,18 +103,18 @@ class Lost:
     def __str__(self) -> str:
         """The counts in words.
 
-        >>> str(Lost(within_a_unit=2))
+        >>> str(Unlearnable(within_a_unit=2))
         '2 within a unit, 0 of two types, 0 beyond the window'
         """
         return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in asdict(self).items())
 
 
-def examples(samples: Sequence[Sample], a: Architecture, lost: Lost) -> list[Example]:
+def examples(samples: Sequence[Sample], a: Architecture, lost: Unlearnable) -> list[Example]:
     """The windows of all samples; what of them cannot be learnt is counted in `lost`."""
     return [example for sample in samples for example in _windows(sample, a, lost)]
 
 
-def _windows(sample: Sample, a: Architecture, lost: Lost) -> Iterator[Example]:
+def _windows(sample: Sample, a: Architecture, lost: Unlearnable) -> Iterator[Example]:
     """The windows of one sample."""
     found = units(sample.text)
     entities = _numbered(sample, lost)
@@ -127,12 +127,12 @@ def _windows(sample: Sample, a: Architecture, lost: Lost) -> Iterator[Example]:
     lost.beyond_the_window += len(set(entities) - held)
 
 
-def _numbered(sample: Sample, lost: Lost) -> list[w2ner.GridEntity]:
+def _numbered(sample: Sample, lost: Unlearnable) -> list[w2ner.GridEntity]:
     """The entities of a sample by the numbers of their units."""
     found = units(sample.text)
     by_place: dict[tuple[int, ...], str] = {}
     for kind, parts in sample.entities:
-        at = covered(found, parts)
+        at = covered_units(found, parts)
         if not at:
             lost.within_a_unit += 1
         elif by_place.setdefault(at, kind) != kind:
@@ -163,7 +163,7 @@ def _silent(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class TrainingOutput:
     """Where a training says what it does: `line` what is worth keeping, `at` where it is just now."""
 
     line: Callable[[str], None] = _silent
@@ -188,7 +188,7 @@ def train(
     training: Training,
     vectors: Encoder | None = None,
     device: str = "cpu",
-    tell: Tell = Tell(),
+    tell: TrainingOutput = TrainingOutput(),
 ) -> dict[str, Any]:
     """Train a tagger into a folder, from where it stopped if it was begun; what `figures.json` holds.
 
@@ -205,7 +205,7 @@ def train(
     known = Vocabulary() if architecture.encoder else vocabulary(words)
     architecture = replace(architecture, vectors=vectors.name if vectors else "")
     plan = TaggerPlan(architecture, kinds, known)
-    run = _Run(parts, folder, plan, training, on(new_network(plan, vectors), device), tell)
+    run = _Run(parts, folder, plan, training, to_device(new_network(plan, vectors), device), tell)
     try:
         run.begin_or_go_on()
         while run.state.epoch < training.epochs and run.state.epoch - run.state.best_epoch < training.patience:
@@ -219,11 +219,11 @@ class _Run:
     """One training in one folder."""
 
     def __init__(
-        self, parts: Parts, folder: Path, plan: TaggerPlan, training: Training, network: W2NER, tell: Tell
+        self, parts: Parts, folder: Path, plan: TaggerPlan, training: Training, network: W2NER, tell: TrainingOutput
     ) -> None:
         self.parts, self.folder, self.plan, self.training, self.tell = parts, folder, plan, training, tell
         self.network = network
-        self.lost = Lost()
+        self.lost = Unlearnable()
         self.examples = examples(parts.train, plan.architecture, self.lost)
         self.optimizer = torch.optim.AdamW(_groups(network, training), weight_decay=training.decay)
         self.rates = [group["lr"] for group in self.optimizer.param_groups]

@@ -131,7 +131,7 @@ class Task:
         """The policy's most likely answers as a predictor of the split's own cases, as `Held.report` takes it."""
 
         def predicted(cases: Sequence[Case]) -> list[str | None]:
-            return [self.named(text) for text in answered(policy, self.questions(cases)).texts]
+            return [self.named(text) for text in policy_answers(policy, self.questions(cases)).texts]
 
         return self.words.back(predicted)
 
@@ -162,7 +162,7 @@ def question(case: Case, diseases: Sequence[str], language: str) -> str:
     return "".join(parts) + ask
 
 
-def answered(
+def policy_answers(
     policy: Policy, questions: Sequence[str], generator: "Generator | None" = None, *, at_once: int = 64
 ) -> Answers:
     """The policy's answers, the most likely ones without a generator; of the actions nothing is kept."""

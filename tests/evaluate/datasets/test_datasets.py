@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.evaluate.datasets import checksum, dataset, datasets, known_other, load, missing, others, patients
-from kgmed.evaluate.datasets.files import LETTERS, chosen, options
+from kgmed.evaluate.datasets.files import LETTERS, answer_letters, options
 from kgmed.graph.base import EdgeRow, Source
 from kgmed.reward.cases import Split
 
@@ -193,7 +193,7 @@ def test_an_id_that_comes_twice_is_refused(tmp_path: Path) -> None:
 
 @given(st.sets(st.sampled_from(LETTERS), min_size=1), st.sampled_from(["{}", " {} ", "({})", "{}."]))
 def test_the_letters_of_a_key_are_read_however_it_is_dressed(letters: set[str], dress: str) -> None:
-    assert chosen(dress.format("、".join(sorted(letters, reverse=True)))) == tuple(sorted(letters))
+    assert answer_letters(dress.format("、".join(sorted(letters, reverse=True)))) == tuple(sorted(letters))
 
 
 @given(st.lists(st.text("肺肝心肾脾", min_size=1, max_size=4), min_size=1, max_size=5))

@@ -24,7 +24,7 @@ from kgmed.evaluate.metrics.by_model import (
     models,
     mover_distance,
     mover_score,
-    weighed,
+    token_weights,
 )
 from kgmed.graph.base import NodeRow
 from kgmed.models.asking import LogProbs
@@ -97,7 +97,7 @@ def test_the_corpus_is_told_by_its_hash_whatever_its_order() -> None:
 
 def test_keywords_can_be_the_names_of_a_graph(tmp_path: Path) -> None:
     graph = small(tmp_path, (NodeRow("d", "Gout", "disease"), NodeRow("s", "Toe pain", "symptom")))
-    find = by_model.names_of(graph).find
+    find = by_model.graph_keywords(graph).find
     assert sorted(find("It may be gout; the toe pain of gout is great")) == ["gout", "gout", "toe pain"]
 
 
@@ -143,9 +143,9 @@ def test_a_text_shorter_than_an_n_gram_is_one_and_weights_sum_to_one() -> None:
 
 def test_tokens_weigh_by_rarity_or_alike_where_none_is_rare() -> None:
     read = Read((8, 1, 2, 9), np.zeros((4, 1), np.float32))
-    assert weighed(read, {8, 9}, Rarity([(1, 2), (1, 3)])).tolist() == [0, 0, 1, 0]
-    assert weighed(read, {8, 9}, Rarity([(1, 2)])).tolist() == [0, 0.5, 0.5, 0]
-    assert weighed(Read((8, 9), np.zeros((2, 1), np.float32)), {8, 9}, None).tolist() == [0, 0]
+    assert token_weights(read, {8, 9}, Rarity([(1, 2), (1, 3)])).tolist() == [0, 0, 1, 0]
+    assert token_weights(read, {8, 9}, Rarity([(1, 2)])).tolist() == [0, 0.5, 0.5, 0]
+    assert token_weights(Read((8, 9), np.zeros((2, 1), np.float32)), {8, 9}, None).tolist() == [0, 0]
 
 
 def test_bleurt_asks_every_pair_once_and_a_failure_counts_as_saying_nothing() -> None:

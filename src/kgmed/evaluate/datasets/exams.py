@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from kgmed.errors import SourceError
-from kgmed.evaluate.datasets.files import FETCH, chosen, csv_rows, field, options, sheets, whole_json
+from kgmed.evaluate.datasets.files import FETCH, answer_letters, csv_rows, field, options, sheets, whole_json
 from kgmed.evaluate.items import DataSet, Gold, Item
 from kgmed.records import Question
 
@@ -24,7 +24,7 @@ def read_apollo(data: Path, *, source: str) -> Iterator[Item]:
         if row.get("source") != source:
             continue
         parts = [_OPTION.match(line) for line in re.split(r"\n(?=\([A-J]\))", str(row.get("options")).strip())]
-        right = chosen(str(row.get("answer")))
+        right = answer_letters(str(row.get("answer")))
         choices = tuple((m[1], m[2]) for m in parts if m and m[2])  # a few have an empty fifth option
         if not all(parts) or not right or not {*right} <= {letter for letter, _ in choices}:
             raise SourceError(path, 0, f"item {number} has no options of the form (A) text, or no answer", FETCH)
@@ -73,7 +73,7 @@ def read_cmmlu(data: Path, *, subjects: tuple[str, ...]) -> Iterator[Item]:
         for part in ("dev", "test"):
             path = data / f"cmmlu_medical/{part}/{subject}.csv"
             for line, row in csv_rows(path, ("Question", *"ABCD", "Answer")):
-                right = chosen(row["Answer"])
+                right = answer_letters(row["Answer"])
                 if len(right) != 1:
                     raise SourceError(path, line, f"has the answer {row['Answer']!r}", FETCH)
                 choices = tuple((letter, field(path, line, row, letter)) for letter in "ABCD")
@@ -114,7 +114,7 @@ def read_explaincpe(data: Path) -> Iterator[Item]:
         path = data / f"explaincpe/{part}.json"
         for number, row in enumerate(whole_json(path)):
             try:
-                choices, right = options(row["options"]), chosen(str(row["answer"]))
+                choices, right = options(row["options"]), answer_letters(str(row["answer"]))
                 text, why = str(row["question"]).strip(), str(row.get("explanation") or "")
                 name = f"{part}:{row['id']}"
             except (KeyError, TypeError, AttributeError):
@@ -199,7 +199,7 @@ def read_mmcu(data: Path) -> Iterator[Item]:
             cells = [str(cell).strip() if cell is not None else "" for cell in (*row, *[None] * 6)[:6]]
             if not any(cells):
                 continue
-            right, choices = chosen(cells[5]), options(cells[1:5])
+            right, choices = answer_letters(cells[5]), options(cells[1:5])
             if not cells[0] or not right or not choices:
                 raise SourceError(path, number, f"of sheet {subject} is no question with options and answer", FETCH)
             yield Item(Question(cells[0], choices, "zh", f"{subject}:{number}"), Gold(right))

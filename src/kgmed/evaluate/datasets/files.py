@@ -48,10 +48,10 @@ def _without(letter: str, text: str, *, bare: bool) -> str:
     return rest.lstrip("、.．,，:：;；)）] \u3000\t·") or text if (marked or bare) else text
 
 
-def chosen(text: str) -> tuple[str, ...]:
+def answer_letters(text: str) -> tuple[str, ...]:
     """The letters of an answer key, sorted, each once: " ACBD" -> A, B, C, D; "(D)" -> D; anything else -> none.
 
-    >>> chosen(" ACBD"), chosen("(D)"), chosen("Ａ、Ｃ"), chosen("none")
+    >>> answer_letters(" ACBD"), answer_letters("(D)"), answer_letters("Ａ、Ｃ"), answer_letters("none")
     (('A', 'B', 'C', 'D'), ('D',), ('A', 'C'), ())
     """
     plain = re.sub(r"[\s()\[\]、,;./]+", "", unicodedata.normalize("NFKC", text))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgmed.errors import BadInput, SourceError, Unavailable
-from kgmed.evaluate.datasets.files import LETTERS, chosen, field, json_lines, options
+from kgmed.evaluate.datasets.files import LETTERS, answer_letters, field, json_lines, options
 from kgmed.evaluate.items import DataSet, Gold, Item, Task
 from kgmed.records import Question
 
@@ -36,7 +36,7 @@ def _item(file: Path, line: int, row: dict[str, Any]) -> Item:
     choices = row.get("options") or {}
     if not isinstance(choices, dict) or not all(isinstance(t, str) for t in choices.values()):
         raise SourceError(file, line, "has options that are no object of letter and text", MEND)
-    right = chosen(str(row.get("answer") or ""))
+    right = answer_letters(str(row.get("answer") or ""))
     if row.get("answer") and not (right and {*right} <= {*choices}):
         raise SourceError(file, line, f"has the answer {row['answer']!r}, which is no letter of its options", MEND)
     name, language = str(row.get("id") or line), str(row.get("language") or "")
@@ -212,7 +212,7 @@ def _right(row: Row, choices: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(LETTERS):
         found: tuple[str, ...] = (LETTERS[value],)
     elif isinstance(value, str):
-        found = (texts[value.strip()],) if value.strip() in texts else chosen(value)
+        found = (texts[value.strip()],) if value.strip() in texts else answer_letters(value)
     else:
         found = ()
     if not found or not {*found} <= {*letters}:

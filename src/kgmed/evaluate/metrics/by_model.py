@@ -22,7 +22,7 @@ from kgmed.linking.recognise import Lexicon
 from kgmed.models.asking import Likelihood
 from kgmed.models.base import PairScorer
 from kgmed.models.encoders import TransformerCrossEncoder
-from kgmed.models.files import loaded
+from kgmed.models.files import load_transformer
 from kgmed.records import Query, Question, Run
 
 # --- What a transformer makes of the tokens of a text, for BERTScore and MoverScore: unit rows, read in batches, kept.
@@ -45,7 +45,7 @@ class States:
 
     def __init__(self, model: str | Path, *, layer: int = -1, batch: int = 32, kept: int = _KEPT) -> None:
         """Load a model from a folder or by a name on the model hub; raises `Unavailable`, `ModelFailed`, `BadInput`."""
-        self._tokenizer, self._model = loaded("AutoModel", model, "cpu")
+        self._tokenizer, self._model = load_transformer("AutoModel", model, "cpu")
         layers = int(self._model.config.num_hidden_layers)
         if not -1 <= layer <= layers:
             raise BadInput(f"{model} has the layers 0 to {layers}, and no layer {layer}")
@@ -145,12 +145,12 @@ class Rarity:
         return self._rarity.get(token, log(self._size + 1))
 
 
-def weighed(read: Read, silent: set[int], rarity: Rarity | None) -> NDArray[np.float64]:
+def token_weights(read: Read, silent: set[int], rarity: Rarity | None) -> NDArray[np.float64]:
     """The share of each token (n,), summing to 1: equal or by rarity, nothing for the marks of beginning and end.
 
     Where all that is left weighs nothing, as in a corpus of one text, tokens weigh the same; all 0 without a token.
 
-    >>> weighed(Read((8, 1, 2, 9), np.zeros((4, 1), np.float32)), {8, 9}, None).tolist()
+    >>> token_weights(Read((8, 1, 2, 9), np.zeros((4, 1), np.float32)), {8, 9}, None).tolist()
     [0.0, 0.5, 0.5, 0.0]
     """
     plain = np.array([float(i not in silent) for i in read.ids], np.float64)
@@ -233,7 +233,7 @@ def make_bertscore(
     floor = read_baseline(baseline, states.layer) if baseline else NONE
 
     def compare(answer: Read, reference: Read) -> tuple[float, ...]:
-        said, wanted = (weighed(read, states.silent, rarity) for read in (answer, reference))
+        said, wanted = (token_weights(read, states.silent, rarity) for read in (answer, reference))
         there = said.any() and wanted.any()
         found = prf(answer.rows.astype(float) @ reference.rows.T.astype(float), said, wanted) if there else NONE
         return tuple((x - b) / (1 - b) for x, b in zip(found, floor, strict=True))
@@ -279,7 +279,7 @@ def read_baseline(path: Path, layer: int) -> tuple[float, float, float]:
 def make_bleurt(model: str | Path, items: Sequence[Item]) -> tuple[Metric, ...]:
     """`bleurt` by a checkpoint; a failed run counts as an empty answer does on average over the data set."""
     scorer = TransformerCrossEncoder(model)
-    mark = weights_hash(*loaded("AutoModelForSequenceClassification", model, "cpu"))
+    mark = weights_hash(*load_transformer("AutoModelForSequenceClassification", model, "cpu"))
     return (_bleurt_of(scorer, items, f"{scorer.name}@{mark}"),)
 
 
@@ -380,7 +380,7 @@ def make_moverscore(model: str | Path, items: Sequence[Item], *, layer: int = -1
 def _spoken(read: Read, silent: set[int], rarity: Rarity) -> tuple[Floats, Floats]:
     """Rows and weights of the tokens that are no marks of beginning and end."""
     kept = np.array([i not in silent for i in read.ids], bool)
-    return read.rows[kept].astype(np.float64), weighed(read, silent, rarity)[kept]
+    return read.rows[kept].astype(np.float64), token_weights(read, silent, rarity)[kept]
 
 
 # --- MindMap's hallucination score: how like the keywords of an answer are to those of the reference, and its opposite.
@@ -400,7 +400,7 @@ class Extractor(NamedTuple):
 WORDS = Extractor("words", words)
 
 
-def names_of(graph: LocalGraph) -> Extractor:
+def graph_keywords(graph: LocalGraph) -> Extractor:
     """A graph's own names in a text, as often as they occur, as their normalised forms."""
     lexicon = Lexicon(graph)
     return Extractor(
@@ -545,7 +545,7 @@ def _hallucination(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]
 
     if not chosen.graph:
         return make_hallucination(items)
-    return make_hallucination(items, names_of(library.load(chosen.graph)))
+    return make_hallucination(items, graph_keywords(library.load(chosen.graph)))
 
 
 MADE: Mapping[str, Callable[[Choices, Sequence[Item]], tuple[Metric, ...]]] = {

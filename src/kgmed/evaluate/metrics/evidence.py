@@ -77,7 +77,7 @@ def gold_names(item: Item) -> set[str]:
     return {normalise(name) for name in item.gold.entities or options} - {""}
 
 
-def held(evidence: Evidence) -> set[str]:
+def names_in_evidence(evidence: Evidence) -> set[str]:
     """The normalised names at the ends of a piece's triples."""
     return {normalise(e.name) for t in evidence.triples for e in (t.head, t.tail)}
 
@@ -85,7 +85,7 @@ def held(evidence: Evidence) -> set[str]:
 def _recall(k: int) -> Callable[[Run, Item], float | None]:
     def score(run: Run, item: Item) -> float | None:
         gold = gold_names(item)
-        names = {name for e in run.context.cited[:k] for name in held(e)}
+        names = {name for e in run.context.cited[:k] for name in names_in_evidence(e)}
         return len(gold & names) / len(gold) if gold else None
 
     return score
@@ -95,7 +95,7 @@ def _precision(run: Run, item: Item) -> float | None:
     gold, cited = gold_names(item), run.context.cited
     if not gold:
         return None
-    return sum(bool(gold & held(e)) for e in cited) / len(cited) if cited else 0.0
+    return sum(bool(gold & names_in_evidence(e)) for e in cited) / len(cited) if cited else 0.0
 
 
 def _ndcg(run: Run, item: Item) -> float | None:
@@ -106,7 +106,7 @@ def _ndcg(run: Run, item: Item) -> float | None:
     seen: set[str] = set()
     gains = []
     for e in run.context.cited[:20]:
-        new = (gold & held(e)) - seen
+        new = (gold & names_in_evidence(e)) - seen
         seen |= new
         gains.append(len(new))
     ideal = sum(1 / log2(i + 2) for i in range(min(len(gold), 20)))
@@ -151,7 +151,7 @@ def _rightly(run: Run, item: Item) -> float | None:
     gold = gold_names(item)
     if not run.answer.abstained or not gold:
         return None
-    return float(not any(gold & held(e) for e in run.evidence))
+    return float(not any(gold & names_in_evidence(e) for e in run.evidence))
 
 
 _ALCE = "after Gao et al. 2023, ALCE; a sentence is judged by kgmed's check, not by a model"

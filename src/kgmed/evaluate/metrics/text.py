@@ -255,7 +255,7 @@ def exact(run: Run, item: Item) -> float | None:
     return max((float(said == plain(text)) for text in item.gold.texts), default=None)
 
 
-def held(run: Run, item: Item) -> float | None:
+def contains_reference(run: Run, item: Item) -> float | None:
     """1 where the answer holds one of the reference texts; None where there is none."""
     said = plain(run.answer.text)
     return max((float(holds(said, plain(text))) for text in item.gold.texts), default=None)
@@ -263,5 +263,10 @@ def held(run: Run, item: Item) -> float | None:
 
 EXACT = (
     Metric("exact", "the words of the answer = those of a reference", "Rajpurkar et al. 2016, SQuAD (EM)", exact),
-    Metric("held", "a reference stands in the answer", "Mallen et al. 2023, When Not to Trust Language Models", held),
+    Metric(
+        "held",
+        "a reference stands in the answer",
+        "Mallen et al. 2023, When Not to Trust Language Models",
+        contains_reference,
+    ),
 )

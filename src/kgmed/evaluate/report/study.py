@@ -16,7 +16,7 @@ from kgmed.evaluate.items import DataSet, Metric, Task
 from kgmed.evaluate.log import Entry, Job, in_order
 from kgmed.evaluate.metrics import PLAIN, metric, metrics
 from kgmed.evaluate.run import Plan
-from kgmed.evaluate.scores import PairedComparison, Score, against, score
+from kgmed.evaluate.scores import PairedComparison, Score, compare_to_baseline, score
 from kgmed.records import Run
 
 # --- Text of questions, graphs and models made fit to be shown: in HTML, in Markdown, in a cell of CSV.
@@ -238,7 +238,7 @@ class Study:
     @cached_property
     def differences(self) -> list[PairedComparison]:
         """Every method against the baseline."""
-        return against(self.scores, self.against)
+        return compare_to_baseline(self.scores, self.against)
 
     def score(self, method: str, name: str) -> Score | None:
         """One number of one method; None where that metric is not shown."""

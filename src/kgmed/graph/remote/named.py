@@ -28,7 +28,7 @@ def is_remote(name: str) -> bool:
     return kind in _KINDS and (bool(plus) or kind != "sparql")
 
 
-def remote(name: str, folder: Path, environment: Mapping[str, str]) -> CachedGraph:
+def open_remote(name: str, folder: Path, environment: Mapping[str, str]) -> CachedGraph:
     """The graph of that name; its answers are kept in `remote.sqlite` of a folder, never its key.
 
     The key of UMLS comes from UMLS_API_KEY. Raises `UnknownName`, `BadInput`, and `Unavailable` without a key.

@@ -26,9 +26,9 @@ from kgmed.graph.search.scan import (
     crossing,
     degrees,
     direction,
+    edge_numbers,
     follow,
     kth_least,
-    numbers,
     rounded,
     spread,
 )
@@ -103,7 +103,7 @@ def step(adjacency: Adjacency, halves: HalfChains, *, forward: bool, budget: int
     longer = HalfChains(
         halves.anchor[parent],
         (*(column[parent] for column in halves.nodes), end[new]),
-        (*(column[parent] for column in halves.edges), numbers(there, position[new])),
+        (*(column[parent] for column in halves.edges), edge_numbers(there, position[new])),
         _inner(adjacency, halves)[parent] if halves.edges else None,
         ends,
         starts,

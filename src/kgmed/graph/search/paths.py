@@ -98,7 +98,7 @@ class FoundPaths:
     cut: tuple[str, ...] = ()
 
 
-def between(graph: LocalGraph, entities: Sequence[Entity], *, hops: int = 0, limit: int = 20) -> FoundPaths:
+def paths_between(graph: LocalGraph, entities: Sequence[Entity], *, hops: int = 0, limit: int = 20) -> FoundPaths:
     """The shortest paths between two entities (`hops` 5 by default), or the chains between all of more (by default 3).
 
     At most `limit` paths, of each pair where there are several. Raises `BadInput` for fewer than two.

@@ -34,7 +34,7 @@ def spread(starts: Ints, lengths: Ints) -> Ints:
     return positions
 
 
-def numbers(csr: Csr, positions: Ints) -> Nodes:
+def edge_numbers(csr: Csr, positions: Ints) -> Nodes:
     """The edge numbers at positions of one direction."""
     return positions.astype(np.int32) if csr.edge is None else csr.edge[positions]
 
@@ -150,10 +150,10 @@ def _walk(csr: Csr, nodes: Nodes, chosen: Ints, targets: Nodes, place: Nodes | N
     if place is None:
         at = np.minimum(np.searchsorted(targets, end), len(targets) - 1)
         hit = np.flatnonzero(targets[at] == end) if len(targets) else np.empty(0, np.int64)
-        return chosen[owner[hit]], at[hit], numbers(csr, position[hit])
+        return chosen[owner[hit]], at[hit], edge_numbers(csr, position[hit])
     found = place[end]
     hit = np.flatnonzero(found)
-    return chosen[owner[hit]], found[hit].astype(np.int64) - 1, numbers(csr, position[hit])
+    return chosen[owner[hit]], found[hit].astype(np.int64) - 1, edge_numbers(csr, position[hit])
 
 
 def _bisect(csr: Csr, nodes: Nodes, at: int, targets: Nodes) -> tuple[Ints, Ints, Nodes]:
@@ -163,7 +163,7 @@ def _bisect(csr: Csr, nodes: Nodes, at: int, targets: Nodes) -> tuple[Ints, Ints
     low = np.searchsorted(row, targets, "left")
     many = np.searchsorted(row, targets, "right") - low
     position = spread(low + begin, many)
-    return np.full(len(position), at), np.repeat(np.arange(len(targets)), many), numbers(csr, position)
+    return np.full(len(position), at), np.repeat(np.arange(len(targets)), many), edge_numbers(csr, position)
 
 
 def distinct(values: Nodes | Ints) -> NDArray[Any]:

@@ -179,10 +179,10 @@ def _header(size: int) -> bytes:
 def load(folder: Path, name: str) -> NDArray[Any]:
     """The array `name` of a folder, mapped read-only; a small one is read, as a map holds a file open."""
     path = folder / f"{name}.npy"
-    return opened(path, mapped=path.stat().st_size > _SMALL).view(np.ndarray)
+    return open_array(path, mapped=path.stat().st_size > _SMALL).view(np.ndarray)
 
 
-def opened(path: Path, *, mapped: bool = True) -> NDArray[Any]:
+def open_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
     """The array in a file, one thread at a time; raises `OSError` or `ValueError`.
 
     numpy reads the head of a file by `ast`, which in several threads at once can fail in Python 3.11 ("recursion depth
@@ -392,7 +392,7 @@ def records(record: type[R], count: int, /, **columns: Iterable[Any]) -> list[R]
     return made
 
 
-class Kept(Generic[R]):
+class RecordCache(Generic[R]):
     """Records by number; one that was made is not made again until there are too many."""
 
     def __init__(self) -> None:

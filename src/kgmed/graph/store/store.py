@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, UnknownName
 from kgmed.graph.base import Match, Named, Scope
-from kgmed.graph.store.arrays import Kept, Tables, records
+from kgmed.graph.store.arrays import RecordCache, Tables, records
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
 from kgmed.language.text import fold, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
@@ -63,8 +63,8 @@ class Store:
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
         self._source = f"{manifest.name} {manifest.release}".strip()
         self._has_loops = bool(manifest.counts.get("loops"))
-        self._entities, self._triples = Kept[Entity](), Kept[Triple]()
-        self._supports = Kept[tuple[Support, ...]]()
+        self._entities, self._triples = RecordCache[Entity](), RecordCache[Triple]()
+        self._supports = RecordCache[tuple[Support, ...]]()
         self._of_roles = _masks(manifest.relations)
 
     def __len__(self) -> int:

@@ -89,8 +89,8 @@ def prompt(name: str, *, language: str = "en", folder: Path | None = None) -> Pr
     ('fence', 'evidence')
     """
     file = f"{name}.{language}.txt"
-    if not _NAME.fullmatch(name) or not language.isalpha() or file not in known():
-        raise UnknownName("prompt", f"{name}.{language}", [f.removesuffix(".txt") for f in known()])
+    if not _NAME.fullmatch(name) or not language.isalpha() or file not in prompt_files():
+        raise UnknownName("prompt", f"{name}.{language}", [f.removesuffix(".txt") for f in prompt_files()])
     own = folder / file if folder else None
     if own is None or not own.is_file():
         return Prompt(name, language, resources.files(__package__).joinpath(file).read_text(encoding="utf-8"))
@@ -100,10 +100,10 @@ def prompt(name: str, *, language: str = "en", folder: Path | None = None) -> Pr
         raise BadInput(f"cannot read the prompt {own}: {error}; save it as UTF-8 text") from error
 
 
-def known() -> list[str]:
+def prompt_files() -> list[str]:
     """The files of kgmed's own prompts, as recipe/step.language.txt, sorted.
 
-    >>> known()[:2]
+    >>> prompt_files()[:2]
     ['ask/detailed.en.txt', 'ask/detailed.zh.txt']
     """
     recipes = [d for d in resources.files(__package__).iterdir() if d.is_dir()]
