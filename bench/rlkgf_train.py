@@ -16,8 +16,8 @@ from typing import Any
 
 from _data import data
 
-from kgmed.config import data_folder
 from kgmed.evaluate.datasets import patients
+from kgmed.folders import data_folder
 from kgmed.reward.cases import Case, CauseGraph, best_disease
 from kgmed.reward.criticality import Criticality
 from kgmed.train import ppo, stages

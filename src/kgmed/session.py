@@ -1,213 +1,342 @@
-"""A session: graphs, a method and models by name, asked one question after the other."""
+"""A session: graphs, a method and models by name, asked one question after the other, from any number of threads."""
 
+import asyncio
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from decimal import Decimal
-from pathlib import Path, PurePosixPath
-from typing import Any, cast, get_args, get_type_hints
+from queue import Queue
+from threading import RLock
+from typing import Any, Literal, cast, get_args, get_type_hints
 
-from kgmed.config import AUTO, Mode, Setup, data_folder, presets_of, settings_of
-from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.graph import formats, library
+from kgmed.config import AUTO, Config, plugged_options, presets_of, settings_of
+from kgmed.errors import BadInput, Unavailable
+from kgmed.folders import data_folder
+from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
-from kgmed.graph.remote.cache import CachedGraph, Hits
-from kgmed.graph.remote.named import is_remote, open_remote
-from kgmed.graph.vectors import compute
 from kgmed.language.text import has_cjk, prompt_language
-from kgmed.linking.by_model import open_tagger
-from kgmed.linking.cascade import CarriedOver
 from kgmed.models.base import LLM, Encoder, PairScorer
-from kgmed.models.cache import Absent, CachedLLM, recorded_models
-from kgmed.models.encoders import NgramEncoder, Remembered
-from kgmed.models.files import MODELS
-from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, Rate, RecordedLLM, ReplyLimit, prices
-from kgmed.models.named import encoder_from, llm_from, name_of, scorer_from
-from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Pipeline, Reader, Recognizer
-from kgmed.records import Answer, Context, Evidence, Query, Question, Run
+from kgmed.models.encoders import NgramEncoder
+from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
+from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import method
-from kgmed.registry import method as method_named
-from kgmed.steps.budget import Within
-from kgmed.steps.facts import facts
-from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
+from kgmed.stop import Stop, stopping_by
 from kgmed.toolkit import Kit, RemoteKit, default_encoder
 
-# --- A reader that says nothing where the best evidence is weak.
-# The rule: the strength of the evidence is the highest score that the method's last ranker gave to any piece that the
-# reader would be shown; warnings and descriptions, which no ranker chose, do not count. Below `at_least` the answer is
-# that the evidence is too weak, with both numbers. Scores are those of the method (a cosine, a share of a chain's
-# words, a frequency): a threshold fits one method, and is chosen on questions of one's own.
-
-
-UNRANKED = frozenset({"warning", "description"})
-_SAID = {
-    "en": "The evidence is too weak to answer from: its best score is {best:.3g}, and {at_least:.3g} is asked for.",
-    "zh": "证据太弱，无法据此回答：最高得分为 {best:.3g}，要求至少 {at_least:.3g}。",
-}
+OnStage = Callable[[Stage], object]
+Progress = Callable[[int], None]
+Wrap = Callable[[Pipeline, Kit | RemoteKit], Pipeline]  # what is done to a method's pipeline before it is asked
 
 
 @dataclass(frozen=True, slots=True)
-class UnlessWeak:
-    """Abstains below `at_least`; else the answer of another reader. Without evidence it leaves that to the other."""
+class Event:
+    """Something that happens while a question is answered; see `Session.stream`.
 
-    read: Reader
-    at_least: float
-
-    def __call__(self, query: Query, context: Context, /) -> Answer:
-        """The answer; one that abstains names the rule in `limits`."""
-        best = best_score(context.cited)
-        if best is None or best >= self.at_least:
-            return self.read(query, context)
-        said = _SAID[prompt_language(query.question)].format(best=best, at_least=self.at_least)
-        rule = f"abstained: best score of the evidence {best:.3g} is below {self.at_least:.3g}"
-        return Answer(said, abstained=True, limits=rule, reader="none")
-
-
-def best_score(cited: Sequence[Evidence]) -> float | None:
-    """The best score of the evidence that a ranker chose; None where there is none.
-
-    >>> best_score([Evidence("a", "triple", score=0.2), Evidence("b", "warning", score=9.0)])
-    0.2
+    "stage" = a stage has ended (`stage`); "found" = what the question names was linked (`links`) or not (`missed`);
+    "token" = words of the model (`text`); "restart" = it is asked again, and the words so far do not count; "run" = the
+    end (`run`).
     """
-    return max((e.score for e in cited if e.kind not in UNRANKED), default=None)
+
+    kind: Literal["stage", "found", "token", "restart", "run"]
+    stage: Stage | None = None
+    links: tuple[Link, ...] = ()
+    missed: tuple[Mention, ...] = ()
+    text: str = ""
+    run: Run | None = None
 
 
-# --- Asking: the graph that has an answer, a method, and the run of it.
+class _Toolkits:
+    """The toolkits of graphs by name, each made once however many threads ask first."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, Kit | RemoteKit] = {}
+        self._locks: dict[str, RLock] = {}
+
+    def get(self, name: str, make: Callable[[], Kit | RemoteKit]) -> Kit | RemoteKit:
+        """The toolkit of a graph."""
+        with self._locks.setdefault(name, RLock()):
+            if name not in self.made:
+                self.made[name] = make()
+            return self.made[name]
 
 
 @dataclass(frozen=True)
-class Asker:
-    """Answers questions from one of some graphs.
+class Session:
+    """Answers questions from one of some graphs; `kgmed.load` makes it from names.
 
     `open_graph` gives the graph of a name. With several graphs those in the question's language are tried first, and
     the first that has an answer gives it; a graph that is not needed is not opened. Where all abstain, the first that
-    knows a word of the question does.
+    knows a word of the question does. Safe to share between threads from the first question on.
     """
 
     graphs: Sequence[str]
     open_graph: Callable[[str], KnowledgeGraph]
     languages: Mapping[str, str] = field(default_factory=dict)  # graph -> language of its names
-    method: str = AUTO
+    config: Config = field(default_factory=Config)
     llm: LLM | None = None
     encoder: Encoder = field(default_factory=default_encoder)
     pairs: PairScorer | None = None
-    prompts: Path | None = None
     glossary: Glossary | None = None
-    preset: str = ""
-    settings: Mapping[str, object] = field(default_factory=dict)
-    evidence_tokens: int = 0  # of the context; 0 = any number
-    abstain_below: float | None = None  # the best score of the evidence
     tagger: Recognizer | None = None
-    choose: str = "letter"  # or "likelihood": how a model chooses among options
-    _kits: dict[str, Kit | RemoteKit] = field(default_factory=dict, repr=False)
+    wraps: tuple[Wrap, ...] = ()
+    _toolkits: _Toolkits = field(default_factory=_Toolkits, repr=False)
+
+    # --- asking
 
     def ask(
-        self, question: Question | str, *, options: Mapping[str, str] | None = None, after: Run | None = None
+        self,
+        question: Question | str,
+        *,
+        options: Mapping[str, str] | None = None,
+        after: Run | None = None,
+        stop: Stop | None = None,
+        on_stage: OnStage | None = None,
     ) -> Run:
-        """The run of a question; `options` = letter -> text of a question with a choice. Raises `BadInput`.
+        """The run of a question.
 
-        `after` is the run before it in a conversation: a question that names nothing known is about what that one was.
+        `options` = letter -> text of a question with a choice. `after` is the run before it in a conversation: a
+        question that names nothing known is about what that one was. `stop` ends the run from another thread or after
+        its seconds, `on_stage` is called after each stage with its seconds and tokens. Raises `BadInput` for an empty
+        question, `Stopped`, and `Unavailable` where something that is needed is not there.
+
+        >>> import kgmed
+        >>> kgmed.load(graph="hpo").ask("What are the signs of Marfan syndrome?").answer.citations[:2]  # doctest: +SKIP
+        (1, 2)
         """
+        observe: Observer | None = None if on_stage is None else lambda stage, _: on_stage(stage)
+        return self._asked(question, options, after, stop, observe)
+
+    def retrieve(
+        self, question: Question | str, *, options: Mapping[str, str] | None = None, stop: Stop | None = None
+    ) -> Run:
+        """The run of a question up to its evidence: ranked, phrased as a reader would see it, and read by none."""
+        return replace(self, wraps=(*self.wraps, _unread))._asked(question, options, None, stop, None)
+
+    def stream(
+        self,
+        question: Question | str,
+        *,
+        options: Mapping[str, str] | None = None,
+        after: Run | None = None,
+        stop: Stop | None = None,
+    ) -> Iterator[Event]:
+        """What happens while a question is answered, the last event with the whole run.
+
+        Raises what `ask` raises. A reader of the stream that leaves early stops the run.
+        """
+        from kgmed.models.asking import listening
+
+        events: Queue[Event | Future[Run]] = Queue()
+        ending = stop or Stop()
+
+        def work() -> Run:
+            words = listening(
+                lambda piece: events.put(Event("token", text=piece)), lambda: events.put(Event("restart"))
+            )
+            with words:
+                return self._asked(question, options, after, ending, _StageEvents(events.put))
+
+        with ThreadPoolExecutor(1) as pool:
+            done = pool.submit(copy_context().run, work)
+            done.add_done_callback(events.put)
+            try:
+                while isinstance(event := events.get(), Event):
+                    yield event
+            finally:
+                ending.set()
+        yield Event("run", run=event.result())
+
+    async def aask(
+        self,
+        question: Question | str,
+        *,
+        options: Mapping[str, str] | None = None,
+        after: Run | None = None,
+        stop: Stop | None = None,
+        on_stage: OnStage | None = None,
+    ) -> Run:
+        """`ask` in a thread of its own; a task that is cancelled stops the run."""
+        ending = stop or Stop()
+        try:
+            return await asyncio.to_thread(
+                self.ask, question, options=options, after=after, stop=ending, on_stage=on_stage
+            )
+        except asyncio.CancelledError:
+            ending.set()
+            raise
+
+    async def aretrieve(
+        self, question: Question | str, *, options: Mapping[str, str] | None = None, stop: Stop | None = None
+    ) -> Run:
+        """`retrieve` in a thread of its own."""
+        return await asyncio.to_thread(self.retrieve, question, options=options, stop=stop)
+
+    async def astream(
+        self,
+        question: Question | str,
+        *,
+        options: Mapping[str, str] | None = None,
+        after: Run | None = None,
+        stop: Stop | None = None,
+    ) -> AsyncIterator[Event]:
+        """`stream`, each event awaited in a thread."""
+        ending = stop or Stop()
+        events = self.stream(question, options=options, after=after, stop=ending)
+        try:
+            while (event := await asyncio.to_thread(next, events, None)) is not None:
+                yield event
+        finally:
+            ending.set()
+
+    # --- what is opened
+
+    def prepare(self) -> "Session":
+        """This session, its graphs open and what the first question of each needs computed."""
+        for name in self.graphs:
+            toolkit = self.toolkit(name)
+            if isinstance(toolkit, Kit):
+                toolkit.prepare()
+        return self
+
+    def toolkit(self, name: str) -> Kit | RemoteKit:
+        """The toolkit of a graph, opened once."""
+        return self._toolkits.get(name, lambda: self._opened(self.open_graph(name)))
+
+    def close(self) -> None:
+        """Keep what the caches of remote graphs have counted, and close them; they open again by themselves."""
+        for toolkit in self._toolkits.made.values():
+            if (close := getattr(toolkit.graph, "close", None)) is not None:
+                close()
+
+    def __enter__(self) -> "Session":
+        """This session, closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def under(self, *wraps: Wrap, **changes: Any) -> "Session":
+        """A session that shares graphs and models with this one; `changes` are options, `wraps` change the pipeline."""
+        return replace(self, config=self.config.replace(**changes), wraps=(*self.wraps, *wraps))
+
+    def near(self, run: Run) -> dict[str, list[str]]:
+        """The names of a run's graph that are spelled much like a term that was not linked, by term; [] is left out."""
+        toolkit = next((kit for kit in self._toolkits.made.values() if kit.graph.label == run.graph), None)
+        terms = dict.fromkeys(m.name for m in run.missed) if toolkit else ()
+        return {term: names for term in terms if toolkit and (names := toolkit.near(term))}
+
+    def pipeline(self, toolkit: Kit | RemoteKit) -> Pipeline:
+        """The method on a graph, as the options change it.
+
+        `auto` reads with the language model where one is given, else the facts alone: the embedded 135M model is not
+        taken unless it is named, since on the same evidence it answers fewer questions right than the facts do
+        (docs/decisions/004-readers.md). On a graph behind a server, `auto` is kg-rank.
+        """
+        function, settings = self._method(toolkit)
+        given = {} if settings is None else {"settings": settings}
+        made = cast(Callable[..., Pipeline], function)(toolkit, **given)
+        for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
+            value = getattr(self.config, name, None)
+            if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
+                made = change(made, toolkit, value)
+        for wrap in self.wraps:
+            made = wrap(made, toolkit)
+        return made
+
+    # --- the way of a question
+
+    def _asked(
+        self,
+        question: Question | str,
+        options: Mapping[str, str] | None,
+        after: Run | None,
+        stop: Stop | None,
+        observe: Observer | None,
+    ) -> Run:
+        """The run of the first graph that has an answer."""
         asked = Question(question) if isinstance(question, str) else question
         asked = replace(asked, options=tuple(options.items())) if options else asked
         if not asked.text.strip():
             raise BadInput('the question is empty; ask for example: kgmed ask "What are the signs of rickets?"')
         first: Run | None = None
-        for name in self._order(asked, after):
-            run = self._run(self.kit(name), asked, after)
-            if not run.answer.abstained:
-                return run
-            first = run if first is None or (run.links and not first.links) else first
+        with stopping_by(stop):
+            for name in self._order(asked, after):
+                run = self._run(self.toolkit(name), asked, after, observe)
+                if not run.answer.abstained:
+                    return run
+                first = run if first is None or (run.links and not first.links) else first
         if first is None:
             raise BadInput("there is no graph to ask; name one")
         tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
         return replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}"))
 
-    def pipeline(self, kit: Kit | RemoteKit) -> Pipeline:
-        """The method on a graph; `auto` reads with the language model where one is given, else the facts alone.
-
-        The embedded 135M model is not taken unless it is named: on the same evidence it answers fewer questions right
-        than the facts do (docs/decisions/004-readers.md). On a graph behind a server, `auto` is kg-rank.
-        """
-        function, settings = self._method(kit)
-        given = {} if settings is None else {"settings": settings}
-        made = cast(Callable[..., Pipeline], function)(kit, **given)
-        if self.evidence_tokens:
-            made = replace(made, phrase=Within(made.phrase, self.evidence_tokens, kit.encoder))
-        if self.choose == "likelihood" and kit.llm is not None and made.read is not facts:
-            by_text = LikelihoodReader(likelihood_of(kit.llm), prompts=kit.prompts)
-            made = replace(made, read=Likeliest(made.read, by_text))
-        if self.abstain_below is not None:
-            made = replace(made, read=UnlessWeak(made.read, self.abstain_below))
-            made = replace(made, otherwise=made.otherwise and UnlessWeak(made.otherwise, self.abstain_below))
-        return made
-
-    def kit(self, name: str) -> Kit | RemoteKit:
-        """The kit of a graph, opened once."""
-        if name not in self._kits:
-            graph = self.open_graph(name)
-            llm = self.llm if self.llm is None or isinstance(self.llm, RecordedLLM) else RecordedLLM(self.llm)
-            parts = (llm, self.encoder, self.pairs, self.prompts, self.glossary)
-            if isinstance(graph, CachedGraph) or not hasattr(graph, "adjacency"):
-                self._kits[name] = RemoteKit(graph, *parts, attributes=graph.name != "umls")
-            else:
-                self._kits[name] = Kit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
-        return self._kits[name]
-
-    def near(self, run: Run) -> dict[str, list[str]]:
-        """The names of a run's graph that are spelled much like a term that was not linked, by term; [] is left out."""
-        kit = next((kit for kit in self._kits.values() if kit.graph.label == run.graph), None)
-        terms = dict.fromkeys(m.name for m in run.missed) if kit else ()
-        return {term: names for term in terms if kit and (names := kit.near(term))}
-
-    def close(self) -> None:
-        """Keep what caches have counted, and close them; they open again by themselves."""
-        for kit in self._kits.values():
-            if isinstance(kit.graph, CachedGraph):
-                kit.graph.close()
-
-    def _method(self, kit: Kit | RemoteKit) -> tuple[Callable[..., object], Any]:
-        """The method's function and its settings; raises `BadInput` for one that the graph does not do for."""
-        local = isinstance(kit, Kit)
-        auto = ("llm" if self.llm else "facts") if local else "kg-rank"
-        name = auto if self.method == AUTO else self.method
-        function = method(name)
-        if not local and RemoteKit not in get_args(get_type_hints(function).get("kit")):
-            raise BadInput(f"the method {name} needs a graph whose files are here; behind a server: kg-rank, mkg-rank")
-        return function, settings_of(function, preset=self.preset, given=self.settings)
-
-    def _run(self, kit: Kit | RemoteKit, asked: Question, after: Run | None) -> Run:
+    def _run(self, toolkit: Kit | RemoteKit, asked: Question, after: Run | None, observe: Observer | None) -> Run:
         """The run on one graph, with what it was made with."""
-        made = self.pipeline(kit)
-        if after is not None and after.graph == kit.graph.label:
+        made = self.pipeline(toolkit)
+        if after is not None and after.graph == toolkit.graph.label:
+            from kgmed.linking.cascade import CarriedOver
+
             made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
-        before = _hits(kit.graph)
-        run = made(asked)
-        function, settings = self._method(kit)
-        presets = presets_of(function)
-        models = [("llm", name_of(kit.llm))] if kit.llm else []
-        models.append(("encoder", kit.encoder.name))
-        if "pairs" in inspect.signature(function).parameters:
-            models.append(("scorer", name_of(kit.pairs or LexicalPairs(kit.encoder))))
-        now = {what: (h, before.get(what, Hits())) for what, h in _hits(kit.graph).items()}
-        hits = ((w, h.hits - b.hits, h.hits + h.misses - b.hits - b.misses) for w, (h, b) in now.items())
+        before = _hits(toolkit.graph)
+        run = made(asked, observe=observe)
+        function, settings = self._method(toolkit)
+        hits = ((what, h - before.get(what, (0, 0))[0], n - before.get(what, (0, 0))[1]) for what, (h, n) in
+                _hits(toolkit.graph).items())  # fmt: skip
         return replace(
             run,
-            preset=self.preset or next(iter(presets), ""),
+            preset=self.config.preset or next(iter(presets_of(function)), ""),
             settings=_plain(settings),
-            models=tuple(models),
+            models=toolkit.models(scorer="pairs" in inspect.signature(function).parameters),
             hits=tuple(hits),
         )
+
+    def _method(self, toolkit: Kit | RemoteKit) -> tuple[Callable[..., object], Any]:
+        """The method's function and its settings; raises `BadInput` for one that the graph does not do for."""
+        local = isinstance(toolkit, Kit)
+        auto = ("llm" if self.llm else "facts") if local else "kg-rank"
+        name = auto if self.config.method == AUTO else self.config.method
+        function = name if callable(name) else method(name)
+        if not local and RemoteKit not in get_args(get_type_hints(function).get("kit")):
+            raise BadInput(f"the method {name} needs a graph whose files are here; behind a server: kg-rank, mkg-rank")
+        return function, settings_of(function, preset=self.config.preset, given=self.config.settings)
+
+    def _opened(self, graph: KnowledgeGraph) -> Kit | RemoteKit:
+        """What methods are made of on this graph."""
+        from kgmed.models.limits import RecordedLLM
+
+        llm = self.llm if self.llm is None or isinstance(self.llm, RecordedLLM) else RecordedLLM(self.llm)
+        parts = (llm, self.encoder, self.pairs, self.config.prompts, self.glossary)
+        if hasattr(graph, "adjacency"):
+            return Kit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
+        return RemoteKit(graph, *parts, attributes=graph.name != "umls")
 
     def _order(self, question: Question, after: Run | None) -> list[str]:
         """The graphs to try: the one of the conversation, then those in the question's language."""
         language = question.language or ("zh" if has_cjk(question.text) else "en")
         label = after.graph if after else ""
-        told = {name for name, kit in self._kits.items() if label and kit.graph.label == label}
-        return sorted(self.graphs, key=lambda n: (n not in told, self.languages.get(n, language) != language))
+        before = {name for name, kit in self._toolkits.made.items() if label and kit.graph.label == label}
+        return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
+
+
+class _StageEvents:
+    """Puts an event for each stage that has ended, and after linking one with what was found."""
+
+    def __init__(self, put: Callable[[Event], None]) -> None:
+        self._put = put
+        self._mentions: Sequence[Mention] = ()
+
+    def __call__(self, stage: Stage, made: Any) -> None:
+        self._put(Event("stage", stage=stage))
+        if stage.name == "recognize":
+            self._mentions = made
+        if stage.name == "link":
+            linked = {link.mention for link in made}
+            missed = tuple(m for m in self._mentions if m not in linked)
+            self._put(Event("found", links=tuple(made), missed=missed))
 
 
 def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
@@ -217,16 +346,70 @@ def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
     return tuple((f.name, getattr(settings, f.name)) for f in fields(settings))
 
 
-def _hits(graph: KnowledgeGraph) -> dict[str, Hits]:
-    """What a remote graph's cache has counted so far."""
-    return graph.hits if isinstance(graph, CachedGraph) else {}
+def _hits(graph: KnowledgeGraph) -> dict[str, tuple[int, int]]:
+    """What a remote graph's cache has counted so far: how often it had an answer, and how often it was asked."""
+    return {what: (h.hits, h.hits + h.misses) for what, h in getattr(graph, "hits", {}).items()}
+
+
+# --- What options and callers do to a method's pipeline.
+
+
+class _Nothing:
+    """The default of an option that is no field of `Config`."""
+
+    default = None
+
+
+_NOTHING = _Nothing()
+
+
+def _unread(pipeline: Pipeline, toolkit: Kit | RemoteKit) -> Pipeline:
+    """A pipeline whose evidence no reader is shown."""
+    return replace(pipeline, read=_no_reader, check=as_is, otherwise=None)
+
+
+def _no_reader(query: Query, context: Context) -> Answer:
+    """No answer: the evidence alone was asked for."""
+    return Answer("", limits="evidence only: no reader was asked", reader="none")
+
+
+def _within(pipeline: Pipeline, toolkit: Kit | RemoteKit, tokens: int) -> Pipeline:
+    """Evidence fitted to a number of tokens."""
+    from kgmed.steps.budget import Within
+
+    return replace(pipeline, phrase=Within(pipeline.phrase, tokens, toolkit.encoder))
+
+
+def _by_likelihood(pipeline: Pipeline, toolkit: Kit | RemoteKit, choose: str) -> Pipeline:
+    """Options chosen by the likelihood of their texts; a reader that asks no model stays."""
+    from kgmed.steps.facts import facts
+    from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
+
+    if toolkit.llm is None or pipeline.read is facts:
+        return pipeline
+    by_text = LikelihoodReader(likelihood_of(toolkit.llm), prompts=toolkit.prompts)
+    return replace(pipeline, read=Likeliest(pipeline.read, by_text))
+
+
+def _unless_weak(pipeline: Pipeline, toolkit: Kit | RemoteKit, at_least: float) -> Pipeline:
+    """Nothing is said below a score of the evidence."""
+    from kgmed.steps.budget import UnlessWeak
+
+    otherwise = pipeline.otherwise and UnlessWeak(pipeline.otherwise, at_least)
+    return replace(pipeline, read=UnlessWeak(pipeline.read, at_least), otherwise=otherwise)
+
+
+_CHANGES: Mapping[str, Callable[[Pipeline, Kit | RemoteKit, Any], Pipeline]] = {  # in this order
+    "evidence_tokens": _within,
+    "choose": _by_likelihood,
+    "abstain_below": _unless_weak,
+}
 
 
 # --- Questions one after the other, each understood in the light of those before it.
 # Every question is asked with the turns before it as its history, the oldest left out first where they are too many:
-# the
-# question itself is never cut. A question that names nothing known ("What treats it?") is about what the last one that
-# did was about; the run shows those links as carried over.
+# the question itself is never cut. A question that names nothing known ("What treats it?") is about what the last one
+# that did was about; the run shows those links as carried over.
 
 
 TURNS = 6  # ours: that a model is told of
@@ -236,19 +419,19 @@ _TURN = {"en": ("Question", "Answer"), "zh": ("问题", "回答")}
 
 @dataclass
 class Conversation:
-    """A talk with an asker; `runs` are its turns so far."""
+    """A talk with a session; `runs` are its turns so far."""
 
-    asker: Asker
+    session: Session
     turns: int = TURNS
     runs: list[Run] = field(default_factory=list)
 
     def ask(self, question: Question | str) -> Run:
-        """The run of the next question; one that raises is no turn. Raises what the asker raises."""
+        """The run of the next question; one that raises is no turn. Raises what the session raises."""
         asked = Question(question) if isinstance(question, str) else question
         last = next((run for run in reversed(self.runs) if run.links), None)
         recent = self.runs[-self.turns :] if self.turns else []
         history = tuple(line for run in recent for line in turn_lines(run))
-        run = self.asker.ask(replace(asked, history=(*asked.history, *history)), after=last)
+        run = self.session.ask(replace(asked, history=(*asked.history, *history)), after=last)
         self.runs.append(run)
         return run
 
@@ -266,116 +449,88 @@ def turn_lines(run: Run) -> tuple[str, str]:
     return f"{question}: {run.question.text}", f"{answer}: {short}"
 
 
-# --- From the names that a person types to an `Asker`: graphs of the data folder or behind a server, a method, models.
+# --- From the names that a person types to a session: graphs of the data folder or behind a server, a method, models.
 
 
-Progress = Callable[[int], None]
+def open_session(
+    config: Config, *, progress: Progress | None = None, environment: Mapping[str, str] = os.environ
+) -> Session:
+    """The session that a configuration names; see `kgmed.load`. A remote graph's key is looked for in `environment`.
 
-
-def asker(chosen: Setup, *, progress: Progress | None, environment: Mapping[str, str] = os.environ) -> Asker:
-    """See `kgmed.load`; `environment` is where the key of a remote graph is looked for."""
-    if chosen.method != AUTO:
-        method_named(chosen.method)
-    languages = {} if is_remote(chosen.graph) else _languages()
-    names = tuple(languages) if chosen.graph == AUTO else (chosen.graph,)
+    Raises `UnknownName` for a name that nothing has, `Unavailable` for what is not installed.
+    """
+    if not callable(config.method) and config.method != AUTO:
+        method(config.method)
+    languages = {} if library.is_remote(config.graph) else library.languages()
+    names = tuple(languages) if config.graph == AUTO else (config.graph,)
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')
-    encoder = encoder_from(chosen.encoder) if chosen.encoder else default_encoder()
-    if not isinstance(encoder, NgramEncoder):
-        encoder = Remembered(encoder)
+    encoder = _encoder(config)
 
     def open_graph(name: str) -> KnowledgeGraph:
-        return open_remote(name, data_folder(), environment) if is_remote(name) else _open(name, progress)
+        return open_named(name, progress=progress, environment=environment)
 
-    return Asker(
+    return Session(
         names,
         open_graph,
         languages,
-        chosen.method,
-        model(chosen),
+        config,
+        _llm(config),
         encoder,
-        pairs=scorer_from(chosen.scorer, encoder) if chosen.scorer else None,
-        prompts=chosen.prompts,
-        glossary=Glossary(_open(chosen.glossary, progress)) if chosen.glossary else None,
-        preset=chosen.preset,
-        settings=chosen.settings,
-        evidence_tokens=chosen.evidence_tokens,
-        abstain_below=chosen.abstain_below,
-        tagger=open_tagger(chosen.tagger) if chosen.tagger else None,
-        choose=chosen.choose,
+        pairs=_scorer(config, encoder),
+        glossary=Glossary(library.open_graph(config.glossary, progress=progress)) if config.glossary else None,
+        tagger=_tagger(config),
     )
 
 
-def model(chosen: Setup) -> LLM | None:
-    """The language model, within its limits, behind its cache, its calls written down; None where none is named."""
-    replayed = chosen.cache is not None and chosen.cache_mode is Mode.REPLAY
-    if not chosen.llm and not replayed:
-        if chosen.cache:
-            raise BadInput("a cache of replies needs a model to record: --llm NAME, or --cache-mode replay")
+def open_named(
+    name: str, *, progress: Progress | None = None, environment: Mapping[str, str] = os.environ
+) -> KnowledgeGraph:
+    """A graph by name or folder, built first where it is a packaged one, or one behind a server."""
+    if library.is_remote(name):
+        from kgmed.graph.remote.named import open_remote
+
+        return open_remote(name, data_folder(), environment)
+    return library.open_graph(name, progress=progress)
+
+
+def _encoder(config: Config) -> Encoder:
+    """The encoder that is named, else the embedded one; it remembers what it has encoded, unless that costs nothing."""
+    from kgmed.models.encoders import Remembered
+
+    encoder = default_encoder()
+    if config.encoder:
+        from kgmed.models.named import encoder_from
+
+        encoder = encoder_from(config.encoder)
+    return encoder if isinstance(encoder, NgramEncoder) else Remembered(encoder)
+
+
+def _llm(config: Config) -> LLM | None:
+    """The language model that is named, if any."""
+    if not (config.llm or config.cache):
         return None
-    llm = _recorded(chosen, chosen.cache) if replayed and chosen.cache else _model(chosen)
-    table = prices(chosen.prices)
-    behind: LLM = CountedLLM(llm)
-    if not replayed:
-        behind = _limited(behind, chosen)
-    if chosen.cache:
-        behind = CachedLLM(behind, chosen.cache, mode=chosen.cache_mode)
-    if chosen.reply_tokens:
-        behind = ReplyLimit(behind, chosen.reply_tokens)
-    return RecordedLLM(behind, price=table.get(llm.name), behind=True)
+    from kgmed.models.named import llm_of
+
+    return llm_of(config)
 
 
-def _model(chosen: Setup) -> LLM:
-    """The model that is named."""
-    precision, batch = chosen.precision, chosen.batch
-    return llm_from(chosen.llm, base_url=chosen.base_url, folder=data_folder(), batch=batch, precision=precision)
+def _scorer(config: Config, encoder: Encoder) -> PairScorer | None:
+    """The pair scorer that is named, if any."""
+    if not config.scorer:
+        return None
+    from kgmed.models.named import scorer_from
+
+    return scorer_from(config.scorer, encoder)
 
 
-def _limited(llm: LLM, chosen: Setup) -> LLM:
-    """The model within its budget, rate and number of calls."""
-    if chosen.budget is not None or chosen.rate:
-        money = None if chosen.budget is None else Decimal(str(chosen.budget))
-        rate = Rate(chosen.rate) if chosen.rate else None
-        at_once = max(8, chosen.batch)
-        llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
-    return CallLimit(llm, chosen.max_calls) if chosen.max_calls else llm
+def _tagger(config: Config) -> Recognizer | None:
+    """The trained tagger that is named, if any."""
+    if config.tagger is None:
+        return None
+    from kgmed.linking.by_model import open_tagger
 
-
-def _recorded(chosen: Setup, path: Path) -> LLM:
-    """The model whose replies are replayed: by name and settings where it is behind a server, else from the file."""
-    if chosen.llm.startswith(("openai/", "anthropic/")):
-        return _model(chosen)
-    known = recorded_models(path)
-    wanted = _file_name(chosen.llm)
-    found = [m for m in known if (not wanted or m.name == wanted) and _set_so(m.settings, chosen)]
-    if len(found) != 1:
-        names = sorted({m.name for m in known})
-        if wanted and not found:
-            raise UnknownName(f"recorded model in {path}", wanted, names)
-        raise BadInput(f"{path} has replies of {len(found)} models ({', '.join(names)}); name one by --llm")
-    return Absent(found[0].name, found[0].settings)
-
-
-def _set_so(settings: Mapping[str, object], chosen: Setup) -> bool:
-    """Whether a recorded model was asked with the batch and the precision that are given, if any are."""
-    return (chosen.batch == 1 or settings.get("batch") == chosen.batch) and (
-        not chosen.precision or settings.get("dtype") == chosen.precision
-    )
-
-
-def _file_name(spec: str) -> str:
-    """What a model in a file is called in the cache.
-
-    >>> _file_name("models/a.gguf"), _file_name("gguf/models/a.gguf"), _file_name("")
-    ('gguf/a.gguf', 'gguf/a.gguf', '')
-    >>> _file_name("hf/org/name")
-    'hf/org/name'
-    """
-    if spec.startswith("hf/"):
-        path = Path(spec.removeprefix("hf/")).expanduser()
-        return f"hf/{path.name}" if path.exists() else spec
-    place = MODELS[spec].member if spec in MODELS else spec
-    return f"gguf/{PurePosixPath(place).name}" if spec else ""
+    return open_tagger(config.tagger)
 
 
 def prepare(name: str) -> None:
@@ -385,28 +540,8 @@ def prepare(name: str) -> None:
 
 def vectors(name: str, progress: Progress) -> tuple[int, str]:
     """How many names of a graph have vectors now, and by which encoder."""
+    from kgmed.graph.vectors import compute
+
     store, encoder = library.load(name), default_encoder()
     compute(store, encoder, lambda done, of: progress(done))
     return len(Fuzzy(store)), encoder.name
-
-
-def _languages() -> dict[str, str]:
-    """The graphs that can be asked, packaged ones first, with the language of their names."""
-    built = {m.name: m.language for m in library.graphs()}
-    packaged = {name: built.get(name) or _language(name) for name in library.PACKAGED}
-    return {name: language for name, language in packaged.items() if language is not None} | built
-
-
-def _language(name: str) -> str | None:
-    """The language of a packaged graph that is not built yet; None where its package is not installed."""
-    try:
-        return formats.read(library.PACKAGED[name], None, name=name).language
-    except Unavailable:
-        return None
-
-
-def _open(name: str, progress: Progress | None) -> LocalGraph:
-    """A graph by name or folder; a packaged one is built when it is not there yet."""
-    if name in library.PACKAGED and not any(m.name == name for m in library.graphs()):
-        library.build_graph(name, progress=progress)
-    return library.load(name)

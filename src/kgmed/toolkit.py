@@ -1,9 +1,10 @@
 """What a method is made of: a graph, the stages that understand its names, an encoder and a language model."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
+from threading import RLock
+from typing import Any, Generic, TypeVar
 
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
@@ -12,12 +13,13 @@ from kgmed.language.text import has_cjk
 from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
 from kgmed.linking.dense import Dense
 from kgmed.linking.recognise import Lexicon, Scattered, WithoutAsking, WithPhrases
-from kgmed.models.base import LLM, Encoder, PairScorer
+from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
 from kgmed.steps.check import Citations, Contradictions
 
+T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
 
 
@@ -27,6 +29,30 @@ def default_encoder() -> Encoder:
         return UseEncoder()
     except Unavailable:
         return NgramEncoder()
+
+
+class part(Generic[T]):  # noqa: N801 - used as a decorator
+    """A property that is made when first asked for, once, however many threads ask at the same moment.
+
+    `functools.cached_property` has no lock any more since Python 3.12: ten first questions would make ten indexes.
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        """`make` is the method."""
+        self._make, self._name = make, make.__name__
+        self.__doc__ = make.__doc__
+
+    def __get__(self, owner: Any, kind: type | None = None) -> T:
+        """The part of that owner."""
+        if owner is None:
+            return self  # type: ignore[return-value]
+        kept = owner.__dict__
+        if self._name not in kept:
+            with kept.setdefault("_lock", RLock()):
+                if self._name not in kept:
+                    kept[self._name] = self._make(owner)
+        made: T = kept[self._name]
+        return made
 
 
 @dataclass(frozen=True)
@@ -41,17 +67,17 @@ class Kit:
     glossary: Glossary | None = None  # translations of terms; None = those of the graph itself
     tagger: Recognizer | None = None  # a trained one; None = `recognize`, where a method needs one
 
-    @cached_property
+    @part
     def lexicon(self) -> Scattered:
         """Finds the graph's own names in a text."""
         return Scattered(self.graph, Lexicon(self.graph).find)
 
-    @cached_property
+    @part
     def recognize(self) -> WithoutAsking:
         """The names of the graph, and the phrases between them that may mean one of its entities."""
         return WithoutAsking(WithPhrases(self.lexicon))
 
-    @cached_property
+    @part
     def link(self) -> Cascade:
         """From the surest to the boldest: by spelling, by wording, by small slips, by meaning."""
         names = self._names
@@ -61,9 +87,13 @@ class Kit:
         nearest = Dense(self.graph, self.encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
         return Cascade(tuple(stages), nearest=nearest)
 
-    @cached_property
+    @part
     def _names(self) -> Fuzzy:
         return Fuzzy(self.graph)
+
+    def models(self, *, scorer: bool) -> tuple[tuple[str, str], ...]:
+        """The models by their part in a method, as runs name them; `scorer` = the method scores pairs."""
+        return _models(self, scorer=scorer)
 
     def near(self, name: str) -> list[str]:
         """At most three names spelled much like one that was not linked, best first: to ask a person about."""
@@ -78,7 +108,7 @@ class Kit:
         """The entities that a text names outright."""
         return self.link(self.lexicon(text))
 
-    @cached_property
+    @part
     def check(self) -> Contradictions:
         """Holds each sentence of an answer against its evidence and against the graph."""
         return Contradictions(Citations(names=self.names), self.graph, self.linked)
@@ -108,10 +138,14 @@ class RemoteKit:
     glossary: Glossary | None = None
     attributes: bool = True  # whether the graph's texts are triples of their own, and no definitions
 
-    @cached_property
+    @part
     def link(self) -> Cascade:
         """The entities that the server has of that name."""
         return Cascade((Spelled(self.graph),))
+
+    def models(self, *, scorer: bool) -> tuple[tuple[str, str], ...]:
+        """The models by their part in a method, as runs name them; `scorer` = the method scores pairs."""
+        return _models(self, scorer=scorer)
 
     def near(self, name: str) -> list[str]:
         """Nothing: the names of a graph that is not here cannot be searched."""
@@ -125,3 +159,14 @@ class RemoteKit:
     def check(self) -> Contradictions:
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
         return Contradictions(Citations())
+
+
+def _models(toolkit: Kit | RemoteKit, *, scorer: bool) -> tuple[tuple[str, str], ...]:
+    """The models of a toolkit by name."""
+    found = [("llm", name_of(toolkit.llm))] if toolkit.llm else []
+    found.append(("encoder", toolkit.encoder.name))
+    if scorer:
+        from kgmed.models.scorers import LexicalPairs
+
+        found.append(("scorer", name_of(toolkit.pairs or LexicalPairs(toolkit.encoder))))
+    return tuple(found)

@@ -3,9 +3,10 @@
 import pytest
 
 from kgmed.errors import BadInput, UnknownName
+from kgmed.models.base import name_of
 from kgmed.models.encoders import HttpEncoder, HttpPairScorer, NgramEncoder
 from kgmed.models.fakes import OverlapScorer, TrigramEncoder
-from kgmed.models.named import encoder_from, name_of, scorer_from
+from kgmed.models.named import encoder_from, scorer_from
 from kgmed.models.scorers import LexicalPairs
 
 

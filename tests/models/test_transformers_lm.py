@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgmed.config import data_folder
 from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
+from kgmed.folders import data_folder
 from kgmed.models import files
 from kgmed.models.asking import loads, read_stream, slots_schema, strings_schema
 from kgmed.models.base import Message, Reply

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.config import Config
 from kgmed.errors import BadInput
 from kgmed.graph.store.store import Store
 from kgmed.methods.baselines_closed import ChainOfThought, ZeroShot
@@ -13,7 +14,7 @@ from kgmed.models.asking import LogProbs
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted, Wordwise
 from kgmed.records import Context, Evidence, Query, Question
-from kgmed.session import Asker
+from kgmed.session import Session
 from kgmed.steps.likelihood import Likeliest, LikelihoodReader, chooses
 from kgmed.steps.read import LLMReader
 from named_graph import small
@@ -93,8 +94,10 @@ def test_open_questions_are_left_to_the_reader() -> None:
 )
 def test_every_method_can_choose_so(tmp_path: Path, name: str, how: str) -> None:
     graph = small(tmp_path)
-    asker = Asker(["small"], lambda _: graph, {}, name, Likely(()), NgramEncoder(), choose="likelihood")
-    made = asker.pipeline(asker.kit("small"))
+    session = Session(
+        ["small"], lambda _: graph, {}, Config(method=name, choose="likelihood"), Likely(()), NgramEncoder()
+    )
+    made = session.pipeline(session.toolkit("small"))
     assert isinstance(made.read, Likeliest)
     assert chooses(made.read) == how
 
@@ -103,8 +106,10 @@ def test_the_facts_ask_no_model_and_a_model_must_give_likelihoods(tmp_path: Path
     graph: Store = small(tmp_path)
 
     def reader(method: str, llm: Scripted) -> object:
-        asker = Asker(["small"], lambda _: graph, {}, method, llm, NgramEncoder(), choose="likelihood")
-        return asker.pipeline(asker.kit("small")).read
+        session = Session(
+            ["small"], lambda _: graph, {}, Config(method=method, choose="likelihood"), llm, NgramEncoder()
+        )
+        return session.pipeline(session.toolkit("small")).read
 
     assert not isinstance(reader("facts", Likely(())), Likeliest)
     with pytest.raises(BadInput, match="gives no likelihoods"):

@@ -3,7 +3,7 @@
 import pytest
 
 from kgmed.records import Answer, Context, Evidence, Query, Question
-from kgmed.session import UnlessWeak
+from kgmed.steps.budget import UnlessWeak
 
 READ = UnlessWeak(lambda query, context: Answer("said"), 0.5)
 EN, ZH = Query(Question("Why?")), Query(Question("为什么？"))

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.config import Setup
+from kgmed.config import Config
 from kgmed.errors import BadInput, KgmedError
 from kgmed.language.text import one_line
 from kgmed.records import Evidence, Run, to_json
@@ -130,7 +130,7 @@ Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choi
 
 @options.with_options(*options.OPTIONS)
 def ask(
-    setup: Setup,
+    config: Config,
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")] = "",
     option: Option = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the question from a text file.")] = None,
@@ -140,11 +140,11 @@ def ask(
     explain: options.Explain = False,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
-    from kgmed.session import asker
+    from kgmed.session import open_session
 
     with ExitStack() as bar, show_words(stream, as_json=as_json, begin=bar.close):
         progress = bar.enter_context(screen.progress("building the graph (first use)", "rows"))
-        asked = asker(setup, progress=progress)
+        asked = open_session(config, progress=progress)
         try:
             run = asked.ask(_question(question, file), options=_choices(option or []))
         finally:
@@ -310,16 +310,16 @@ PROMPT = "> "
 
 @options.with_options(*options.OPTIONS)
 def chat(
-    setup: Setup,
+    config: Config,
     as_json: Annotated[bool, typer.Option("--json", help="Print each run as one line of JSON.")] = False,
     stream: Stream = None,
     explain: options.Explain = False,
 ) -> None:
     """Ask one question after the other, a line each; Ctrl-D ends."""
-    from kgmed.session import Conversation, asker
+    from kgmed.session import Conversation, open_session
 
     with screen.progress("building the graph (first use)", "rows") as progress:
-        asked = asker(setup, progress=progress)
+        asked = open_session(config, progress=progress)
     try:
         _talk(Conversation(asked), stream, as_json=as_json, explain=explain)
     finally:
@@ -338,7 +338,7 @@ def _talk(talk: "Conversation", stream: bool | None, *, as_json: bool, explain: 
         if as_json:
             sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False) + "\n")
         else:
-            show(run, talk.asker.near, explain=explain)
+            show(run, talk.session.near, explain=explain)
         sys.stdout.flush()
 
 

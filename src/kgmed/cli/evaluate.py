@@ -13,7 +13,7 @@ from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.cli.judge import judge, ratings
 from kgmed.cli.linking import linking
-from kgmed.config import Setup
+from kgmed.config import Config
 from kgmed.errors import BadInput
 
 # --- `kgmed eval report`: finished evaluations as one page, Markdown and tables.
@@ -318,9 +318,9 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
-@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "assign")))
+@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings")))
 def run(
-    setup: Setup,
+    config: Config,
     out: Out,
     dataset: Annotated[
         str, typer.Option("--set", "-s", help="A data set's name, hub/OWNER/NAME, or a .jsonl file of your own.")
@@ -348,7 +348,7 @@ def run(
     from kgmed.evaluate.run import executor as crew
 
     trial = Trial(
-        methods=tuple(method), dataset=dataset, data=data, setup=replace(setup, graph=graph), part=part,
+        methods=tuple(method), dataset=dataset, data=data, config=replace(config, graph=graph), part=part,
         limit=number, sample=sample, seeds=tuple(seed or [0]),
     )  # fmt: skip
     if dry_run:

@@ -7,7 +7,7 @@ import typer
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.config import Setup
+from kgmed.config import Config
 from kgmed.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge,
 
 @options.with_options(*options.MODEL)
 def judge(
-    setup: Setup,
+    config: Config,
     out: Out,
     kind: Annotated[
         str, typer.Option(help="pair = four criteria, mindmap = three questions, rank = all in order.")
@@ -41,10 +41,10 @@ def judge(
     from kgmed.evaluate import judge as judging
     from kgmed.evaluate.log import entries
     from kgmed.evaluate.run import reopened
-    from kgmed.session import model
+    from kgmed.models.named import llm_of
 
     told = judging.kind_of(kind)
-    opened = model(setup)
+    opened = llm_of(config)
     if opened is None:
         raise BadInput("a judge is needed: --llm NAME, or --cache FILE --cache-mode replay")
     plan = reopened(out, data).plan()
@@ -55,7 +55,7 @@ def judge(
     items = list(plan.items)[:number] if number else plan.items
     bench = judging.Bench(
         told, tuple(method or plan.methods), items, entries(out), opened, plan.seeds[0] if seed is None else seed,
-        positions, max_tokens, setup.prompts,
+        positions, max_tokens, config.prompts,
     )  # fmt: skip
     folder = to or out / f"judge-{kind}"
     with screen.progress("judging", "judgements") as progress:

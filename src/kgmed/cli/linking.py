@@ -10,7 +10,7 @@ import typer
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.config import AUTO, Setup
+from kgmed.config import AUTO, Config
 from kgmed.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Names = list[tuple[str, tuple[str, ...]]]
 
 @options.with_options("graph", "encoder", "config")
 def linking(
-    setup: Setup,
+    config: Config,
     dataset: Annotated[str, typer.Option("--set", "-s", help="xlbel-en, xlbel-ja, xlbel-zh or bc5cdr.")],
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
@@ -32,13 +32,13 @@ def linking(
     """Link the names of a set, and what is recognised in its texts, and hold it against the concepts marked there."""
     from kgmed.evaluate.linking import Concepts, recall, spot
     from kgmed.records import Question
-    from kgmed.session import asker
+    from kgmed.session import open_session
     from kgmed.toolkit import Kit
 
     documents, names = _read(dataset, data, part, number)
-    if setup.graph == AUTO:
+    if config.graph == AUTO:
         raise BadInput("name the graph to link to: --graph NAME")
-    kit = asker(setup, progress=None).kit(setup.graph)
+    kit = open_session(config).toolkit(config.graph)
     if not isinstance(kit, Kit):
         raise BadInput("linking is measured on a graph whose files are here")
     concepts = Concepts(kit.graph)

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,8 @@ import typer
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.config import Setup, data_folder
+from kgmed.config import Config
+from kgmed.folders import data_folder
 
 # --- `kgmed models`: the language models that can be fetched and those that are here.
 
@@ -111,7 +112,7 @@ def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
 @app.command("try")
 @options.with_options(*options.MODEL, "encoder", "scorer")
 def try_methods(
-    made: Setup,
+    made: Config,
     questions: Annotated[int, typer.Option(help="How many questions of each graph, 1 to 10.")] = 10,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these; all without it.")] = None,
     graph: Annotated[list[str] | None, typer.Option("--graph", "-g", help="hpo, cmekg or both.")] = None,
@@ -125,15 +126,15 @@ def try_methods(
     """
     from kgmed import registry
     from kgmed.evaluate import trial
-    from kgmed.session import asker
+    from kgmed.session import open_session
 
     names = method or list(registry.methods())
     makers = {name: registry.method(name) for name in names}
     asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
     done = trial.read_trials(out) if out else {}
     with screen.progress("opening graph and model", "rows") as opened:
-        who = asker(replace(made, llm=made.llm or "smollm2"), progress=opened)
-        kits = {name: who.kit(name) for name in dict.fromkeys(a.graph for a in asked)}
+        who = open_session(made.replace(llm=made.llm or "smollm2"), progress=opened)
+        kits = {name: who.toolkit(name) for name in dict.fromkeys(a.graph for a in asked)}
     model = next((kit.llm.name for kit in kits.values() if kit.llm), "")
     wanted = [(name, one) for name in names for one in asked]
     left = [(name, one) for name, one in wanted if (name, one.question.id, one.graph, model) not in done]

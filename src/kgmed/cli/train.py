@@ -10,8 +10,8 @@ import typer
 
 from kgmed.cli import show
 from kgmed.cli import show as bar
-from kgmed.config import data_folder
 from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.folders import data_folder
 from kgmed.models.w2ner import PRESETS, Architecture
 from kgmed.train.tagger import TRAININGS, Training
 

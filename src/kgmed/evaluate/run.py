@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
 
-from kgmed.config import Setup, settings_of
+from kgmed.config import Config, settings_of
 from kgmed.errors import BadInput, KgmedError, Unavailable
 from kgmed.evaluate.controls import CONTROLS, controlled, under
 from kgmed.evaluate.datasets import checksum, dataset, load
@@ -30,7 +30,7 @@ from kgmed.methods.base import Calls, about_of
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run
 from kgmed.registry import method
-from kgmed.session import Asker, asker
+from kgmed.session import Session, open_session
 from kgmed.toolkit import Kit, RemoteKit
 
 # --- Asks every question of every method and logs what comes back; goes on where it was stopped.
@@ -314,12 +314,12 @@ PACKAGES = ("kgmed", "numpy", "rapidfuzz", "xllamacpp", "openai", "anthropic", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What is asked for: methods (see `controls.controlled`), a data set, how much of it, and the setup of all."""
+    """What is asked for: methods (see `controls.controlled`), a data set, how much of it, and the options of all."""
 
     methods: tuple[str, ...]
     dataset: str
     data: Path
-    setup: Setup
+    config: Config
     part: str = ""
     limit: int = 0  # 0 = all
     sample: int = 0  # which items a limit draws
@@ -331,8 +331,8 @@ class Evaluation:
             raise BadInput("name at least one method, each once")
         for name in self.methods:
             found = controlled(name)
-            given = {**self.setup.settings, **dict(found.settings)} if found.settings else {}
-            settings_of(method(found.method), preset=self.setup.preset if given else "", given=given)
+            given = {**self.config.settings, **dict(found.settings)} if found.settings else {}
+            settings_of(method(found.method), preset=self.config.preset if given else "", given=given)
             if found.control and found.control not in CONTROLS:
                 raise BadInput(f"no control is called {found.control!r}; known: {', '.join(CONTROLS)}")
         part = self.part or ("test" if not self.dataset.endswith(".jsonl") else "")
@@ -342,59 +342,41 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class _Under(Asker):
-    """An asker whose evidence a control replaces."""
-
-    control: str = ""
-    item: Item | None = None
-    seed: int = 0
-
-    def pipeline(self, kit: Kit | RemoteKit) -> Pipeline:
-        """The method's pipeline under the control."""
-        made = super().pipeline(kit)
-        if not self.control or self.item is None:
-            return made
-        if not isinstance(kit, Kit):
-            raise BadInput("controls need a graph whose files are here")
-        return under(made, self.control, kit.graph, self.item, seed=self.seed)
-
-
-@dataclass(frozen=True)
 class NamedMethods:
     """Makes methods by name on one graph, with one model for all; opened once a process, when first used."""
 
-    setup: Setup
+    config: Config
 
     @cached_property
-    def _asker(self) -> Asker:
-        made = asker(replace(self.setup, method="auto"), progress=None)
-        made.kit(self.setup.graph)  # opened here, so that threads find it
-        return made
+    def _session(self) -> Session:
+        return open_session(self.config.replace(method="auto"))
 
     def __call__(self, name: str, seed: int, item: Item, /) -> Ask:
         """The method, ready to be asked."""
         found = controlled(name)
-        shared = {f.name: getattr(self._asker, f.name) for f in fields(Asker)} | {"method": found.method}
-        shared["settings"] = {**self.setup.settings, **dict(found.settings)}
-        return _Under(**shared, control=found.control, item=item, seed=seed).ask
 
-    def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Setup]]":
-        """Sent to another process as its setup."""
-        return NamedMethods, (self.setup,)
+        def control(pipeline: Pipeline, toolkit: Kit | RemoteKit) -> Pipeline:
+            if not isinstance(toolkit, Kit):
+                raise BadInput("controls need a graph whose files are here")
+            return under(pipeline, found.control, toolkit.graph, item, seed=seed)
+
+        settings = {**self.config.settings, **dict(found.settings)}
+        wraps = (control,) if found.control else ()
+        return self._session.under(*wraps, method=found.method, settings=settings).ask
+
+    def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Config]]":
+        """Sent to another process as its configuration."""
+        return NamedMethods, (self.config,)
 
     @property
     def label(self) -> str:
         """The graph's name, release and content hash."""
-        return self._asker.kit(self.setup.graph).graph.label
+        return self._session.toolkit(self.config.graph).graph.label
 
 
 def manifest(trial: Evaluation, label: str) -> dict[str, Any]:
     """What an evaluation compares: all that its answers depend on, and nothing of this machine but its platform."""
     found = dataset(trial.dataset)
-    setup = {k: str(v) if isinstance(v, Path) else v for k, v in asdict(trial.setup).items()}
-    hidden = {"method", "cache", "cache_mode", "budget", "prices", "max_calls", "rate", "base_url"}
-    newer = ("batch", "precision", "reply_tokens", "choose")  # a folder from before they were can be gone on with
-    hidden |= {name for name in newer if setup[name] == getattr(Setup(), name)}
     return {
         "methods": list(trial.methods),
         "dataset": {
@@ -407,8 +389,8 @@ def manifest(trial: Evaluation, label: str) -> dict[str, Any]:
         },
         "seeds": list(trial.seeds),
         "graph": label,
-        "setup": {k: v for k, v in setup.items() if k not in hidden},
-        "prompts": _prompts(trial.setup.prompts),
+        "setup": trial.config.manifest(),
+        "prompts": _prompts(trial.config.prompts),
         "versions": {"python": platform.python_version(), **{p: v for p in PACKAGES if (v := _version(p))}},
     }
 
@@ -440,7 +422,7 @@ def evaluate(
 ) -> None:
     """Ask what the folder's log does not have yet."""
     plan = trial.plan()
-    making = NamedMethods(trial.setup)
+    making = NamedMethods(trial.config)
     with Log(out, manifest(trial, making.label), grows="methods") as log:
         compare(plan, making, log, crew, again=again, each=each)
 
@@ -454,7 +436,7 @@ def reopened(out: Path, data: Path) -> Evaluation:
             methods=tuple(told["methods"]),
             dataset=of["name"],
             data=data,
-            setup=Setup(),
+            config=Config(),
             part=of["part"],
             limit=of["limit"],
             sample=of["sample"],
@@ -485,7 +467,7 @@ class Estimate:
 
 def estimate(trial: Evaluation, *, probe: int = 0) -> list[Estimate]:
     """What every method would take; `probe` questions are asked for that, else none."""
-    plan, making = trial.plan(), NamedMethods(trial.setup)
+    plan, making = trial.plan(), NamedMethods(trial.config)
     return [_estimate(name, plan, making, probe) for name in trial.methods]
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import xxhash
 
-from kgmed.config import graphs_folder
-from kgmed.errors import BadInput, SourceError, StoreError, UnknownName
+from kgmed.errors import BadInput, SourceError, StoreError, Unavailable, UnknownName
+from kgmed.folders import graphs_folder
 from kgmed.graph import formats
 from kgmed.graph.base import Match, Source
 from kgmed.graph.store.build import build
@@ -22,6 +22,7 @@ from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
+REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
 READERS = 1  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -96,6 +97,41 @@ def folder_of(name: str) -> Path:
     if not _NAME.fullmatch(name):
         raise BadInput(f"{name!r} cannot name a graph; use small letters, digits, - and _")
     return graphs_folder() / name
+
+
+def is_remote(name: str) -> bool:
+    """Whether that is the name of a graph behind a server.
+
+    >>> is_remote("umls-rest"), is_remote("sparql+https://example.org/sparql"), is_remote("hpo")
+    (True, True, False)
+    """
+    kind, plus, _ = name.partition("+")
+    return kind in REMOTE and (bool(plus) or kind != "sparql")
+
+
+def languages() -> dict[str, str]:
+    """The graphs that can be asked, packaged ones first, with the language of their names."""
+    built = {m.name: m.language for m in graphs()}
+    packaged = {name: built.get(name) or _language(name) for name in PACKAGED}
+    return {name: language for name, language in packaged.items() if language is not None} | built
+
+
+def _language(name: str) -> str | None:
+    """The language of a packaged graph that is not built yet; None where its package is not installed."""
+    try:
+        return formats.read(PACKAGED[name], None, name=name).language
+    except Unavailable:
+        return None
+
+
+def open_graph(name: str | Path, *, progress: Callable[[int], None] | None = None) -> Store:
+    """A graph by name or folder; a packaged one is built, with `progress(rows)`, when it is not there yet.
+
+    Raises `UnknownName`, `StoreError`, and `Unavailable` for a packaged graph whose package is not installed.
+    """
+    if name in PACKAGED and not any(m.name == name for m in graphs()):
+        build_graph(str(name), progress=progress)
+    return load(name)
 
 
 def load(graph: str | Path) -> Store:

@@ -19,13 +19,23 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed
 from kgmed.models.base import LLM, FilledPrompt, Message, Reply
+from kgmed.stop import check_stop
 
 # --- Replies as they come: the words of a model that streams, for whoever listens.
 # A model may have `stream` beside its `__call__`. `telling(show)` makes a listener of `show` for the length of a block;
 # what readers then ask for through `aloud` is told to it piece by piece, by models that cannot stream in one piece.
 
 
-_listener: ContextVar[Callable[[str], object] | None] = ContextVar("listener", default=None)
+@dataclass
+class _Listener:
+    """Who hears the words that readers have a model say, and that they begin anew."""
+
+    on_token: Callable[[str], object]
+    on_restart: Callable[[], object]
+    begun: bool = False
+
+
+_listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 
 
 class Streams(Protocol):
@@ -65,6 +75,7 @@ def read_stream(pieces: Generator[str, None, Reply], on_token: Callable[[str], o
             reply: Reply = end.value
             return reply
         try:
+            check_stop()
             on_token(piece)
         except BaseException:
             pieces.close()
@@ -99,12 +110,12 @@ def stream_from_thread(work: Callable[[Callable[[str], bool]], Reply]) -> Genera
 
 
 @contextmanager
-def listening(on_token: Callable[[str], object]) -> Iterator[None]:
+def listening(on_token: Callable[[str], object], on_restart: Callable[[], object] = lambda: None) -> Iterator[None]:
     """While the block runs, `on_token` gets the words that readers have a model say, in this thread.
 
-    A reader that has to ask again, since not all evidence fits, tells again from the start.
+    A reader that has to ask again, since not all evidence fits, calls `on_restart` and begins anew.
     """
-    before = _listener.set(on_token)
+    before = _listener.set(_Listener(on_token, on_restart))
     try:
         yield
     finally:
@@ -113,10 +124,13 @@ def listening(on_token: Callable[[str], object]) -> Iterator[None]:
 
 def streamed_reply(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
     """The model's reply, told to the listener of this thread where there is one."""
-    on_token = _listener.get()
-    if on_token is None:
+    listener = _listener.get()
+    if listener is None:
         return llm(messages, max_tokens=max_tokens)
-    return read_stream(streamed(llm, messages, max_tokens=max_tokens), on_token)
+    if listener.begun:
+        listener.on_restart()
+    listener.begun = True
+    return read_stream(streamed(llm, messages, max_tokens=max_tokens), listener.on_token)
 
 
 # --- Data out of a language model's reply: a tolerant reading of JSON, one more try with the reason, then a typed

@@ -80,3 +80,9 @@ class PairScorer(Protocol):
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> NDArray[np.float32]:
         """One score a pair (n,), higher = more relevant."""
         ...
+
+
+def name_of(part: object) -> str:
+    """What a part is called in a run's record: its own name, else its class."""
+    name = getattr(part, "name", "")
+    return name if isinstance(name, str) and name else type(part).__name__

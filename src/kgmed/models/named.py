@@ -1,13 +1,19 @@
 """Language models, encoders and pair scorers by the names that a person types."""
 
-from pathlib import Path
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path, PurePosixPath
 
+from kgmed.config import Config, Mode
 from kgmed.errors import BadInput, UnknownName
+from kgmed.folders import data_folder
 from kgmed.models.base import LLM, Encoder, PairScorer
+from kgmed.models.cache import Absent, CachedLLM, recorded_models
 from kgmed.models.encoders import LAYOUTS, HttpEncoder, HttpPairScorer, NgramEncoder, UseEncoder
 from kgmed.models.files import MODELS, as_folder, fetched_file
 from kgmed.models.gguf import Gguf
 from kgmed.models.hosted import Anthropic, OpenAI
+from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, Rate, RecordedLLM, ReplyLimit, prices
 from kgmed.models.scorers import LexicalPairs, load
 
 # --- Language models by the names that a person types.
@@ -97,12 +103,6 @@ def scorer_from(spec: str, encoder: Encoder) -> PairScorer:
     raise UnknownName("scorer", spec, SCORERS)
 
 
-def name_of(part: object) -> str:
-    """What a part is called in a run's record: its own name, else its class."""
-    name = getattr(part, "name", "")
-    return name if isinstance(name, str) and name else type(part).__name__
-
-
 def _place(rest: str) -> str:
     """The folder, with ~ for home, or the name on the hub."""
     return str(Path(rest).expanduser()) if rest.startswith("~") else rest
@@ -114,3 +114,78 @@ def _at(rest: str, spec: str) -> tuple[str, str]:
     if not (at and name and url.startswith(("http://", "https://"))):
         raise BadInput(f"{spec!r} does not say where its server is; write {spec.split('/')[0]}/NAME@https://HOST/v1")
     return name, url
+
+
+# --- The language model that a configuration names, within its limits and behind its cache.
+
+
+def llm_of(chosen: Config) -> LLM | None:
+    """The language model, within its limits, behind its cache, its calls written down; None where none is named."""
+    replayed = chosen.cache is not None and chosen.cache_mode is Mode.REPLAY
+    if not chosen.llm and not replayed:
+        if chosen.cache:
+            raise BadInput("a cache of replies needs a model to record: --llm NAME, or --cache-mode replay")
+        return None
+    llm = _recorded(chosen, chosen.cache) if replayed and chosen.cache else _model(chosen)
+    table = prices(chosen.prices)
+    behind: LLM = CountedLLM(llm)
+    if not replayed:
+        behind = _limited(behind, chosen)
+    if chosen.cache:
+        behind = CachedLLM(behind, chosen.cache, mode=chosen.cache_mode)
+    if chosen.reply_tokens:
+        behind = ReplyLimit(behind, chosen.reply_tokens)
+    return RecordedLLM(behind, price=table.get(llm.name), behind=True)
+
+
+def _model(chosen: Config) -> LLM:
+    """The model that is named."""
+    precision, batch = chosen.precision, chosen.batch
+    return llm_from(chosen.llm, base_url=chosen.base_url, folder=data_folder(), batch=batch, precision=precision)
+
+
+def _limited(llm: LLM, chosen: Config) -> LLM:
+    """The model within its budget, rate and number of calls."""
+    if chosen.budget is not None or chosen.rate:
+        money = None if chosen.budget is None else Decimal(str(chosen.budget))
+        rate = Rate(chosen.rate) if chosen.rate else None
+        at_once = max(8, chosen.batch)
+        llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
+    return CallLimit(llm, chosen.max_calls) if chosen.max_calls else llm
+
+
+def _recorded(chosen: Config, path: Path) -> LLM:
+    """The model whose replies are replayed: by name and settings where it is behind a server, else from the file."""
+    if chosen.llm.startswith(("openai/", "anthropic/")):
+        return _model(chosen)
+    known = recorded_models(path)
+    wanted = _file_name(chosen.llm)
+    found = [m for m in known if (not wanted or m.name == wanted) and _set_so(m.settings, chosen)]
+    if len(found) != 1:
+        names = sorted({m.name for m in known})
+        if wanted and not found:
+            raise UnknownName(f"recorded model in {path}", wanted, names)
+        raise BadInput(f"{path} has replies of {len(found)} models ({', '.join(names)}); name one by --llm")
+    return Absent(found[0].name, found[0].settings)
+
+
+def _set_so(settings: Mapping[str, object], chosen: Config) -> bool:
+    """Whether a recorded model was asked with the batch and the precision that are given, if any are."""
+    return (chosen.batch == 1 or settings.get("batch") == chosen.batch) and (
+        not chosen.precision or settings.get("dtype") == chosen.precision
+    )
+
+
+def _file_name(spec: str) -> str:
+    """What a model in a file is called in the cache.
+
+    >>> _file_name("models/a.gguf"), _file_name("gguf/models/a.gguf"), _file_name("")
+    ('gguf/a.gguf', 'gguf/a.gguf', '')
+    >>> _file_name("hf/org/name")
+    'hf/org/name'
+    """
+    if spec.startswith("hf/"):
+        path = Path(spec.removeprefix("hf/")).expanduser()
+        return f"hf/{path.name}" if path.exists() else spec
+    place = MODELS[spec].member if spec in MODELS else spec
+    return f"gguf/{PurePosixPath(place).name}" if spec else ""

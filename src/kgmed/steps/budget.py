@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.language.text import one_line
+from kgmed.language.text import one_line, prompt_language
 from kgmed.models.base import Encoder
-from kgmed.pipeline import Phraser
-from kgmed.records import Context, Evidence, Query
+from kgmed.pipeline import Phraser, Reader
+from kgmed.records import Answer, Context, Evidence, Query
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _MARK = re.compile(r"^\[(\d+)\]")
@@ -173,3 +173,43 @@ def _scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """The scores on 0..1; all 1 where they are equal."""
     low, high = (float(scores.min()), float(scores.max())) if len(scores) else (0.0, 0.0)
     return (scores - low) / (high - low) if high > low else np.ones(len(scores))
+
+
+# --- A reader that says nothing where the best evidence is weak.
+# The rule: the strength of the evidence is the highest score that the method's last ranker gave to any piece that the
+# reader would be shown; warnings and descriptions, which no ranker chose, do not count. Below `at_least` the answer is
+# that the evidence is too weak, with both numbers. Scores are those of the method (a cosine, a share of a chain's
+# words, a frequency): a threshold fits one method, and is chosen on questions of one's own.
+
+
+UNRANKED = frozenset({"warning", "description"})
+_SAID = {
+    "en": "The evidence is too weak to answer from: its best score is {best:.3g}, and {at_least:.3g} is asked for.",
+    "zh": "证据太弱，无法据此回答：最高得分为 {best:.3g}，要求至少 {at_least:.3g}。",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnlessWeak:
+    """Abstains below `at_least`; else the answer of another reader. Without evidence it leaves that to the other."""
+
+    read: Reader
+    at_least: float
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer; one that abstains names the rule in `limits`."""
+        best = best_score(context.cited)
+        if best is None or best >= self.at_least:
+            return self.read(query, context)
+        said = _SAID[prompt_language(query.question)].format(best=best, at_least=self.at_least)
+        rule = f"abstained: best score of the evidence {best:.3g} is below {self.at_least:.3g}"
+        return Answer(said, abstained=True, limits=rule, reader="none")
+
+
+def best_score(cited: Sequence[Evidence]) -> float | None:
+    """The best score of the evidence that a ranker chose; None where there is none.
+
+    >>> best_score([Evidence("a", "triple", score=0.2), Evidence("b", "warning", score=9.0)])
+    0.2
+    """
+    return max((e.score for e in cited if e.kind not in UNRANKED), default=None)

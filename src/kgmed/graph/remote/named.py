@@ -10,22 +10,13 @@ from urllib.parse import urlsplit
 
 from kgmed.errors import UnknownName
 from kgmed.graph.base import KnowledgeGraph
+from kgmed.graph.library import is_remote
 from kgmed.graph.remote.cache import CachedGraph
 from kgmed.graph.remote.sparql import DBPEDIA, WIKIDATA, Sparql
 from kgmed.graph.remote.umls import OFFICIAL, Umls
 
 FORMS = ("umls-rest", "umls-rest+URL", "dbpedia", "dbpedia+URL", "wikidata", "wikidata+URL", "sparql+URL")
 FILE = "remote.sqlite"
-
-
-def is_remote(name: str) -> bool:
-    """Whether that is the name of a graph behind a server.
-
-    >>> is_remote("umls-rest"), is_remote("sparql+https://example.org/sparql"), is_remote("hpo")
-    (True, True, False)
-    """
-    kind, plus, _ = name.partition("+")
-    return kind in _KINDS and (bool(plus) or kind != "sparql")
 
 
 def open_remote(name: str, folder: Path, environment: Mapping[str, str]) -> CachedGraph:

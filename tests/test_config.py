@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.config import Mode, Setup, read, setup
+from kgmed.config import Config, Mode, configure, read_config
 from kgmed.errors import BadInput, SourceError, UnknownName
 
 TEXT = """
@@ -27,7 +27,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_file_is_read_and_its_paths_are_taken_from_its_folder(tmp_path: Path) -> None:
-    found = read(written(tmp_path, TEXT))
+    found = read_config(written(tmp_path, TEXT))
     assert (found.graph, found.method, found.evidence_tokens, found.budget) == ("hpo", "kg-rank", 500, 2.0)
     assert found.cache == tmp_path / "replies.sqlite"
     assert found.cache_mode is Mode.REFRESH
@@ -36,13 +36,13 @@ def test_a_file_is_read_and_its_paths_are_taken_from_its_folder(tmp_path: Path) 
 
 def test_what_is_given_is_laid_over_the_file_setting_by_setting(tmp_path: Path) -> None:
     given = {"method": "hykge", "graph": None, "llm": "", "settings": {"keep": "7"}}
-    found = setup(written(tmp_path, TEXT), given)
+    found = configure(written(tmp_path, TEXT), given)
     assert (found.graph, found.method, found.llm) == ("hpo", "hykge", "")
     assert found.settings == {"ranking": "mmr", "keep": "7"}
 
 
 def test_nothing_given_is_the_default() -> None:
-    assert setup(None, {}) == Setup()
+    assert configure(None, {}) == Config()
 
 
 @pytest.mark.parametrize(
@@ -60,32 +60,32 @@ def test_nothing_given_is_the_default() -> None:
 def test_a_damaged_file_is_named_with_the_mend(tmp_path: Path, text: str, said: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(SourceError, match=said) as problem:
-        read(path)
+        read_config(path)
     assert str(path) in str(problem.value)
     assert "\n" not in str(problem.value)
 
 
 def test_a_key_in_the_file_is_not_repeated_in_the_message(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as problem:
-        read(written(tmp_path, "api_key = 'sk-very-secret'"))
+        read_config(written(tmp_path, "api_key = 'sk-very-secret'"))
     assert "very-secret" not in str(problem.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
-        read(tmp_path / "none.toml")
+        read_config(tmp_path / "none.toml")
 
 
 def test_choices_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="to replay replies, name their file"):
-        setup(None, {"cache_mode": "replay"})
+        configure(None, {"cache_mode": "replay"})
     with pytest.raises(BadInput, match="no folder of prompts"):
-        setup(None, {"prompts": tmp_path / "none"})
+        configure(None, {"prompts": tmp_path / "none"})
     with pytest.raises(BadInput, match="1 call or more"):
-        setup(None, {"batch": 0})
+        configure(None, {"batch": 0})
     with pytest.raises(BadInput, match="reply_tokens is"):
-        setup(None, {"reply_tokens": -1})
+        configure(None, {"reply_tokens": -1})
     with pytest.raises(BadInput, match="budget must be 0"):
-        setup(None, {"budget": -1})
+        configure(None, {"budget": -1})
     with pytest.raises(UnknownName, match=r"no option of kgmed\.load"):
-        setup(None, {"modle": "x"})
+        configure(None, {"modle": "x"})

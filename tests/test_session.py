@@ -1,0 +1,221 @@
+"""Which graph answers, and how."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from kgmed.config import Config
+from kgmed.errors import BadInput, Stopped, UnknownName
+from kgmed.graph.base import EdgeRow, NodeRow, Row
+from kgmed.graph.store.store import Store
+from kgmed.models.base import LLM
+from kgmed.models.encoders import NgramEncoder
+from kgmed.models.fakes import Echo, Scripted
+from kgmed.pipeline import Pipeline
+from kgmed.records import Question, Stage
+from kgmed.registry import method
+from kgmed.session import Session
+from kgmed.stop import Stop
+from kgmed.toolkit import Kit
+from named_graph import small
+
+EN: tuple[Row, ...] = (
+    NodeRow("gout", kind="disease"),
+    NodeRow("toe pain", kind="symptom"),
+    EdgeRow("gout", "has_symptom", "toe pain"),
+)
+ZH: tuple[Row, ...] = (
+    NodeRow("痛风", kind="disease"),
+    NodeRow("gout", kind="disease"),
+    NodeRow("秋水仙碱", kind="drug"),
+    EdgeRow("秋水仙碱", "treats", "痛风"),
+    EdgeRow("秋水仙碱", "treats", "gout"),
+)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> dict[str, Store]:
+    return {"en": small(tmp_path, EN, "en"), "zh": small(tmp_path, ZH, "zh", "zh")}
+
+
+def session(
+    stores: dict[str, Store], opened: list[str] | None = None, llm: LLM | None = None, **options: Any
+) -> Session:
+    seen = opened if opened is not None else []
+
+    def open_graph(name: str) -> Store:
+        seen.append(name)
+        return stores[name]
+
+    return Session(("en", "zh"), open_graph, {"en": "en", "zh": "zh"}, Config(**options), llm, NgramEncoder())
+
+
+def test_the_graph_of_the_questions_language_answers_and_no_other_is_opened(stores: dict[str, Store]) -> None:
+    opened: list[str] = []
+    both = session(stores, opened)
+    assert both.ask("What are the symptoms of gout?").graph.startswith("en")
+    assert opened == ["en"]
+    assert both.ask("痛风吃什么药？").graph.startswith("zh")
+    assert opened == ["en", "zh"]
+    both.ask("What are the symptoms of gout?")
+    assert opened == ["en", "zh"]
+
+
+def test_a_graph_that_lacks_what_is_asked_gives_way_to_one_that_has_it(stores: dict[str, Store]) -> None:
+    run = session(stores).ask("What drugs treat gout?")
+    assert run.graph.startswith("zh")
+    assert "秋水仙碱" in run.answer.text
+
+
+def test_where_all_abstain_the_one_that_knows_the_words_does_so(stores: dict[str, Store]) -> None:
+    run = session(stores).ask("What are the genes of toe pain?")
+    assert run.answer.abstained
+    assert run.graph.startswith("en")
+    assert run.answer.text.startswith("Not in the graph: Genes")
+
+
+def test_a_question_that_no_graph_knows_says_which_were_asked(stores: dict[str, Store]) -> None:
+    run = session(stores).ask("What is the boiling point of tungsten?")
+    assert run.answer.abstained
+    assert run.answer.text.endswith("(en, zh)")
+    assert "tungsten" in [m.surface for m in run.missed]
+
+
+def test_options_reach_the_question(stores: dict[str, Store]) -> None:
+    run = session(stores).ask("Which has toe pain?", options={"A": "gout", "B": "zog"})
+    assert run.question.options == (("A", "gout"), ("B", "zog"))
+    assert run.answer.choices == ("A",)
+
+
+def test_an_empty_question_and_no_graph_are_refused(stores: dict[str, Store]) -> None:
+    with pytest.raises(BadInput, match="empty"):
+        session(stores).ask(Question(" "))
+    with pytest.raises(BadInput, match="no graph"):
+        Session((), stores.__getitem__, encoder=NgramEncoder()).ask("gout?")
+
+
+def test_auto_reads_with_the_model_only_where_one_is_given(stores: dict[str, Store]) -> None:
+    assert session(stores).ask("symptoms of gout").method == "facts"
+    said = session(stores, llm=Scripted(["Gout has the symptom toe pain [1]."])).ask("symptoms of gout")
+    assert said.method == "llm"
+    assert said.answer.text == "Gout has the symptom toe pain [1]."
+
+
+def test_a_model_that_is_of_no_use_is_replaced_by_the_facts_and_the_run_says_so(stores: dict[str, Store]) -> None:
+    run = session(stores, llm=Echo()).ask("What are the symptoms of gout?")
+    assert run.answer.reader == "facts"
+    assert run.failures
+    assert "toe pain [1]" in run.answer.text
+
+
+def test_an_unknown_method_is_named(stores: dict[str, Store]) -> None:
+    with pytest.raises(UnknownName, match="no method is called 'fcats'; did you mean facts"):
+        session(stores, method="fcats").ask("gout")
+
+
+def test_eight_first_questions_at_once_open_the_graph_once(stores: dict[str, Store]) -> None:
+    opened: list[str] = []
+    shared, start = session(stores, opened), Barrier(8)
+
+    def ask(_: int) -> str:
+        start.wait()
+        return shared.ask("What are the symptoms of gout?").answer.text
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = set(pool.map(ask, range(8)))
+    assert opened == ["en"]
+    assert len(answers) == 1
+
+
+def test_a_prepared_session_has_its_graphs_open(stores: dict[str, Store]) -> None:
+    opened: list[str] = []
+    prepared = session(stores, opened).prepare()
+    assert opened == ["en", "zh"]
+    prepared.ask("symptoms of gout")
+    assert opened == ["en", "zh"]
+
+
+def test_evidence_is_retrieved_and_no_reader_is_asked(stores: dict[str, Store]) -> None:
+    llm = Scripted([])
+    run = session(stores, llm=llm).retrieve("What are the symptoms of gout?")
+    assert run.context.cited
+    assert (run.answer.text, run.answer.reader, run.spent.calls) == ("", "none", 0)
+    assert run.evidence == session(stores).ask("What are the symptoms of gout?").evidence
+
+
+def test_a_method_may_be_a_function(stores: dict[str, Store]) -> None:
+    def mine(kit: Kit) -> Pipeline:
+        return replace(method("facts")(kit), name="mine")
+
+    assert session(stores, method=mine).ask("symptoms of gout").method == "mine"
+
+
+def test_a_stopped_question_raises_between_its_stages(stores: dict[str, Store]) -> None:
+    stop = Stop()
+    stages: list[str] = []
+
+    def on_stage(stage: Stage) -> None:
+        stages.append(stage.name)
+        if stage.name == "link":
+            stop.set()
+
+    with pytest.raises(Stopped, match="stopped"):
+        session(stores).ask("symptoms of gout", stop=stop, on_stage=on_stage)
+    assert stages == ["expand", "recognize", "link"]
+
+
+def test_a_question_without_time_left_is_stopped(stores: dict[str, Store]) -> None:
+    with pytest.raises(Stopped):
+        session(stores).ask("symptoms of gout", stop=Stop(seconds=1e-9))
+    with pytest.raises(BadInput, match="more than 0 seconds"):
+        Stop(seconds=0)
+
+
+def test_a_stream_tells_stages_findings_and_words_and_ends_with_the_run(stores: dict[str, Store]) -> None:
+    llm = Scripted(["Gout has the symptom toe pain [1]."])
+    events = list(session(stores, llm=llm).stream("What are the symptoms of gout?"))
+    kinds = [e.kind for e in events]
+    assert kinds[:4] == ["stage", "stage", "stage", "found"]
+    assert [link.entity.name for e in events for link in e.links] == ["gout"]
+    assert "".join(e.text for e in events) == "Gout has the symptom toe pain [1]."
+    assert kinds[-1] == "run"
+    last = events[-1].run
+    assert last is not None
+    assert last.answer.text == "Gout has the symptom toe pain [1]."
+
+
+def test_a_stream_that_nobody_reads_on_is_stopped(stores: dict[str, Store]) -> None:
+    events = session(stores).stream("symptoms of gout")
+    assert next(events).kind == "stage"
+    events.close()  # type: ignore[attr-defined]
+
+
+def test_what_goes_wrong_in_a_stream_is_raised_there(stores: dict[str, Store]) -> None:
+    with pytest.raises(BadInput, match="empty"):
+        list(session(stores).stream(" "))
+
+
+def test_the_async_forms_give_the_same_run(stores: dict[str, Store]) -> None:
+    shared = session(stores)
+
+    async def both() -> tuple[str, str, str]:
+        asked = await shared.aask("symptoms of gout")
+        found = await shared.aretrieve("symptoms of gout")
+        kinds = [event.kind async for event in shared.astream("symptoms of gout")]
+        return asked.answer.text, found.context.text, kinds[-1]
+
+    text, context, last = asyncio.run(both())
+    run = shared.ask("symptoms of gout")
+    assert (text, context, last) == (run.answer.text, run.context.text, "run")
+
+
+def test_an_option_of_another_package_changes_the_pipeline(stores: dict[str, Store]) -> None:
+    quiet = session(stores).under(lambda made, _: replace(made, name="changed"), evidence_tokens=5)
+    run = quiet.ask("symptoms of gout")
+    assert run.method == "changed"
+    assert quiet.config.evidence_tokens == 5
