@@ -118,11 +118,9 @@ def test_a_module_that_opens_connections_is_one_of_those_with_deadline_retries_a
     package = Path(kgmed.__file__).parent
     found = {str(p.relative_to(package)) for p in package.rglob("*.py") if _connects(p)}
     assert found <= {
-        "kg/remote/service.py",  # every remote graph
-        "models/border.py",  # of the official SDKs, which models/openai.py and models/anthropic.py ask through
-        "models/openai.py",
-        "models/anthropic.py",
-        "models/post.py",  # encoders and pair scorers behind a server; a GGUF model's tokenizer on the loopback
+        "graph/remote/service.py",  # every remote graph
+        "models/hosted.py",  # the official SDKs
+        "models/http.py",  # encoders and pair scorers behind a server; a GGUF model's tokenizer on the loopback
     }
     known: dict[str, tuple[Callable[..., object], ...]] = {
         "timeout": (OpenAI, Anthropic, HttpEncoder, HttpPairScorer, Limits),

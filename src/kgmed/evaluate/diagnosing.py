@@ -143,7 +143,7 @@ def mean(values: Sequence[float]) -> MeanScores:
     """The mean and its standard error.
 
     >>> mean([0.5, 0.7])
-    Mean(mean=0.6, error=0.1, n=2)
+    MeanScores(mean=0.6, error=0.1, n=2)
     """
     if not values:
         raise BadInput("there is nothing to take the mean of")
@@ -165,7 +165,7 @@ def compare_predictors(one: Sequence[bool], other: Sequence[bool]) -> DiagnosisS
     """McNemar's exact test, two-sided, of two predictors' rights on the same cases.
 
     >>> compare_predictors([True] * 5 + [False], [False] * 5 + [False])
-    Compared(only_first=5, only_second=0, p=0.0625)
+    DiagnosisScores(only_first=5, only_second=0, p=0.0625)
     """
     if len(one) != len(other):
         raise BadInput("two predictors can be compared on the same cases only")

@@ -195,7 +195,7 @@ def score(found: Texts, gold: Texts, *, typed: bool = True) -> NerScore:
 
     >>> right = [[FoundEntity("sym", ((0, 2),)), FoundEntity("sym", ((1, 2),))]]
     >>> score([[FoundEntity("dis", ((0, 2),))]], right, typed=False)
-    Score(found=1, gold=2, right=1)
+    NerScore(found=1, gold=2, right=1)
     """
     pairs = [(_set(f, typed=typed), _set(g, typed=typed)) for f, g in zip(found, gold, strict=True)]
     return NerScore(sum(len(f) for f, _ in pairs), sum(len(g) for _, g in pairs), sum(len(f & g) for f, g in pairs))
@@ -219,7 +219,7 @@ def nested(gold: Texts) -> list[list[FoundEntity]]:
     """Of each text the entities that share a character with another: one in the other, or across it.
 
     >>> nested([[FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),)), FoundEntity("dis", ((5, 7),))]])
-    [[Found(kind='sym', parts=((0, 4),)), Found(kind='bod', parts=((0, 2),))]]
+    [[FoundEntity(kind='sym', parts=((0, 4),)), FoundEntity(kind='bod', parts=((0, 2),))]]
     """
     return [[f for f in text if any(g != f and _touch(f, g) for g in text)] for text in gold]
 

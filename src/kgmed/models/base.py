@@ -19,8 +19,8 @@ class Message:
 class FilledPrompt(tuple[Message, ...]):
     """Messages that know the prompt they were made from.
 
-    >>> Prompt("a/b", "en", "# user\\nQ: $q").messages(q="x").prompt[:7]
-    'a/b.en '
+    >>> FilledPrompt.of([Message("user", "Q: x")], "a/b.en 1f").prompt
+    'a/b.en 1f'
     """
 
     prompt: str = ""  # name, language and hash

@@ -208,7 +208,7 @@ def entities(found: Mapping[tuple[int, int], int], kinds: Sequence[str]) -> list
     """The entities that the relations tell of, by their words; relations that no entity can have are passed over.
 
     >>> entities({(0, 1): 1, (1, 2): 1, (1, 4): 1, (2, 0): 2, (4, 0): 2, (3, 1): 2}, ["sym"])
-    [Entity(kind='sym', at=(0, 1, 2)), Entity(kind='sym', at=(0, 1, 4))]
+    [GridEntity(kind='sym', at=(0, 1, 2)), GridEntity(kind='sym', at=(0, 1, 4))]
     """
     after: dict[int, list[int]] = {}
     for (i, j), relation in sorted(found.items()):

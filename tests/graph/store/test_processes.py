@@ -22,7 +22,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from kgmed.graph.base import EdgeRow, Source
-from kgmed.graph.store import build, columns, publish
+from kgmed.graph.store import build
 folder, moment, size = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
 def here(name):
