@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, Stopped
 from kgmed.graph.base import Adjacency
 from kgmed.graph.search.chains import Chains, SearchBudget, chains, words
+from kgmed.graph.search.shortest import shortest
+from kgmed.stop import Stop, stopping_by
 from search_oracles import Walked, chains_of, graphs, order_of, simple_paths, switches
 
 
@@ -208,3 +210,13 @@ def test_the_oracle_itself_counts_a_case_that_can_be_counted_by_hand() -> None:
     assert sorted(nodes for nodes, _ in paths) == [(0, 1, 2, 3), (0, 1, 3), (0, 2, 1, 3), (0, 2, 3)]
     assert sorted(switches(taken) for _, taken in paths) == [0, 1, 1, 2]
     assert math.prod(len(rows) for rows in chains_of(adjacency, [0, 3], 3).values()) == 3
+
+
+def test_searches_are_ended_by_a_stop_token() -> None:
+    graph = Adjacency.of(3, np.array([[0, 0, 1], [1, 0, 2]]))
+    stop = Stop()
+    stop.set()
+    with stopping_by(stop):
+        for search in (lambda: chains(graph, [0, 2]), lambda: shortest(graph, 0, 2)):
+            with pytest.raises(Stopped):
+                search()

@@ -32,6 +32,7 @@ from kgmed.graph.search.scan import (
     rounded,
     spread,
 )
+from kgmed.stop import check_stop
 
 # --- Half chains: the simple paths of one direction word that start at the anchors, grouped by the node they end in.
 
@@ -250,6 +251,7 @@ class Shortlist:
                 middles = middles.at(np.concatenate([np.flatnonzero(~over_anchor), np.flatnonzero(over_anchor)]))
         sizes = left.many[middles.left] * right.many[middles.right]
         for block in blocks(np.arange(len(sizes)), sizes):
+            check_stop()
             self._join_block(word, left, right, middles.at(block), table)
 
     def _join_block(self, word: Word, left: HalfChains, right: HalfChains, middles: Middles, table: Ints) -> None:
@@ -452,6 +454,7 @@ def _search(
     for length in range(1, hops + 1):
         depth = length // 2
         for word in (w for w in words(length) if w >= mirror(w)):
+            check_stop()
             left, right = (_grown(adjacency, halves, w[:depth], budget, cut) for w in (word, mirror(word)))
             odd = length % 2
             found = over_edge(adjacency, left, right, forward=word[depth]) if odd else over_node(adjacency, left, right)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.graph.base import Adjacency, Csr
 from kgmed.graph.search.scan import Ints, Nodes, crossing, degrees, distinct, kth_least, rounded, spread
+from kgmed.stop import check_stop
 
 Direction = Literal["out", "both"]
 MOST_HOPS = 30  # so that products of degrees and keys of paths stay within their bits
@@ -98,6 +99,7 @@ def _search(
     seen[0][source] = seen[1][target] = True
     effort = [_effort(rows[side], levels[side][0]) for side in (0, 1)]
     for _ in range(hops):
+        check_stop()
         side = int(effort[1] < effort[0])
         if not effort[side]:
             return None

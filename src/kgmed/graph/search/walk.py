@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.graph.base import Adjacency
 from kgmed.graph.search.scan import Ints, Nodes
+from kgmed.stop import check_stop
 
 Floats = NDArray[np.float64]
 DENSE = 5000  # nodes; a dense solve beyond this takes over 200 MB and many seconds
@@ -100,6 +101,7 @@ def walk(
     older, omega = w, 1.0
     residual, iteration, converged = 0.0, 0, not restart.size
     while not converged and iteration < most:
+        check_stop()
         flow = w.take(transition.source, axis=1) * chance
         new = np.bincount(cell, flow.ravel(), many * n).reshape(many, n) + back
         residual = float(np.abs(new - w).sum(axis=1).max())
