@@ -461,7 +461,7 @@ def open_session(
     """
     if not callable(config.method) and config.method != AUTO:
         method(config.method)
-    languages = {} if library.is_remote(config.graph) else library.languages()
+    languages = library.languages() if config.graph == AUTO else {}
     names = tuple(languages) if config.graph == AUTO else (config.graph,)
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')

@@ -66,6 +66,8 @@ def show_words(wanted: bool | None, *, as_json: bool, begin: Callable[[], object
 
 def tree_lines(run: Run) -> Iterator[str]:
     """The tree of a run's reasoning, and a line "! ..." for each step that is invented or unsupported."""
+    if not run.answer.reasoning:
+        return
     from kgmed.models.replies import outputs, tree
     from kgmed.steps.tree import draw_text as drawn
 

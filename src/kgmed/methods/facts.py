@@ -15,7 +15,6 @@ from kgmed.steps.check import Checked
 from kgmed.steps.facts import facts as read_facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
-from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Diagnosis, Overview
 from kgmed.toolkit import Kit
 
@@ -417,6 +416,8 @@ def grounded(kit: Kit, *, settings: Grounded | None = None) -> Pipeline:
     s = settings or Grounded()
     small = not kit.llm.name.startswith(("openai/", "anthropic/"))
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
+    from kgmed.steps.read import LLMReader  # not read in where no model is asked
+
     reader = LLMReader(kit.llm, name=name, max_tokens=most, prompts=kit.prompts)
     base = facts(kit, settings=Facts(keep=s.keep))
     return replace(base, read=Checked(reader, kit.check), otherwise=read_facts, name="llm")

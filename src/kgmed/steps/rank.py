@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
-from kgmed.language import bm25
 from kgmed.language.text import FUNCTION_WORDS, has_cjk
 from kgmed.models.base import Encoder, PairScorer
 from kgmed.pipeline import Ranked, Ranker
@@ -154,7 +153,9 @@ class BM25:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Best first, each with its score; ties keep their order."""
         asked = query.expanded if self.over_hypothesis else query.text
-        return best(evidence, bm25.BM25Index(self.k1, self.b).scores(asked, [e.text for e in evidence]), self.keep)
+        from kgmed.language.bm25 import BM25Index
+
+        return best(evidence, BM25Index(self.k1, self.b).scores(asked, [e.text for e in evidence]), self.keep)
 
 
 # --- Rankers by a pair scorer: whole questions (KG-Rank, "RR"), and fragments of question and hypothesis (HyKGE 3.4).

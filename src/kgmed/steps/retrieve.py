@@ -4,19 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, Hops, KnowledgeGraph, LocalGraph
-from kgmed.graph.search.paths import Segment, explore
-from kgmed.graph.search.shortest import Direction
-from kgmed.graph.search.shortest import ShortestPaths as Shortest
 from kgmed.language.text import has_cjk
 from kgmed.pipeline import Retrieved
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
+
+if TYPE_CHECKING:
+    from kgmed.graph.search.paths import Segment
+    from kgmed.graph.search.shortest import Direction, ShortestPaths
 
 # --- Paths written as arrow chains. Both ends are shown for every shape, and each arrow points as its graph states it.
 
@@ -111,10 +112,14 @@ class PathRetriever:
     graph: LocalGraph
     hops: int = 5  # the authors' code
     keep: int = 5  # the authors' code
-    direction: Direction = "both"  # the authors' code: "out", on a graph that states every relation in both directions
+    direction: "Direction" = (
+        "both"  # the authors' code: "out", on a graph that states every relation in both directions
+    )
 
     def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
         """The paths, joined ones first."""
+        from kgmed.graph.search.paths import explore  # the searches are not read in where none of them is asked for
+
         if self.keep < 1:
             raise BadInput(f"path evidence needs keep >= 1, not {self.keep}")
         nodes = anchors(self.graph, links)
@@ -130,17 +135,17 @@ class PathRetriever:
         return Evidence(arrows(triples, way.forward), "path", triples, about, 1 / len(triples))
 
 
-def _way(leg: Shortest, row: int, about: tuple[int, ...]) -> _Way:
+def _way(leg: "ShortestPaths", row: int, about: tuple[int, ...]) -> _Way:
     return _Way(leg.edges[row].tolist(), leg.forward[row].tolist(), about)
 
 
-def _joined(segment: Segment) -> _Way:
+def _joined(segment: "Segment") -> _Way:
     """The best path of each leg, one after the other."""
     best = [_way(leg, 0, ()) for leg in segment.legs]
     return _Way([e for w in best for e in w.edges], [f for w in best for f in w.forward], segment.entities)
 
 
-def _others(segment: Segment) -> Iterator[_Way]:
+def _others(segment: "Segment") -> Iterator[_Way]:
     """The second best path of each leg, then the third best, and so on."""
     for row in range(1, max((len(leg) for leg in segment.legs), default=0)):
         for leg in segment.legs:
@@ -148,7 +153,7 @@ def _others(segment: Segment) -> Iterator[_Way]:
                 yield _way(leg, row, (int(leg.nodes[row, 0]), int(leg.nodes[row, -1])))
 
 
-def _notes(segments: list[Segment], joined: list[_Way], keep: int) -> tuple[str, ...]:
+def _notes(segments: "list[Segment]", joined: list[_Way], keep: int) -> tuple[str, ...]:
     """One line where not all paths are shown."""
     found = len(joined) + sum(leg.total - 1 for segment in segments for leg in segment.legs)
     return (f"paths: {keep} of {found:.0f} shortest paths shown",) if found > keep else ()
