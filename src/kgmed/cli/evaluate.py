@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -348,7 +348,7 @@ def run(
     from kgmed.evaluate.run import executor as crew
 
     trial = Trial(
-        methods=tuple(method), dataset=dataset, data=data, config=replace(config, graph=graph), part=part,
+        methods=tuple(method), dataset=dataset, data=data, config=config.replace(graph=graph), part=part,
         limit=number, sample=sample, seeds=tuple(seed or [0]),
     )  # fmt: skip
     if dry_run:
