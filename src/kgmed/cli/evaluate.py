@@ -203,7 +203,7 @@ def _disagreement(reply: Any) -> dict[str, Any]:
         "row": reply.row,
         "system": reply.system,
         "reply": text[:WORDS] + ("…" if len(text) > WORDS else ""),
-        "ours": "".join(reply.said.letters) or "-",
+        "ours": "".join(reply.parsed.letters) or "-",
         "gold": reply.gold,
         "grade": reply.grade,
         "reason": reply.reason,

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+from kgmed.config import config_type
 from kgmed.evaluate import scores
 from kgmed.evaluate.items import Metric
 from kgmed.evaluate.log import digest
@@ -275,10 +276,6 @@ def models(study: Study) -> Table:
 # --- What an evaluation depends on, as a table, and the command that makes it again.
 
 
-_OPTIONS = (
-    "preset", "llm", "encoder", "scorer", "tagger", "prompts", "glossary", "evidence_tokens", "abstain_below",
-    "reply_tokens", "choose", "batch", "precision",
-)  # fmt: skip
 _UNSET: tuple[object, ...] = (None, "", 0, {}, [])
 
 
@@ -301,9 +298,10 @@ def _words(study: Study) -> Iterator[str]:
         yield from ("--number", str(dataset["limit"]), "--sample", str(dataset.get("sample", 0)))
     for seed in study.plan.seeds if tuple(study.plan.seeds) != (0,) else ():
         yield from ("--seed", str(seed))
-    for name in _OPTIONS:
-        if setup.get(name) not in _UNSET:
-            yield from (f"--{name.replace('_', '-')}", _without_folder(setup[name]))
+    options = config_type().model_fields.keys() - {"graph", "method", "settings"}
+    for name, value in setup.items():
+        if name in options and value not in _UNSET:
+            yield from (f"--{name.replace('_', '-')}", _without_folder(value))
 
 
 def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
