@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from typer.testing import CliRunner, Result
 from kgmed.cli import app
 from kgmed.errors import BadInput, KgmedError
 
+pytestmark = pytest.mark.skipif(
+    not (find_spec("jinja2") and find_spec("matplotlib")), reason="reports need jinja2 and matplotlib"
+)
 TRIPLES = "".join(f"flu\thas_symptom\tsign{i}\ndrug{i}\ttreats\tflu\n" for i in range(20))
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
-from kgmed.evaluate.judge import KINDS, Bench, judge
+from kgmed.evaluate.judge import KINDS, Judging, judge
 from kgmed.evaluate.log import LOG, entries
 from kgmed.evaluate.run import reopened
 from kgmed.models.base import Message, Reply
@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.exit_code == 0, done.output
     plan = reopened(folder / "out", folder).plan()
     llm = CachedLLM(First(), folder / "replies.sqlite")
-    judge(Bench(KINDS["pair"], tuple(plan.methods), plan.items, entries(folder / "out"), llm), folder / "recorded")
+    judge(Judging(KINDS["pair"], tuple(plan.methods), plan.items, entries(folder / "out"), llm), folder / "recorded")
     return folder
 
 

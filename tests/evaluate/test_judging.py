@@ -17,7 +17,7 @@ from kgmed.errors import BadInput, ModelFailed, SourceError, UnknownName
 from kgmed.evaluate.items import Gold, Item
 from kgmed.evaluate.judge import (
     KINDS,
-    Bench,
+    Judging,
     Verdicts,
     criterion_scores,
     judge,
@@ -69,9 +69,9 @@ def logged(answers: dict[str, list[str]]) -> dict[Job, Entry]:
     }
 
 
-def bench(llm: LLM, answers: dict[str, list[str]], kind: str = "pair", **more: Any) -> Bench:
+def bench(llm: LLM, answers: dict[str, list[str]], kind: str = "pair", **more: Any) -> Judging:
     items = [item(f"q{i}") for i in range(len(next(iter(answers.values()))))]
-    return Bench(kind_of(kind), tuple(answers), items, logged(answers), llm, **more)
+    return Judging(kind_of(kind), tuple(answers), items, logged(answers), llm, **more)
 
 
 def judged(llm: LLM, folder: Path, answers: dict[str, list[str]], kind: str = "pair", **more: Any) -> Verdicts:

@@ -43,8 +43,7 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write the report of finished evaluations; it needs nothing but their folders and the data sets."""
-    from kgmed.evaluate.report import page as plain
-    from kgmed.evaluate.report import page as written
+    from kgmed.evaluate.report import page
 
     if out is None and markdown is None:
         raise BadInput("say where to: --out FOLDER for the page and its tables, or --markdown FILE")
@@ -55,11 +54,10 @@ def report(
             studies.append(read(folder, data, name=name, metrics=metric or [], models=made_of, baseline=baseline))
             progress(number)
         given = [f"--metric={name}" for name in metric or []] + ([f"--against={baseline}"] if baseline else [])
-        paths = written.write(studies, out, command=_command(names, given, out=out)) if out else []
+        paths = page.write_report(studies, out, command=_command(names, given, out=out)) if out else []
         if markdown:
-            paths.append(
-                written.put(markdown, plain.results(studies, command=_command(names, given, markdown=markdown)))
-            )
+            text = page.markdown_results(studies, command=_command(names, given, markdown=markdown))
+            paths.append(page.write_file(markdown, text))
     if as_json:
         screen.data([str(path) for path in paths])
     else:
@@ -72,7 +70,7 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: lis
     from kgmed.evaluate.log import entries, read_manifest
     from kgmed.evaluate.metrics.by_model import MADE, Choices, make
     from kgmed.evaluate.metrics.by_model import models as by_metric
-    from kgmed.evaluate.report.study import Study, shown_metrics
+    from kgmed.evaluate.report.study import Study, report_metrics
     from kgmed.evaluate.run import reopened
 
     trial = reopened(folder, data)
@@ -82,7 +80,7 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: lis
     of = len(load(trial.dataset, data, part=trial.part)) if trial.limit else len(plan.items)
     chosen, whole = Choices(by_metric(models)), load(trial.dataset, data) if {*metrics} & {*MADE} else []
     made = {metric: make(metric, chosen, whole) for metric in dict.fromkeys(metrics) if metric in MADE}
-    wanted = shown_metrics(found.task, metrics, made)
+    wanted = report_metrics(found.task, metrics, made)
     return Study(name, found, read_manifest(folder), plan, entries(folder), of, wanted, baseline)
 
 
@@ -205,7 +203,7 @@ def _disagreement(reply: Any) -> dict[str, Any]:
         "row": reply.row,
         "system": reply.system,
         "reply": text[:WORDS] + ("…" if len(text) > WORDS else ""),
-        "ours": "".join(reply.said.letters) or "-",
+        "ours": "".join(reply.parsed.letters) or "-",
         "gold": reply.gold,
         "grade": reply.grade,
         "reason": reply.reason,

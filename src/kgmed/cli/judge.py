@@ -53,7 +53,7 @@ def judge(
     if seed is not None and seed not in plan.seeds:
         raise BadInput(f"{out} has no runs with the seed {seed}; it has {', '.join(map(str, plan.seeds))}")
     items = list(plan.items)[:number] if number else plan.items
-    bench = judging.Bench(
+    bench = judging.Judging(
         told, tuple(method or plan.methods), items, entries(out), opened, plan.seeds[0] if seed is None else seed,
         positions, max_tokens, config.prompts,
     )  # fmt: skip

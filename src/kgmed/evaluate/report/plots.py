@@ -1,117 +1,41 @@
-"""Four kinds of drawing, each from plain numbers: intervals, quality against a price, stacked bars, lines."""
+"""The plots of a study as SVG that stands in the page itself: drawn by matplotlib, coloured by the page's style.
 
-from collections.abc import Sequence
-from math import ceil, floor, log10
-from typing import NamedTuple
+Text stays text, every value has a tooltip, and the same study gives the same bytes: no date, fixed ids.
+"""
 
-from kgmed.evaluate.report.study import html
+import io
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from html import escape
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-# --- The parts of a drawing: elements, scales, ticks. Colours come from the page (`--s0` to `--s7`, `currentColor`).
+from kgmed.errors import Unavailable
+from kgmed.evaluate.report.study import Study, Sweep
+from kgmed.evaluate.report.text import visible
+from kgmed.evaluate.scores import mean
+from kgmed.records import Run
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-COLOURS = 8
-LETTER = 7.4  # the width of a letter of 12 pixels, about; a Chinese one is twice as wide
-
-
-class Scale(NamedTuple):
-    """From values to pixels."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        """The place of a value.
-
-        >>> Scale(0, 10, 100, 200)(5)
-        150.0
-        """
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-
-def ticks(low: float, high: float, *, about: int = 5) -> list[float]:
-    """Round values that cover an interval.
-
-    >>> ticks(0, 1), ticks(0.31, 0.52), ticks(2, 2)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.3, 0.35, 0.4, 0.45, 0.5, 0.55], [1.0, 2.0, 3.0])
-    """
-    if high <= low:
-        return [low - 1.0, float(low), high + 1.0] if low else [0.0, 1.0]
-    rough = (high - low) / about
-    power = 10.0 ** floor(log10(rough))
-    step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * 0.999)
-    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return [round(i * step, 12) for i in range(first, last + 1)]
-
-
-def scale(values: Sequence[float], start: float, end: float, *, zero: bool = False) -> tuple[Scale, list[float]]:
-    """A scale that holds all values, and its ticks; `zero` = it begins there."""
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    marks = ticks(min(0.0, low) if zero else low, high)
-    return Scale(marks[0], marks[-1], start, end), marks
-
-
-def number(value: float) -> str:
-    """A value on an axis.
-
-    >>> number(0.25), number(1500.0), number(2.0)
-    ('0.25', '1,500', '2')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def text(x: float, y: float, what: str, *, anchor: str = "start", kind: str = "") -> str:
-    """A line of text."""
-    marked = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{marked}>{html(what)}</text>'
-
-
-def line(x1: float, y1: float, x2: float, y2: float, *, kind: str = "axis", colour: int | None = None) -> str:
-    """A straight line."""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"{_in("stroke", colour)}/>'
-
-
-def dot(x: float, y: float, colour: int, *, tip: str = "", radius: float = 4.5) -> str:
-    """A point, with what is said when one stands on it."""
-    said = f"<title>{html(tip)}</title>" if tip else ""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" class="dot"{_in("fill", colour)}>{said}</circle>'
-
-
-def bar(x: float, y: float, width: float, height: float, colour: int, *, tip: str = "") -> str:
-    """A filled rectangle."""
-    size = f'x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}"'
-    return f"<rect {size}{_in('fill', colour)}><title>{html(tip)}</title></rect>"
-
-
-def _in(what: str, colour: int | None) -> str:
-    return "" if colour is None else f' style="{what}:var(--s{colour % COLOURS})"'
-
-
-def width_of(what: str) -> float:
-    """How wide a text is, about."""
-    return sum(LETTER * (2 if ord(c) > 0x2E80 else 1) for c in what)
-
-
-def cut(what: str, most: int = 40) -> str:
-    """The text in at most so many characters.
-
-    >>> cut("abcdef", 4)
-    'abc…'
-    """
-    return what if len(what) <= most else f"{what[: most - 1]}…"
-
-
-def drawing(parts: Sequence[str], width: float, height: float, title: str) -> str:
-    """The whole, as wide as the page allows and no wider than drawn."""
-    size = f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:{width:.0f}px"'
-    return f'<svg {size} role="img" aria-label="{html(title)}">\n' + "\n".join(parts) + "\n</svg>\n"
-
-
-# --- Four kinds of drawing, each from plain numbers: intervals, quality against a price, stacked bars, lines.
-
-
-WIDTH, ROW, RIGHT = 760.0, 26.0, 24.0
+INK, SOFT, RULE, PAGE = "#1c2126", "#5c6670", "#d9dee3", "#ffffff"
+SERIES = ("#2a6fb0", "#d9822b", "#2f9e77", "#b8508f", "#7a68c4", "#a38a16", "#4aa3c9", "#8a8f96")
+VARIABLES = {INK: "ink", SOFT: "soft", RULE: "rule", PAGE: "page", **{c: f"s{i}" for i, c in enumerate(SERIES)}}
+STYLE = {
+    "svg.fonttype": "none", "svg.hashsalt": "kgmed", "text.parse_math": False,
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 9,
+    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": RULE, "axes.facecolor": "none",
+    "axes.grid": True, "axes.axisbelow": True, "axes.labelsize": 9, "grid.color": RULE,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False,
+    "xtick.color": RULE, "ytick.color": RULE, "xtick.labelcolor": SOFT, "ytick.labelcolor": SOFT,
+    "xtick.labelsize": 9, "ytick.labelsize": 9, "figure.facecolor": "none", "legend.frameon": False,
+    "lines.solid_capstyle": "round", "legend.labelcolor": INK,
+}  # fmt: skip
+WIDTH, ROW = 7.9, 0.27  # inches of a plot and of one of its rows
+RECALL = "evidence-recall@20"
 
 
 class Point(NamedTuple):
@@ -123,124 +47,273 @@ class Point(NamedTuple):
     high: float
     x: float = 0.0
 
-
-def _tip(p: Point) -> str:
-    return f"{p.name}: {p.y:.4f} ({p.low:.4f} to {p.high:.4f})"
-
-
-def _left(names: Sequence[str]) -> float:
-    """Room for names at the left."""
-    return 16 + max((width_of(cut(n)) for n in names), default=0)
+    @property
+    def tip(self) -> str:
+        """What its tooltip says."""
+        return f"{self.name}: {self.y:.4f} ({self.low:.4f} to {self.high:.4f})"
 
 
-def _below(across: Scale, marks: Sequence[float], top: float, bottom: float, label: str) -> list[str]:
-    """An axis at the bottom with its grid."""
-    parts = [line(across(m), top, across(m), bottom, kind="grid") for m in marks]
-    parts += [text(across(m), bottom + 16, number(m), anchor="middle", kind="tick") for m in marks]
-    return [*parts, text((across.start + across.end) / 2, bottom + 36, label, anchor="middle")]
+# --- A plot, from the figure of matplotlib to what is put into the page.
 
 
-def intervals(points: Sequence[Point], label: str, *, base: str = "") -> str:
+class Canvas:
+    """Axes to draw on, and the tooltips of what was drawn."""
+
+    def __init__(self, figure: "Figure") -> None:
+        """Of a new figure of matplotlib."""
+        self.figure, self.axes = figure, figure.subplots()
+        self.tips: list[str] = []
+
+    def tip(self, text: str) -> str:
+        """The id under which an artist has a tooltip."""
+        self.tips.append(text)
+        return f"tip-{len(self.tips) - 1}"
+
+    def point(self, x: float, y: float, colour: str, tip: str) -> None:
+        """A dot."""
+        self.axes.plot(x, y, "o", color=colour, markeredgecolor=PAGE, markersize=6.5, zorder=3, gid=self.tip(tip))
+
+    def between(self, xs: tuple[float, float], ys: tuple[float, float], colour: str, *, width: float = 1.5) -> None:
+        """A straight line."""
+        self.axes.plot(xs, ys, color=colour, linewidth=width, alpha=0.75)
+
+    def rows(self, names: Sequence[str], label: str) -> None:
+        """Names down the left, the first at the top, and what the axis below them measures."""
+        self.axes.set_yticks(range(len(names)), [short(name) for name in names], color=INK)
+        self.axes.set_ylim(len(names) - 0.5, -0.5)
+        self.axes.grid(visible=False, axis="y")
+        self.axes.set_xlabel(short(label))
+
+    def legend(self, names: Sequence[str], place: Any, *, columns: int) -> None:
+        """What each colour stands for, outside the axes."""
+        from matplotlib.patches import Patch
+
+        patches = [Patch(color=colour(i), label=short(name)) for i, name in enumerate(names)]
+        self.figure.legend(handles=patches, loc=place, ncols=columns, handlelength=1)
+
+
+def svg(draw: Callable[[Canvas], None], width: float, height: float, title: str) -> str:
+    """What `draw` draws, in inches, as one element of a page of HTML; raises `Unavailable` without matplotlib."""
+    try:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise Unavailable('the plots of a report need matplotlib; pip install "kgmed[eval]"') from None
+    out = io.StringIO()
+    with style.context(["default", STYLE]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing", UserWarning)  # the browser has a font for it
+        figure = Figure(figsize=(width, height), layout="constrained")
+        canvas = Canvas(figure)
+        for axis in (canvas.axes.xaxis, canvas.axes.yaxis):
+            axis.set_major_formatter(lambda value, _: axis_number(value))
+        draw(canvas)
+        figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    return _inline(out.getvalue(), canvas.tips, width * 72, height * 72, title)
+
+
+def _inline(document: str, tips: Sequence[str], width: float, height: float, title: str) -> str:
+    """The body of an SVG document without its style, under a header of our own, its colours taken from the page."""
+    body = document.partition("</defs>")[2]  # the first holds a style that would reach the whole page
+    body = re.sub(r'<g id="[^"]*_\d+">', "<g>", body)  # numbered alike in every plot
+    body = re.sub(r"<[^>]+>", _coloured, body)
+    for number, tip in enumerate(tips):
+        named = f"<g><title>{escape(visible(tip))}</title>"
+        body = body.replace(f'<g id="tip-{number}">', named)
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:{width * 4 / 3:.0f}px"'
+    return f'<svg {size} role="img" aria-label="{escape(visible(title))}">{body}'
+
+
+def _coloured(tag: re.Match[str]) -> str:
+    """A tag with the page's variables for our colours."""
+    return re.sub(r"#[0-9a-f]{6}\b", lambda c: f"var(--{VARIABLES[c[0]]})" if c[0] in VARIABLES else c[0], tag[0])
+
+
+def short(text: str, most: int = 40) -> str:
+    """The text on one line, in at most so many characters, every one of them visible.
+
+    >>> short("abc\\ndef", 5)
+    'abc …'
+    """
+    line = visible(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def axis_number(value: float) -> str:
+    """A value on an axis.
+
+    >>> axis_number(0.25), axis_number(1500.0), axis_number(2.0)
+    ('0.25', '1,500', '2')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def colour(number: int) -> str:
+    """The colour of a series."""
+    return SERIES[number % len(SERIES)]
+
+
+# --- Four kinds of plot, each from plain numbers: intervals, quality against a price, stacked bars, lines.
+
+
+def intervals(points: Sequence[Point], label: str, *, baseline: str = "") -> str:
     """One row a method: its mean as a dot, its 95 % interval as a line; a dashed line through the baseline's mean."""
-    left, bottom = _left([p.name for p in points]), 10 + ROW * len(points)
-    ends = [v for p in points for v in (p.y, p.low, p.high)]
-    across, marks = scale(ends, left, WIDTH - RIGHT)
-    parts = _below(across, marks, 6, bottom, label)
-    parts += [line(across(p.y), 6, across(p.y), bottom, kind="base") for p in points if p.name == base]
-    for i, p in enumerate(points):
-        y = 10 + ROW * (i + 0.5)
-        parts.append(text(left - 10, y + 4, cut(p.name), anchor="end"))
-        parts.append(line(across(p.low), y, across(p.high), y, kind="range", colour=i))
-        parts.append(dot(across(p.y), y, i, tip=_tip(p)))
-    return drawing(parts, WIDTH, bottom + 46, f"{label} with 95 % intervals")
+
+    def draw(canvas: Canvas) -> None:
+        for p in points:
+            if p.name == baseline:
+                canvas.axes.axvline(p.y, color=SOFT, linestyle="--", linewidth=0.8)
+        for row, p in enumerate(points):
+            canvas.between((p.low, p.high), (row, row), colour(row), width=2.3)
+            canvas.point(p.y, row, colour(row), p.tip)
+        canvas.rows([p.name for p in points], label)
+
+    return svg(draw, WIDTH, 0.6 + ROW * len(points), f"{label} with 95 % intervals")
 
 
 def scatter(points: Sequence[Point], x_label: str, y_label: str) -> str:
-    """Quality upwards, what it takes to the right; names stand beside their dots, moved apart where they would meet."""
-    left, bottom = 64.0, 320.0
-    across, x_marks = scale([p.x for p in points], left, WIDTH - 190, zero=True)
-    up, y_marks = scale([v for p in points for v in (p.low, p.high)], bottom, 24)
-    parts = _below(across, x_marks, 24, bottom, x_label)
-    parts += _beside(up, y_marks, left, WIDTH - 190)
-    parts.append(text(left - 50, 14, y_label))
-    places = _apart([up(p.y) for p in points], lowest=bottom)
-    for i, (p, y) in enumerate(zip(points, places, strict=True)):
-        x = across(p.x)
-        parts.append(line(x, up(p.low), x, up(p.high), kind="range thin", colour=i))
-        parts.append(line(x, up(p.y), WIDTH - 182, y, kind="leader"))
-        parts.append(dot(x, up(p.y), i, tip=f"{_tip(p)} at {number(p.x)}"))
-        parts.append(dot(WIDTH - 178, y, i, radius=4))
-        parts.append(text(WIDTH - 168, y + 4, cut(p.name, 24)))
-    return drawing(parts, WIDTH, bottom + 46, f"{y_label} against {x_label}")
+    """Quality upwards, its price to the right; names stand at the right, joined to their dots."""
+    height = max(3.8, 0.6 + 0.24 * len(points))
+
+    def draw(canvas: Canvas) -> None:
+        for number, p in enumerate(points):
+            canvas.between((p.x, p.x), (p.low, p.high), colour(number))
+            canvas.point(p.x, p.y, colour(number), f"{p.tip} at {axis_number(p.x)}")
+        canvas.axes.set_xlim(left=0)
+        canvas.axes.set(xlabel=short(x_label), ylabel=short(y_label))
+        low, high = canvas.axes.get_ylim()
+        places = spread([(p.y - low) / (high - low) for p in points], gap=0.24 / (height - 0.6))
+        for number, (p, place) in enumerate(zip(points, places, strict=True)):
+            canvas.axes.annotate(
+                short(p.name, 24), (p.x, p.y), (1.03, place), textcoords="axes fraction", va="center",
+                color=colour(number), arrowprops={"arrowstyle": "-", "color": RULE, "shrinkA": 0, "shrinkB": 4},
+            )  # fmt: skip
+
+    return svg(draw, WIDTH, height, f"{y_label} against {x_label}")
 
 
-def _beside(up: Scale, marks: Sequence[float], left: float, right: float) -> list[str]:
-    """An axis at the left with its grid."""
-    parts = [line(left, up(m), right, up(m), kind="grid") for m in marks]
-    return [*parts, *(text(left - 8, up(m) + 4, number(m), anchor="end", kind="tick") for m in marks)]
+def spread(places: Sequence[float], *, gap: float) -> list[float]:
+    """Places between 0 and 1 moved up until each is a gap above the one below it, then down where room ran out.
 
-
-def _apart(places: Sequence[float], *, lowest: float, gap: float = 17.0) -> list[float]:
-    """The places moved down until each is a gap below the one above it, then up where they ran out of room.
-
-    >>> _apart([100, 100, 300], lowest=300), _apart([300, 300], lowest=300)
-    ([100, 117.0, 300], [283.0, 300.0])
+    >>> spread([0.5, 0.5], gap=0.25), spread([1.0, 1.0], gap=0.25)
+    ([0.5, 0.75], [0.75, 1.0])
     """
-    moved, last = [0.0] * len(places), -1e9
-    for i in sorted(range(len(places)), key=lambda i: places[i]):
-        last = moved[i] = max(places[i], last + gap)
-    last = lowest + gap
-    for i in sorted(range(len(places)), key=lambda i: -moved[i]):
-        last = moved[i] = min(moved[i], last - gap)
+    moved, order = list(places), sorted(range(len(places)), key=lambda i: places[i])
+    for below, i in pairwise(order):
+        moved[i] = max(moved[i], moved[below] + gap)
+    highest = 1.0
+    for i in reversed(order):
+        moved[i] = min(moved[i], highest)
+        highest = moved[i] - gap
     return moved
 
 
-def stacked(rows: Sequence[tuple[str, dict[str, float]]], label: str) -> str:
-    """One bar a method, a piece a stage, with a legend above."""
-    names = list(dict.fromkeys(name for _, told in rows for name in told))
-    left, top = _left([name for name, _ in rows]), 34.0
-    bottom = top + ROW * len(rows)
-    across, marks = scale([sum(told.values()) for _, told in rows], left, WIDTH - RIGHT, zero=True)
-    parts = [*_legend(names, left), *_below(across, marks, top - 4, bottom, label)]
-    for i, (row, told) in enumerate(rows):
-        y, done = top + ROW * i + 5, 0.0
-        parts.append(text(left - 10, y + 12, cut(row), anchor="end"))
-        for name, value in told.items():
-            tip = f"{row}, {name}: {value:.4f}"
-            wide = across(done + value) - across(done)
-            parts.append(bar(across(done), y, wide, ROW - 10, names.index(name), tip=tip))
-            done += value
-    return drawing(parts, WIDTH, bottom + 46, label)
+def stacked(rows: Sequence[tuple[str, Mapping[str, float]]], label: str) -> str:
+    """One bar a method, a part of it for each stage, with a legend above."""
+    names = list(dict.fromkeys(name for _, parts in rows for name in parts))
+
+    def draw(canvas: Canvas) -> None:
+        for row, (method, parts) in enumerate(rows):
+            left = 0.0
+            for name, value in parts.items():
+                tip = canvas.tip(f"{method}, {name}: {value:.4f}")
+                canvas.axes.barh(row, value, 0.62, left, color=colour(names.index(name)), gid=tip)
+                left += value
+        canvas.rows([method for method, _ in rows], label)
+        canvas.legend(names, "outside upper left", columns=6)
+
+    return svg(draw, WIDTH, 0.9 + ROW * len(rows) + 0.2 * (len(names) // 6), label)
 
 
-def _legend(names: Sequence[str], left: float) -> list[str]:
-    parts, x = [], left
-    for i, name in enumerate(names):
-        parts += [bar(x, 8, 11, 11, i, tip=name), text(x + 16, 18, name, kind="tick")]
-        x += 30 + width_of(name)
-    return parts
-
-
-def lines(series: Sequence[tuple[str, Sequence[Point]]], x_label: str, y_label: str, *, width: float = 370) -> str:
+def lines(series: Sequence[tuple[str, Sequence[Point]]], x_label: str, y_label: str) -> str:
     """A line a series through its points, each with its interval where that is wider than nothing."""
-    points = [p for _, told in series for p in told]
-    left, bottom = 58.0, 230.0
-    xs = sorted({p.x for p in points})
-    across = Scale(xs[0], xs[-1] if len(xs) > 1 else xs[0] + 1, left + 14, width - 20)
-    up, marks = scale([v for p in points for v in (p.low, p.high)], bottom, 30)
-    parts = [*_beside(up, marks, left, width - 8), text(4, 16, y_label)]
-    parts += [text(across(x), bottom + 18, number(x), anchor="middle", kind="tick") for x in xs]
-    parts.append(text((left + width) / 2, bottom + 38, x_label, anchor="middle"))
-    for i, (_, told) in enumerate(series):
-        places = " ".join(f"{across(p.x):.1f},{up(p.y):.1f}" for p in told)
-        parts.append(f'<polyline points="{places}" class="curve" style="stroke:var(--s{i % COLOURS})"/>')
-        for p in told:
-            if p.high > p.low:
-                parts.append(line(across(p.x), up(p.low), across(p.x), up(p.high), kind="range thin", colour=i))
-            parts.append(dot(across(p.x), up(p.y), i, tip=_tip(p)))
-    height = bottom + 50
-    if len(series) > 1:
-        for i, (name, _) in enumerate(series):
-            parts += [bar(left, height, 11, 11, i, tip=name), text(left + 16, height + 10, cut(name, 44))]
-            height += 18
-    return drawing(parts, width, height, f"{y_label} by {x_label}")
+
+    def draw(canvas: Canvas) -> None:
+        for number, (_, points) in enumerate(series):
+            canvas.axes.plot([p.x for p in points], [p.y for p in points], color=colour(number))
+            for p in points:
+                canvas.between((p.x, p.x), (p.low, p.high), colour(number))
+                canvas.point(p.x, p.y, colour(number), p.tip)
+        canvas.axes.set_xticks(sorted({p.x for _, points in series for p in points}))
+        canvas.axes.grid(visible=False, axis="x")
+        canvas.axes.set(xlabel=short(x_label), ylabel=short(y_label))
+        if len(series) > 1:
+            canvas.legend([name for name, _ in series], "outside lower left", columns=1)
+
+    return svg(draw, WIDTH / 2, 2.9 + 0.2 * len(series), f"{y_label} by {x_label}")
+
+
+# --- The plots of a study; "" where it has nothing to draw.
+
+
+def main_metric(study: Study) -> str:
+    """The main metric of every method with its interval."""
+    points = _points(study)
+    return intervals(points, study.main.name, baseline=study.baseline) if points else ""
+
+
+def _points(study: Study) -> list[Point]:
+    """The main metric of every method that has it."""
+    scores = [study.score(method, study.main.name) for method in study.plan.methods]
+    return [Point(s.method, s.mean.mean, s.mean.low, s.mean.high) for s in scores if s and s.mean.n]
+
+
+def unpriced(study: Study) -> list[str]:
+    """The methods that `price` does not draw: no run of theirs has an answer."""
+    drawn = {p.name for p in _answered(study)}
+    return [method for method in study.plan.methods if method not in drawn]
+
+
+def _answered(study: Study) -> list[Point]:
+    return [p for p in _points(study) if any(True for _ in study.runs(p.name))]
+
+
+def price(study: Study) -> str:
+    """The main metric against money where prices are known, else tokens, else seconds."""
+    answered = _answered(study)
+    for label, names in (("US dollars a question", ("cost",)), ("tokens a question", ("tokens-in", "tokens-out")),
+                         ("seconds a question", ("seconds",))):  # fmt: skip
+        prices = [_sum(study, p.name, names) for p in answered]
+        points = [p._replace(x=x) for p, x in zip(answered, prices, strict=True) if x is not None]
+        if len(points) == len(answered) and any(prices):
+            return scatter(points, label, study.main.name)
+    return ""
+
+
+def _sum(study: Study, method: str, names: Sequence[str]) -> float | None:
+    """The sum of the means of some metrics; None where one is not known for every run."""
+    scores = [study.score(method, name) for name in names]
+    failed = study.errors(method).total()
+    known = [s.mean.mean for s in scores if s and s.mean.n and s.without <= failed]
+    return sum(known) if len(known) == len(names) else None
+
+
+def stage_seconds(study: Study) -> str:
+    """The mean seconds of each stage."""
+    rows = [(method, seconds) for method in study.plan.methods if (seconds := study.stages(method))]
+    return stacked(rows, "mean seconds a question") if rows else ""
+
+
+def sweep(study: Study, varied: Sweep) -> list[str]:
+    """The main metric, the recall of the evidence, its pieces and the seconds, each by the value of the setting."""
+    names = [m.name for m in study.metrics if m.name in (study.main.name, RECALL)]
+    measures: list[tuple[str, Callable[[str, float], Point | None]]] = [
+        *((name, partial(_scored, study, name)) for name in names),
+        ("pieces of evidence shown", partial(_measured, study, lambda run: float(len(run.context.cited)))),
+        ("seconds", partial(_measured, study, lambda run: sum(stage.seconds for stage in run.stages))),
+    ]
+    plots = []
+    for label, measure in measures:
+        series = [(base, [p for x, m in values if (p := measure(m, x))]) for base, values in varied.series]
+        if drawn := [(base, points) for base, points in series if points]:
+            plots.append(lines(drawn, varied.setting, label))
+    return plots
+
+
+def _scored(study: Study, metric: str, method: str, x: float) -> Point | None:
+    score = study.score(method, metric)
+    return Point(method, score.mean.mean, score.mean.low, score.mean.high, x) if score and score.mean.n else None
+
+
+def _measured(study: Study, measure: Callable[[Run], float], method: str, x: float) -> Point | None:
+    values = mean([measure(run) for run in study.runs(method)])
+    return Point(method, values.mean, values.low, values.high, x) if values.n else None

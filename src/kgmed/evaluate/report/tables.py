@@ -1,24 +1,29 @@
-"""The tables of a study."""
+"""The tables of a study, with what the papers report of the same methods and with the command that makes it again."""
 
 import re
+import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
+from kgmed.config import config_type
 from kgmed.evaluate import scores
 from kgmed.evaluate.items import Metric
-from kgmed.evaluate.report.study import Cell, Signed, Study, Table, shown
+from kgmed.evaluate.log import digest
+from kgmed.evaluate.report.study import Study
+from kgmed.evaluate.report.text import Cell, Signed, Table, formatted, visible
 
-# --- What the papers report for the same method, data set and metric; it stands beside our figures, never among them.
+# --- What the papers report for the same method, data set and metric: in a column of its own, never mixed with ours.
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number as a paper prints it, on our scale, with the model it was reached with."""
+    """A number as a paper prints it, on our scale, with the model that the paper used."""
 
     paper: str
     cite: str
@@ -28,25 +33,25 @@ class Figure:
     value: float
     model: str
     table: str = ""  # its number in the paper; "" = not checked
-    other: str = ""  # the paper's questions, where they are not those of our data set
+    questions: str = ""  # the paper's questions, where they are not those of our data set
 
     def __str__(self) -> str:
         """The number, the paper and the model on one line."""
-        where = f"{self.paper}, Table {self.table}" if self.table else self.paper
-        return f"{self.value:.4f} with {self.model} ({'; '.join(filter(None, (where, self.other)))})"
+        place = f"{self.paper}, Table {self.table}" if self.table else self.paper
+        return f"{self.value:.4f} with {self.model} ({'; '.join(filter(None, (place, self.questions)))})"
 
 
 @cache
 def figures() -> tuple[Figure, ...]:
-    """All that is known."""
+    """The figures of all papers."""
     data = tomllib.loads((files(__package__) / "papers.toml").read_text(encoding="utf-8"))
     return tuple(_figure(paper, row) for paper in data["paper"] for row in paper["figures"])
 
 
 def _figure(paper: dict[str, Any], row: dict[str, Any]) -> Figure:
     value = round(row["value"] / paper["scale"], 6)
-    other = paper.get("questions", {}).get(row["dataset"], "")
-    return Figure(**{**row, "value": value}, paper=paper["name"], cite=paper["cite"], other=other)
+    questions = paper.get("questions", {}).get(row["dataset"], "")
+    return Figure(**{**row, "value": value}, paper=paper["name"], cite=paper["cite"], questions=questions)
 
 
 def reported(method: str, dataset: str, metric: str) -> list[Figure]:
@@ -58,47 +63,48 @@ def reported(method: str, dataset: str, metric: str) -> list[Figure]:
     return [f for f in figures() if (f.method, f.dataset, f.metric) == (method, dataset, metric)]
 
 
-# --- The tables of a study.
+def _papers(study: Study, method: str, metric: str) -> str:
+    return " · ".join(map(str, reported(method, study.dataset.name, metric)))
 
 
-_SURE = 0.05
+# --- Scores: at a glance, over several sets, by metric, against the baseline.
+
+
+SIGNIFICANT = 0.05
 PAPER = "paper, with its model"
-BORROWED = (
+PAPER_NOTE = (
     "The last column is what the papers print, with their models, graphs and prompts: not our figures, and not "
     "reproduced here."
 )
 
 
-def _papers(study: Study, method: str, metric: str) -> str:
-    """What the papers report in that place."""
-    return " · ".join(map(str, reported(method, study.dataset.name, metric)))
-
-
-def _mean(study: Study, method: str, name: str) -> float | None:
-    found = study.score(method, name)
-    return found.mean.mean if found and found.mean.n else None
-
-
 def headline(study: Study) -> Table:
-    """Every method in one line: the main metric, how sure it is, what failed, what it took."""
-    rows = []
-    for method in study.plan.methods:
-        score, against = study.score(method, study.main.name), study.difference(method, study.main.name)
-        if score is None:
-            continue
-        took = [_mean(study, method, name) for name in ("seconds", "calls", "tokens-in", "tokens-out")]
-        tokens = None if took[2] is None or took[3] is None else took[2] + took[3]
-        rows.append((
-            method, score.mean.mean, score.mean.low, score.mean.high, score.mean.n, sum(study.failed(method).values()),
-            Signed(against.difference) if against else None, against.corrected if against else None,
-            took[0], took[1], tokens, _papers(study, method, study.main.name),
-        ))  # fmt: skip
-    header = ("method", study.main.name, "95 % from", "to", "n", "failed", f"against {study.against}", "p corrected",
+    """Every method in one line: the main metric, its interval, how many failed, what it took."""
+    rows = [_headline(study, method) for method in study.plan.methods if study.score(method, study.main.name)]
+    header = ("method", study.main.name, "95 % from", "to", "n", "failed", f"against {study.baseline}", "p corrected",
               "seconds", "calls", "tokens", PAPER)  # fmt: skip
-    flat = any(low == high for _, _, low, high, *_ in rows)
-    note = f"Failures count as failures. p is corrected for the number of methods (Holm). {_size(study)} {BORROWED}"
-    note += " An interval without width comes of values that are all alike; it is no certainty." if flat else ""
-    return Table("headline", "At a glance", header, _rows(rows), note)
+    note = f"Failures count as failures. p is corrected for the number of methods (Holm). {_size(study)} {PAPER_NOTE}"
+    if any(low == high for _, _, low, high, *_ in rows):
+        note += " An interval without width comes of values that are all alike; it is no certainty."
+    return Table("headline", "At a glance", header, tuple(rows), note)
+
+
+def _headline(study: Study, method: str) -> tuple[Cell, ...]:
+    score, difference = study.score(method, study.main.name), study.difference(method, study.main.name)
+    mean = score.mean if score else scores.mean([])
+    seconds, calls, read, written = (study.mean(method, n) for n in ("seconds", "calls", "tokens-in", "tokens-out"))
+    return (
+        method, mean.mean, mean.low, mean.high, mean.n, study.errors(method).total(),
+        Signed(difference.difference) if difference else None, difference.corrected if difference else None,
+        seconds, calls, None if read is None or written is None else read + written,
+        _papers(study, method, study.main.name),
+    )  # fmt: skip
+
+
+def _size(study: Study) -> str:
+    """Whether this is a sample, in a sentence."""
+    n = len(study.plan.items)
+    return f"A sample: {n} of {study.total} questions." if study.sampled else f"All {n} questions."
 
 
 def overview(studies: Sequence[Study]) -> list[Table]:
@@ -108,85 +114,85 @@ def overview(studies: Sequence[Study]) -> list[Table]:
     """
     groups: dict[tuple[tuple[str, ...], str], list[Study]] = {}
     for study in studies:
-        groups.setdefault((tuple(sorted(study.plan.methods)), study.against), []).append(study)
+        groups.setdefault((tuple(sorted(study.plan.methods)), study.baseline), []).append(study)
     return [_overview(group) for group in groups.values() if len(group) > 1]
 
 
 def _overview(studies: Sequence[Study]) -> Table:
     """One such table: a row for each method, a column for each set."""
-    methods, base = studies[0].plan.methods, studies[0].against
-    rows: list[tuple[Cell, ...]] = [(m, *(_arrowed(s, m) for s in studies)) for m in methods]
-    chance = [_chance(s) for s in studies]
+    methods, chance = studies[0].plan.methods, [_chance(s) for s in studies]
+    rows: list[tuple[Cell, ...]] = [(m, *(_with_arrow(s, m) for s in studies)) for m in methods]
     if any(c is not None for c in chance):
-        rows.append(("one option drawn at random", *(None if c is None else shown(c) for c in chance)))
-    header = ("method", *(f"{s.name}: {s.main.name}" for s in studies))
-    note = f"↑ better, ↓ worse than {base}: p < .05, corrected for the number of methods (Holm) within the set."
-    return Table(
-        "overview",
-        f"All sets at a glance: {len(methods)} methods",
-        header,
-        tuple(rows),
-        f"{note} Failures count as failures.",
+        rows.append(("one option drawn at random", *(None if c is None else formatted(c) for c in chance)))
+    note = (
+        f"↑ better, ↓ worse than {studies[0].baseline}: p < .05, corrected for the number of methods (Holm) within "
+        "the set. Failures count as failures."
     )
+    header = ("method", *(f"{s.name}: {s.main.name}" for s in studies))
+    return Table("overview", f"All sets at a glance: {len(methods)} methods", header, tuple(rows), note)
 
 
-def _arrowed(study: Study, method: str) -> str:
-    """A mean, with an arrow where it differs from the baseline with some certainty."""
+def _with_arrow(study: Study, method: str) -> str:
+    """A mean, with an arrow where its difference from the baseline is significant."""
     difference = study.difference(method, study.main.name)
-    told = shown(_mean(study, method, study.main.name))
-    if difference is None or difference.corrected >= _SURE or not difference.difference:
-        return told
-    return f"{told} {'↑' if (difference.difference > 0) == study.main.higher else '↓'}"
+    mean = formatted(study.mean(method, study.main.name))
+    if difference is None or difference.corrected >= SIGNIFICANT or not difference.difference:
+        return mean
+    return f"{mean} {'↑' if (difference.difference > 0) == study.main.higher else '↓'}"
 
 
 def _chance(study: Study) -> float | None:
-    """The accuracy of one option drawn at random; None where that is not what is told."""
-    given = [(len(item.question.options), len(item.gold.choices)) for item in study.plan.items]
-    if study.main.name != "accuracy" or not given:
+    """The accuracy of one option drawn at random; None where accuracy is not the main metric."""
+    counts = [(len(item.question.options), len(item.gold.choices)) for item in study.plan.items]
+    if study.main.name != "accuracy" or not counts:
         return None
-    return sum(1 / options if options and right == 1 else 0.0 for options, right in given) / len(given)
-
-
-def _size(study: Study) -> str:
-    """Whether this is a sample, in a sentence."""
-    n = len(study.plan.items)
-    return f"A sample: {n} of {study.of} questions." if study.sampled else f"All {n} questions."
-
-
-def _rows(rows: Iterable[Iterable[Cell]]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(tuple(row) for row in rows)
+    return sum(1 / options if options and right == 1 else 0.0 for options, right in counts) / len(counts)
 
 
 def means(study: Study) -> Table:
     """The mean of every metric for every method."""
     names = tuple(metric.name for metric in study.metrics)
-    rows = [(method, *(_mean(study, method, name) for name in names)) for method in study.plan.methods]
+    rows = [(method, *(study.mean(method, name) for name in names)) for method in study.plan.methods]
     note = "Means over the questions that have the number; what each metric is: docs/metrics.md."
-    return Table("means", "Every metric", ("method", *names), _rows(rows), note)
+    return Table("means", "Every metric", ("method", *names), tuple(rows), note)
 
 
 def scores_of(study: Study, metric: Metric) -> Table:
     """One metric of every method."""
-    rows = [
+    rows = tuple(
         (s.method, s.metric, s.mean.mean, s.mean.error, s.mean.low, s.mean.high, s.mean.n, s.without,
-         sum(study.failed(s.method).values()), _papers(study, s.method, s.metric))
+         study.errors(s.method).total(), _papers(study, s.method, s.metric))
         for s in study.scores if s.metric == metric.name
-    ]  # fmt: skip
+    )  # fmt: skip
     header = ("method", "metric", "mean", "s.e.", "95 % from", "to", "n", "without", "failed", PAPER)
     failed = "is not counted here" if metric.failed is None else f"counts as {metric.failed:g}"
     note = f"{metric.formula} ({metric.source}); {'higher' if metric.higher else 'lower'} is better. "
-    return Table("scores", metric.name, header, _rows(rows), f"{note}A failed run {failed}. {_size(study)}")
+    return Table("scores", metric.name, header, rows, f"{note}A failed run {failed}. {_size(study)}")
 
 
 def differences_of(study: Study, metric: Metric) -> Table:
     """One metric of every method against the baseline."""
-    rows = [
+    rows = tuple(
         (d.method, d.baseline, d.metric, Signed(d.difference), Signed(d.low), Signed(d.high), d.n, d.p, d.corrected,
          d.test) for d in study.differences if d.metric == metric.name
-    ]  # fmt: skip
+    )  # fmt: skip
     header = ("method", "against", "metric", "difference", "95 % from", "to", "n", "p", "p corrected", "test")
     note = "n = questions of which both have a number; p corrected for the number of methods compared (Holm)."
-    return Table("differences", f"{metric.name} against {study.against}", header, _rows(rows), note if rows else "")
+    return Table("differences", f"{metric.name} against {study.baseline}", header, rows, note if rows else "")
+
+
+def disagreements(study: Study, *, most: int = 0) -> Table:
+    """The questions that methods disagree on, with the score of each; `most` = so many, 0 = all."""
+    found, methods = study.disagreements, study.plan.methods
+    rows = tuple((name, *(by.get(m) for m in methods)) for name, by in (found[:most] if most else found))
+    note = (
+        f"{len(found)} of {len(study.plan.items)} questions are not scored alike by {study.main.name}; the most "
+        "divided first."
+    )
+    return Table("disagreements", "Where methods disagree", ("question", *methods), rows, note)
+
+
+# --- What happened in the runs: failures, options chosen, seconds, models.
 
 
 def failures(study: Study) -> Table:
@@ -196,9 +202,9 @@ def failures(study: Study) -> Table:
     """
     rows: list[tuple[Cell, ...]] = []
     for method in study.plan.methods:
-        rows += [(method, "failed", n, error) for error, n in _kinds(study.failed(method))]
-        kinds = _kinds(Counter(fault for run in study.runs(method) for fault in run.failures))
-        rows += [(method, "went on", n, fault) for fault, n in kinds[:10]]
+        rows += [(method, "failed", n, error) for error, n in _kinds(study.errors(method))]
+        kinds = _kinds(Counter(failure for run in study.runs(method) for failure in run.failures))
+        rows += [(method, "went on", n, failure) for failure, n in kinds[:10]]
         if len(kinds) > 10:
             rows.append((method, "went on", sum(n for _, n in kinds[10:]), f"{len(kinds) - 10} other kinds of message"))
     header = ("method", "what", "times", "message, the commonest of its kind")
@@ -209,31 +215,31 @@ def failures(study: Study) -> Table:
     return Table("failures", "What went wrong", header, tuple(rows), note if rows else "")
 
 
-def _kinds(told: Counter[str]) -> list[tuple[str, int]]:
+def _kinds(messages: Counter[str]) -> list[tuple[str, int]]:
     """The commonest message of each kind and how many are of it, the most frequent first.
 
     >>> _kinds(Counter(["it begins 'a'", "it begins 'b'", "it begins 'b'", "only 5%", "only 33.5%", "no key"]))
     [("it begins 'b'", 3), ('only 5%', 2), ('no key', 1)]
     """
-    shown: dict[str, str] = {}
+    commonest: dict[str, str] = {}
     times = Counter[str]()
-    for message, n in told.most_common():
+    for message, n in messages.most_common():
         kind = re.sub(r"\d+(?:\.\d+)?", "0", re.sub(r"\b(begins|ends) .*", r"\1", message, flags=re.DOTALL))
-        shown.setdefault(kind, message)
+        commonest.setdefault(kind, message)
         times[kind] += n
-    return [(shown[kind], n) for kind, n in times.most_common()]
+    return [(commonest[kind], n) for kind, n in times.most_common()]
 
 
 def letters(study: Study) -> Table:
-    """How often each option was chosen, beside how often it is right; empty where there are no options."""
+    """How often each option was chosen and how often it is right; empty where there are no options."""
     known = sorted({letter for item in study.plan.items for letter, _ in item.question.options})
     if study.dataset.task != "choice" or not known:
         return Table("letters", "Which options are chosen", (), ())
-    right = _share([item.gold.choices for item in study.plan.items], known)
+    right = _shares([item.gold.choices for item in study.plan.items], known)
     rows: list[tuple[Cell, ...]] = [("right answers", None, *right)]
     for method in study.plan.methods:
-        chosen = _share([run.answer.choices for run in study.runs(method)], known)
-        rows.append((method, scores.option_bias(study.found, study.plan, method), *chosen))
+        chosen = _shares([run.answer.choices for run in study.runs(method)], known)
+        rows.append((method, scores.option_bias(study.log, study.plan, method), *chosen))
     note = (
         "Shares of the options. distance = total variation between what is chosen and what is right, over the "
         "questions where something is chosen: 0 = alike, 1 = apart."
@@ -241,38 +247,101 @@ def letters(study: Study) -> Table:
     return Table("letters", "Which options are chosen", ("method", "distance", *known), tuple(rows), note)
 
 
-def _share(chosen: list[tuple[str, ...]], known: list[str]) -> list[float | None]:
+def _shares(choices: Iterable[tuple[str, ...]], known: Sequence[str]) -> list[float | None]:
     """The share of each letter; a question with several counts for each in part."""
-    told = [c for c in chosen if c]
-    if not told:
-        return [None] * len(known)
-    return [sum((letter in c) / len(c) for c in told) / len(told) for letter in known]
+    some = [c for c in choices if c]
+    return [sum((letter in c) / len(c) for c in some) / len(some) if some else None for letter in known]
 
 
 def stages(study: Study) -> Table:
     """The mean seconds of each stage."""
-    of = {method: study.stages(method) for method in study.plan.methods}
-    names = list(dict.fromkeys(name for told in of.values() for name in told))
-    rows = [(m, *(told.get(name) for name in names), sum(told.values()) if told else None) for m, told in of.items()]
+    seconds = {method: study.stages(method) for method in study.plan.methods}
+    names = list(dict.fromkeys(name for by in seconds.values() for name in by))
+    rows = tuple((m, *(by.get(n) for n in names), sum(by.values()) if by else None) for m, by in seconds.items())
     note = (
         "Mean seconds, over the runs that did not fail, on the machine and under the load of that day; "
         "the first question pays for what is opened once, the first method for what is remembered for the others."
     )
-    return Table("stages", "Seconds by stage", ("method", *names, "sum"), _rows(rows), note)
+    return Table("stages", "Seconds by stage", ("method", *names, "sum"), rows, note)
 
 
 def models(study: Study) -> Table:
-    """What each method was made with."""
-    of = {method: study.models(method) for method in study.plan.methods}
-    kinds = list(dict.fromkeys(kind for told in of.values() for kind in told))
-    rows = [(m, *(told.get(kind, "none") for kind in kinds)) for m, told in of.items()]
-    return Table("models", "Models", ("method", *kinds), _rows(rows))
+    """The models that each method used."""
+    used = {method: study.models(method) for method in study.plan.methods}
+    kinds = list(dict.fromkeys(kind for by in used.values() for kind in by))
+    rows = tuple((m, *(by.get(kind, "none") for kind in kinds)) for m, by in used.items())
+    return Table("models", "Models", ("method", *kinds), rows)
 
 
-def divided(study: Study, *, most: int = 0) -> Table:
-    """The questions that methods disagree on, with the score of each; `most` = so many, 0 = all."""
-    found = scores.disagreements(study.found, study.plan, study.main)
-    rows = [(name, *(told.get(m) for m in study.plan.methods)) for name, told in (found[:most] if most else found)]
-    note = f"{len(found)} of {len(study.plan.items)} questions are not scored alike by {study.main.name}; the most "
-    return Table("disagreements", "Where methods disagree", ("question", *study.plan.methods), _rows(rows),
-                 f"{note}divided first.")  # fmt: skip
+# --- What an evaluation depends on, as a table, and the command that makes it again.
+
+
+_UNSET: tuple[object, ...] = (None, "", 0, {}, [])
+
+
+def command(study: Study) -> str:
+    """The command line that makes this evaluation, on one line; paths of that machine are cut to their names.
+
+    What a manifest does not hold, because no answer depends on it, is not in it: a server's address, limits, caches.
+    """
+    return " ".join(shlex.quote(visible(word)).replace("\n", " ") for word in _words(study))
+
+
+def _words(study: Study) -> Iterator[str]:
+    """The words of the command."""
+    dataset, setup = _part(study.manifest, "dataset"), _part(study.manifest, "setup")
+    yield from ("kgmed", "eval", "run", study.name, "--set", _without_folder(dataset.get("name", "")))
+    for method in study.plan.methods:
+        yield from ("--method", method)
+    yield from ("--graph", _without_folder(setup.get("graph", "")), "--part", str(dataset.get("part") or ""))
+    if dataset.get("limit"):
+        yield from ("--number", str(dataset["limit"]), "--sample", str(dataset.get("sample", 0)))
+    for seed in study.plan.seeds if tuple(study.plan.seeds) != (0,) else ():
+        yield from ("--seed", str(seed))
+    options = config_type().model_fields.keys() - {"graph", "method", "settings"}
+    for name, value in setup.items():
+        if name in options and value not in _UNSET:
+            yield from (f"--{name.replace('_', '-')}", _without_folder(value))
+
+
+def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of the manifest, empty where it has none."""
+    part = manifest.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _without_folder(value: object) -> str:
+    """A path of some machine cut to its last name; anything else as it is.
+
+    >>> _without_folder("/home/x/q.jsonl"), _without_folder("hf//home/x/tiny"), _without_folder("https://a.org/b")
+    ('q.jsonl', 'hf/tiny', 'https://a.org/b')
+    """
+    text = str(value)
+    kind, _, place = text.partition("/")
+    if "://" in text:
+        return text
+    if PurePath(place).is_absolute():
+        return f"{kind}/{PurePath(place).name}"
+    return PurePath(text).name if PurePath(text).is_absolute() else text
+
+
+def provenance(study: Study) -> Table:
+    """All that the manifest holds, and the hash of the log."""
+    manifest, n = study.manifest, len(study.plan.items)
+    dataset, setup = _part(manifest, "dataset"), _part(manifest, "setup")
+    sample = ", a sample" if study.sampled else ""
+    rows = {
+        "data set": f"{study.dataset.title} ({study.dataset.name}), {study.dataset.citation or 'no citation'}",
+        "from": _without_folder(study.dataset.source),
+        "licence": study.dataset.licence,
+        "revision, sha256": f"{dataset.get('revision', '')}, {dataset.get('sha256', '')}",
+        "questions": f"{n} of {study.total}{sample}, part {dataset.get('part') or 'all'}",
+        "seeds": ", ".join(map(str, study.plan.seeds)),
+        "graph": str(manifest.get("graph", "")),
+        "prompts": str(manifest.get("prompts", "")),
+        **{f"setup: {k}": _without_folder(v) for k, v in setup.items() if v not in _UNSET},
+        **{f"version: {k}": str(v) for k, v in _part(manifest, "versions").items()},
+        "answers": f"{len(study.log)} in the log, sha256 without seconds {digest(dict(study.log))}",
+        "made by": command(study),
+    }
+    return Table("manifest", "What this depends on", ("what", "value"), tuple(rows.items()))
