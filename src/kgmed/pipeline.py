@@ -1,9 +1,10 @@
-"""The natural pass from a question to an answer: the protocols of its stages, and the frozen record whose fields are
-the
-stages and whose `__call__` is the line.
+"""The natural pass from a question to an answer: the protocols of its stages, the notes that they leave, and the frozen
+record whose fields are the stages and whose `__call__` is the line.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Protocol, TypeVar
@@ -90,52 +91,39 @@ class Reward(Protocol):
         ...
 
 
-# --- What was recognised, with what must be said about it.
+# --- Notes: what a stage has to say besides what it returns. They go by a context variable, so that no stage hands them
+# on and none can lose them; each run has its own, in whatever thread it is.
 
 
-class Noted(list[Mention]):
-    """A list of mentions whose `notes` say, one line each, what went wrong; they belong into the run's record.
+_LEFT: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
-    >>> Noted([], notes=("no terms",)).notes
-    ('no terms',)
+
+def note(line: str) -> None:
+    """Leave a note in the run of the question being asked: what was cut, left out or went wrong, in one line.
+
+    Any stage may call it, however deep inside; outside of a run nothing is kept. A note of the rankers or the phraser
+    stands in `Run.notes`, one of any other stage in `Run.failures`. A stage that starts threads runs them in
+    `contextvars.copy_context()`, as for the ledger of model calls.
     """
-
-    def __init__(self, mentions: Iterable[Mention] = (), *, notes: tuple[str, ...] = ()) -> None:
-        """Keep the mentions in their order."""
-        super().__init__(mentions)
-        self.notes = notes
+    if (left := _LEFT.get()) is not None:
+        left.append(line)
 
 
-# --- What a ranker kept, with what is to be said about it.
+@contextmanager
+def notes() -> Iterator[list[str]]:
+    """The notes left while the block runs, in their order. They go no further: a wrapper passes on what it wants.
 
-
-class Ranked(list[Evidence]):
-    """A list of evidence whose `notes`, one line each, belong into the run's record.
-
-    >>> Ranked([Evidence("gout", "triple")], notes=("kept 1 of 2",)).notes
-    ('kept 1 of 2',)
+    >>> with notes() as left:
+    ...     note("paths: 5 of 9 shown")
+    >>> left
+    ['paths: 5 of 9 shown']
     """
-
-    def __init__(self, evidence: Iterable[Evidence] = (), *, notes: tuple[str, ...] = ()) -> None:
-        """Keep the evidence in its order."""
-        super().__init__(evidence)
-        self.notes = notes
-
-
-# --- What a retriever found, with what must be said about it.
-
-
-class Retrieved(list[Evidence]):
-    """A list of evidence whose `notes` say, one line each, where the search was cut; they belong into the run's record.
-
-    >>> Retrieved([Evidence("A — r → B", "triple")], notes=("cut",)).notes
-    ('cut',)
-    """
-
-    def __init__(self, evidence: Iterable[Evidence] = (), *, notes: tuple[str, ...] = ()) -> None:
-        """Keep the evidence in its order."""
-        super().__init__(evidence)
-        self.notes = notes
+    left: list[str] = []
+    token = _LEFT.set(left)
+    try:
+        yield left
+    finally:
+        _LEFT.reset(token)
 
 
 # --- The natural pass from a question to an answer: the fields are the stages, `__call__` is the line through them.
@@ -178,61 +166,61 @@ class Pipeline:
             return self._run(asked, _Clock(book, observe))
 
     def _run(self, asked: Question, clock: "_Clock") -> Run:
-        book = clock.book
-        failures: list[str] = []
-        query = clock("expand", lambda: self._expanded(asked, failures))
+        query = clock("expand", lambda: self._expanded(asked))
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
-        found = clock("retrieve", lambda: [retrieve(query, links) for retrieve in self.retrieve])
-        failures += [note for part in (mentions, *found) if isinstance(part, Noted | Retrieved) for note in part.notes]
-        notes: list[str] = []
-        evidence = clock("rank", lambda: self._ranked(query, [e for part in found for e in part], notes))
+        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, links)])
+        evidence = clock("rank", lambda: self._ranked(query, found))
         context = clock("phrase", lambda: self.phrase(query, evidence))
-        answer = clock("read", lambda: self._read(query, context, failures))
+        answer = clock("read", lambda: self._read(query, context))
         answer = clock("check", lambda: self.check(query, context, answer))
         linked = {link.mention for link in links}
         missed = tuple(m for m in mentions if m not in linked)
         return Run(
             query, tuple(mentions), tuple(links), missed, tuple(evidence), context, answer, tuple(clock.stages),
-            self.name, self.graph, tuple(failures), (*notes, *context.notes), prompts=book.prompts, spent=book.spent(),
+            self.name, self.graph, tuple(clock.failures), (*clock.notes, *context.notes),
+            prompts=clock.book.prompts, spent=clock.book.spent(),
         )  # fmt: skip
 
-    def _expanded(self, asked: Question, failures: list[str]) -> Query:
+    def _expanded(self, asked: Question) -> Query:
         """The query; the question alone where nothing could be added to it, which the run says."""
         try:
             return self.expand(asked)
         except Unavailable as e:
-            failures.append(f"searched with the question alone: {e}")
+            note(f"searched with the question alone: {e}")
             return Query(asked)
 
-    def _ranked(self, query: Query, evidence: list[Evidence], notes: list[str]) -> list[Evidence]:
+    def _ranked(self, query: Query, evidence: list[Evidence]) -> list[Evidence]:
         for rank in self.rank:
             evidence = rank(query, evidence)
-            notes += evidence.notes if isinstance(evidence, Ranked) else ()
         return evidence
 
-    def _read(self, query: Query, context: Context, failures: list[str]) -> Answer:
+    def _read(self, query: Query, context: Context) -> Answer:
         try:
             return self.read(query, context)
         except Unavailable as e:
             if self.otherwise is None:
                 raise
-            failures.append(str(e))
+            note(str(e))
             return self.otherwise(query, context)
 
 
 class _Clock:
-    """The seconds of each stage, and its calls of a model."""
+    """The seconds of each stage, its calls of a model, and its notes."""
 
     def __init__(self, book: Ledger, observe: Observer | None) -> None:
         self.stages: list[Stage] = []
+        self.failures: list[str] = []
+        self.notes: list[str] = []
         self.book = book
         self._observe = observe
 
     def __call__(self, name: str, stage: Callable[[], T]) -> T:
         check_stop()
         begin, before = perf_counter(), len(self.book.calls)
-        result = stage()
+        with notes() as left:
+            result = stage()
+        (self.notes if name in ("rank", "phrase") else self.failures).extend(left)
         calls = self.book.calls[before:]
         tokens = sum(call.tokens_in + call.tokens_out for call in calls)
         self.stages.append(Stage(name, perf_counter() - begin, tokens, len(calls)))

@@ -1,17 +1,43 @@
 """The frozen records that travel from a question to an answer.
 
-Every stage reads and returns these; nothing else passes between stages. `to_json` turns any of them into
-plain data for `--json`, logs and pages.
+Every stage reads and returns these; nothing else passes between stages. `to_json` turns any of them into plain data for
+`--json`, logs and pages, `from_json` reads them back. Scores and weights have no unit; where a field holds seconds,
+tokens or dollars it says so.
 """
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from enum import Enum, StrEnum
-from typing import Any
+from dataclasses import dataclass, field
+from enum import StrEnum
+from time import time_ns
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+if TYPE_CHECKING:
+    import networkx
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+
+def new_id() -> str:
+    """A name that no other run has: a UUID of version 7 (RFC 9562), in the order of the milliseconds of their making.
+
+    >>> len({new_id() for _ in range(100)})
+    100
+    """
+    milliseconds, chance = time_ns() // 1_000_000, int.from_bytes(os.urandom(10))
+    version, variant = 0x7000 << 64, 0x8000 << 48
+    number = (milliseconds << 80 | chance) & ~(0xF000 << 64 | 0xC000 << 48)
+    return str(UUID(int=number | version | variant))
 
 
 class Role(StrEnum):
-    """What a relation means, whatever a graph calls it. Each is named in its canonical direction, head first."""
+    """What a relation means, whatever a graph calls it. Each is named in its canonical direction, head first.
+
+    >>> Role("treats"), Role.AVOID.is_safety
+    (<Role.TREATS: 'treats'>, True)
+    """
 
     FINDING = "finding"  # disease -> symptom, sign or phenotype
     EXCLUDES = "excludes"  # disease -> finding that it does not have (HPO's NOT)
@@ -50,8 +76,14 @@ class Role(StrEnum):
 class Relation:
     """A relation as its graph calls it, and what it means.
 
-    `reverse` says that the graph writes it against the canonical direction of its role, as in
-    (pneumonia, related drug, amoxicillin) for `Role.TREATS`.
+    Attributes:
+        name: The graph's own name of it.
+        role: What it means.
+        reverse: Whether the graph writes it against the canonical direction of its role, as in
+            (pneumonia, related drug, amoxicillin) for `Role.TREATS`.
+
+    >>> str(Relation("related drug", Role.TREATS, reverse=True))
+    'related drug'
     """
 
     name: str
@@ -65,31 +97,62 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing of a graph. Two with the same id are the same; the description does not count."""
+    """A thing of a graph; the description does not count when two are compared.
 
-    id: str  # a CURIE such as HP:0001945 or cmekg:肺炎; "" for a literal such as a dosage
+    Attributes:
+        id: A CURIE such as HP:0001945 or cmekg:肺炎; "" for a literal such as a dosage.
+        name: What the graph calls it first.
+        kind: disease, symptom, drug, test, gene, ...; "" where the graph does not say.
+        description: A definition, where the graph has one.
+
+    >>> Entity("HP:0001945", "Fever", "symptom", "A raised temperature.") == Entity("HP:0001945", "Fever", "symptom")
+    True
+    """
+
+    id: str
     name: str
-    kind: str = ""  # disease, symptom, drug, test, gene, ...
+    kind: str = ""
     description: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One source's word for a triple: where it says so, and what it adds (frequency, onset, sex, ...)."""
+    """One source's word for a triple.
 
-    reference: str = ""  # PMID:29067653, OMIM:310200, ...
+    Attributes:
+        reference: Where it says so: PMID:29067653, OMIM:310200, ...; "" where that is not known.
+        qualifiers: What it adds, as (name, value): frequency, onset, sex, ...
+
+    >>> dict(Support("PMID:29067653", (("frequency", "3/7"),)).qualifiers)
+    {'frequency': '3/7'}
+    """
+
+    reference: str = ""
     qualifiers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """One fact, in the direction in which its graph states it."""
+    """One fact, in the direction in which its graph states it.
+
+    Attributes:
+        head: Where it begins.
+        relation: What is said of both.
+        tail: Where it ends.
+        weight: 0 to 1: the frequency or confidence that the graph gives, 1 where it gives none.
+        source: The graph and its release.
+        support: What each source says of it, in the order of the graph.
+
+    >>> fact = Triple(Entity("a", "flu"), Relation("has_drug", Role.TREATS, reverse=True), Entity("b", "oseltamivir"))
+    >>> fact.subject.name, fact.object.name
+    ('oseltamivir', 'flu')
+    """
 
     head: Entity
     relation: Relation
     tail: Entity
-    weight: float = 1.0  # 0..1 where the graph gives a frequency or a confidence
-    source: str = ""  # graph and release
+    weight: float = 1.0
+    source: str = ""
     support: tuple[Support, ...] = ()
 
     @property
@@ -114,18 +177,37 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked. No options = an open question."""
+    """What was asked.
+
+    Attributes:
+        text: The question.
+        options: The choices as (letter, text); none = an open question.
+        language: ISO 639-1, as "en" or "zh"; "" = not known.
+        id: Its name in a data set.
+        history: Earlier questions and answers of a conversation, a line each, oldest first.
+
+    >>> Question("Which vitamin prevents scurvy?", (("A", "vitamin A"), ("B", "vitamin C"))).options[1]
+    ('B', 'vitamin C')
+    """
 
     text: str
-    options: tuple[tuple[str, str], ...] = ()  # (letter, text)
-    language: str = ""  # ISO 639-1; "" = not known
+    options: tuple[tuple[str, str], ...] = ()
+    language: str = ""
     id: str = ""
     history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question and, where a method makes one, the model's first guess."""
+    """What is searched with: a question and, where a method makes one, the model's first guess.
+
+    Attributes:
+        question: What was asked.
+        hypothesis: The guess; "" = none.
+
+    >>> Query(Question("What treats gout?"), "Colchicine.").expanded
+    'What treats gout?\\nColchicine.'
+    """
 
     question: Question
     hypothesis: str = ""
@@ -143,32 +225,68 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of text that may name an entity; `name` is the form to look up."""
+    """A stretch of text that may name an entity.
+
+    Attributes:
+        surface: The words as they stand in the text.
+        name: The form to look up.
+        start: The offset of the first character in the text that it was found in; -1 = not from the text.
+        end: The offset behind the last character; -1 = not from the text.
+        negated: Whether the text denies it ("no fever").
+
+    >>> Mention("fever", "fever", 3, 8, negated=True).negated
+    True
+    """
 
     surface: str
     name: str
-    start: int  # offset into the text it was found in; -1 = not from the text
+    start: int
     end: int
     negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A mention and the entity it stands for, with how that was decided."""
+    """A mention and the entity it stands for, with how that was decided.
+
+    Attributes:
+        mention: The stretch of text.
+        entity: What it stands for.
+        score: 0 to 1; 1 = certain.
+        how: exact, normalised, alias, fuzzy, dense, ...
+        ties: Others that matched as well.
+
+    >>> Link(Mention("fever", "fever", 0, 5), Entity("HP:0001945", "Fever"), 1.0, "normalised").entity.id
+    'HP:0001945'
+    """
 
     mention: Mention
     entity: Entity
-    score: float  # 1 = certain
-    how: str  # exact, normalised, alias, fuzzy, dense, ...
-    ties: tuple[Entity, ...] = ()  # others that matched as well
+    score: float
+    how: str
+    ties: tuple[Entity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Something the answer may stand on; `about` = the linked entities that brought it in, a path's start first."""
+    """Something the answer may stand on.
+
+    Attributes:
+        text: What a reader is shown of it.
+        kind: triple, path, co_ancestor, co_occurrence, neighbours, candidate, passage, ...
+        triples: The facts behind it, a path's in walking order.
+        about: The linked entities that brought it in, a path's start first.
+        score: The last ranker's, else the retriever's; higher = better, its scale that of the method.
+        id: A label of the method's own, such as P1 of MindMap.
+
+    >>> avoid = Relation("not with", Role.CONTRAINDICATED)
+    >>> fact = Triple(Entity("a", "aspirin"), avoid, Entity("b", "haemophilia"))
+    >>> Evidence("aspirin — not with → haemophilia", "triple", (fact,)).is_safety
+    True
+    """
 
     text: str
-    kind: str  # triple, path, co_ancestor, co_occurrence, neighbours, candidate, passage
+    kind: str
     triples: tuple[Triple, ...] = ()
     about: tuple[Entity, ...] = ()
     score: float = 0.0
@@ -179,19 +297,43 @@ class Evidence:
         """Whether it warns (contraindication, exclusion): such evidence is never ranked away."""
         return any(t.relation.role.is_safety for t in self.triples)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The graphs and the references behind it, each once."""
+        return tuple(dict.fromkeys(r for t in self.triples for r in (t.source, *t.references) if r))
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The evidence as a reader sees it: the marker [i] in `text` means `cited[i - 1]`."""
+    """The evidence as a reader sees it.
+
+    Attributes:
+        text: What the reader is given; the marker [i] in it means `cited[i - 1]`.
+        cited: The evidence in the text.
+        notes: What was lost or left out when it was written, one line each.
+
+    >>> Context("[1] gout hurts", (Evidence("gout hurts", "triple"),)).cited[1 - 1].text
+    'gout hurts'
+    """
 
     text: str
     cited: tuple[Evidence, ...] = ()
-    notes: tuple[str, ...] = ()  # what was lost or left out when it was written, one line each
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A possible answer (a disease, a drug, an option) with the numbers of the evidence for it."""
+    """A possible answer.
+
+    Attributes:
+        name: A disease, a drug, an option, ...
+        score: Higher = better; its scale is that of the reader.
+        entity: What it is in the graph, where that is known.
+        citations: The numbers of the evidence for it in `Context.cited`, from 1.
+
+    >>> Candidate("gout", 0.9, citations=(1, 3)).citations
+    (1, 3)
+    """
 
     name: str
     score: float
@@ -203,6 +345,13 @@ class Candidate:
 class Verdict:
     """What a check says of one sentence of the answer.
 
+    Attributes:
+        sentence: As it stands in the answer, or a step of its reasoning.
+        supported: Whether the evidence bears it out.
+        reason: Why, in words.
+        citations: The numbers of the evidence that it was held against, from 1.
+        label: supported, unsupported or contradicted; by `supported` where it is not given.
+
     >>> Verdict("Gout hurts.", True, "it is in [1]").label
     'supported'
     """
@@ -211,7 +360,7 @@ class Verdict:
     supported: bool
     reason: str
     citations: tuple[int, ...] = ()
-    label: str = ""  # supported, unsupported or contradicted; told by `supported` where it is not given
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Name what `supported` says."""
@@ -221,22 +370,47 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said, and what it stands on. Abstaining is a result, not an error."""
+    """What is said, and what it stands on. Abstaining is a result, not an error.
+
+    Attributes:
+        text: The answer, with marks such as [1] for `Context.cited[0]`.
+        citations: The numbers of the evidence that it stands on, from 1.
+        candidates: What else it could be, best first, where the reader ranks.
+        choices: The letters of the options chosen.
+        abstained: Whether there is no answer; `text` then says why.
+        limits: What the answer does not know or must not be taken for.
+        reasoning: What a model thought on the way, where the method keeps it.
+        verdicts: What a check says of its sentences.
+        reader: Which reader wrote it: "facts", or a model's name.
+
+    >>> Answer("Gout is treated with colchicine [1].", (1,), reader="facts").abstained
+    False
+    """
 
     text: str
-    citations: tuple[int, ...] = ()  # numbers into Context.cited, from 1
+    citations: tuple[int, ...] = ()
     candidates: tuple[Candidate, ...] = ()
-    choices: tuple[str, ...] = ()  # letters of the options chosen
+    choices: tuple[str, ...] = ()
     abstained: bool = False
-    limits: str = ""  # what the answer does not know or must not be taken for
+    limits: str = ""
     reasoning: str = ""
     verdicts: tuple[Verdict, ...] = ()
-    reader: str = ""  # which reader wrote it
+    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The time one stage took, the tokens it used, and how often it asked a language model."""
+    """What one stage took.
+
+    Attributes:
+        name: expand, recognize, link, retrieve, rank, phrase, read or check.
+        seconds: On the clock of the wall.
+        tokens: Of prompts and replies together, as the models count them.
+        calls: How often it asked a language model.
+
+    >>> sum(stage.seconds for stage in (Stage("link", 0.25), Stage("read", 1.0, tokens=812, calls=1)))
+    1.25
+    """
 
     name: str
     seconds: float
@@ -248,80 +422,185 @@ class Stage:
 class Spent:
     """What a run asked of language models; tokens and cost are those of replies that no cache had.
 
-    A call that failed is counted, its tokens are not known.
+    Attributes:
+        calls: All of them.
+        cached: Of the calls, those that a cache answered.
+        failed: Of the calls, those that failed; their tokens are not known.
+        tokens_in: Tokens of prompts.
+        tokens_out: Tokens of replies.
+        cost: US dollars; None where no price is known.
+
+    >>> Spent(calls=2, cached=1, tokens_in=700, tokens_out=80).cost is None
+    True
     """
 
     calls: int = 0
-    cached: int = 0  # of the calls, those that a cache answered
+    cached: int = 0
     failed: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    cost: float | None = None  # US dollars; None where no price is known
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All of one pass from question to answer; the only thing that metrics, pages and logs read."""
+    """All of one pass from question to answer; the only thing that metrics, pages and logs read.
+
+    Attributes:
+        query: The question, and the guess that was searched with.
+        mentions: What was recognised, in the order of the text.
+        links: What of it was found in the graph.
+        missed: The mentions that no entity was found for.
+        evidence: What the rankers kept, best first.
+        context: What the reader was shown.
+        answer: What it said, checked.
+        stages: What each stage took, in their order.
+        method: The name of the method.
+        graph: Name, release and content hash.
+        failures: What went wrong on the way without ending the run, one line each.
+        notes: What was left out on the way, and by which rule, one line each.
+        preset: Which of the method's presets, "" where it has none.
+        settings: Those of the method, as (name, value).
+        models: As (llm, encoder or scorer; name).
+        prompts: Name, language and hash of each prompt that was asked with.
+        spent: What was asked of language models.
+        hits: Of a remote graph's cache: (question, found there, asked for).
+        id: A name that no other run has, sorting by the time of its making; two runs that differ in it alone are equal.
+
+    In a notebook a run shows its answer with the evidence drawn.
+
+    >>> run = Run(Query(Question("Gout?")), (), (), (), (), Context(""), Answer("A disease."))
+    >>> run.to_json()["answer"]["text"], Run.from_json(run.to_json()) == run
+    ('A disease.', True)
+    """
 
     query: Query
     mentions: tuple[Mention, ...]
     links: tuple[Link, ...]
-    missed: tuple[Mention, ...]  # mentions that no entity was found for
+    missed: tuple[Mention, ...]
     evidence: tuple[Evidence, ...]
     context: Context
     answer: Answer
     stages: tuple[Stage, ...] = ()
     method: str = ""
-    graph: str = ""  # name, release and content hash
-    failures: tuple[str, ...] = ()  # what went wrong on the way without ending the run
-    notes: tuple[str, ...] = ()  # what was left out on the way, and by which rule
+    graph: str = ""
+    failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     preset: str = ""
-    settings: tuple[tuple[str, Any], ...] = ()  # of the method, by name
-    models: tuple[tuple[str, str], ...] = ()  # (llm, encoder or scorer; name)
-    prompts: tuple[str, ...] = ()  # name, language and hash of each prompt that was asked with
+    settings: tuple[tuple[str, Any], ...] = ()
+    models: tuple[tuple[str, str], ...] = ()
+    prompts: tuple[str, ...] = ()
     spent: Spent = Spent()
-    hits: tuple[tuple[str, int, int], ...] = ()  # of a remote graph's cache: (question, found there, asked for)
+    hits: tuple[tuple[str, int, int], ...] = ()
+    id: str = field(default_factory=new_id, compare=False)
 
     @property
     def question(self) -> Question:
         """What was asked."""
         return self.query.question
 
+    def to_json(self) -> dict[str, Any]:
+        """The run as plain data (dict, list, str, numbers), keys in the order of the fields; see `json_schema`."""
+        data: dict[str, Any] = _adapter(Run).dump_python(self, mode="json", warnings=False, fallback=_plain)
+        return data
+
+    @classmethod
+    def from_json(cls, data: object) -> "Run":
+        """The run that `to_json` made the data of; see `from_json`. Raises `BadInput`."""
+        return from_json(cls, data)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON schema (draft 2020-12) of what `to_json` makes.
+
+        >>> Run.json_schema()["properties"]["method"]["type"]
+        'string'
+        """
+        schema = _adapter(cls).json_schema(mode="serialization")
+        for record in (schema, *schema["$defs"].values()):
+            record["description"] = record["description"].partition(">>>")[0].strip()  # without the example
+        return schema
+
+    def evidence_graph(self, *, cited: bool = True) -> "networkx.MultiDiGraph":
+        """The triples of the evidence that the reader was shown (`cited=False`: of all that was ranked), for networkx.
+
+        A node is an entity's id, or the text of a literal, with `name`, `kind`, `description` and `asked` (whether the
+        question names it); an edge goes from head to tail under the relation's name, with `relation`, `role`,
+        `reverse`, `weight`, `source`, `references` (a list) and `citations` (numbers in `Context.cited`, from 1).
+        Raises `Unavailable` without networkx: pip install "kgmed[graphs]".
+        """
+        from kgmed.show_run import to_networkx
+
+        return to_networkx(self, cited=cited)
+
     def _repr_markdown_(self) -> str:
-        """What a notebook shows: the answer, then the numbered evidence."""
-        rows = [f"| {i} | {_cell(e.text)} | {_cell(_sources(e))} |" for i, e in enumerate(self.context.cited, start=1)]
-        table = ["| # | evidence | source |", "|---|---|---|", *rows] if rows else []
-        return "\n".join([_plain(self.answer.text), "", *table, "", f"*{_plain(self.answer.limits)}*"])
+        """Where a page shows Markdown: the answer, then the numbered evidence."""
+        from kgmed.show_run import to_markdown
+
+        return to_markdown(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: question and answer with its marks, and the evidence drawn by role."""
+        from kgmed.show_run import to_html
+
+        return to_html(self)
 
 
-def _sources(evidence: Evidence) -> str:
-    """Graph and references of a piece of evidence, each once."""
-    found = [r for t in evidence.triples for r in (t.source, *t.references) if r]
-    return ", ".join(dict.fromkeys(found))
+# --- Records as plain data and back, by pydantic over the same dataclasses; it is loaded when first needed.
 
 
-def _plain(text: str) -> str:
-    """The text without the beginnings of HTML."""
-    return text.replace("<", "&lt;")
+_ADAPTERS: "dict[Any, TypeAdapter[Any]]" = {}
 
 
-def _cell(text: str) -> str:
-    """The text as one cell of a Markdown table."""
-    return _plain(" ".join(text.split())).replace("|", "\\|")
+def _adapter(kind: Any) -> "TypeAdapter[Any]":
+    """What reads and writes a type, made once."""
+    if kind not in _ADAPTERS:
+        from pydantic import TypeAdapter
+
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+def _plain(value: object) -> object:
+    """A mapping, or a number of numpy, as what JSON has for it; raises `TypeError` for anything else."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def to_json(value: object) -> Any:
-    """Plain data (dict, list, str, numbers) for any record of this module.
+    """Plain data (dict, list, str, numbers) for any record, or for lists and dicts of them.
+
+    Raises `TypeError` for what has no form in JSON.
 
     >>> to_json(Relation("treats", Role.TREATS))
     {'name': 'treats', 'role': 'treats', 'reverse': False}
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return {str(k): to_json(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(v) for v in value]
-    return value
+    if isinstance(value, Run):
+        return value.to_json()
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value, fallback=_plain)
+
+
+def from_json(kind: type[T], data: object) -> T:
+    """A record from what `to_json` made of it; fields it lacks take their defaults, others are not looked at.
+
+    Raises `BadInput` naming the first field that does not fit.
+
+    >>> from_json(Relation, {"name": "treats", "role": "treats"})
+    Relation(name='treats', role=<Role.TREATS: 'treats'>, reverse=False)
+    """
+    from pydantic import ValidationError
+
+    from kgmed.errors import BadInput
+
+    try:
+        made: T = _adapter(kind).validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "all of it"
+        raise BadInput(f"no JSON of a {kind.__name__}: {where}: {first['msg']}; give what to_json made") from None
+    return made

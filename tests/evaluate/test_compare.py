@@ -15,7 +15,7 @@ import pytest
 from eval_makers import Echo, Environment, items, run
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import Item
-from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, from_json, in_order, read_manifest, to_line
+from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, in_order, read_manifest, to_line
 from kgmed.evaluate.run import Ask, Plan, ProcessExecutor, RayExecutor, ThreadExecutor, compare, executor
 from kgmed.records import Question, Run, to_json
 
@@ -33,7 +33,7 @@ def finished(
 
 def test_a_run_read_back_from_its_json_is_the_same_run() -> None:
     made = run(items(1)[0].question, "said")
-    assert from_json(Run, json.loads(json.dumps(to_json(made)))) == made
+    assert Run.from_json(json.loads(json.dumps(to_json(made)))) == made
 
 
 def test_every_question_is_asked_of_every_method_with_every_seed(tmp_path: Path) -> None:

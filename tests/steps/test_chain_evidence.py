@@ -4,6 +4,7 @@ import pytest
 
 from kgmed.graph.search.chains import SearchBudget
 from kgmed.methods.hykge import ChainRetriever
+from kgmed.pipeline import notes
 from kgmed.records import Evidence, Link, Mention, Query, Question
 from memory_graph import MemoryGraph
 
@@ -72,9 +73,12 @@ def test_a_chain_through_a_common_node_scores_less() -> None:
 def test_a_cut_search_says_so_in_its_notes_and_a_whole_one_has_none() -> None:
     graph = MemoryGraph([(a, "r", f"x{i}") for a, i in product("AB", range(9))])
     links = linked(graph, "A", "B")
-    assert ChainRetriever(graph)(QUERY, links).notes == ()
-    [note] = ChainRetriever(graph, budget=SearchBudget(middles=3))(QUERY, links).notes
-    assert "budget (middles)" in note
+    with notes() as left:
+        ChainRetriever(graph)(QUERY, links)
+        assert left == []
+        ChainRetriever(graph, budget=SearchBudget(middles=3))(QUERY, links)
+    [line] = left
+    assert "budget (middles)" in line
 
 
 def test_one_entity_negated_ones_and_repeated_ones_have_no_chains() -> None:

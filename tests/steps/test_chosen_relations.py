@@ -5,6 +5,7 @@ import pytest
 from kgmed.errors import ModelFailed, Unavailable
 from kgmed.methods.baselines_retrieval import ChosenRelations
 from kgmed.models.fakes import Scripted
+from kgmed.pipeline import notes
 from kgmed.records import Link, Mention, Query, Question
 from memory_graph import MemoryGraph
 
@@ -30,9 +31,10 @@ def _link(name: str) -> Link:
 
 def test_only_the_triples_of_the_relations_chosen_are_found() -> None:
     llm = Scripted(['["treats"]'])
-    found = ChosenRelations(GRAPH, llm, link, keep=1)(Q, link(Q.text))
+    with notes() as left:
+        found = ChosenRelations(GRAPH, llm, link, keep=1)(Q, link(Q.text))
     assert [e.text for e in found] == ["colchicine — treats → gout", "vitamin A — treats → measles"]
-    assert found.notes == ()
+    assert left == []
     assert llm.asked[0][-1].text.endswith("\ntreats\nhas\ncause")
 
 
@@ -57,13 +59,16 @@ def test_where_there_is_nothing_to_choose_the_model_is_not_asked() -> None:
 
 def test_a_choice_that_cannot_be_read_keeps_all_relations_and_says_so() -> None:
     llm = Scripted(["treats", '["cures"]'])
-    found = ChosenRelations(GRAPH, llm, link, keep=1)(Q, link(Q.text))
+    with notes() as left:
+        found = ChosenRelations(GRAPH, llm, link, keep=1)(Q, link(Q.text))
     assert len(found) == 5
-    assert "all 3 relations kept for 'What treats gout and measles?'" in found.notes[0]
+    assert "all 3 relations kept for 'What treats gout and measles?'" in left[0]
     assert len(llm.asked) == 2
 
 
 def test_a_model_that_cannot_be_reached_is_an_error() -> None:
     with pytest.raises(Unavailable, match="no server"):
         ChosenRelations(GRAPH, Scripted([Unavailable("no server")]), link, keep=1)(Q, link(Q.text))
-    assert ChosenRelations(GRAPH, Scripted([ModelFailed("no")]), link, keep=1)(Q, link(Q.text)).notes
+    with notes() as left:
+        ChosenRelations(GRAPH, Scripted([ModelFailed("no")]), link, keep=1)(Q, link(Q.text))
+    assert left

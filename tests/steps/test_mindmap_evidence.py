@@ -9,6 +9,7 @@ from kgmed.errors import ModelFailed
 from kgmed.methods.mindmap import MindMapPaths, Relevant, pruned
 from kgmed.methods.mkg_rank import OwnKnowledge
 from kgmed.models.fakes import Scripted, TrigramEncoder
+from kgmed.pipeline import notes
 from kgmed.records import Entity, Evidence, Link, Query, Question, Relation, Role, Triple
 from kgmed.steps.relevance import Every, OfTypes, RelevanceByModel, Similar
 from memory_graph import MemoryGraph
@@ -67,9 +68,10 @@ def test_a_name_of_several_words_on_a_path_is_recognised() -> None:
 
 def test_the_closest_pair_comes_first_where_asked_for() -> None:
     graph = MemoryGraph([("A", "r", "x"), ("x", "r", "y"), ("y", "r", "B"), ("B", "r", "C")])
-    found = MindMapPaths(graph, order="closest")(ASKED, links(graph, "A", "C", "B"))
+    with notes() as left:
+        found = MindMapPaths(graph, order="closest")(ASKED, links(graph, "A", "C", "B"))
     assert found[0].about[0].name == "C"
-    assert "paths: entities taken closest first" in found.notes
+    assert "paths: entities taken closest first" in left
     assert MindMapPaths(graph)(ASKED, links(graph, "A", "C", "B"))[0].about[0].name == "A"
 
 
@@ -104,9 +106,10 @@ def test_drawing_is_within_a_start_and_the_same_for_one_question() -> None:
 
 def test_what_is_not_shown_is_said() -> None:
     hub = MemoryGraph([(x, "r", m) for x in ("A", "B") for m in "uvwxyz"])
-    found = MindMapPaths(hub, keep=2)(ASKED, links(hub, "A", "B"))
+    with notes() as left:
+        found = MindMapPaths(hub, keep=2)(ASKED, links(hub, "A", "B"))
     assert len(found) == 2
-    assert found.notes == ("paths: 2 of 6 kept, spread over their starts",)
+    assert left == ["paths: 2 of 6 kept, spread over their starts"]
 
 
 def test_neighbours_are_grouped_and_relevant_ones_bring_in_their_own() -> None:
@@ -132,9 +135,10 @@ class ByTail:
 
 
 def test_the_cap_comes_after_the_ranking_and_never_takes_a_warning() -> None:
-    found = Relevant(GRAPH, ByTail({"PCR": 0.9, "cough": 0.1, "fever": 0.1}), keep=1)(ASKED, links(GRAPH, "flu"))
+    with notes() as left:
+        found = Relevant(GRAPH, ByTail({"PCR": 0.9, "cough": 0.1, "fever": 0.1}), keep=1)(ASKED, links(GRAPH, "flu"))
     assert texts(found) == ["flu — needs_test → PCR", "aspirin — forbidden_in → flu"]
-    assert found.notes == ("neighbours: 2 of 3 rows shown",)
+    assert left == ["neighbours: 2 of 3 rows shown"]
 
 
 def test_neighbours_that_are_not_relevant_are_left_out_and_not_expanded() -> None:

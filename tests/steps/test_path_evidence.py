@@ -1,6 +1,7 @@
 import pytest
 
 from kgmed.errors import BadInput
+from kgmed.pipeline import notes
 from kgmed.records import Link, Mention, Query, Question
 from kgmed.steps.retrieve import PathRetriever
 from memory_graph import MemoryGraph
@@ -34,14 +35,16 @@ def test_entities_that_do_not_hang_together_give_a_path_each_segment() -> None:
 
 def test_other_shortest_paths_follow_the_joined_one_up_to_the_number_kept() -> None:
     graph = MemoryGraph([("A", "r", x) for x in "UVWX"] + [(x, "s", "B") for x in "UVWX"] + [("B", "t", "C")])
-    found = PathRetriever(graph, keep=3)(QUERY, linked(graph, "A", "B", "C"))
+    with notes() as left:
+        found = PathRetriever(graph, keep=3)(QUERY, linked(graph, "A", "B", "C"))
     assert [e.text for e in found] == [
         "A -[r]-> U -[s]-> B -[t]-> C",
         "A -[r]-> V -[s]-> B",
         "A -[r]-> W -[s]-> B",
     ]
-    assert found.notes == ("paths: 3 of 4 shortest paths shown",)
-    assert PathRetriever(graph, keep=9)(QUERY, linked(graph, "A", "B", "C")).notes == ()
+    with notes() as none:
+        PathRetriever(graph, keep=9)(QUERY, linked(graph, "A", "B", "C"))
+    assert (left, none) == (["paths: 3 of 4 shortest paths shown"], [])
 
 
 def test_directed_search_follows_arrows_only() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgmed.methods.facts import Warned
 from kgmed.methods.kg_rank import PerEntity
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.pipeline import Ranked
+from kgmed.pipeline import notes
 from kgmed.records import Entity, Evidence, Query, Question, Relation, Role, Triple
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import MMR, First, Similarity, mmr
@@ -56,19 +56,20 @@ class Given:
     ],
 )
 def test_how_much_mmr_departs_from_similarity_is_told(rank: MMR, order: str, note: str) -> None:
-    kept = rank(Q, [Evidence(str(i), "text") for i in range(5)])
+    with notes() as left:
+        kept = rank(Q, [Evidence(str(i), "text") for i in range(5)])
     assert "".join(e.text for e in kept) == order
-    assert isinstance(kept, Ranked)
-    assert kept.notes == (f"MMR {note}",)
+    assert left == [f"MMR {note}"]
 
 
 def test_by_entity_each_note_names_its_entity() -> None:
     about = [Entity("a", "gout"), Entity("b", "flu")]
     evidence = [Evidence(str(i), "text", about=(about[i % 2],)) for i in range(4)]
-    kept = PerEntity(MMR(Given(), 2))(Q, evidence)
-    assert isinstance(kept, Ranked)
-    assert [note.partition(": MMR changed")[0] for note in kept.notes] == ["gout", "flu"]
-    assert PerEntity(First(2))(Q, evidence).notes == ()  # type: ignore[attr-defined]
+    with notes() as left:
+        PerEntity(First(2))(Q, evidence)
+        assert left == []
+        PerEntity(MMR(Given(), 2))(Q, evidence)
+    assert [line.partition(": MMR changed")[0] for line in left] == ["gout", "flu"]
 
 
 @given(st.integers(0, 6), st.integers(0, 8), st.sampled_from(["mean", "max"]))

@@ -1,6 +1,5 @@
 """`kgmed ask` and `kgmed chat`: a question in, an answer with its numbered evidence out."""
 
-import json
 import os
 import sys
 import tempfile
@@ -159,7 +158,7 @@ def _tell(run: Run, near: Near, svg: Path | None, *, as_json: bool, explain: boo
     if svg is not None:
         write_svg(run, svg)
     if as_json:
-        sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False, indent=1) + "\n")
+        screen.data(run, indent=1)
     else:
         show(run, near, explain=explain)
 
@@ -338,7 +337,7 @@ def _talk(talk: "Conversation", stream: bool | None, *, as_json: bool, explain: 
             _failed(problem, as_json=as_json)
             continue
         if as_json:
-            sys.stdout.write(json.dumps(to_json(run), ensure_ascii=False) + "\n")
+            screen.data(run, indent=None)
         else:
             show(run, talk.session.near, explain=explain)
         sys.stdout.flush()
@@ -361,7 +360,7 @@ def _lines() -> Iterator[str]:
 def _failed(problem: KgmedError, *, as_json: bool) -> None:
     """Tell of a question that could not be asked."""
     if as_json:
-        sys.stdout.write(json.dumps({"error": str(problem)}, ensure_ascii=False) + "\n")
+        screen.data({"error": str(problem)}, indent=None)
         sys.stdout.flush()
     else:
         sys.stderr.write(f"kgmed: {problem}\n")

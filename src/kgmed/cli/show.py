@@ -30,9 +30,9 @@ def lines(texts: Iterable[str]) -> None:
         typer.echo(" ".join(text.splitlines()))
 
 
-def data(value: Any) -> None:
-    """Print a record, or several, as JSON."""
-    typer.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
+def data(value: Any, *, indent: int | None = 2) -> None:
+    """Print a record, or several, as JSON; `indent` None = on one line."""
+    typer.echo(json.dumps(to_json(value), ensure_ascii=False, indent=indent))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

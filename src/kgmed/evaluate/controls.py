@@ -17,7 +17,7 @@ from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
 from kgmed.graph.base import LocalGraph
 from kgmed.linking.recognise import Lexicon
-from kgmed.pipeline import Pipeline, Ranker
+from kgmed.pipeline import Pipeline, Ranker, notes
 from kgmed.records import Evidence, Link, Query, Triple
 
 
@@ -144,7 +144,8 @@ def under(pipeline: Pipeline, control: str, graph: LocalGraph, item: Item, *, se
     """The pipeline with its ranked evidence replaced as the control says; everything after it stays."""
 
     def linked(query: Query) -> Sequence[Link]:
-        return pipeline.link(pipeline.recognize(query))
+        with notes():  # the run has those of its own recogniser
+            return pipeline.link(pipeline.recognize(query))
 
     rankers: dict[str, Callable[[], Ranker]] = {
         "random": lambda: RandomTriples(graph, seed),

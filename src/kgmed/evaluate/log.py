@@ -10,19 +10,16 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
-from enum import Enum
-from functools import cache
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType, UnionType
-from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import TracebackType
+from typing import Any, BinaryIO, NamedTuple, Self
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.store.folder import hold
 from kgmed.records import Run, to_json
 
 LOG, MANIFEST, LOCK = "log.jsonl", "manifest.json", ".lock"
-T = TypeVar("T")
 
 
 class Job(NamedTuple):
@@ -43,50 +40,11 @@ class Entry:
 
     @property
     def untimed(self) -> "Entry":
-        """The entry without its seconds: what must be equal when the same is done again."""
+        """The entry without its seconds and its run's id: what must be equal when the same is done again."""
         if self.run is None:
             return self
-        return replace(self, run=replace(self.run, stages=tuple(replace(s, seconds=0.0) for s in self.run.stages)))
-
-
-def from_json(kind: type[T], data: Any) -> T:
-    """A record of `kgmed.records` from what `to_json` made of it; fields it lacks take their defaults.
-
-    >>> from_json(Job, ["facts", "q1", 0])
-    Job(method='facts', item='q1', seed=0)
-    """
-    made: T = _read(kind, data)
-    return made
-
-
-def _read(kind: Any, data: Any) -> Any:
-    """The value of a type from plain data."""
-    if data is None or kind is Any:
-        return data
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (UnionType, Union):
-        return _read(next(p for p in parts if p is not type(None)), data)
-    if origin is tuple:
-        kinds = [parts[0]] * len(data) if parts[1:] == (...,) else parts
-        return tuple(_read(k, v) for k, v in zip(kinds, data, strict=True))
-    return _record(kind, data)
-
-
-def _record(kind: Any, data: Any) -> Any:
-    """A dataclass, a named tuple, an enumeration or a plain value."""
-    if is_dataclass(kind) and isinstance(kind, type):
-        hints = _hints(kind)
-        return kind(**{f.name: _read(hints[f.name], data[f.name]) for f in fields(kind) if f.name in data})
-    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return kind(*data)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(data)
-    return data
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+        stages = tuple(replace(s, seconds=0.0) for s in self.run.stages)
+        return replace(self, run=replace(self.run, stages=stages, id=""))
 
 
 def to_line(entry: Entry) -> bytes:
@@ -99,9 +57,9 @@ def _entry(path: Path, number: int, line: bytes) -> Entry:
     """The entry in a line; raises `SourceError`."""
     try:
         data = json.loads(line.decode("utf-8", "surrogatepass"))
-        run = None if data["run"] is None else from_json(Run, data["run"])
+        run = None if data["run"] is None else Run.from_json(data["run"])
         return Entry(Job(str(data["method"]), str(data["item"]), int(data["seed"])), run, str(data["error"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadInput):
         raise SourceError(
             path, number, "is no entry of an evaluation's log", "remove that line and run again"
         ) from None
@@ -120,7 +78,7 @@ def entries(folder: Path) -> dict[Job, Entry]:
 
 
 def digest(found: dict[Job, Entry]) -> str:
-    """A hash of all that the entries say but the seconds, whatever their order."""
+    """A hash of all that the entries say but seconds and ids, whatever their order."""
     whole = hashlib.sha256()
     for job in sorted(found):
         whole.update(to_line(found[job].untimed))

@@ -14,7 +14,7 @@ from kgmed.models.asking import Structured, Tally, strings, strings_schema
 from kgmed.models.base import LLM, Encoder
 from kgmed.models.replies import without_example
 from kgmed.models.w2ner import FoundEntity
-from kgmed.pipeline import Noted, Recognizer
+from kgmed.pipeline import Recognizer, note
 from kgmed.prompts import Prompt, prompt
 from kgmed.records import Mention, Query, Question
 
@@ -54,7 +54,8 @@ class ByModel:
         except ModelFailed as problem:
             if self.otherwise is None:
                 raise
-            return Noted(self.otherwise(Query(query.question)), notes=(f"terms by the graph's names: {problem}",))
+            note(f"terms by the graph's names: {problem}")
+            return self.otherwise(Query(query.question))
 
     def _terms(self, question: Question) -> list[str]:
         """What the model names, at most `most`."""

@@ -20,7 +20,7 @@ from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM, Encoder
 from kgmed.models.replies import known_strings
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Pipeline, Retrieved
+from kgmed.pipeline import Pipeline, note
 from kgmed.prompts import prompt
 from kgmed.records import Entity, Evidence, Link, Query, Triple
 from kgmed.steps.documents import ByVector, ByWords
@@ -41,7 +41,7 @@ class ChosenRelations:
     """For each line of the guess the triples of at most `keep` relations around the entities that it names.
 
     A line that names no entity is asked about all linked ones. There is nothing to choose, and no call, where there are
-    `keep` relations or fewer. Where no choice can be read, all relations are kept, and `notes` say so.
+    `keep` relations or fewer. Where no choice can be read, all relations are kept, and a note says so.
     """
 
     graph: KnowledgeGraph
@@ -53,22 +53,21 @@ class ChosenRelations:
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The triples, those of the first line first, each once."""
         every = [link.entity for link in links if not link.mention.negated]
         found: dict[Triple, Entity] = {}
-        notes: list[str] = []
         for line in query.hypothesis.splitlines() or [query.text]:
             named = [link.entity for link in self.link(line) if not link.mention.negated and link.entity in every]
             around = {t: e for e in dict.fromkeys(named or every) for t in self._around(e)}
-            wanted = self._chosen(query, line, around, notes)
+            wanted = self._chosen(query, line, around)
             found |= {t: e for t, e in around.items() if t.relation.name in wanted and t not in found}
-        return Retrieved((_evidence(t, entity) for t, entity in found.items()), notes=tuple(notes))
+        return [_evidence(t, entity) for t, entity in found.items()]
 
     def _around(self, entity: Entity) -> list[Triple]:
         return [*self.graph.neighbours(entity.id, limit=self.limit), *self.graph.attributes(entity.id)]
 
-    def _chosen(self, query: Query, line: str, around: dict[Triple, Entity], notes: list[str]) -> Sequence[str]:
+    def _chosen(self, query: Query, line: str, around: dict[Triple, Entity]) -> Sequence[str]:
         """The names of the relations chosen for a line."""
         names = list(dict.fromkeys(t.relation.name for t in around))
         if len(names) <= self.keep:
@@ -79,7 +78,7 @@ class ChosenRelations:
         try:
             return ask(asked.messages(sentence=line, count=str(self.keep), relations="\n".join(names)))[: self.keep]
         except ModelFailed as problem:
-            notes.append(f"all {len(names)} relations kept for {line[:40]!r}: {problem}")
+            note(f"all {len(names)} relations kept for {line[:40]!r}: {problem}")
             return names
 
 

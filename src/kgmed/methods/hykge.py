@@ -17,7 +17,7 @@ from kgmed.linking.dense import AGREEMENT, Dense
 from kgmed.methods.base import About, Calls, describe
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Pipeline, Ranker, Recognizer, Retrieved, Retriever
+from kgmed.pipeline import Pipeline, Ranker, Recognizer, Retriever, note
 from kgmed.records import Evidence, Link, Mention, Query
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
@@ -36,7 +36,7 @@ class ChainRetriever:
 
     Evidence: kind "path", "co_ancestor" or "co_occurrence"; about = both ends, the one linked first in front; triples
     in walking order; score = 1 / product of the inner nodes' degrees, so 1 for a single edge. A question with one
-    entity has no chains: set `Neighbours` beside. Where a budget cut the search, the result's `notes` say so.
+    entity has no chains: set `Neighbours` beside. Where a budget cut the search, a note says so.
     """
 
     graph: LocalGraph
@@ -44,7 +44,7 @@ class ChainRetriever:
     per_pair: int = 20  # not in the paper; its reranker sees all
     budget: search.SearchBudget | None = None  # None = the search's own
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The chains of each pair in turn, in the order of the links, the most specific first."""
         nodes = anchors(self.graph, links)
         found = search.chains(self.graph.adjacency, nodes, hops=self.hops, per_pair=self.per_pair, budget=self.budget)
@@ -54,7 +54,8 @@ class ChainRetriever:
         pair = found.pair.tolist()
         evidence = self._evidence(found, [turned[p] for p in pair])
         order = sorted(range(len(found)), key=lambda i: turn[pair[i]])
-        return Retrieved([evidence[i] for i in order], notes=_notes(found))
+        _note_cut(found)
+        return [evidence[i] for i in order]
 
     def _evidence(self, found: search.Chains, turned: Sequence[bool]) -> list[Evidence]:
         """A piece for each row; `turned` rows are read from their higher anchor to their lower one."""
@@ -69,12 +70,11 @@ class ChainRetriever:
         return pieces
 
 
-def _notes(found: search.Chains) -> tuple[str, ...]:
-    """One line where the search was cut."""
-    if not found.truncated:
-        return ()
-    seen = int(found.total.sum())
-    return (f"chains: the search stopped at its budget ({', '.join(found.cut)}); at least {seen} chains, more unseen",)
+def _note_cut(found: search.Chains) -> None:
+    """A note where the search was cut."""
+    if found.truncated:
+        cut, seen = ", ".join(found.cut), int(found.total.sum())
+        note(f"chains: the search stopped at its budget ({cut}); at least {seen} chains, more unseen")
 
 
 # --- HyKGE (Jiang et al. 2025, arXiv 2312.15883): chains between the entities of question and hypothesis, reranked.
@@ -147,12 +147,12 @@ class WithSingles:
     chains: ChainRetriever
     around: Retriever
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
-        """The chains first, with their notes."""
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The chains first."""
         chains = self.chains(query, links)
         joined = {entity for e in chains for entity in e.about}
         single = [link for link in links if link.entity not in joined]
-        return Retrieved([*chains, *self.around(query, single)], notes=chains.notes)
+        return [*chains, *self.around(query, single)]
 
 
 @describe(

@@ -16,7 +16,7 @@ from kgmed.methods.base import About, Calls
 from kgmed.methods.base import describe as about_described
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Pipeline, Ranked, Ranker, Recognizer
+from kgmed.pipeline import Pipeline, Ranker, Recognizer, note, notes
 from kgmed.records import Context, Entity, Evidence, Query
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
@@ -83,21 +83,27 @@ class PerEntity:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The best of every entity, then the second best of every entity, and so on; each piece once.
 
-        What the ranker notes stands behind the entity's name.
+        The ranker's notes stand behind the entity's name.
         """
         names = {entity.id: entity.name for piece in evidence for entity in piece.about}
         groups: dict[str, list[Evidence]] = {}
         for piece in evidence:
             for entity_id in dict.fromkeys(entity.id for entity in piece.about) or ("",):
                 groups.setdefault(entity_id, []).append(piece)
-        ranked = {entity_id: self.rank(query, group) for entity_id, group in groups.items()}
-        rounds = zip_longest(*ranked.values())
+        rounds = zip_longest(*(self._ranked(query, names.get(i, "of no entity"), group) for i, group in groups.items()))
         found: dict[tuple[str, str], Evidence] = {}
         for piece in chain.from_iterable(rounds):
             if piece is not None:
                 found.setdefault((piece.text, piece.id), piece)
-        told = {names.get(i, "of no entity"): kept.notes for i, kept in ranked.items() if isinstance(kept, Ranked)}
-        return Ranked(found.values(), notes=tuple(f"{name}: {note}" for name, notes in told.items() for note in notes))
+        return list(found.values())
+
+    def _ranked(self, query: Query, name: str, group: Sequence[Evidence]) -> list[Evidence]:
+        """What the ranker keeps of the evidence about one entity."""
+        with notes() as left:
+            kept = self.rank(query, group)
+        for line in left:
+            note(f"{name}: {line}")
+        return kept
 
 
 # --- KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.

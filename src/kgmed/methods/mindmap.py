@@ -32,7 +32,7 @@ from kgmed.models.replies import (
     tree,
     with_marks,
 )
-from kgmed.pipeline import Checker, Noted, Pipeline, Reader, Recognizer, Retrieved
+from kgmed.pipeline import Checker, Pipeline, Reader, Recognizer, note
 from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
 from kgmed.steps.check import Citations
@@ -118,7 +118,7 @@ class Relevant:
     """At most `keep` rows, labelled N1, N2, ...: an entity, a relation, and the entities at its other end.
 
     Evidence: kind "neighbours"; score = that of its most relevant triple; about = the linked entity, and after it the
-    neighbour that the row is of. A row that warns is kept beyond `keep`. `notes` say what is not shown.
+    neighbour that the row is of. A row that warns is kept beyond `keep`. Notes say what is not shown.
     """
 
     graph: KnowledgeGraph
@@ -130,17 +130,18 @@ class Relevant:
     through: tuple[str, ...] = ()  # kinds of neighbours that are expanded; () = any (the authors' code: diseases)
     skip: tuple[Role, ...] = ()  # roles left out around a neighbour (the authors' code: has_symptom)
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The rows, most relevant first."""
         entities = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
         near = self._scored(query, _distinct((t, e, (e,)) for e in entities for t in self._around(e)))
         rows = [*self._rows(near), *self._rows(self._beyond(query, near, entities))]
         rows.sort(key=lambda e: -e.score)  # stable: of equals what is at a linked entity first
         kept = [e for i, e in enumerate(rows) if i < self.keep or e.is_safety]
-        hubs = [e.name for e in entities if len(self._around(e)) >= self.limit]
-        notes = [f"neighbours: {len(kept)} of {len(rows)} rows shown"] if len(kept) < len(rows) else []
-        notes += [f"neighbours: only {self.limit} triples of {name} were looked at" for name in hubs]
-        return Retrieved((replace(e, id=f"N{i}") for i, e in enumerate(kept, start=1)), notes=tuple(notes))
+        if len(kept) < len(rows):
+            note(f"neighbours: {len(kept)} of {len(rows)} rows shown")
+        for hub in (e for e in entities if len(self._around(e)) >= self.limit):
+            note(f"neighbours: only {self.limit} triples of {hub.name} were looked at")
+        return [replace(e, id=f"N{i}") for i, e in enumerate(kept, start=1)]
 
     def _around(self, entity: Entity) -> list[Triple]:
         """The triples at an entity."""
@@ -216,7 +217,7 @@ class MindMapPaths:
 
     `order="closest"` starts at the closest pair and goes on to the nearest entity left, instead of in the order of the
     question. `sample` draws all but the best of a group, the same for the same question. Paths that say the same in
-    other directions count once. `notes` tell of all that is not shown.
+    other directions count once. Notes tell of all that is not shown.
     """
 
     graph: LocalGraph
@@ -227,7 +228,7 @@ class MindMapPaths:
     sample: bool = False
     pool: int = 50  # ours: paths that are pruned
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The paths kept, those of one start together."""
         ordered = self._nearest(links) if self.order == "closest" else links
         every = PathRetriever(self.graph, hops=self.hops, keep=max(self.pool, self.keep), direction=self.direction)(
@@ -239,12 +240,11 @@ class MindMapPaths:
         found = list(once.values())
         seed = int.from_bytes(blake2b(query.text.encode(), digest_size=8).digest(), "big")
         kept = pruned(found, self.keep, random=Random(seed) if self.sample else None)  # noqa: S311
-        notes = list(every.notes)
         if len(kept) < len(found):
-            notes.append(f"paths: {len(kept)} of {len(found)} kept, spread over their starts")
+            note(f"paths: {len(kept)} of {len(found)} kept, spread over their starts")
         if self.order == "closest":
-            notes.append("paths: entities taken closest first")
-        return Retrieved((replace(e, id=f"P{i}") for i, e in enumerate(kept, start=1)), notes=tuple(notes))
+            note("paths: entities taken closest first")
+        return [replace(e, id=f"P{i}") for i, e in enumerate(kept, start=1)]
 
     def _nearest(self, links: Sequence[Link]) -> list[Link]:
         """The links of stated entities: the closest pair, then always the nearest to the last; ties as given."""
@@ -540,7 +540,7 @@ def _candidates(kit: Kit, settings: MindMapSettings) -> Candidates:
 class OrElse:
     """The mentions of the first recogniser; those of the second where it finds none, or where its model is of no use.
 
-    The latter is noted for the run's record. A model that cannot be reached ends the run.
+    The latter leaves a note in the run. A model that cannot be reached ends the run.
     """
 
     first: Recognizer
@@ -551,7 +551,8 @@ class OrElse:
         try:
             return self.first(query) or self.second(query)
         except ModelFailed as problem:
-            return Noted(self.second(query), notes=(f"terms by the graph's names: {problem}",))
+            note(f"terms by the graph's names: {problem}")
+            return self.second(query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.language.text import FUNCTION_WORDS, has_cjk
 from kgmed.models.base import Encoder, PairScorer
-from kgmed.pipeline import Ranked, Ranker
+from kgmed.pipeline import Ranker, note
 from kgmed.records import Evidence, Query
 
 # --- Ranker: the first pieces of evidence, without losing a warning.
@@ -79,7 +79,7 @@ class MMR:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The `keep` pieces picked, in the order of picking, with a score that counts down from the first of them.
 
-        `notes` say at how many places plain similarity would have picked another piece.
+        A note says at how many places plain similarity would have picked another piece.
         """
         if not evidence:
             return []
@@ -89,8 +89,8 @@ class MMR:
         places[order] = np.arange(len(order), 0, -1)
         plain = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")[: len(order)]
         changed, new = int((plain != np.array(order, np.intp)).sum()), len(set(order) - set(plain.tolist()))
-        note = f"MMR changed {changed} of the {len(order)} picks of plain similarity, {new} of them to new pieces"
-        return Ranked(best(evidence, places, len(order)), notes=(note,))
+        note(f"MMR changed {changed} of the {len(order)} picks of plain similarity, {new} of them to new pieces")
+        return best(evidence, places, len(order))
 
 
 def worth(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, Hops, KnowledgeGraph, LocalGraph
 from kgmed.language.text import has_cjk
-from kgmed.pipeline import Retrieved
+from kgmed.pipeline import note
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class PathRetriever:
 
     Evidence: kind "path"; about = the entities that a path joins, its start first; triples in walking order; score =
     1 / number of steps. First the joined path of every segment, made of the best path of each leg; then, leg by leg
-    over all segments in turn, the other shortest paths. The result's `notes` say how many shortest paths are not shown.
+    over all segments in turn, the other shortest paths. A note says how many shortest paths are not shown.
     """
 
     graph: LocalGraph
@@ -116,7 +116,7 @@ class PathRetriever:
         "both"  # the authors' code: "out", on a graph that states every relation in both directions
     )
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> Retrieved:
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The paths, joined ones first."""
         from kgmed.graph.search.paths import explore  # the searches are not read in where none of them is asked for
 
@@ -127,7 +127,10 @@ class PathRetriever:
         joined = [_joined(segment) for segment in segments if segment.legs]
         others = zip_longest(*(list(_others(segment)) for segment in segments))
         ways = [*joined, *(way for way in chain.from_iterable(others) if way)]
-        return Retrieved(map(self._evidence, ways[: self.keep]), notes=_notes(segments, joined, self.keep))
+        every = len(joined) + sum(leg.total - 1 for segment in segments for leg in segment.legs)
+        if every > self.keep:
+            note(f"paths: {self.keep} of {every:.0f} shortest paths shown")
+        return list(map(self._evidence, ways[: self.keep]))
 
     def _evidence(self, way: _Way) -> Evidence:
         triples = tuple(map(self.graph.triple, way.edges))
@@ -151,12 +154,6 @@ def _others(segment: "Segment") -> Iterator[_Way]:
         for leg in segment.legs:
             if row < len(leg):
                 yield _way(leg, row, (int(leg.nodes[row, 0]), int(leg.nodes[row, -1])))
-
-
-def _notes(segments: "list[Segment]", joined: list[_Way], keep: int) -> tuple[str, ...]:
-    """One line where not all paths are shown."""
-    found = len(joined) + sum(leg.total - 1 for segment in segments for leg in segment.legs)
-    return (f"paths: {keep} of {found:.0f} shortest paths shown",) if found > keep else ()
 
 
 # --- Retriever: the neighbourhood of entities, one piece of evidence for each relation of each entity.

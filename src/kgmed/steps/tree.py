@@ -1,11 +1,11 @@
 """A decision tree drawn: in characters, and as an SVG image without any package."""
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from kgmed.models.replies import Node
+from kgmed.show_run import fit, one_line
 
 # --- A decision tree drawn in characters.
 
@@ -75,9 +75,9 @@ def draw_svg(trees: Sequence[Node], *, title: str = "") -> str:
     body = [part for box in boxes for part in _drawn(box, boxes)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" aria-label={quoteattr(_clean(title) or "decision tree")}>'
+        f'role="img" aria-label={quoteattr(one_line(title) or "decision tree")}>'
     )
-    return "\n".join([head, f"<title>{escape(_clean(title))}</title><style>{_STYLE}</style>", *body, "</svg>"])
+    return "\n".join([head, f"<title>{escape(one_line(title))}</title><style>{_STYLE}</style>", *body, "</svg>"])
 
 
 def _placed(trees: Sequence[Node]) -> list[_Box]:
@@ -95,29 +95,14 @@ def _placed(trees: Sequence[Node]) -> list[_Box]:
 def _drawn(box: _Box, boxes: Sequence[_Box]) -> list[str]:
     """The line from the parent, the box and its text."""
     x, y = GAP + STEP * box.level, GAP + (HEIGHT + GAP) * box.row
-    full = _clean(caption(box.node))
+    full = one_line(caption(box.node))
     bare = "" if box.node.labels else ' class="bare"'
     parts = [
         f'<g><title>{escape(full)}</title><rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="5"{bare}/>'
-        f'<text x="{x + 8}" y="{y + 20}">{escape(_cut(full))}</text></g>'
+        f'<text x="{x + 8}" y="{y + 20}">{escape(fit(full, _WIDEST))}</text></g>'
     ]
     if box.parent >= 0:
         above = boxes[box.parent]
         px, py = GAP + STEP * above.level + 16, GAP + (HEIGHT + GAP) * above.row + HEIGHT
         parts.append(f'<path d="M{px} {py}V{y + HEIGHT // 2}H{x}"/>')
     return parts
-
-
-def _cut(text: str) -> str:
-    """As much of the text as a box holds."""
-    columns = 0
-    for i, c in enumerate(text):
-        columns += 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        if columns > _WIDEST:
-            return text[:i] + "…"
-    return text
-
-
-def _clean(text: str) -> str:
-    """The text on one line without what XML does not allow."""
-    return "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co"))
