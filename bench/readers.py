@@ -26,7 +26,7 @@ from kgmed.language.text import normalise
 from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.records import Role, Run
-from kgmed.registry import method
+from kgmed.registry import methods
 from kgmed.toolkit import Kit
 
 MODEL = "smollm2"
@@ -67,7 +67,7 @@ def main() -> None:
 
 def _measure(name: str, kit: Kit, questions: list[Asked], *, show: bool) -> None:
     """One row a kind of question, and one for all."""
-    ask = method(name.partition(" ")[0])(kit)
+    ask = methods.get(name.partition(" ")[0]).build(kit)
     rows = []
     for q in questions:
         begin = perf_counter()

@@ -13,7 +13,7 @@ import kgmed
 LAYERS = [
     "errors",
     "records show_run folders stop",
-    "config language",
+    "config language registry",
     "models",
     "prompts graph",
     "pipeline",
@@ -21,7 +21,7 @@ LAYERS = [
     "toolkit",
     "reward",
     "methods",
-    "registry session",
+    "session",
     "evaluate",
     "train",
     "cli",

@@ -154,11 +154,10 @@ def test_decisions_are_numbered_without_gaps_in_file_name_and_title() -> None:
 
 
 def test_every_method_and_format_is_in_the_docs() -> None:
-    from kgmed.graph.formats import FORMATS
-    from kgmed.registry import METHODS
+    from kgmed.registry import formats, methods
 
     text = "".join(page.read_text("utf-8") for page in PAGES)
-    assert [name for name in (*FORMATS, *METHODS) if f"`{name}`" not in text] == []
+    assert [name for name in (*formats.names(), *methods.names()) if f"`{name}`" not in text] == []
 
 
 def test_every_import_is_declared_in_pyproject() -> None:

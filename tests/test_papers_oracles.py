@@ -28,7 +28,7 @@ from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.hosted import Anthropic, OpenAI
 from kgmed.models.limits import Metered, RecordedLLM
 from kgmed.records import Question
-from kgmed.registry import METHODS, method
+from kgmed.registry import methods
 from kgmed.steps.rank import worth
 from kgmed.toolkit import Kit
 from named_graph import small
@@ -78,10 +78,10 @@ class Narrow(Obliging):
         return super().__call__(messages, max_tokens=max_tokens)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "facts"])
+@pytest.mark.parametrize("name", [m.name for m in methods.all() if m.about.calls.usual])
 def test_history_and_question_survive_truncation(graph: Store, name: str) -> None:
     llm = Narrow()
-    run = method(name)(Kit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
+    run = methods.get(name).build(Kit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
     assert run.answer.text
     whole = [step for step, said in llm.asked if _holds(said, BEFORE) and _holds(said, ASKED)]
     assert whole, llm.asked
@@ -92,7 +92,7 @@ def test_history_and_question_survive_truncation(graph: Store, name: str) -> Non
 @pytest.mark.parametrize("name", ["kg-rank", "mkg-rank", "mindmap", "hykge", "llm"])
 def test_the_reader_of_a_method_is_told_history_first_then_the_whole_question(graph: Store, name: str) -> None:
     llm = Narrow()
-    method(name)(Kit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
+    methods.get(name).build(Kit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
     read = "\n".join(m.text for m in llm.asked[-1][1])
     assert 0 <= read.index(BEFORE) < read.index(ASKED)
 
@@ -105,7 +105,7 @@ def test_the_context_of_kg_rank_is_at_most_five_entities_of_twenty_triples(tmp_p
     diseases = ["scurvy", "measles", "pox", "rash", "bleeding gums", "gout"]
     rows = tuple(EdgeRow(d, "has_symptom", f"sign {i} of {d}") for d in diseases for i in range(40))
     llm = Obliging()
-    run = method("kg-rank")(Kit(small(tmp_path, rows), RecordedLLM(llm), TrigramEncoder()))(
+    run = methods.get("kg-rank").build(Kit(small(tmp_path, rows), RecordedLLM(llm), TrigramEncoder()))(
         Question("bleeding gums, scurvy, rash, measles, pox: what is it?")
     )
     counts = Counter(e.about[0].name for e in run.evidence)

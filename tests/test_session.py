@@ -18,7 +18,7 @@ from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Echo, Scripted
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Stage
-from kgmed.registry import method
+from kgmed.registry import methods
 from kgmed.session import Session
 from kgmed.stop import Stop
 from kgmed.toolkit import Kit
@@ -150,7 +150,7 @@ def test_evidence_is_retrieved_and_no_reader_is_asked(stores: dict[str, Store]) 
 
 def test_a_method_may_be_a_function(stores: dict[str, Store]) -> None:
     def mine(kit: Kit) -> Pipeline:
-        return replace(method("facts")(kit), name="mine")
+        return replace(methods.get("facts").build(kit), name="mine")
 
     assert session(stores, method=mine).ask("symptoms of gout").method == "mine"
 

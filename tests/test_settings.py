@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import pytest
 
-from kgmed.config import assignments, presets_of, settings_of, typed
+from kgmed.config import assignments, settings_of, typed
 from kgmed.errors import BadInput, UnknownName
 from kgmed.pipeline import Pipeline
 from kgmed.records import Role
-from kgmed.registry import METHODS, method
+from kgmed.registry import methods
 from kgmed.toolkit import Kit
 
 
@@ -87,29 +87,29 @@ def test_a_setting_without_a_value_is_refused() -> None:
             assignments([text])
 
 
-@pytest.mark.parametrize("name", list(METHODS))
+@pytest.mark.parametrize("name", methods.names())
 def test_every_setting_of_every_method_can_be_given_as_a_text(name: str) -> None:
-    function = method(name)
-    for preset, made in presets_of(function).items():
+    method = methods.get(name)
+    for preset, made in method.presets.items():
         values = {f.name: getattr(made, f.name) for f in fields(made)}
         given = {n: ",".join(v) if isinstance(v, tuple) else str(v) for n, v in values.items()}
-        assert settings_of(function, preset=preset, given=given) == made
+        assert settings_of(method, preset=preset, given=given) == made
 
 
 def test_the_first_preset_is_the_default_and_an_unknown_one_is_named() -> None:
-    function = method("hykge")
-    assert settings_of(function, preset="", given={}) == presets_of(function)["paper"]
-    assert settings_of(function, preset="code", given={"hops": 1}).hops == 1
+    method = methods.get("hykge")
+    assert settings_of(method, preset="", given={}) == method.presets["paper"]
+    assert settings_of(method, preset="code", given={"hops": 1}).hops == 1
     with pytest.raises(UnknownName, match=r"no preset of hykge is called 'papre'; did you mean paper"):
-        settings_of(function, preset="papre", given={})
+        settings_of(method, preset="papre", given={})
 
 
 def test_a_method_without_presets_or_settings_says_so() -> None:
     def bare(kit: Kit) -> Pipeline:
         raise NotImplementedError
 
-    assert settings_of(bare, preset="", given={}) is None
+    assert settings_of(methods.of(bare), preset="", given={}) is None
     with pytest.raises(BadInput, match="has no settings"):
-        settings_of(bare, preset="", given={"keep": "1"})
+        settings_of(methods.of(bare), preset="", given={"keep": "1"})
     with pytest.raises(BadInput, match="the method facts has no presets"):
-        settings_of(method("facts"), preset="paper", given={})
+        settings_of(methods.get("facts"), preset="paper", given={})

@@ -17,19 +17,21 @@ method are not fields but a table of their own, read by the types that the metho
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from enum import Enum, StrEnum
 from functools import cache, reduce
 from importlib.metadata import entry_points
-from inspect import signature
 from operator import or_
 from pathlib import Path
 from types import GenericAlias, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from kgmed.errors import BadInput, SourceError, UnknownName
+
+if TYPE_CHECKING:
+    from kgmed.registry import Method
 
 AUTO = "auto"
 GROUP = "kgmed.options"  # entry points: each a `PipelineOption`
@@ -269,35 +271,21 @@ def _check(made: Config) -> None:
 # --- The settings of a method as a person types them: by preset, then by name, each of the type its dataclass gives it.
 
 
-def settings_of(function: Callable[..., object], *, preset: str, given: Mapping[str, object]) -> Any:
+def settings_of(method: "Method", *, preset: str, given: Mapping[str, object]) -> Any:
     """The settings that a method is to be called with; None where it has none and none are asked for.
 
     `preset` "" = the method's own first one. Raises `BadInput` for what does not fit, `UnknownName` for a name that the
     method does not have.
     """
-    presets = presets_of(function)
+    presets = method.presets
     if not presets and not (preset or given):
         return None
     if not presets or (preset and "" in presets):
-        raise BadInput(f"the method {_name(function)} has no {'presets' if preset else 'settings'}; leave them out")
+        raise BadInput(f"the method {method.name} has no {'presets' if preset else 'settings'}; leave them out")
     if preset and preset not in presets:
-        raise UnknownName(f"preset of {_name(function)}", preset, presets)
+        raise UnknownName(f"preset of {method.name}", preset, presets)
     made = presets[preset or next(iter(presets))]
-    return replace(made, **typed(type(made), given, of=_name(function)))
-
-
-def presets_of(function: Callable[..., object]) -> dict[str, Any]:
-    """The settings of each preset of a method, the default first; {} where it takes no `settings`.
-
-    They are the `PRESETS` of its module that are of its dataclass; without any, that dataclass as it is, under "".
-    """
-    if "settings" not in signature(function).parameters:
-        return {}
-    hint = get_type_hints(function)["settings"]
-    wanted: list[type[Any]] = [t for t in (hint, *get_args(hint)) if isinstance(t, type) and is_dataclass(t)]
-    tables = [t for n, t in vars(sys.modules[function.__module__]).items() if n.endswith("PRESETS")]
-    found = {name: made for known in tables for name, made in known.items() if type(made) in wanted}
-    return found or ({"": wanted[0]()} if wanted else {})
+    return replace(made, **typed(type(made), given, of=method.name))
 
 
 def typed(kind: type, given: Mapping[str, object], *, of: str) -> dict[str, Any]:
@@ -381,11 +369,6 @@ def _wanted(hint: Any, value: object) -> str:
         return f"one of {', '.join(str(member.value) for member in hint)}"
     plain = {bool: "true or false", int: "a whole number of 0 or more", float: "a number"}
     return plain.get(hint, "a text")
-
-
-def _name(function: Callable[..., object]) -> str:
-    """The method as a person types it."""
-    return function.__name__.replace("_", "-")
 
 
 # --- The options page.

@@ -1,7 +1,6 @@
 """A session: graphs, a method and models by name, asked one question after the other, from any number of threads."""
 
 import asyncio
-import inspect
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,9 +8,9 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from queue import Queue
 from threading import RLock
-from typing import Any, Literal, cast, get_args, get_type_hints
+from typing import Any, Literal, cast
 
-from kgmed.config import AUTO, Config, plugged_options, presets_of, settings_of
+from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.errors import BadInput, Unavailable
 from kgmed.folders import data_folder
 from kgmed.graph import library
@@ -22,7 +21,7 @@ from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import NgramEncoder
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
-from kgmed.registry import method
+from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
 from kgmed.toolkit import Kit, RemoteKit, default_encoder
 
@@ -236,9 +235,8 @@ class Session:
         taken unless it is named, since on the same evidence it answers fewer questions right than the facts do
         (docs/decisions/004-readers.md). On a graph behind a server, `auto` is kg-rank.
         """
-        function, settings = self._method(toolkit)
-        given = {} if settings is None else {"settings": settings}
-        made = cast(Callable[..., Pipeline], function)(toolkit, **given)
+        method, settings = self._method(toolkit)
+        made = method.build(toolkit, settings)
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
@@ -283,26 +281,26 @@ class Session:
             made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
         before = _hits(toolkit.graph)
         run = made(asked, observe=observe)
-        function, settings = self._method(toolkit)
+        method, settings = self._method(toolkit)
         hits = ((what, h - before.get(what, (0, 0))[0], n - before.get(what, (0, 0))[1]) for what, (h, n) in
                 _hits(toolkit.graph).items())  # fmt: skip
         return replace(
             run,
-            preset=self.config.preset or next(iter(presets_of(function)), ""),
+            preset=self.config.preset or next(iter(method.presets), ""),
             settings=_plain(settings),
-            models=toolkit.models(scorer="pairs" in inspect.signature(function).parameters),
+            models=toolkit.models(scorer="pairs" in method.about.needs),
             hits=tuple(hits),
         )
 
-    def _method(self, toolkit: Kit | RemoteKit) -> tuple[Callable[..., object], Any]:
-        """The method's function and its settings; raises `BadInput` for one that the graph does not do for."""
+    def _method(self, toolkit: Kit | RemoteKit) -> tuple[Method, Any]:
+        """The method and its settings; raises `BadInput` for one that the graph does not do for."""
         local = isinstance(toolkit, Kit)
         auto = ("llm" if self.llm else "facts") if local else "kg-rank"
-        name = auto if self.config.method == AUTO else self.config.method
-        function = name if callable(name) else method(name)
-        if not local and RemoteKit not in get_args(get_type_hints(function).get("kit")):
-            raise BadInput(f"the method {name} needs a graph whose files are here; behind a server: kg-rank, mkg-rank")
-        return function, settings_of(function, preset=self.config.preset, given=self.config.settings)
+        method = methods.of(auto if self.config.method == AUTO else self.config.method)
+        if not local and "local_graph" in method.about.needs:
+            remote = ", ".join(m.name for m in methods.all() if "local_graph" not in m.about.needs)
+            raise BadInput(f"the method {method.name} needs a graph whose files are here; behind a server: {remote}")
+        return method, settings_of(method, preset=self.config.preset, given=self.config.settings)
 
     def _opened(self, graph: KnowledgeGraph) -> Kit | RemoteKit:
         """What methods are made of on this graph."""
@@ -460,7 +458,7 @@ def open_session(
     Raises `UnknownName` for a name that nothing has, `Unavailable` for what is not installed.
     """
     if not callable(config.method) and config.method != AUTO:
-        method(config.method)
+        methods.get(config.method)
     languages = library.languages() if config.graph == AUTO else {}
     names = tuple(languages) if config.graph == AUTO else (config.graph,)
     if not names:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Barrier
 
@@ -11,14 +11,15 @@ from typer.testing import CliRunner, Result
 
 from json_server import serving
 from kgmed.cli import app
-from kgmed.config import presets_of
 from kgmed.errors import BadInput, ModelFailed, SourceError
 from kgmed.evaluate.trial import MethodTrial, append_trial, each, questions, read_trials, rows, run_trial
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Echo
 from kgmed.models.limits import RecordedLLM, ReplyLimit, ledger
+from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run, Stage
-from kgmed.registry import METHODS, describe_method, method
+from kgmed.registry import methods
+from kgmed.toolkit import Kit
 
 
 def run(*words: str, home: Path | None = None) -> Result:
@@ -30,21 +31,19 @@ def test_every_method_stands_in_the_list_with_its_paper_and_its_calls() -> None:
     shown = run("methods")
     assert shown.exit_code == 0, shown.output
     lines = {line.split("\t")[0]: line for line in shown.output.splitlines()}
-    assert set(METHODS) <= set(lines)
+    assert set(methods.names()) <= set(lines)
     assert "arXiv 2312.15883" in lines["hykge"]
     assert "\t2 (2 to 6)\t" in lines["kalmv"]
 
 
 def test_the_numbers_are_those_that_the_method_is_called_with() -> None:
     listed = {row["name"]: row for row in json.loads(run("methods", "--json").output)}
-    assert set(METHODS) <= set(listed)
-    for name in METHODS:
-        presets = presets_of(method(name))
-        assert list(listed[name]["presets"]) == list(presets)
-        for preset, settings in presets.items():
-            assert is_dataclass(settings)
-            mine = json.loads(json.dumps(asdict(settings), default=str))  # type: ignore[arg-type]
-            assert listed[name]["presets"][preset] == mine
+    assert set(methods.names()) <= set(listed)
+    for method in methods.all():
+        assert list(listed[method.name]["presets"]) == list(method.presets)
+        for preset, settings in method.presets.items():
+            mine = json.loads(json.dumps(asdict(settings), default=str))
+            assert listed[method.name]["presets"][preset] == mine
     assert listed["hykge"]["presets"]["paper"]["hops"] == 3
     assert listed["hykge"]["presets"]["code"]["hops"] == 2
 
@@ -56,22 +55,20 @@ def test_the_settings_can_be_shown_as_a_table() -> None:
 
 
 def test_a_method_that_says_nothing_of_itself_is_listed_by_its_docstring() -> None:
-    from kgmed.methods.base import about_of as about
-    from kgmed.registry import _undescribed
 
-    def plug_in(kit: object) -> object:
+    def plug_in(kit: Kit) -> Pipeline:
         """A method of another package."""
-        return kit
+        raise NotImplementedError
 
-    assert about(plug_in) is None
-    assert _undescribed(plug_in).does == "A method of another package."
+    found = methods.of(plug_in)
+    assert (found.name, found.about.does, found.presets) == ("plug-in", "A method of another package.", {})
 
 
 def test_every_description_says_where_the_number_of_calls_comes_from() -> None:
-    for name in METHODS:
-        if describe_method(name).paper != "ours":
-            assert describe_method(name).calls_why
-            assert describe_method(name).deviations
+    for about in (method.about for method in methods.all()):
+        if about.paper:
+            assert about.calls.why
+            assert about.ours
 
 
 def test_there_are_ten_questions_of_each_graph_and_they_differ() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.evaluate.controls import CONTROLS, Oracle, RandomTriples, ShuffledTriples, known_names, under
+from kgmed.evaluate.controls import Oracle, RandomTriples, ShuffledTriples, known_names, under
 from kgmed.evaluate.items import Gold, Item
 from kgmed.graph.base import EdgeRow, NodeRow, Row, Source
 from kgmed.graph.store.build import build
@@ -12,6 +12,7 @@ from kgmed.graph.store.store import Store, open_store
 from kgmed.methods.facts import facts
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Query, Question
+from kgmed.registry import controls
 from kgmed.toolkit import Kit
 
 DRUGS = [f"drug{i}" for i in range(30)]
@@ -80,7 +81,7 @@ def test_the_oracle_knows_the_names_in_what_is_right(kit: Kit, item: Item, names
     assert under(facts(kit), "oracle", kit.graph, item)(Question("Which drug treats gout?")).evidence
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", controls.names())
 def test_a_control_leaves_a_method_without_evidence_alone_but_for_the_oracle(kit: Kit, control: str) -> None:
     lost = Item(Question("What is the boiling point of tungsten?", id="t"), Gold())
     assert under(facts(kit), control, kit.graph, lost)(lost.question).evidence == ()

@@ -10,12 +10,11 @@ from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, ModelFailed, Unavailable
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
-from kgmed.methods.base import About, about_of
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.models.limits import RecordedLLM
 from kgmed.pipeline import Pipeline
-from kgmed.records import Run, Stage
-from kgmed.registry import METHODS, method
+from kgmed.records import Query, Run, Stage
+from kgmed.registry import About, methods
 from kgmed.toolkit import Kit
 from named_graph import small
 from obliging import Obliging
@@ -43,9 +42,8 @@ ROWS: tuple[Row, ...] = (
 SCURVY = "I have bleeding gums. Is it scurvy, and what helps?"
 MEASLES = "My child has a rash. Is it measles, and what helps?"
 OF_SCURVY = ("scurvy", "bleeding gums", "lemon juice", "ascorbate", "vitamin C", "scanty fruit")
-WITH_MODEL = [name for name in METHODS if name != "facts"]
-CLOSED = {"zero-shot", "cot", "tot"}
-DESCRIBED = [name for name in METHODS if about_of(method(name))]
+METHODS = methods.names()
+WITH_MODEL = [method.name for method in methods.all() if method.about.calls.usual]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +58,7 @@ def server() -> Iterator[JsonServer]:
 
 
 def pipeline(graph: Store, name: str, llm: object) -> Pipeline:
-    return method(name)(Kit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
+    return methods.get(name).build(Kit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
 
 
 def same(run: Run) -> Run:
@@ -69,12 +67,10 @@ def same(run: Run) -> Run:
 
 
 def described(name: str) -> About:
-    found = about_of(method(name))
-    assert found is not None, f"{name} has no description; put @described on its function"
-    return found
+    return methods.get(name).about
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.parametrize("name", METHODS)
 def test_a_model_is_asked_as_often_as_the_description_says(graph: Store, name: str) -> None:
     llm = Obliging()
     run = pipeline(graph, name, llm)(SCURVY)
@@ -89,10 +85,11 @@ def test_a_model_is_asked_as_often_as_the_description_says(graph: Store, name: s
 @pytest.mark.parametrize("name", METHODS)
 def test_calls_and_tokens_stand_with_the_stage_that_made_them(graph: Store, name: str) -> None:
     llm = Obliging()
-    stages = {s.name: s for s in pipeline(graph, name, llm)(SCURVY).stages}
+    made = pipeline(graph, name, llm)
+    stages = {s.name: s for s in made(SCURVY).stages}
     assert stages["link"] == Stage("link", stages["link"].seconds)
     assert (stages["read"].calls > 0) == bool(llm.asked)
-    assert bool(stages["expand"].calls) == (name in {"hykge", "qe", "chain-of-knowledge", "kg-gpt"})
+    assert bool(stages["expand"].calls) == (made.expand is not Query)
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)
@@ -118,32 +115,31 @@ def test_ten_threads_get_the_runs_of_one(graph: Store, name: str) -> None:
     assert alone[0] != alone[1]
 
 
-@pytest.mark.parametrize("name", [n for n in WITH_MODEL if n not in CLOSED])
-def test_evidence_is_found_and_the_reader_is_shown_it(graph: Store, name: str) -> None:
+@pytest.mark.parametrize("name", WITH_MODEL)
+def test_the_reader_is_shown_what_was_found_or_the_answer_says_that_nothing_was_looked_up(
+    graph: Store, name: str
+) -> None:
     llm = Obliging()
-    run = pipeline(graph, name, llm)(SCURVY)
-    assert run.context.cited
-    assert "scurvy" in llm.asked[-1][1][-1].text or name == "sure"  # whose last call compares summaries
-    assert not run.answer.abstained
+    made = pipeline(graph, name, llm)
+    run = made(SCURVY)
+    if made.retrieve:
+        assert run.context.cited
+        assert any("scurvy" in messages[-1].text for _, messages in llm.asked)
+        assert not run.answer.abstained
+    else:
+        assert (run.links, run.evidence, run.answer.citations) == ((), (), ())
+        assert "no evidence was looked up" in run.answer.limits
+        assert "lemon juice" not in llm.said
 
 
-@pytest.mark.parametrize("name", CLOSED)
-def test_a_control_is_shown_no_evidence_and_says_so(graph: Store, name: str) -> None:
-    llm = Obliging()
-    run = pipeline(graph, name, llm)(SCURVY)
-    assert (run.links, run.evidence, run.answer.citations) == ((), (), ())
-    assert "no evidence was looked up" in run.answer.limits
-    assert "lemon juice" not in llm.said
-
-
-@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.parametrize("name", METHODS)
 def test_a_method_that_needs_a_model_says_so_and_another_does_without(graph: Store, name: str) -> None:
     kit = Kit(graph, None, TrigramEncoder())
     if described(name).needs_model:
         with pytest.raises(BadInput, match=f"the method {name} needs a language model"):
-            method(name)(kit)
+            methods.get(name).build(kit)
     else:
-        assert method(name)(kit)(SCURVY).spent.calls == 0
+        assert methods.get(name).build(kit)(SCURVY).spent.calls == 0
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)
@@ -225,19 +221,14 @@ def test_a_server_that_is_busy_once_is_asked_again_and_nothing_is_lost(
     assert run.spent.failed == 0
 
 
-def test_every_method_has_a_description() -> None:
-    assert [name for name in METHODS if name not in DESCRIBED] == []  # put @described on its function
-
-
 def test_a_method_is_described_with_its_paper_or_is_ours() -> None:
-    for name in DESCRIBED:
+    for name in METHODS:
         found = described(name)
         assert found.does
         assert found.calls.fewest <= found.calls.usual <= found.calls.most
         assert bool(found.paper) == bool(found.by) == bool(found.year) == bool(found.where)
-        assert found.needs_model or found.calls.fewest == 0 or name in {"kg-rank", "hykge"}
+        assert found.calls.fewest or not found.needs_model
 
 
 def test_every_baseline_is_there() -> None:
-    baselines = {name for name in METHODS if "baselines" in method(name).__module__}
-    assert len(baselines) == 13
+    assert len([method for method in methods.all() if method.about.baseline]) == 13

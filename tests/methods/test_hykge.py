@@ -15,7 +15,7 @@ from kgmed.models.fakes import Scripted
 from kgmed.models.w2ner import FoundEntity
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question
-from kgmed.registry import method
+from kgmed.registry import methods
 from kgmed.steps.rank import Fragments
 from kgmed.toolkit import Kit
 from named_graph import small
@@ -166,7 +166,7 @@ def test_without_fragments_question_and_hypothesis_are_the_only_rows(graph: Stor
 
 
 def test_it_is_registered_under_its_name(graph: Store) -> None:
-    assert method("hykge")(kit(graph, [GUESS, SAID]))(Question(Q)).method == "hykge"
+    assert methods.get("hykge").build(kit(graph, [GUESS, SAID]))(Question(Q)).method == "hykge"
 
 
 def test_a_trained_tagger_takes_the_place_of_the_graphs_names(graph: Store) -> None:

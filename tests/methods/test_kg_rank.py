@@ -14,7 +14,7 @@ from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question
-from kgmed.registry import method
+from kgmed.registry import methods
 from kgmed.steps.rank import MMR, Rerank, Similarity
 from kgmed.toolkit import Kit
 from named_graph import small
@@ -185,4 +185,4 @@ def test_the_cross_encoder_ranks_what_similarity_left(graph: Store) -> None:
 
 
 def test_it_is_registered_under_its_name(graph: Store) -> None:
-    assert method("kg-rank")(kit(graph))(Question(Q)).method == "kg-rank (rerank)"
+    assert methods.get("kg-rank").build(kit(graph))(Question(Q)).method == "kg-rank (rerank)"

@@ -17,7 +17,7 @@ from kgmed.methods.mkg_rank import mkg_rank
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.models.replies import outputs, tree
 from kgmed.records import Question, Role, Run
-from kgmed.registry import method
+from kgmed.registry import methods
 from kgmed.toolkit import Kit
 
 EN: tuple[Row, ...] = (
@@ -157,7 +157,7 @@ def test_presets_differ_where_paper_and_code_differ(stores: dict[str, Store]) ->
 @pytest.mark.parametrize("name", ["mindmap", "mkg-rank"])
 def test_a_method_without_a_model_is_refused(stores: dict[str, Store], name: str) -> None:
     with pytest.raises(BadInput, match="needs a language model"):
-        method(name)(Kit(stores["en"], None, TrigramEncoder()))
+        methods.get(name).build(Kit(stores["en"], None, TrigramEncoder()))
 
 
 OPTIONS = (("A", "痛风"), ("B", "流感"))

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from kgmed.config import presets_of
 from kgmed.graph.base import EdgeRow, NodeRow
 from kgmed.graph.store.store import Store
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.pipeline import Pipeline
-from kgmed.registry import METHODS, method
+from kgmed.registry import methods
 from kgmed.toolkit import Kit
 from named_graph import small
 
-RIVALS = [name for name, place in METHODS.items() if ".baselines." in place]
+BASELINES = [method.name for method in methods.all() if method.about.baseline]
 STAGES = {
     "keep": {"retrieve", "rank"},
     "relations": {"retrieve"},
@@ -28,7 +27,7 @@ STAGES = {
     "rounds": {"read", "rank"},
     "candidates": {"read"},
 }
-CASES = [(name, f.name) for name in RIVALS for f in fields(presets_of(method(name))["paper"])]
+CASES = [(name, f.name) for name in BASELINES for f in fields(methods.get(name).presets["paper"])]
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +50,16 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
 
 @pytest.mark.parametrize(("name", "setting"), CASES)
 def test_a_changed_number_changes_its_stage_and_no_other(kit: Kit, name: str, setting: str) -> None:
-    make: Any = method(name)
-    paper = presets_of(make)["paper"]
-    stages = changed(make(kit), make(kit, settings=replace(paper, **{setting: other(getattr(paper, setting))})))
+    method = methods.get(name)
+    paper = method.presets["paper"]
+    stages = changed(method.build(kit), method.build(kit, replace(paper, **{setting: other(getattr(paper, setting))})))
     assert stages
     assert stages <= STAGES.get(setting, {"expand", "retrieve", "rank", "phrase", "read"})
     assert len(stages) == 1 or setting in ("rounds", "batch")
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", BASELINES)
 def test_the_paper_s_numbers_are_the_default(kit: Kit, name: str) -> None:
-    make: Any = method(name)
-    assert changed(make(kit), make(kit, settings=presets_of(make)["paper"])) == set()
-    assert make(kit).name == name
+    method = methods.get(name)
+    assert changed(method.build(kit), method.build(kit, method.presets["paper"])) == set()
+    assert method.build(kit).name == name

@@ -68,7 +68,8 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: lis
     """The evaluation in a folder; raises `BadInput` for a method or metric that it does not have."""
     from kgmed.evaluate.datasets import dataset, load
     from kgmed.evaluate.log import entries, read_manifest
-    from kgmed.evaluate.metrics.by_model import MADE, Choices, make
+    from kgmed.evaluate.metrics import make_all
+    from kgmed.evaluate.metrics.by_model import Choices
     from kgmed.evaluate.metrics.by_model import models as by_metric
     from kgmed.evaluate.report.study import Study, report_metrics
     from kgmed.evaluate.run import reopened
@@ -78,8 +79,7 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: lis
     if baseline and baseline not in plan.methods:
         raise BadInput(f"{folder} has no method {baseline!r}; it has {', '.join(plan.methods)}")
     of = len(load(trial.dataset, data, part=trial.part)) if trial.limit else len(plan.items)
-    chosen, whole = Choices(by_metric(models)), load(trial.dataset, data) if {*metrics} & {*MADE} else []
-    made = {metric: make(metric, chosen, whole) for metric in dict.fromkeys(metrics) if metric in MADE}
+    made = make_all(metrics, Choices(by_metric(models)), lambda: load(trial.dataset, data))
     wanted = report_metrics(found.task, metrics, made)
     return Study(name, found, read_manifest(folder), plan, entries(folder), of, wanted, baseline)
 
@@ -300,19 +300,18 @@ def datasets(data: options.Data = Path("data"), as_json: Json = False) -> None:
 @app.command()
 def metrics(as_json: Json = False) -> None:
     """List the metrics: formula, source, what a failed run counts as."""
+    from kgmed.evaluate.metrics import made_metrics
     from kgmed.evaluate.metrics import metrics as known
-    from kgmed.evaluate.metrics.by_model import NEEDS
 
     found = list(known().values())
     if as_json:
         plain = [{k: v for k, v in asdict(m).items() if k not in ("score", "ready")} for m in found]
-        screen.data([*plain, *({"name": name, "made from": needs} for name, needs in NEEDS.items())])
+        screen.data([*plain, *({"name": m.name, "made from": m.needs} for m in made_metrics().values())])
         return
     header = ("name", "formula", "source", "of a failed run")
     rows = [(m.name, m.formula, m.source, "-" if m.failed is None else m.failed) for m in found]
-    screen.table(
-        header, [*rows, *((name, f"made from {needs}", "docs/metrics.md", "") for name, needs in NEEDS.items())]
-    )
+    made = made_metrics().values()
+    screen.table(header, [*rows, *((m.name, f"made from {m.needs}", "docs/metrics.md", "") for m in made)])
 
 
 @app.command()
@@ -403,9 +402,9 @@ def score(
     from kgmed.evaluate import scores
     from kgmed.evaluate.datasets import dataset, load
     from kgmed.evaluate.log import entries
-    from kgmed.evaluate.metrics import PLAIN
+    from kgmed.evaluate.metrics import PLAIN, make_all
     from kgmed.evaluate.metrics import metric as named
-    from kgmed.evaluate.metrics.by_model import MADE, Choices, make, models
+    from kgmed.evaluate.metrics.by_model import Choices, models
     from kgmed.evaluate.run import reopened
 
     trial = reopened(out, data)
@@ -413,9 +412,8 @@ def score(
     if against and against not in plan.methods:
         raise BadInput(f"{out} has no method {against!r}; it has {', '.join(plan.methods)}")
     names = metric or PLAIN[dataset(trial.dataset).task]
-    whole = load(trial.dataset, data) if {*names} & {*MADE} else []
     chosen = Choices(models(metric_model or []), layer, idf, baseline, keywords)
-    made = {name: make(name, chosen, whole) for name in dict.fromkeys(names) if name in MADE}
+    made = make_all(names, chosen, lambda: load(trial.dataset, data))
     wanted = [m for name in names for m in made.get(name) or (named(name),)]
     told = scores.score(found, plan, wanted)
     compared = scores.compare_to_baseline(told, against) if against else []

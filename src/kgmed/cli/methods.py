@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.config import Config
 from kgmed.folders import data_folder
+
+if TYPE_CHECKING:
+    from kgmed.registry import Method
 
 # --- `kgmed models`: the language models that can be fetched and those that are here.
 
@@ -86,19 +89,38 @@ def methods(
     """List every method: its paper, what it does, how often it asks a model, its presets and numbers."""
     if ctx.invoked_subcommand is not None:
         return
-    from kgmed.registry import describe_method as described
-    from kgmed.registry import methods as known
-
-    found = [described(name) for name in known()]
+    found = [(method, method.about) for method in _listed()]
     if as_json:
-        screen.data([asdict(one) for one in found])
+        screen.data([_described(method) for method, _ in found])
         return
     header = ("method", "paper", "model calls", "needs a model", "presets", "what it does")
-    screen.table(header, ([one.name, one.paper, one.calls, "yes" if one.needs_model else "no",
-                           ", ".join(one.presets), one.does] for one in found))  # fmt: skip
+    screen.table(header, ([method.name, about, about.calls, "yes" if about.needs_model else "no",
+                           ", ".join(method.presets), about.does] for method, about in found))  # fmt: skip
     if numbers:
-        for one in found:
-            _print_numbers(one.name, one.presets)
+        for method, _ in found:
+            _print_numbers(method.name, {name: asdict(settings) for name, settings in method.presets.items()})
+
+
+def _listed() -> list["Method"]:
+    """Every method, those that others are compared with last."""
+    from kgmed.registry import methods
+
+    return sorted(methods.all(), key=lambda method: method.about.baseline)
+
+
+def _described(method: "Method") -> dict[str, object]:
+    """What a method is, and its numbers."""
+    about = method.about
+    return {
+        "name": method.name,
+        "paper": str(about),
+        "does": about.does,
+        "calls": str(about.calls),
+        "calls_why": about.calls.why,
+        "needs_model": about.needs_model,
+        "deviations": about.ours,
+        "presets": {name: asdict(settings) for name, settings in method.presets.items()},
+    }
 
 
 def _print_numbers(name: str, presets: dict[str, dict[str, Any]]) -> None:
@@ -124,12 +146,12 @@ def try_methods(
 
     Without --llm they are asked with the embedded model smollm2.
     """
-    from kgmed import registry
     from kgmed.evaluate import trial
+    from kgmed.registry import methods
     from kgmed.session import open_session
 
-    names = method or list(registry.methods())
-    makers = {name: registry.method(name) for name in names}
+    names = method or [one.name for one in _listed()]
+    makers = {name: methods.get(name).build for name in names}
     asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
     done = trial.read_trials(out) if out else {}
     with screen.progress("opening graph and model", "rows") as opened:

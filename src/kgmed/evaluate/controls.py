@@ -17,8 +17,9 @@ from kgmed.errors import BadInput
 from kgmed.evaluate.items import Gold, Item
 from kgmed.graph.base import LocalGraph
 from kgmed.linking.recognise import Lexicon
-from kgmed.pipeline import Pipeline, Ranker, notes
+from kgmed.pipeline import Pipeline, notes
 from kgmed.records import Evidence, Link, Query, Triple
+from kgmed.registry import controls
 
 
 def _text(t: Triple) -> str:
@@ -30,6 +31,7 @@ def _generator(seed: int, query: Query) -> np.random.Generator:
     return np.random.default_rng([seed, xxhash.xxh3_64_intdigest(query.text.encode("utf-8", "replace"))])
 
 
+@controls.register("random", takes=("graph", "seed"))
 @dataclass(frozen=True)
 class RandomTriples:
     """Ranker: as many pieces as came in, each a triple drawn from the whole graph."""
@@ -47,6 +49,7 @@ class RandomTriples:
         return [Evidence(_text(t), "triple", (t,), (t.head,), e.score) for t, e in zip(triples, evidence, strict=True)]
 
 
+@controls.register("shuffled", takes=("seed",))
 @dataclass(frozen=True, slots=True)
 class ShuffledTriples:
     """Ranker: the triples that came in with their tails permuted among them: the same names, other facts."""
@@ -118,7 +121,6 @@ class Controlled(NamedTuple):
     settings: tuple[tuple[str, str], ...] = ()
 
 
-CONTROLS = ("random", "shuffled", "oracle")
 _NAME = re.compile(r"([^\[\]+]*)(?:\[([^\[\]]*)\])?(?:\+([^\[\]]*))?")
 _SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^=,]+?)\s*")
 
@@ -142,16 +144,18 @@ def controlled(name: str) -> Controlled:
 
 def under(pipeline: Pipeline, control: str, graph: LocalGraph, item: Item, *, seed: int = 0) -> Pipeline:
     """The pipeline with its ranked evidence replaced as the control says; everything after it stays."""
+    if not control:
+        return pipeline
+    rank = controls.make(control, pipeline=pipeline, graph=graph, item=item, seed=seed)
+    return replace(pipeline, rank=(*pipeline.rank, rank), name=f"{pipeline.name}+{control}")
+
+
+@controls.register("oracle", takes=("pipeline", "graph", "item"))
+def _oracle(pipeline: Pipeline, graph: LocalGraph, item: Item) -> Oracle:
+    """The gold's triples, joined to what the pipeline links in the question."""
 
     def linked(query: Query) -> Sequence[Link]:
         with notes():  # the run has those of its own recogniser
             return pipeline.link(pipeline.recognize(query))
 
-    rankers: dict[str, Callable[[], Ranker]] = {
-        "random": lambda: RandomTriples(graph, seed),
-        "shuffled": lambda: ShuffledTriples(seed),
-        "oracle": lambda: Oracle(graph, known_names(graph, item), linked),
-    }
-    if not control:
-        return pipeline
-    return replace(pipeline, rank=(*pipeline.rank, rankers[control]()), name=f"{pipeline.name}+{control}")
+    return Oracle(graph, known_names(graph, item), linked)

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from kgmed.records import Question, Run
+
+if TYPE_CHECKING:
+    from kgmed.evaluate.metrics.by_model import Choices
 
 # --- What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things.
 
@@ -93,3 +96,12 @@ class Metric:
         if self.ready is not None:
             self.ready([(run, item) for run, item in zip(runs, items, strict=True) if run is not None])
         return [self.of(run, item) for run, item in zip(runs, items, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeMetrics:
+    """A name under which metrics are made from a model, or from all references of a data set, before they can score."""
+
+    name: str
+    needs: str  # what they are made from, as a list shows it
+    make: "Callable[[Choices, Sequence[Item]], tuple[Metric, ...]]"  # from what is chosen and all items

@@ -21,14 +21,13 @@ from typing import Any, Protocol
 
 from kgmed.config import Config, settings_of
 from kgmed.errors import BadInput, KgmedError, Unavailable
-from kgmed.evaluate.controls import CONTROLS, controlled, under
+from kgmed.evaluate.controls import controlled, under
 from kgmed.evaluate.datasets import checksum, dataset, load
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Entry, Job, Log, read_manifest
-from kgmed.methods.base import Calls, about_of
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run
-from kgmed.registry import method
+from kgmed.registry import controls, methods
 from kgmed.session import Session, open_session
 from kgmed.toolkit import Kit, RemoteKit
 
@@ -311,9 +310,9 @@ class Evaluation:
         for name in self.methods:
             found = controlled(name)
             given = {**self.config.settings, **dict(found.settings)} if found.settings else {}
-            settings_of(method(found.method), preset=self.config.preset if given else "", given=given)
-            if found.control and found.control not in CONTROLS:
-                raise BadInput(f"no control is called {found.control!r}; known: {', '.join(CONTROLS)}")
+            settings_of(methods.get(found.method), preset=self.config.preset if given else "", given=given)
+            if found.control:
+                controls.get(found.control)
         part = self.part or ("test" if not self.dataset.endswith(".jsonl") else "")
         return Plan(
             self.methods, load(self.dataset, self.data, part=part, limit=self.limit, seed=self.sample), self.seeds
@@ -452,8 +451,7 @@ def estimate(trial: Evaluation, *, probe: int = 0) -> list[Estimate]:
 
 def _estimate(name: str, plan: Plan, making: NamedMethods, probe: int) -> Estimate:
     """One method; what failed counts with nothing spent, and is told."""
-    said = about_of(method(controlled(name).method))
-    n, calls = len(plan.items) * len(plan.seeds), said.calls if said else Calls(0, 0, 0, "")
+    n, calls = len(plan.items) * len(plan.seeds), methods.get(controlled(name).method).about.calls
     found = Estimate(name, n, n * calls.usual, n * calls.fewest, n * calls.most, 0)
     asked = [answered_entry(making, Job(name, i.question.id, plan.seeds[0]), i) for i in plan.items[:probe]]
     if not asked:

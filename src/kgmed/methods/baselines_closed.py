@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.shared import model, unaided
 from kgmed.models.asking import Malformed, Tally, strings_schema
 from kgmed.models.base import LLM
 from kgmed.models.replies import nonempty_strings, number
 from kgmed.pipeline import Pipeline
 from kgmed.records import Answer, Context, Query, Question
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.read import Steps, cited_answer, split_conclusion, usable_answer
 from kgmed.toolkit import Kit
 
@@ -145,9 +145,6 @@ def _from_memory(said: str, question: Question, reader: str, reasoning: str = ""
 # --- Zero-shot: the question alone, the control that every retrieval has to beat.
 
 
-ZeroShotPreset = Literal["paper"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZeroShotSettings:
     """The numbers of zero-shot."""
@@ -155,12 +152,9 @@ class ZeroShotSettings:
     answer_tokens: int = 256  # ours
 
 
-ZERO_SHOT_PAPER = ZeroShotSettings()
-ZERO_SHOT_PRESETS: dict[ZeroShotPreset, ZeroShotSettings] = {"paper": ZERO_SHOT_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "zero-shot",
+    about=About(
         paper="Language Models are Few-Shot Learners",
         by="Brown et al.",
         year=2020,
@@ -168,18 +162,17 @@ ZERO_SHOT_PRESETS: dict[ZeroShotPreset, ZeroShotSettings] = {"paper": ZERO_SHOT_
         does="asks the model the question alone",
         calls=Calls.always(1, "the answer; HyKGE's and KG-Rank's base row"),
         ours=("the prompt is ours: the papers do not print theirs",),
-    )
+        baseline=True,
+    ),
+    presets={"paper": ZeroShotSettings()},
 )
 def zero_shot(kit: Kit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
-    s, name = settings or ZERO_SHOT_PAPER, "zero-shot"
+    s, name = settings or ZeroShotSettings(), "zero-shot"
     return unaided(kit, name, ZeroShot(model(kit, name), s.answer_tokens, kit.prompts))
 
 
 # --- Chain of thought: the model reasons step by step before it answers, without evidence.
-
-
-ChainOfThoughtPreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,12 +182,9 @@ class ChainOfThoughtSettings:
     answer_tokens: int = 512  # ours, thoughts and answer together
 
 
-COT_PAPER = ChainOfThoughtSettings()
-COT_PRESETS: dict[ChainOfThoughtPreset, ChainOfThoughtSettings] = {"paper": COT_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "cot",
+    about=About(
         paper="Chain-of-Thought Prompting Elicits Reasoning in Large Language Models",
         by="Wei et al.",
         year=2022,
@@ -205,18 +195,17 @@ COT_PRESETS: dict[ChainOfThoughtPreset, ChainOfThoughtSettings] = {"paper": COT_
             "an instruction in place of worked examples, as in Kojima et al. 2022 (arXiv 2205.11916)",
             "thoughts that come to no answer are followed by a question for it, as in Kojima et al.",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": ChainOfThoughtSettings()},
 )
 def cot(kit: Kit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
-    s, name = settings or COT_PAPER, "cot"
+    s, name = settings or ChainOfThoughtSettings(), "cot"
     return unaided(kit, name, ChainOfThought(model(kit, name), s.answer_tokens, kit.prompts))
 
 
 # --- Tree of thought: a search over thoughts that the model proposes and judges, without evidence.
-
-
-TreeOfThoughtPreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,12 +218,9 @@ class TreeOfThoughtSettings:
     answer_tokens: int = 256  # ours
 
 
-TOT_PAPER = TreeOfThoughtSettings()
-TOT_PRESETS: dict[TreeOfThoughtPreset, TreeOfThoughtSettings] = {"paper": TOT_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "tot",
+    about=About(
         paper="Tree of Thoughts: Deliberate Problem Solving with Large Language Models",
         by="Yao et al.",
         year=2023,
@@ -245,10 +231,12 @@ TOT_PRESETS: dict[TreeOfThoughtPreset, TreeOfThoughtSettings] = {"paper": TOT_PA
             "thoughts are proposed together, since a greedy model would repeat a sampled one",
             "one vote a level, one state kept (b = 1); MindMap gives no settings for its row",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": TreeOfThoughtSettings()},
 )
 def tot(kit: Kit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
-    s, name = settings or TOT_PAPER, "tot"
+    s, name = settings or TreeOfThoughtSettings(), "tot"
     read = TreeOfThought(model(kit, name), s.depth, s.width, s.thought_tokens, s.answer_tokens, kit.prompts)
     return unaided(kit, name, read)

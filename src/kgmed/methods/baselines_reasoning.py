@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from kgmed.errors import PromptTooLong
 from kgmed.language.text import prompt_language
-from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.shared import aided, model
 from kgmed.models.asking import Tally, strings_schema
 from kgmed.models.base import LLM
@@ -17,6 +16,7 @@ from kgmed.models.replies import nonempty_strings, number, says_yes, short_text
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline
 from kgmed.records import Answer, Candidate, Context, Query, Question
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Lines
 from kgmed.steps.rank import BM25, ByLine, Rerank
 from kgmed.steps.read import (
@@ -239,9 +239,6 @@ def _with_candidates(answer: Answer, names: Sequence[str], scores: Sequence[floa
 # --- Chain-of-Note: the model takes notes on each piece of evidence before it answers.
 
 
-ChainOfNotePreset = Literal["paper"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainOfNoteSettings:
     """The numbers of Chain-of-Note."""
@@ -252,12 +249,9 @@ class ChainOfNoteSettings:
     answer_tokens: int = 700  # ours, notes and answer together
 
 
-CHAIN_OF_NOTE_PAPER = ChainOfNoteSettings()
-CHAIN_OF_NOTE_PRESETS: dict[ChainOfNotePreset, ChainOfNoteSettings] = {"paper": CHAIN_OF_NOTE_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "chain-of-note",
+    about=About(
         paper="Chain-of-Note",
         by="Yu et al.",
         year=2023,
@@ -265,11 +259,13 @@ CHAIN_OF_NOTE_PRESETS: dict[ChainOfNotePreset, ChainOfNoteSettings] = {"paper": 
         does="notes of each piece of evidence what it says and whether it bears on the question, then answers",
         calls=Calls.always(1, "notes and answer in one reply, as in the paper"),
         ours=("triples of one hop in place of Wikipedia passages; prompted, not fine-tuned",),
-    )
+        baseline=True,
+    ),
+    presets={"paper": ChainOfNoteSettings()},
 )
 def chain_of_note(kit: Kit, *, settings: ChainOfNoteSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or CHAIN_OF_NOTE_PAPER, "chain-of-note"
+    s, name = settings or ChainOfNoteSettings(), "chain-of-note"
     return aided(
         kit,
         name,
@@ -280,9 +276,6 @@ def chain_of_note(kit: Kit, *, settings: ChainOfNoteSettings | None = None) -> P
 
 
 # --- Chain-of-Knowledge: a rationale whose sentences are corrected by facts, one after the other.
-
-
-ChainOfKnowledgePreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,12 +291,9 @@ class ChainOfKnowledgeSettings:
     answer_tokens: int = 256  # ours
 
 
-CHAIN_OF_KNOWLEDGE_PAPER = ChainOfKnowledgeSettings()
-CHAIN_OF_KNOWLEDGE_PRESETS: dict[ChainOfKnowledgePreset, ChainOfKnowledgeSettings] = {"paper": CHAIN_OF_KNOWLEDGE_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "chain-of-knowledge",
+    about=About(
         paper="Chain-of-Knowledge",
         by="Li et al.",
         year=2023,
@@ -314,11 +304,13 @@ CHAIN_OF_KNOWLEDGE_PRESETS: dict[ChainOfKnowledgePreset, ChainOfKnowledgeSetting
             "always corrects: the paper skips it where sampled answers agree, and models here are greedy",
             "facts are found by linking a sentence and ranking by it; the paper has the model write queries",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": ChainOfKnowledgeSettings()},
 )
 def chain_of_knowledge(kit: Kit, *, settings: ChainOfKnowledgeSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or CHAIN_OF_KNOWLEDGE_PAPER, "chain-of-knowledge"
+    s, name = settings or ChainOfKnowledgeSettings(), "chain-of-knowledge"
     llm = model(kit, name)
     best = Rerank(kit.pairs or LexicalPairs(kit.encoder), s.keep)
     return aided(
@@ -334,9 +326,6 @@ def chain_of_knowledge(kit: Kit, *, settings: ChainOfKnowledgeSettings | None = 
 # --- KALMV: an answer is checked, and asked for again with other evidence or in other words.
 
 
-KALMVPreset = Literal["paper"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KALMVSettings:
     """The numbers of KALMV."""
@@ -349,12 +338,9 @@ class KALMVSettings:
     check_tokens: int = 32  # ours
 
 
-KALMV_PAPER = KALMVSettings()
-KALMV_PRESETS: dict[KALMVPreset, KALMVSettings] = {"paper": KALMV_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "kalmv",
+    about=About(
         paper="Knowledge-Augmented Language Model Verification",
         by="Baek et al.",
         year=2023,
@@ -365,11 +351,13 @@ KALMV_PRESETS: dict[KALMVPreset, KALMVSettings] = {"paper": KALMV_PAPER}
             "the model itself checks; the paper trains a small verifier and asks it with several instructions",
             "abstains where no answer passes; other evidence = the next in the ranking",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": KALMVSettings()},
 )
 def kalmv(kit: Kit, *, settings: KALMVSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or KALMV_PAPER, "kalmv"
+    s, name = settings or KALMVSettings(), "kalmv"
     llm = model(kit, name)
     best = Rerank(kit.pairs or LexicalPairs(kit.encoder), s.rounds * s.batch)
     return aided(
@@ -382,9 +370,6 @@ def kalmv(kit: Kit, *, settings: KALMVSettings | None = None) -> Pipeline:
 
 
 # --- SuRe: a summary of the evidence for each possible answer; the best supported one is the answer.
-
-
-SuRePreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -400,12 +385,9 @@ class SuReSettings:
     check_tokens: int = 32  # ours
 
 
-SURE_PAPER = SuReSettings()
-SURE_PRESETS: dict[SuRePreset, SuReSettings] = {"paper": SURE_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "sure",
+    about=About(
         paper="SuRe",
         by="Kim et al.",
         year=2024,
@@ -413,11 +395,13 @@ SURE_PRESETS: dict[SuRePreset, SuReSettings] = {"paper": SURE_PAPER}
         does="summarises the evidence for each candidate, judges and compares the summaries, and takes the best",
         calls=Calls(7, 3, 7, "candidates, 2 summaries, 2 judgements, 2 comparisons (both orders); the paper, K = 2"),
         ours=("triples of one hop in place of Wikipedia passages; the answer is the candidate with its summary",),
-    )
+        baseline=True,
+    ),
+    presets={"paper": SuReSettings()},
 )
 def sure(kit: Kit, *, settings: SuReSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or SURE_PAPER, "sure"
+    s, name = settings or SuReSettings(), "sure"
     tokens = (s.candidate_tokens, s.summary_tokens, s.check_tokens)
     return aided(
         kit,

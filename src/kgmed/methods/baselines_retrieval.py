@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from kgmed.errors import ModelFailed
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.graph.search.shortest import Direction
 from kgmed.language.text import prompt_language
-from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.shared import aided, model, reader
 from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM, Encoder
@@ -23,6 +21,7 @@ from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, note
 from kgmed.prompts import prompt
 from kgmed.records import Entity, Evidence, Link, Query, Triple
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.documents import ByVector, ByWords
 from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import NumberedChains, Rewritten
@@ -117,9 +116,6 @@ class Percentile:
 # --- BM25 retriever: the document of a disease that shares most words with the question (MindMap's baseline).
 
 
-BM25Preset = Literal["paper"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BM25Settings:
     """The numbers of the BM25 retriever."""
@@ -130,12 +126,9 @@ class BM25Settings:
     answer_tokens: int = 256  # ours
 
 
-BM25_PAPER = BM25Settings()
-BM25_PRESETS: dict[BM25Preset, BM25Settings] = {"paper": BM25_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "bm25",
+    about=About(
         paper="The Probabilistic Relevance Framework: BM25 and Beyond",
         by="Robertson and Zaragoza",
         year=2009,
@@ -146,19 +139,18 @@ BM25_PRESETS: dict[BM25Preset, BM25Settings] = {"paper": BM25_PAPER}
             "the documents are made from the graph, without a model; MindMap's were written by one",
             "questions are matched with documents; the released code matches documents with documents",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": BM25Settings()},
 )
 def bm25(kit: Kit, *, settings: BM25Settings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or BM25_PAPER, "bm25"
+    s, name = settings or BM25Settings(), "bm25"
     read = reader(kit, model(kit, name), s.answer_tokens)
     return aided(kit, name, retrieve=(ByWords(kit.graph, s.keep, s.k1, s.b),), read=read)
 
 
 # --- Embedding retriever: the document of a disease that is nearest to the question (MindMap's baseline).
-
-
-EmbeddingPreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,12 +162,9 @@ class EmbeddingSettings:
     answer_tokens: int = 256  # ours
 
 
-EMBEDDING_PAPER = EmbeddingSettings()
-EMBEDDING_PRESETS: dict[EmbeddingPreset, EmbeddingSettings] = {"paper": EMBEDDING_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "embedding",
+    about=About(
         paper="MindMap's embedding retriever",
         by="Wen et al.",
         year=2024,
@@ -186,19 +175,18 @@ EMBEDDING_PRESETS: dict[EmbeddingPreset, EmbeddingSettings] = {"paper": EMBEDDIN
             "the documents are made from the graph, without a model; MindMap's were written by one",
             "the kit's encoder over the first 300 characters; MindMap takes the mean of word2vec vectors",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": EmbeddingSettings()},
 )
 def embedding(kit: Kit, *, settings: EmbeddingSettings | None = None) -> Pipeline:
     """The method on a graph; its documents are encoded once and kept. Raises `BadInput` without a model."""
-    s, name = settings or EMBEDDING_PAPER, "embedding"
+    s, name = settings or EmbeddingSettings(), "embedding"
     read = reader(kit, model(kit, name), s.answer_tokens)
     return aided(kit, name, retrieve=(ByVector(kit.graph, kit.encoder, s.keep, s.at_least),), read=read)
 
 
 # --- KG retriever: the first shortest path between the entities of a question, in sentences (MindMap's baseline).
-
-
-KGRetrieverPreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,12 +201,9 @@ class KGRetrieverSettings:
     answer_tokens: int = 256  # ours
 
 
-KG_RETRIEVER_PAPER = KGRetrieverSettings()
-KG_RETRIEVER_PRESETS: dict[KGRetrieverPreset, KGRetrieverSettings] = {"paper": KG_RETRIEVER_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "kg-retriever",
+    about=About(
         paper="MindMap's KG retriever",
         by="Wen et al.",
         year=2024,
@@ -226,11 +211,13 @@ KG_RETRIEVER_PRESETS: dict[KGRetrieverPreset, KGRetrieverSettings] = {"paper": K
         does="reads the first shortest path between the question's entities, put into a sentence by the model",
         calls=Calls.always(2, "the sentence and the answer; code of MindMap, whose extraction was done beforehand"),
         ours=("entities are found by the graph's names, not by a model; with one entity there is no path",),
-    )
+        baseline=True,
+    ),
+    presets={"paper": KGRetrieverSettings()},
 )
 def kg_retriever(kit: Kit, *, settings: KGRetrieverSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or KG_RETRIEVER_PAPER, "kg-retriever"
+    s, name = settings or KGRetrieverSettings(), "kg-retriever"
     llm = model(kit, name)
     return aided(
         kit,
@@ -244,9 +231,6 @@ def kg_retriever(kit: Kit, *, settings: KGRetrieverSettings | None = None) -> Pi
 # --- KGRAG: the triples around the question's entities that are most similar to it.
 
 
-KGRAGPreset = Literal["paper"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KGRAGSettings:
     """The numbers of KGRAG."""
@@ -258,12 +242,9 @@ class KGRAGSettings:
     answer_tokens: int = 256  # ours
 
 
-KGRAG_PAPER = KGRAGSettings()
-KGRAG_PRESETS: dict[KGRAGPreset, KGRAGSettings] = {"paper": KGRAG_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "kgrag",
+    about=About(
         paper="KG-RAG",
         by="Soman et al.",
         year=2024,
@@ -274,11 +255,13 @@ KGRAG_PRESETS: dict[KGRAGPreset, KGRAGSettings] = {"paper": KGRAG_PAPER}
             "entities are found by the graph's names, as in HyKGE's row, not by a model",
             "the most similar triple is read even where it is below the threshold",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": KGRAGSettings()},
 )
 def kgrag(kit: Kit, *, settings: KGRAGSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or KGRAG_PAPER, "kgrag"
+    s, name = settings or KGRAGSettings(), "kgrag"
     return aided(
         kit,
         name,
@@ -289,9 +272,6 @@ def kgrag(kit: Kit, *, settings: KGRAGSettings | None = None) -> Pipeline:
 
 
 # --- Query expansion: the model's background knowledge helps to search, and no reader is shown it.
-
-
-QueryExpansionPreset = Literal["paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,12 +285,9 @@ class QueryExpansionSettings:
     answer_tokens: int = 256  # ours
 
 
-QE_PAPER = QueryExpansionSettings()
-QE_PRESETS: dict[QueryExpansionPreset, QueryExpansionSettings] = {"paper": QE_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "qe",
+    about=About(
         paper="Query Expansion by Prompting Large Language Models",
         by="Jagerman et al.",
         year=2023,
@@ -318,11 +295,13 @@ QE_PRESETS: dict[QueryExpansionPreset, QueryExpansionSettings] = {"paper": QE_PA
         does="searches with the question and with background that the model writes without answering",
         calls=Calls.always(2, "the background and the answer; HyKGE's row"),
         ours=("triples of one hop in place of web passages; the pair scorer ranks them by question and background",),
-    )
+        baseline=True,
+    ),
+    presets={"paper": QueryExpansionSettings()},
 )
 def qe(kit: Kit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or QE_PAPER, "qe"
+    s, name = settings or QueryExpansionSettings(), "qe"
     llm = model(kit, name)
     scorer = kit.pairs or LexicalPairs(kit.encoder)
     return aided(
@@ -338,9 +317,6 @@ def qe(kit: Kit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
 # --- KG-GPT: the question in parts, the relations that each needs, and an answer from their triples.
 
 
-KGGPTPreset = Literal["paper"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KGGPTSettings:
     """The numbers of KG-GPT."""
@@ -354,12 +330,9 @@ class KGGPTSettings:
     answer_tokens: int = 256  # ours
 
 
-KG_GPT_PAPER = KGGPTSettings()
-KG_GPT_PRESETS: dict[KGGPTPreset, KGGPTSettings] = {"paper": KG_GPT_PAPER}
-
-
-@describe(
-    About(
+@methods.register(
+    "kg-gpt",
+    about=About(
         paper="KG-GPT",
         by="Kim et al.",
         year=2023,
@@ -370,11 +343,13 @@ KG_GPT_PRESETS: dict[KGGPTPreset, KGGPTSettings] = {"paper": KG_GPT_PAPER}
             "no choice is asked for where there are no more relations than would be kept",
             "without worked examples; the triples read are the best of BM25",
         ),
-    )
+        baseline=True,
+    ),
+    presets={"paper": KGGPTSettings()},
 )
 def kg_gpt(kit: Kit, *, settings: KGGPTSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
-    s, name = settings or KG_GPT_PAPER, "kg-gpt"
+    s, name = settings or KGGPTSettings(), "kg-gpt"
     llm = model(kit, name)
     choose = ChosenRelations(kit.graph, llm, kit.linked, s.keep_relations, s.relations, s.choose_tokens, kit.prompts)
     return aided(

@@ -8,9 +8,9 @@ import numpy as np
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, Hops, KnowledgeGraph, LocalGraph
 from kgmed.language.question import OF_THE_SUBJECT, asking_part, asks_diagnosis, roles_asked
-from kgmed.methods.base import About, Calls, describe
 from kgmed.pipeline import Pipeline
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.check import Checked
 from kgmed.steps.facts import facts as read_facts
 from kgmed.steps.phrase import Numbered
@@ -377,12 +377,14 @@ class Grounded:
 _SMALL = 64  # tokens of an answer by a model in this process
 
 
-@describe(
-    About(
+@methods.register(
+    "facts",
+    about=About(
         does="the evidence that fits the question, grouped and cited; no model is asked",
         calls=Calls.always(0, "no step asks a model"),
-        needs_model=False,
-    )
+        needs=frozenset({"local_graph"}),
+    ),
+    presets={"": Facts()},
 )
 def facts(kit: Kit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
@@ -399,11 +401,13 @@ def facts(kit: Kit, *, settings: Facts | None = None) -> Pipeline:
     )
 
 
-@describe(
-    About(
+@methods.register(
+    "llm",
+    about=About(
         does="a model answers from the evidence of `facts`; what the evidence does not bear out is left out",
         calls=Calls.always(1, "the answer"),
-    )
+    ),
+    presets={"": Grounded()},
 )
 def grounded(kit: Kit, *, settings: Grounded | None = None) -> Pipeline:
     """A language model answers from the evidence; sentences that the evidence does not bear out are left out.

@@ -14,11 +14,11 @@ from kgmed.graph.names import Fuzzy
 from kgmed.graph.search import chains as search
 from kgmed.linking.cascade import Cascade, Spelled
 from kgmed.linking.dense import AGREEMENT, Dense
-from kgmed.methods.base import About, Calls, describe
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranker, Recognizer, Retriever, note
 from kgmed.records import Evidence, Link, Mention, Query
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Arrows
@@ -155,8 +155,9 @@ class WithSingles:
         return [*chains, *self.around(query, single)]
 
 
-@describe(
-    About(
+@methods.register(
+    "hykge",
+    about=About(
         paper="HyKGE",
         by="Jiang et al.",
         year=2025,
@@ -167,8 +168,9 @@ class WithSingles:
             "without a trained tagger names and phrases of the graph stand in, without a reranker words and vectors",
             "an entity that no chain joins brings its triples; a link by vector must agree in the words that differ",
         ),
-        needs_model=False,
-    )
+        needs=frozenset({"local_graph", "pairs", "tagger"}),
+    ),
+    presets=PRESETS,
 )
 def hykge(
     kit: Kit, *, preset: HyKGEPreset = "paper", settings: HyKGESettings | None = None, pairs: PairScorer | None = None

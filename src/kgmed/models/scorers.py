@@ -19,6 +19,7 @@ from rapidfuzz import fuzz
 from kgmed.errors import BadInput, SourceError
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import NgramEncoder
+from kgmed.registry import scorers
 
 # --- A pair scorer without a model of its own: words in common and an encoder's cosine.
 # No cross-encoder's weights come with kgmed. This stands in for one, and its name says so.
@@ -28,6 +29,7 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _RUN = re.compile(rf"[{_CJK}]+|(?:[^\W_{_CJK}]|(?<=\d)\.(?=\d))+")
 
 
+@scorers.register("words", takes=("encoder",))
 @dataclass(frozen=True, slots=True)
 class LexicalPairs:
     """The mean of the cosine of the texts' words (Ochiai 1957: shared / sqrt(a * b)) and of their vectors.
@@ -217,6 +219,12 @@ def load(path: Path, encoder: Encoder | None) -> TrainedPairs:
         raise BadInput(f"{path} was trained with the encoder {wanted}, not {given or 'none'}; take that one")
     weights = tuple(float(w) for w in data["weights"])
     return TrainedPairs(weights, float(data["bias"]), str(data["trained_on"]), encoder if wanted else None)
+
+
+@scorers.register("trained/FILE", takes=("encoder",))
+def _trained(file: str, *, encoder: Encoder) -> TrainedPairs:
+    """What `kgmed train pairs` left, for the encoder that it was trained with."""
+    return load(Path(file).expanduser(), encoder)
 
 
 def _whole(data: Any) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
-from kgmed.models.files import load_transformer
+from kgmed.models.files import MODELS, as_folder, load_transformer
 from kgmed.models.gguf import whole_characters, without_tags
 from kgmed.models.transformers_rows import (
     BatchedReplies,
@@ -34,6 +34,7 @@ from kgmed.models.transformers_rows import (
     schema_reader,
     streaming,
 )
+from kgmed.registry import models
 
 # --- Log-probabilities of texts after one start by a causal model of `transformers`, which reads the start once.
 
@@ -265,3 +266,11 @@ def _limit(model: Any) -> int:
     config: object = model.config
     named = (getattr(config, field, None) for field in ("max_position_embeddings", "n_positions"))
     return next((int(n) for n in named if n), _CONTEXT)
+
+
+@models.register("hf/FOLDER_OR_NAME", takes=("folder", "batch", "precision"))
+def _hub_model(name: str, *, folder: Path, batch: int, precision: str) -> TransformersLM:
+    """A folder, a name on the model hub, a GGUF file, or a packaged model, made into a folder once."""
+    path = Path(name).expanduser()
+    place = as_folder(name, folder) if name in MODELS else path if path.exists() else name
+    return TransformersLM(place, batch=batch, dtype=precision or AUTO)

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from eval_makers import run
 from kgmed.errors import BadInput, PromptTooLong, UnknownName
 from kgmed.evaluate.items import Gold, Item
-from kgmed.evaluate.metrics import by_model, metric
+from kgmed.evaluate.metrics import by_model, make, metric
 from kgmed.evaluate.metrics.by_model import (
     Choices,
     Rarity,
     Read,
     grams,
-    make,
     models,
     mover_distance,
     mover_score,

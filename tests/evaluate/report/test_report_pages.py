@@ -22,7 +22,7 @@ from kgmed.evaluate.report.study import MAIN, Study, default_baseline, report_me
 from kgmed.evaluate.report.text import Table
 from kgmed.evaluate.run import Plan
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Question, Relation, Run, Spent, Stage, Triple
-from kgmed.registry import METHODS
+from kgmed.registry import methods
 
 pytestmark = pytest.mark.skipif(
     not (find_spec("jinja2") and find_spec("matplotlib")), reason="reports need jinja2 and matplotlib"
@@ -129,7 +129,7 @@ def test_figures_of_papers_stand_in_their_own_column_with_their_model() -> None:
 
 def test_every_figure_of_a_paper_is_of_a_method_a_data_set_and_a_metric_that_there_are() -> None:
     found = tables.figures()
-    assert {f.method.partition("[")[0] for f in found} <= set(METHODS)
+    assert {f.method.partition("[")[0] for f in found} <= set(methods.names())
     assert {f.dataset for f in found} <= set(datasets())
     assert {f.metric for f in found} <= set(metrics())
     assert all(0 < f.value < 1 and f.model for f in found)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kgmed import registry
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow
 
 
-@pytest.mark.parametrize("name", sorted(formats.FORMATS))
+@pytest.mark.parametrize("name", registry.formats.names())
 def test_every_format_has_a_reader_that_takes_a_path_a_name_and_a_release(name: str) -> None:
     reader = formats.reader_of(name)
     assert {"name", "release"} <= set(reader.__kwdefaults__ or {})
@@ -61,7 +62,7 @@ def test_a_folder_is_told_by_what_it_holds(tmp_path: Path) -> None:
 def test_an_unsure_format_is_an_error_that_lists_the_formats(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
-    with pytest.raises(SourceError, match="name it: hpo, cmekg, triples"):
+    with pytest.raises(SourceError, match="name it: cmekg, disease_json, disease_table"):
         formats.detect(path)
 
 

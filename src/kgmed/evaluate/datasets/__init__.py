@@ -1,38 +1,26 @@
-"""The data sets that can be evaluated on; another is one file here and one place in `_QUESTIONS` or `_OTHERS`."""
+"""The data sets that can be evaluated on.
+
+Another is one file here, or in another package, with `datasets.add(DataSet(...))` of `kgmed.registry`.
+"""
 
 import hashlib
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from kgmed import registry
 from kgmed.errors import BadInput, UnknownName
 from kgmed.evaluate.items import DataSet, DataSetInfo, Item, Other
 from kgmed.reward.cases import Split
 
-_QUESTIONS = """
-    exams:MMCU exams:CMB exams:MCMLE exams:CMEXAM exams:CMMLU exams:ALL exams:MIRAGE exams:MEDQA exams:MEDMCQA
-    exams:PUBMEDQA exams:BIOASQ exams:EXPLAINCPE answers:LIVEQA answers:MEDICATIONQA answers:GENMEDGPT answers:CMCQA
-    answers:MEDICINE answers:BIOLOGY answers:ALL answers:MINTAKA
-""".split()  # noqa: SIM905
-_OTHERS = """
-    cases:MZ cases:MZ_4 cases:MZ_10 cases:DXY cases:DDXPLUS cases:PHENOPACKETS annotated:BC5CDR annotated:EN
-    annotated:JA annotated:ZH annotated:CMEEE annotated:CMEDQANER annotated:CEHRNER annotated:EMCKG annotated:DISEASES
-""".split()  # noqa: SIM905
-
 
 def datasets() -> dict[str, DataSet]:
     """Every data set of questions by its name."""
-    return _named(_QUESTIONS)
+    return {found.name: found for found in registry.datasets.all() if isinstance(found, DataSet)}
 
 
 def others() -> dict[str, DataSetInfo[Any]]:
     """What holds no questions, by its name: patients, texts with entities marked, names with concepts, graphs."""
-    return _named(_OTHERS)
-
-
-def _named(places: list[str]) -> dict[str, Any]:
-    found = [getattr(import_module(f"{__name__}.{module}"), name) for module, name in (p.split(":") for p in places)]
-    return {each.name: each for each in found}
+    return {found.name: found for found in registry.datasets.all() if not isinstance(found, DataSet)}
 
 
 def dataset(name: str) -> DataSet:
@@ -48,12 +36,14 @@ def dataset(name: str) -> DataSet:
         from kgmed.evaluate.datasets.own import own_dataset
 
         return own_dataset(Path(name))
-    known = datasets()
-    if name in known:
-        return known[name]
-    if name in (rest := others()):
-        raise BadInput(f"{name} holds no questions, it is for {rest[name].task}; try {rest[name].use}")
-    raise UnknownName("data set", name, known, "or give a .jsonl file of your own questions, or hub/OWNER/NAME")
+    try:
+        found = registry.datasets.get(name)
+    except UnknownName:
+        hint = "or give a .jsonl file of your own questions, or hub/OWNER/NAME"
+        raise UnknownName("data set", name, datasets(), hint) from None
+    if not isinstance(found, DataSet):
+        raise BadInput(f"{name} holds no questions, it is for {found.task}; try {found.use}")
+    return found
 
 
 def known_other(name: str, task: Other, data: Path) -> DataSetInfo[Any]:

@@ -14,6 +14,7 @@ from kgmed.evaluate.ner import read as samples
 from kgmed.graph.base import Source
 from kgmed.graph.formats import diseases, triples
 from kgmed.graph.formats.pubtator import Document, documents
+from kgmed.registry import datasets
 
 # --- BC5CDR: 1,500 PubMed abstracts with chemicals and diseases marked by their MeSH ids, and what induces what.
 
@@ -31,19 +32,21 @@ def read_bc5cdr(data: Path, *, part: str = "") -> Iterator[Document]:
             yield from documents(data / file)
 
 
-BC5CDR: DataSetInfo[Iterator[Document]] = DataSetInfo(
-    name="bc5cdr",
-    title="BioCreative V CDR: chemicals and diseases in abstracts",
-    task="linking",
-    languages=("en",),
-    licence="public domain, as NCBI says with it",
-    citation="Li et al. 2016, BioCreative V CDR task corpus, Database",
-    source="https://github.com/patverga/bran",
-    revision="32378da",
-    files=tuple(FILES.values()),
-    items=1500,
-    read=read_bc5cdr,
-    use="kgmed eval linking",
+BC5CDR = datasets.add(
+    DataSetInfo(
+        name="bc5cdr",
+        title="BioCreative V CDR: chemicals and diseases in abstracts",
+        task="linking",
+        languages=("en",),
+        licence="public domain, as NCBI says with it",
+        citation="Li et al. 2016, BioCreative V CDR task corpus, Database",
+        source="https://github.com/patverga/bran",
+        revision="32378da",
+        files=tuple(FILES.values()),
+        items=1500,
+        read=read_bc5cdr,
+        use="kgmed eval linking",
+    )
 )
 
 
@@ -70,15 +73,17 @@ def _cmeee_set(name: str, title: str, files: tuple[str, ...], items: int, **abou
     )  # fmt: skip
 
 
-CMEEE = _cmeee_set(
-    "cmeee",
-    "CMeEE-V2, dev",
-    ("CMeEE-V2_dev.json",),
-    5000,
-    licence="CBLUE's terms: research",
-    citation="Zhang et al. 2022, CBLUE, ACL",
-    source="https://github.com/hs3434/CMeEE-V2",
-    revision="a49056b",
+datasets.add(
+    _cmeee_set(
+        "cmeee",
+        "CMeEE-V2, dev",
+        ("CMeEE-V2_dev.json",),
+        5000,
+        licence="CBLUE's terms: research",
+        citation="Zhang et al. 2022, CBLUE, ACL",
+        source="https://github.com/hs3434/CMeEE-V2",
+        revision="a49056b",
+    )
 )
 _BLUE = {
     "licence": "see its LICENSE",
@@ -86,10 +91,10 @@ _BLUE = {
     "source": "https://github.com/alibaba-research/ChineseBLUE",
     "revision": "52eefc9",
 }
-CMEDQANER = _cmeee_set(
-    "cmedqaner", "cMedQANER, dev and test", ("cMedQANER_dev.json", "cMedQANER_test.json"), 390, **_BLUE
+datasets.add(
+    _cmeee_set("cmedqaner", "cMedQANER, dev and test", ("cMedQANER_dev.json", "cMedQANER_test.json"), 390, **_BLUE)
 )
-CEHRNER = _cmeee_set("cehrner", "cEHRNER, dev and test", ("cEHRNER_dev.json", "cEHRNER_test.json"), 85, **_BLUE)
+datasets.add(_cmeee_set("cehrner", "cEHRNER, dev and test", ("cEHRNER_dev.json", "cEHRNER_test.json"), 85, **_BLUE))
 
 
 # --- XL-BEL: mentions in Wikipedia of several languages, each with its UMLS concept.
@@ -123,7 +128,8 @@ def _xlbel_set(language: str) -> DataSetInfo[Iterator[tuple[str, str]]]:
     )
 
 
-EN, JA, ZH = map(_xlbel_set, ("en", "ja", "zh"))
+for language in ("en", "ja", "zh"):
+    datasets.add(_xlbel_set(language))
 
 
 # --- The papers' graphs that come as files: MindMap's EMCKG, and a later crawl of the site behind HyKGE's Disease-KG.
@@ -140,31 +146,35 @@ def _diseases(data: Path) -> Source:
     return diseases.read_disease_json(data / _DISEASES, name="disease-kg")
 
 
-EMCKG = DataSetInfo(
-    name="emckg",
-    title="EMCKG, MindMap's graph for GenMedGPT-5k",
-    task="graph",
-    languages=("en",),
-    licence="none stated",
-    citation="Wen et al. 2024, MindMap, ACL",
-    source="https://github.com/wyl-willing/MindMap",
-    revision="0411a54",
-    files=(_EMCKG,),
-    items=5802,
-    read=_emckg,
-    use="kgmed graph build",
+datasets.add(
+    DataSetInfo(
+        name="emckg",
+        title="EMCKG, MindMap's graph for GenMedGPT-5k",
+        task="graph",
+        languages=("en",),
+        licence="none stated",
+        citation="Wen et al. 2024, MindMap, ACL",
+        source="https://github.com/wyl-willing/MindMap",
+        revision="0411a54",
+        files=(_EMCKG,),
+        items=5802,
+        read=_emckg,
+        use="kgmed graph build",
+    )
 )
-DISEASES = DataSetInfo(
-    name="disease-kg",
-    title="Diseases of xywy.com, crawled anew in the fields of Disease-KG",
-    task="graph",
-    languages=("zh",),
-    licence="none stated; crawled, for research here only",
-    citation="Tonystark-001, MedicalKGQA",
-    source="https://github.com/Tonystark-001/MedicalKGQA",
-    revision="47e5b29",
-    files=(_DISEASES,),
-    items=284041,
-    read=_diseases,
-    use="kgmed graph build",
+datasets.add(
+    DataSetInfo(
+        name="disease-kg",
+        title="Diseases of xywy.com, crawled anew in the fields of Disease-KG",
+        task="graph",
+        languages=("zh",),
+        licence="none stated; crawled, for research here only",
+        citation="Tonystark-001, MedicalKGQA",
+        source="https://github.com/Tonystark-001/MedicalKGQA",
+        revision="47e5b29",
+        files=(_DISEASES,),
+        items=284041,
+        read=_diseases,
+        use="kgmed graph build",
+    )
 )

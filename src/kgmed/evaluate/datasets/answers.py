@@ -13,6 +13,7 @@ from kgmed.evaluate.datasets.files import FETCH, field, json_lines, sheets, whol
 from kgmed.evaluate.datasets.files import text as read_text
 from kgmed.evaluate.items import DataSet, Gold, Item
 from kgmed.records import Question
+from kgmed.registry import datasets
 
 # --- GenMedGPT-5k as MindMap prepared it: patients' questions, and the entities in the doctor's answers.
 # The file holds one JSON object a line with `qustion_output` (sic) and `answer_output`, each
@@ -68,18 +69,20 @@ def read_genmedgpt(data: Path) -> Iterator[Item]:
         yield Item(Question(row.question, (), "en", str(row.line)), gold, part)
 
 
-GENMEDGPT = DataSet(
-    name="genmedgpt",
-    title="GenMedGPT-5k with MindMap's entities, first 4,000",
-    task="entities",
-    languages=("en",),
-    licence="Apache-2.0 (ChatDoctor), for academic research; none stated for MindMap's part",
-    citation="Li et al. 2023, ChatDoctor, arXiv 2303.14070; Wen et al. 2024, MindMap",
-    source="https://github.com/wyl-willing/MindMap",
-    revision="0411a54",
-    files=(GENMEDGPT_FILE,),
-    items=3971,
-    read=read_genmedgpt,
+datasets.add(
+    DataSet(
+        name="genmedgpt",
+        title="GenMedGPT-5k with MindMap's entities, first 4,000",
+        task="entities",
+        languages=("en",),
+        licence="Apache-2.0 (ChatDoctor), for academic research; none stated for MindMap's part",
+        citation="Li et al. 2023, ChatDoctor, arXiv 2303.14070; Wen et al. 2024, MindMap",
+        source="https://github.com/wyl-willing/MindMap",
+        revision="0411a54",
+        files=(GENMEDGPT_FILE,),
+        items=3971,
+        read=read_genmedgpt,
+    )
 )
 
 
@@ -97,18 +100,20 @@ def read_cmcqa(data: Path) -> Iterator[Item]:
         yield Item(Question(asked, (), "zh", str(line)), Gold(texts=(said,)))
 
 
-CMCQA = DataSet(
-    name="cmcqa",
-    title="CMCQA, MindMap's sample",
-    task="text",
-    languages=("zh",),
-    licence="none stated",
-    citation="Xia et al. 2022, CMCQA; Wen et al. 2024, MindMap",
-    source="https://github.com/wyl-willing/MindMap",
-    revision="0411a54",
-    files=(CMCQA_FILE,),
-    items=500,
-    read=read_cmcqa,
+datasets.add(
+    DataSet(
+        name="cmcqa",
+        title="CMCQA, MindMap's sample",
+        task="text",
+        languages=("zh",),
+        licence="none stated",
+        citation="Xia et al. 2022, CMCQA; Wen et al. 2024, MindMap",
+        source="https://github.com/wyl-willing/MindMap",
+        revision="0411a54",
+        files=(CMCQA_FILE,),
+        items=500,
+        read=read_cmcqa,
+    )
 )
 
 
@@ -152,9 +157,9 @@ def _expertqa_set(name: str, title: str, fields: tuple[str, ...], items: int) ->
     )
 
 
-MEDICINE = _expertqa_set("expertqa-med", "ExpertQA, medicine", ("Healthcare / Medicine", "Medicine"), 497)
-BIOLOGY = _expertqa_set("expertqa-bio", "ExpertQA, biology", ("Biology",), 93)
-ALL = _expertqa_set("expertqa", "ExpertQA, all fields", (), 2169)
+datasets.add(_expertqa_set("expertqa-med", "ExpertQA, medicine", ("Healthcare / Medicine", "Medicine"), 497))
+datasets.add(_expertqa_set("expertqa-bio", "ExpertQA, biology", ("Biology",), 93))
+datasets.add(_expertqa_set("expertqa", "ExpertQA, all fields", (), 2169))
 
 
 # --- LiveQA-Medical (TREC 2017): consumers' questions with reference answers of librarians, as KG-Rank took it.
@@ -197,18 +202,20 @@ def _tree(path: Path) -> Any:
         raise SourceError(path, 0, "declares entities, which are not read", FETCH) from None
 
 
-LIVEQA = DataSet(
-    name="liveqa",
-    title="TREC 2017 LiveQA, medical task, test questions",
-    task="text",
-    languages=("en",),
-    licence="none stated (NLM asks to be cited)",
-    citation="Ben Abacha et al. 2017, Overview of the medical question answering task at TREC 2017 LiveQA",
-    source="https://github.com/abachaa/LiveQA_MedicalTask_TREC2017",
-    revision="3f5a42c",
-    files=(LIVEQA_FILE,),
-    items=104,
-    read=read_liveqa,
+datasets.add(
+    DataSet(
+        name="liveqa",
+        title="TREC 2017 LiveQA, medical task, test questions",
+        task="text",
+        languages=("en",),
+        licence="none stated (NLM asks to be cited)",
+        citation="Ben Abacha et al. 2017, Overview of the medical question answering task at TREC 2017 LiveQA",
+        source="https://github.com/abachaa/LiveQA_MedicalTask_TREC2017",
+        revision="3f5a42c",
+        files=(LIVEQA_FILE,),
+        items=104,
+        read=read_liveqa,
+    )
 )
 
 
@@ -234,18 +241,20 @@ def read_medicationqa(data: Path) -> Iterator[Item]:
             )
 
 
-MEDICATIONQA = DataSet(
-    name="medicationqa",
-    title="MedicationQA",
-    task="text",
-    languages=("en",),
-    licence="none stated (NLM asks to be cited)",
-    citation="Ben Abacha et al. 2019, Bridging the gap between consumers' medication questions and trusted answers",
-    source="https://github.com/abachaa/Medication_QA_MedInfo2019",
-    revision="8756adc",
-    files=(MEDICATIONQA_FILE,),
-    items=690,
-    read=read_medicationqa,
+datasets.add(
+    DataSet(
+        name="medicationqa",
+        title="MedicationQA",
+        task="text",
+        languages=("en",),
+        licence="none stated (NLM asks to be cited)",
+        citation="Ben Abacha et al. 2019, Bridging the gap between consumers' medication questions and trusted answers",
+        source="https://github.com/abachaa/Medication_QA_MedInfo2019",
+        revision="8756adc",
+        files=(MEDICATIONQA_FILE,),
+        items=690,
+        read=read_medicationqa,
+    )
 )
 
 
@@ -290,17 +299,19 @@ def _label(value: Any) -> str:
     return _said(value)
 
 
-MINTAKA = DataSet(
-    name="mintaka",
-    title="Mintaka: dev, and 2,912 of the 4,000 test questions",
-    task="text",
-    languages=("en",),
-    licence="CC BY 4.0",
-    citation="Sen et al. 2022, Mintaka, COLING",
-    source="https://github.com/amazon-science/mintaka",
-    revision="e538daf (dev), b6146ff",
-    files=tuple(FILES.values()),
-    items=4912,
-    read=read_mintaka,
-    hub="AmazonScience/mintaka",
+datasets.add(
+    DataSet(
+        name="mintaka",
+        title="Mintaka: dev, and 2,912 of the 4,000 test questions",
+        task="text",
+        languages=("en",),
+        licence="CC BY 4.0",
+        citation="Sen et al. 2022, Mintaka, COLING",
+        source="https://github.com/amazon-science/mintaka",
+        revision="e538daf (dev), b6146ff",
+        files=tuple(FILES.values()),
+        items=4912,
+        read=read_mintaka,
+        hub="AmazonScience/mintaka",
+    )
 )

@@ -14,6 +14,7 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import DataSetInfo
 from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading
 from kgmed.graph.formats.cmekg import DAMAGE, Plain
+from kgmed.registry import datasets
 from kgmed.reward.cases import Case, Split, split
 from kgmed.reward.phenotype_table import ONSETS, Patient, years
 
@@ -485,18 +486,20 @@ def _set(
 
 _DXFORMER = "https://github.com/lemuria-wchen/DxFormer"
 _PICKLE = "mz/acl2018-mds.p"
-MZ = _set(
-    "mz",
-    "MZ (Muzhi), 4 diseases",
-    710,
-    (lambda data: read_goals(data / _PICKLE, name="MZ"), (_PICKLE,)),
-    licence="none stated; released for research",
-    citation="Wei et al. 2018, Task-oriented Dialogue System for Automatic Diagnosis, ACL",
-    source="https://github.com/jymChen/Diaformer",
-    revision="45491f3",
-)
-MZ_4, MZ_10 = (
+datasets.add(
     _set(
+        "mz",
+        "MZ (Muzhi), 4 diseases",
+        710,
+        (lambda data: read_goals(data / _PICKLE, name="MZ"), (_PICKLE,)),
+        licence="none stated; released for research",
+        citation="Wei et al. 2018, Task-oriented Dialogue System for Automatic Diagnosis, ACL",
+        source="https://github.com/jymChen/Diaformer",
+        revision="45491f3",
+    )
+)
+for number, items in ((4, 1733), (10, 4116)):
+    datasets.add(_set(
         f"mz-{number}",
         f"MZ-{number}, a later release of MZ",
         items,
@@ -506,18 +509,18 @@ MZ_4, MZ_10 = (
         citation="Chen et al. 2023, DxFormer, Bioinformatics",
         source=_DXFORMER,
         revision="0e56c10",
+    ))  # fmt: skip
+datasets.add(
+    _set(
+        "dxy",
+        "DXY (Dingxiangyuan), 5 diseases",
+        527,
+        _cases_parts("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json", "DXY"),
+        licence="MIT (DxFormer's copy); none stated for the original",
+        citation="Xu et al. 2019, End-to-End Knowledge-Routed Relational Dialogue System, AAAI",
+        source=_DXFORMER,
+        revision="0e56c10",
     )
-    for number, items in ((4, 1733), (10, 4116))
-)  # fmt: skip
-DXY = _set(
-    "dxy",
-    "DXY (Dingxiangyuan), 5 diseases",
-    527,
-    _cases_parts("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json", "DXY"),
-    licence="MIT (DxFormer's copy); none stated for the original",
-    citation="Xu et al. 2019, End-to-End Knowledge-Routed Relational Dialogue System, AAAI",
-    source=_DXFORMER,
-    revision="0e56c10",
 )
 _DDXPLUS = tuple(
     f"ddxplus/{file}"
@@ -536,16 +539,18 @@ def _ddxplus(data: Path) -> Split:
     return read_ddxplus(train, test, conditions=conditions, evidences=evidences, name="DDXPlus")
 
 
-DDXPLUS = _set(
-    "ddxplus",
-    "DDXPlus, a subset of the validation and test patients, 19 diseases",
-    13696,
-    (_ddxplus, _DDXPLUS),
-    licence="CC BY 4.0",
-    citation="Fansi Tchango et al. 2022, DDXPlus, NeurIPS Datasets and Benchmarks",
-    source="https://github.com/Tonmoregulus/DDXPLUS-DRO",
-    revision="4bf0b80",
-    language="en",
+datasets.add(
+    _set(
+        "ddxplus",
+        "DDXPlus, a subset of the validation and test patients, 19 diseases",
+        13696,
+        (_ddxplus, _DDXPLUS),
+        licence="CC BY 4.0",
+        citation="Fansi Tchango et al. 2022, DDXPlus, NeurIPS Datasets and Benchmarks",
+        source="https://github.com/Tonmoregulus/DDXPLUS-DRO",
+        revision="4bf0b80",
+        language="en",
+    )
 )
 _PACKETS = "phenopackets_dev/phenopackets_dev.jsonl.xz"
 
@@ -554,17 +559,19 @@ def _packets(data: Path) -> Iterator[Packet]:
     return packets(data / _PACKETS)
 
 
-PHENOPACKETS: DataSetInfo[Iterator[Packet]] = DataSetInfo(
-    name="phenopackets",
-    title="Published cases of rare diseases as GA4GH phenopackets, one eighth",
-    task="diagnosis",
-    languages=("en",),
-    licence="BSD-3-Clause",
-    citation="Danis et al. 2025, A corpus of GA4GH phenopackets, HGG Advances",
-    source="https://github.com/monarch-initiative/phenopacket-store",
-    revision="b694d17",
-    files=(_PACKETS,),
-    items=1342,
-    read=_packets,
-    use="kgmed diagnose --file",
+datasets.add(
+    DataSetInfo(
+        name="phenopackets",
+        title="Published cases of rare diseases as GA4GH phenopackets, one eighth",
+        task="diagnosis",
+        languages=("en",),
+        licence="BSD-3-Clause",
+        citation="Danis et al. 2025, A corpus of GA4GH phenopackets, HGG Advances",
+        source="https://github.com/monarch-initiative/phenopacket-store",
+        revision="b694d17",
+        files=(_PACKETS,),
+        items=1342,
+        read=_packets,
+        use="kgmed diagnose --file",
+    )
 )

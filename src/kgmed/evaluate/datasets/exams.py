@@ -9,6 +9,7 @@ from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.files import FETCH, answer_letters, csv_rows, field, options, sheets, whole_json
 from kgmed.evaluate.items import DataSet, Gold, Item
 from kgmed.records import Question
+from kgmed.registry import datasets
 
 # --- Chinese exam questions as Apollo's benchmark XMedBench gathers them: CMB-Exam, MedQA-MCMLE, CMExam, CMMLU.
 
@@ -48,9 +49,9 @@ def _apollo_set(name: str, title: str, source: str, items: int, citation: str) -
     )
 
 
-CMB = _apollo_set("cmb", "CMB-Exam, 2,000 with one answer", "cmb-single", 2000, "Wang et al. 2023, CMB")
-MCMLE = _apollo_set("mcmle", "MedQA, mainland China", "medqa-mcmle", 3426, "Jin et al. 2021, arXiv 2009.13081")
-CMEXAM = _apollo_set("cmexam", "CMExam, 2,000", "cmexam", 2000, "Liu et al. 2023, CMExam")
+datasets.add(_apollo_set("cmb", "CMB-Exam, 2,000 with one answer", "cmb-single", 2000, "Wang et al. 2023, CMB"))
+datasets.add(_apollo_set("mcmle", "MedQA, mainland China", "medqa-mcmle", 3426, "Jin et al. 2021, arXiv 2009.13081"))
+datasets.add(_apollo_set("cmexam", "CMExam, 2,000", "cmexam", 2000, "Liu et al. 2023, CMExam"))
 
 
 # --- CMMLU's medical subjects (Li et al. 2023); MKG-Rank's 886 questions are three of them.
@@ -98,8 +99,8 @@ def _cmmlu_set(name: str, title: str, subjects: tuple[str, ...], items: int) -> 
     )
 
 
-CMMLU = _cmmlu_set("cmmlu", "CMMLU: clinical knowledge, college and professional medicine", PAPER, 901)
-ALL = _cmmlu_set("cmmlu-all", "CMMLU: nine subjects of medicine", (*PAPER, *OTHERS), 1860)
+datasets.add(_cmmlu_set("cmmlu", "CMMLU: clinical knowledge, college and professional medicine", PAPER, 901))
+datasets.add(_cmmlu_set("cmmlu-all", "CMMLU: nine subjects of medicine", (*PAPER, *OTHERS), 1860))
 
 
 # --- ExplainCPE (Li et al. 2023): questions of the Chinese pharmacist exam, five options, with explanations.
@@ -124,18 +125,20 @@ def read_explaincpe(data: Path) -> Iterator[Item]:
             yield Item(Question(text, choices, "zh", name), Gold(right, (why,) if why else ()), part)
 
 
-EXPLAINCPE = DataSet(
-    name="explaincpe",
-    title="ExplainCPE",
-    task="choice",
-    languages=("zh",),
-    licence="CC BY-SA, as its README has it in a comment",
-    citation="Li et al. 2023, ExplainCPE, Findings of EMNLP",
-    source="https://github.com/HITsz-TMG/ExplainCPE",
-    revision="4d1d4e8",
-    files=tuple(f"explaincpe/{part}.json" for part in EXPLAINCPE_PARTS),
-    items=6857,
-    read=read_explaincpe,
+datasets.add(
+    DataSet(
+        name="explaincpe",
+        title="ExplainCPE",
+        task="choice",
+        languages=("zh",),
+        licence="CC BY-SA, as its README has it in a comment",
+        citation="Li et al. 2023, ExplainCPE, Findings of EMNLP",
+        source="https://github.com/HITsz-TMG/ExplainCPE",
+        revision="4d1d4e8",
+        files=tuple(f"explaincpe/{part}.json" for part in EXPLAINCPE_PARTS),
+        items=6857,
+        read=read_explaincpe,
+    )
 )
 
 
@@ -178,11 +181,11 @@ def _mirage_set(name: str, title: str, parts: tuple[str, ...], items: int) -> Da
     )
 
 
-MIRAGE = _mirage_set("mirage", "MIRAGE, all five parts", MIRAGE_PARTS, 7663)
-MEDQA = _mirage_set("medqa", "MedQA (USMLE), as in MIRAGE", ("medqa",), 1273)
-MEDMCQA = _mirage_set("medmcqa", "MedMCQA, as in MIRAGE", ("medmcqa",), 4183)
-PUBMEDQA = _mirage_set("pubmedqa", "PubMedQA, as in MIRAGE", ("pubmedqa",), 500)
-BIOASQ = _mirage_set("bioasq", "BioASQ yes/no, as in MIRAGE", ("bioasq",), 618)
+datasets.add(_mirage_set("mirage", "MIRAGE, all five parts", MIRAGE_PARTS, 7663))
+datasets.add(_mirage_set("medqa", "MedQA (USMLE), as in MIRAGE", ("medqa",), 1273))
+datasets.add(_mirage_set("medmcqa", "MedMCQA, as in MIRAGE", ("medmcqa",), 4183))
+datasets.add(_mirage_set("pubmedqa", "PubMedQA, as in MIRAGE", ("pubmedqa",), 500))
+datasets.add(_mirage_set("bioasq", "BioASQ yes/no, as in MIRAGE", ("bioasq",), 618))
 
 
 # --- MMCU-Medical (Zeng 2023): Chinese exam questions of 15 subjects, four options, 194 with several right.
@@ -205,17 +208,19 @@ def read_mmcu(data: Path) -> Iterator[Item]:
             yield Item(Question(cells[0], choices, "zh", f"{subject}:{number}"), Gold(right))
 
 
-MMCU = DataSet(
-    name="mmcu",
-    title="MMCU-Medical",
-    task="choice",
-    languages=("zh",),
-    licence="not stated; free for research as its page on the hub says",
-    citation="Zeng 2023, Measuring Massive Multitask Chinese Understanding",
-    source="https://github.com/Felixgithub2017/MMCU",
-    revision="bd5b2a1",
-    files=(MMCU_FILE,),
-    items=2819,
-    read=read_mmcu,
-    hub="Besteasy/MMCU",
+datasets.add(
+    DataSet(
+        name="mmcu",
+        title="MMCU-Medical",
+        task="choice",
+        languages=("zh",),
+        licence="not stated; free for research as its page on the hub says",
+        citation="Zeng 2023, Measuring Massive Multitask Chinese Understanding",
+        source="https://github.com/Felixgithub2017/MMCU",
+        revision="bd5b2a1",
+        files=(MMCU_FILE,),
+        items=2819,
+        read=read_mmcu,
+        hub="Besteasy/MMCU",
+    )
 )

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import BadInput, PromptTooLong, SourceError, Unavailable, UnknownName
-from kgmed.evaluate.items import Item, Metric
+from kgmed.errors import BadInput, PromptTooLong, SourceError, Unavailable
+from kgmed.evaluate.items import Item, MadeMetrics, Metric
+from kgmed.evaluate.metrics import made_metrics
 from kgmed.evaluate.metrics.text import words
 from kgmed.graph.base import LocalGraph
 from kgmed.language.text import normalise
@@ -24,6 +25,7 @@ from kgmed.models.base import PairScorer
 from kgmed.models.encoders import TransformerCrossEncoder
 from kgmed.models.files import load_transformer
 from kgmed.records import Query, Question, Run
+from kgmed.registry import metrics
 
 # --- What a transformer makes of the tokens of a text, for BERTScore and MoverScore: unit rows, read in batches, kept.
 
@@ -513,33 +515,6 @@ class Choices:
         return found
 
 
-def _bertscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-
-    return make_bertscore(
-        chosen.model("bertscore"), items, layer=chosen.layer, idf=chosen.idf, baseline=chosen.baseline
-    )
-
-
-def _moverscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-
-    return make_moverscore(chosen.model("moverscore"), items, layer=chosen.layer)
-
-
-def _moverscore_2(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-
-    return make_moverscore(chosen.model("moverscore-2"), items, layer=chosen.layer, n=2)
-
-
-def _bleurt(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-
-    return make_bleurt(chosen.model("bleurt"), items)
-
-
-def _perplexity(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-
-    return make_perplexity(chosen.model("perplexity"))
-
-
 def _hallucination(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
     from kgmed.graph import library
 
@@ -548,22 +523,25 @@ def _hallucination(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]
     return make_hallucination(items, graph_keywords(library.load(chosen.graph)))
 
 
-MADE: Mapping[str, Callable[[Choices, Sequence[Item]], tuple[Metric, ...]]] = {
-    "bertscore": _bertscore,
-    "moverscore": _moverscore,
-    "moverscore-2": _moverscore_2,
-    "bleurt": _bleurt,
-    "perplexity": _perplexity,
-    "hallucination": _hallucination,
-}
-NEEDS = dict.fromkeys(MADE, "a model") | {"hallucination": "the references of the data set"}
+def _bertscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
+    model = chosen.model("bertscore")
+    return make_bertscore(model, items, layer=chosen.layer, idf=chosen.idf, baseline=chosen.baseline)
 
 
-def make(name: str, chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-    """The metrics of that name, made on all items of a data set; raises `UnknownName`, `BadInput`, `Unavailable`."""
-    if name not in MADE:
-        raise UnknownName("metric that is made", name, MADE)
-    return MADE[name](chosen, items)
+def _moverscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
+    return make_moverscore(chosen.model("moverscore"), items, layer=chosen.layer)
+
+
+def _moverscore_2(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
+    return make_moverscore(chosen.model("moverscore-2"), items, layer=chosen.layer, n=2)
+
+
+metrics.add(MadeMetrics("bertscore", "a model", _bertscore))
+metrics.add(MadeMetrics("moverscore", "a model", _moverscore))
+metrics.add(MadeMetrics("moverscore-2", "a model", _moverscore_2))
+metrics.add(MadeMetrics("bleurt", "a model", lambda chosen, items: make_bleurt(chosen.model("bleurt"), items)))
+metrics.add(MadeMetrics("perplexity", "a model", lambda chosen, _: make_perplexity(chosen.model("perplexity"))))
+metrics.add(MadeMetrics("hallucination", "the references of the data set", _hallucination))
 
 
 def models(given: Sequence[str]) -> dict[str, str]:
@@ -573,9 +551,10 @@ def models(given: Sequence[str]) -> dict[str, str]:
     {'': 'models/minilm', 'perplexity': 'models/lm'}
     """
     found: dict[str, str] = {}
+    known = made_metrics() if given else {}
     for text in given:
         name, _, rest = text.partition("=")
-        key, model = (name, rest) if name in MADE else ("", text)
+        key, model = (name, rest) if name in known else ("", text)
         if key in found:
             raise BadInput(f"--metric-model names two models{f' for {key}' if key else ''}; name one")
         found[key] = model

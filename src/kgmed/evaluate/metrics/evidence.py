@@ -8,6 +8,7 @@ from kgmed.evaluate.items import Item, Metric
 from kgmed.evaluate.metrics.text import words
 from kgmed.language.text import normalise
 from kgmed.records import Evidence, Run
+from kgmed.registry import metrics
 
 # --- How the options chosen compare with the right ones: accuracy, PCR, and what went wrong instead.
 
@@ -40,14 +41,16 @@ def _several(run: Run, item: Item) -> float:
 
 
 _HYKGE = "Jiang et al. 2025, HyKGE, A.2.2"
-CHOICES = (
+metrics.add(
     Metric(
         "accuracy", "chosen = right", "EM of HyKGE; accuracy of MKG-Rank", lambda r, i: exact(*_of(r, i)), ("choice",)
-    ),
-    Metric("pcr", "chosen is not empty and part of right", _HYKGE, lambda r, i: pcr(*_of(r, i)), ("choice",)),
-    Metric(
-        "pcr-overlap", "chosen and right share an option", _HYKGE, lambda r, i: pcr_overlap(*_of(r, i)), ("choice",)
-    ),
+    )
+)
+metrics.add(Metric("pcr", "chosen is not empty and part of right", _HYKGE, lambda r, i: pcr(*_of(r, i)), ("choice",)))
+metrics.add(
+    Metric("pcr-overlap", "chosen and right share an option", _HYKGE, lambda r, i: pcr_overlap(*_of(r, i)), ("choice",))
+)
+metrics.add(
     Metric(
         "no-choice",
         "nothing chosen: the run failed, abstained or its reply is unclear",
@@ -56,7 +59,9 @@ CHOICES = (
         ("choice",),
         failed=1.0,
         higher=False,
-    ),
+    )
+)
+metrics.add(
     Metric(
         "several",
         "more than one option chosen where one is right",
@@ -64,7 +69,7 @@ CHOICES = (
         _several,
         ("choice",),
         higher=False,
-    ),
+    )
 )
 
 
@@ -155,23 +160,23 @@ def _rightly(run: Run, item: Item) -> float | None:
 
 
 _ALCE = "after Gao et al. 2023, ALCE; a sentence is judged by kgmed's check, not by a model"
-FOUND = (
-    *(
+for k in (5, 10, 20):
+    metrics.add(
         Metric(
             f"evidence-recall@{k}", f"gold names held by the first {k} pieces shown / gold names", "ours", _recall(k)
         )
-        for k in (5, 10, 20)
-    ),
-    Metric("evidence-precision", "pieces shown that hold a gold name / pieces shown", "ours", _precision),
-    Metric("evidence-ndcg@20", "sum of new gold names / log2(rank + 1), over the ideal", "Järvelin 2002", _ndcg),
-    Metric("linked", "mentions linked / mentions found", "ours", _linked),
-    Metric("relations", "distinct relations / triples shown", "ours", _relations, failed=None),
-    Metric("unlike", "1 - mean Jaccard of the words of two pieces shown", "ours", _unlike, failed=None),
-    Metric("citation-precision", "citing sentences borne out / citing sentences", _ALCE, _cited_right),
-    Metric("citation-recall", "sentences that cite and are borne out / sentences", _ALCE, _cited_at_all),
-    Metric("abstained", "the answer says that the graph has nothing", "ours", _abstained, higher=False),
-    Metric("abstained-rightly", "of those, no evidence held a gold name", "ours", _rightly, failed=None),
+    )
+metrics.add(Metric("evidence-precision", "pieces shown that hold a gold name / pieces shown", "ours", _precision))
+metrics.add(
+    Metric("evidence-ndcg@20", "sum of new gold names / log2(rank + 1), over the ideal", "Järvelin 2002", _ndcg)
 )
+metrics.add(Metric("linked", "mentions linked / mentions found", "ours", _linked))
+metrics.add(Metric("relations", "distinct relations / triples shown", "ours", _relations, failed=None))
+metrics.add(Metric("unlike", "1 - mean Jaccard of the words of two pieces shown", "ours", _unlike, failed=None))
+metrics.add(Metric("citation-precision", "citing sentences borne out / citing sentences", _ALCE, _cited_right))
+metrics.add(Metric("citation-recall", "sentences that cite and are borne out / sentences", _ALCE, _cited_at_all))
+metrics.add(Metric("abstained", "the answer says that the graph has nothing", "ours", _abstained, higher=False))
+metrics.add(Metric("abstained-rightly", "of those, no evidence held a gold name", "ours", _rightly, failed=None))
 
 
 # --- What a run took: seconds, calls of a model, tokens, money, answers of a cache.
@@ -185,15 +190,23 @@ def _failures(run: Run, item: Item) -> float:
     return float(len(run.failures))
 
 
-SPENT = (
-    Metric("failed", "the run ended with an error", "ours", lambda r, i: 0.0, failed=1.0, higher=False),
-    Metric("faults", "things that went wrong without ending the run", "ours", _failures, failed=None, higher=False),
-    Metric(
-        "seconds", "of all stages", "ours", lambda r, i: sum(s.seconds for s in r.stages), failed=None, higher=False
-    ),
-    Metric("calls", "of a language model", "ours", lambda r, i: float(r.spent.calls), failed=None, higher=False),
-    Metric("tokens-in", "read by the model", "ours", lambda r, i: float(r.spent.tokens_in), failed=None, higher=False),
-    Metric("tokens-out", "written by it", "ours", lambda r, i: float(r.spent.tokens_out), failed=None, higher=False),
-    Metric("cost", "US dollars, where a price is known", "ours", lambda r, i: r.spent.cost, failed=None, higher=False),
-    Metric("cached", "calls answered by a cache / calls", "ours", _hits, failed=None),
+metrics.add(Metric("failed", "the run ended with an error", "ours", lambda r, i: 0.0, failed=1.0, higher=False))
+metrics.add(
+    Metric("faults", "things that went wrong without ending the run", "ours", _failures, failed=None, higher=False)
 )
+metrics.add(
+    Metric("seconds", "of all stages", "ours", lambda r, i: sum(s.seconds for s in r.stages), failed=None, higher=False)
+)
+metrics.add(
+    Metric("calls", "of a language model", "ours", lambda r, i: float(r.spent.calls), failed=None, higher=False)
+)
+metrics.add(
+    Metric("tokens-in", "read by the model", "ours", lambda r, i: float(r.spent.tokens_in), failed=None, higher=False)
+)
+metrics.add(
+    Metric("tokens-out", "written by it", "ours", lambda r, i: float(r.spent.tokens_out), failed=None, higher=False)
+)
+metrics.add(
+    Metric("cost", "US dollars, where a price is known", "ours", lambda r, i: r.spent.cost, failed=None, higher=False)
+)
+metrics.add(Metric("cached", "calls answered by a cache / calls", "ours", _hits, failed=None))

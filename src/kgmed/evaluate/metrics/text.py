@@ -13,6 +13,7 @@ from rapidfuzz.distance import LCSseq
 
 from kgmed.evaluate.items import Item, Metric
 from kgmed.records import Run
+from kgmed.registry import metrics
 
 # --- The words that text metrics compare, by language.
 # English and other scripts with spaces: lower-cased runs of letters and digits, as in the rouge-score package for ASCII
@@ -133,10 +134,10 @@ def _scorer(n: int) -> Callable[[Run, Item], float | None]:
     return score
 
 
-BLEU = tuple(
-    Metric(f"bleu-{n}", f"brevity penalty x geometric mean of p_1..p_{n}", "Papineni et al. 2002, BLEU", _scorer(n))
-    for n in range(1, MOST + 1)
-)
+for n in range(1, MOST + 1):
+    metrics.add(
+        Metric(f"bleu-{n}", f"brevity penalty x geometric mean of p_1..p_{n}", "Papineni et al. 2002, BLEU", _scorer(n))
+    )
 
 
 # --- ROUGE-1, ROUGE-2 and ROUGE-L (Lin 2004) of an answer against its references, the best reference counting.
@@ -212,15 +213,14 @@ def against_knowledge(run: Run, item: Item) -> float | None:
 
 _LIN = "Lin 2004, ROUGE: A package for automatic evaluation of summaries"
 _HYKGE = "HyKGE 4.1.3, which does not say against what nor n; unigrams here"
-ROUGE = (
-    *(
+for kind in KINDS:
+    metrics.add(
         Metric(kind, "F of n-grams or of the longest common subsequence", _LIN, _rouge_scorer(kind, stem=False))
-        for kind in KINDS
-    ),
-    *(Metric(f"{kind}-stem", "the same of Porter stems", _LIN, _rouge_scorer(kind, stem=True)) for kind in KINDS),
-    Metric("rouge-r-reference", "recall of the reference's unigrams", _HYKGE, against_reference),
-    Metric("rouge-r-knowledge", "recall of the shown evidence's unigrams", _HYKGE, against_knowledge),
-)
+    )
+for kind in KINDS:
+    metrics.add(Metric(f"{kind}-stem", "the same of Porter stems", _LIN, _rouge_scorer(kind, stem=True)))
+metrics.add(Metric("rouge-r-reference", "recall of the reference's unigrams", _HYKGE, against_reference))
+metrics.add(Metric("rouge-r-knowledge", "recall of the shown evidence's unigrams", _HYKGE, against_knowledge))
 
 
 # --- Short answers: whether the answer is a reference word for word, or holds one.
@@ -261,12 +261,14 @@ def contains_reference(run: Run, item: Item) -> float | None:
     return max((float(holds(said, plain(text))) for text in item.gold.texts), default=None)
 
 
-EXACT = (
-    Metric("exact", "the words of the answer = those of a reference", "Rajpurkar et al. 2016, SQuAD (EM)", exact),
+metrics.add(
+    Metric("exact", "the words of the answer = those of a reference", "Rajpurkar et al. 2016, SQuAD (EM)", exact)
+)
+metrics.add(
     Metric(
         "held",
         "a reference stands in the answer",
         "Mallen et al. 2023, When Not to Trust Language Models",
         contains_reference,
-    ),
+    )
 )

@@ -1,52 +1,18 @@
-"""One reader a graph format; each is a function that returns a `Source`.
+"""The graph formats: each is a function that returns a `Source`, and says how its files are recognised.
 
-A new format is one file with a function `read(path, *, name, release) -> Source` and one row in `FORMATS`.
+A new format is one file here, or in another package, with a function `read(path, *, name, release) -> Source` under
+`@formats.register("name", suffixes=(".ext",))` of `kgmed.registry`.
 """
 
 import inspect
-import re
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kgmed.errors import BadInput, SourceError, UnknownName
+from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Source
-
-FORMATS: Mapping[str, str] = {
-    "hpo": "kgmed.graph.formats.obo:read_hpo",
-    "cmekg": "kgmed.graph.formats.cmekg:read_cmekg",
-    "triples": "kgmed.graph.formats.triples:read_triples",
-    "disease_table": "kgmed.graph.formats.diseases:read_disease_table",
-    "disease_json": "kgmed.graph.formats.diseases:read_disease_json",
-    "rdf": "kgmed.graph.formats.rdf:read_rdf",
-    "obo": "kgmed.graph.formats.obo:read_obo",
-    "umls": "kgmed.graph.formats.umls:read_umls",
-    "pubtator": "kgmed.graph.formats.pubtator:read_pubtator",
-}
-_SUFFIXES: Mapping[str, str] = {
-    ".obo": "obo",
-    ".rrf": "umls",
-    ".nt": "rdf",
-    ".ttl": "rdf",
-    ".pkl": "cmekg",
-    ".pubtator": "pubtator",
-    ".tar": "disease_json",
-    ".tgz": "disease_json",
-    ".txz": "disease_json",
-}
-_STARTS: tuple[tuple[str, str], ...] = (  # how the first line of a format begins
-    ("format-version:", "obo"),
-    ("[Term]", "obo"),
-    ("@prefix ", "rdf"),
-    ("@base ", "rdf"),
-    ("PREFIX ", "rdf"),
-    ("<http", "rdf"),
-    ("(dp", "cmekg"),
-    ("[", "disease_json"),
-)
-_TITLE = re.compile(r"[^|\t]+\|t\|")  # of PubTator
+from kgmed.registry import formats
 
 
 def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
@@ -57,7 +23,7 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
     """
     if not format:
         if path is None:
-            raise BadInput(f"neither a format nor a file was named; formats: {', '.join(FORMATS)}")
+            raise BadInput(f"neither a format nor a file was named; formats: {', '.join(formats.names())}")
         format = detect(path)
     reader = reader_of(format)
     known = [p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY]
@@ -69,60 +35,45 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
 
 def reader_of(format: str, /) -> Callable[..., Source]:
     """The reader of a format; raises `UnknownName`."""
-    if format not in FORMATS:
-        raise UnknownName("format", format, FORMATS)
-    module, _, function = FORMATS[format].partition(":")
-    reader: Callable[..., Source] = getattr(import_module(module), function)
-    return reader
+    return formats.get(format).read
 
 
 def detect(path: Path) -> str:
-    """The format of a file or a folder, by suffix and first lines; raises `SourceError` where they do not tell."""
-    if path.is_dir():
-        return _detect_folder(path)
-    from kgmed.graph.formats.base import check_file, empty, lines
+    """The format of a file or a folder, by suffix and first lines; raises `SourceError` where they do not tell.
 
-    check_file(path)
-    for suffix in path.suffixes:
-        if suffix.casefold() in _SUFFIXES:
-            return _SUFFIXES[suffix.casefold()]
-    first = [line for line in islice((text for _, text in lines(path)), 20) if line.strip()][:2]
-    if not first:
-        raise empty(path)
-    found = next((name for start, name in _STARTS if first[0].startswith(start)), "") or _detect_text(first)
+    Where several formats claim it, the longest pattern or start wins, and of looks the surest.
+    """
+    found = _of_folder(path) if path.is_dir() else _of_file(path)
     if not found:
-        raise _unsure(path)
+        mend = f"name it: {', '.join(formats.names())}"
+        raise SourceError(path, 0, "is of no format that can be told by looking", mend)
     return found
 
 
-def _detect_folder(path: Path) -> str:
-    """The format of a folder."""
-    if (path / "hp.obo").exists():
-        return "hpo"
-    if any(path.glob("MRCONSO.RRF*")):
-        return "umls"
-    if any(path.glob("*.json")):
-        return "disease_json"
-    raise _unsure(path)
+def _of_folder(path: Path) -> str:
+    """The format of a folder by what it holds; "" where that does not tell."""
+    held = [(len(p.replace("*", "")), f.name) for f in formats.all() for p in f.holds if any(path.glob(p))]
+    return max(held, default=(0, ""))[1]
 
 
-def _detect_text(first: list[str]) -> str:
-    """The format of a text by its first two lines; "" if they do not tell."""
-    from kgmed.graph.formats.base import separator
+def _of_file(path: Path) -> str:
+    """The format of a file; "" where neither suffix nor first lines tell."""
+    from kgmed.graph.formats.base import check_file, empty, lines
 
-    head, second = first[0], first[-1]
-    if _TITLE.match(head):
-        return "pubtator"
-    if head.lstrip().startswith("{"):
-        return "triples" if '"head"' in head or '"subject"' in head else "disease_json"
-    if separator(head, 3) and "[" in second and len(first) == 2 and "disease" in head.casefold() + head:
-        return "disease_table"
-    mark = separator(head, 3)
-    if not mark:
-        return ""
-    names_relation = any(word in head.casefold() for word in ("relation", "predicate", "关系"))
-    return "triples" if names_relation or len(head.split(mark)) == 3 else ""
+    check_file(path)
+    known = formats.all()
+    for suffix in map(str.casefold, path.suffixes):
+        if named := [f.name for f in known if suffix in f.suffixes]:
+            return named[0]
+    first = [line for line in islice((text for _, text in lines(path)), 20) if line.strip()][:2]
+    if not first:
+        raise empty(path)
+    begun = [(len(start), f.name) for f in known for start in f.starts if first[0].startswith(start)]
+    return max(begun, default=(0, ""))[1] or _by_looks(first)
 
 
-def _unsure(path: Path) -> SourceError:
-    return SourceError(path, 0, "is of no format that can be told by looking", f"name it: {', '.join(FORMATS)}")
+def _by_looks(first: Sequence[str]) -> str:
+    """The format that is surest of the first two lines; "" where none is."""
+    sure = [(int(f.looks(first)), f.name) for f in formats.all() if f.looks is not None]
+    most = max(sure, key=lambda one: one[0], default=(0, ""))
+    return most[1] if most[0] else ""

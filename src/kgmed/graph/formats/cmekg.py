@@ -21,6 +21,7 @@ from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
 from kgmed.graph.formats.base import check_file, empty, open_bytes, reading
 from kgmed.records import Relation, Role
+from kgmed.registry import formats
 
 # --- Reads pickles of plain data: dicts, lists, tuples, strings and numbers, and nothing that would need a class.
 
@@ -199,6 +200,7 @@ _NUMERAL = re.compile(r"[\dIVX.%％+-]+$")
 _BRACKETS = re.compile(r"(.+)(?:［([^［］]+)］|[（(](?![IVX]+[）)])([A-Za-z][\w .+-]+)[）)])$", re.ASCII)
 
 
+@formats.register("cmekg", suffixes=(".pkl",), starts=("(dp",))
 def read_cmekg(path: Path | None = None, *, name: str = "cmekg", release: str = "") -> Source:
     """CMeKG from a file, by default that of the installed `PyCMeKG`; raises `Unavailable` and `SourceError`."""
     file = packaged() if path is None else path

@@ -29,6 +29,7 @@ from kgmed.graph.formats.base import (
 )
 from kgmed.graph.formats.triples import MISSING, bracketed
 from kgmed.records import Relation, Role
+from kgmed.registry import formats
 
 # --- The fields of disease entries in JSON (see `disease_json`) and what they mean, under the names of Disease-KG.
 
@@ -131,6 +132,13 @@ _DRUG_OF_MAKER = re.compile(r"(.+?)[(（](.+)[)）]$")
 _MISSING = frozenset({"", "nan", "NaN", "None", "null", "无", "暂无"})
 
 
+@formats.register(
+    "disease_json",
+    suffixes=(".tar", ".tgz", ".txz"),
+    starts=("[",),
+    holds=("*.json",),
+    looks=lambda first: first[0].lstrip().startswith("{"),
+)
 def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of disease entries in a file, a folder or a tar archive.
 
@@ -384,6 +392,14 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _MEND = "write a flat list of quoted names, as in ['Cough', 'Fever']"
 
 
+def _is_table(first: Sequence[str]) -> int:
+    """How sure two lines are of a table with lists of names in its cells."""
+    head, second = first[0], first[-1]
+    columns = not head.lstrip().startswith("{") and separator(head, 3)
+    return 2 if columns and len(first) == 2 and "[" in second and "disease" in head.casefold() else 0
+
+
+@formats.register("disease_table", looks=_is_table)
 def read_disease_table(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of a wide disease table; raises `SourceError`, for a damaged row when its turn comes."""
     file = need_file(path, "disease_table")

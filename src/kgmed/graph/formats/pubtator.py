@@ -19,9 +19,11 @@ from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import empty, lines, name_of, need_file
 from kgmed.records import Relation, Role, Support
+from kgmed.registry import formats
 
 CID = Relation("chemical_induced_disease", Role.ADVERSE)
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
+_TITLE = re.compile(r"[^|\t]+\|t\|")
 _MESH = re.compile(r"[CD]\d{6,}")
 _PREFIXES = {"Gene": "NCBIGene", "Species": "NCBITaxon"}
 _KINDS = {"Chemical": "drug"}
@@ -55,6 +57,7 @@ class Document:
     relations: list[tuple[str, str, str, int]] = field(default_factory=list)
 
 
+@formats.register("pubtator", suffixes=(".pubtator",), looks=lambda first: 3 if _TITLE.match(first[0]) else 0)
 def read_pubtator(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of a PubTator file, also gzip-packed; raises `SourceError`, for a damaged line when its turn comes."""
     file = need_file(path, "pubtator")

@@ -17,6 +17,7 @@ from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.graph.formats.base import name_of, need_file, open_bytes, reading
 from kgmed.records import Relation, Role
+from kgmed.registry import formats
 
 _RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
 _OWL, _OIO = "http://www.w3.org/2002/07/owl#", "http://www.geneontology.org/formats/oboInOwl#"
@@ -69,6 +70,7 @@ _NO_KINDS = ("http://www.w3.org/",)
 _MOST_KINDS = 200  # the store numbers kinds in one byte
 
 
+@formats.register("rdf", suffixes=(".nt", ".ttl"), starts=("@prefix ", "@base ", "PREFIX ", "<http"))
 def read_rdf(path: Path | None, *, name: str = "", release: str = "", language: str = "") -> Source:
     """The graph of an RDF file; where labels come in several languages, that of `language` is the name.
 

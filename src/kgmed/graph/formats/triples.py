@@ -35,6 +35,7 @@ from kgmed.graph.formats.base import (
     separator,
 )
 from kgmed.records import Support
+from kgmed.registry import formats
 
 MISSING = frozenset({"", "NaN", "nan", "NAN", "None", "none", "null", "NULL", "Null", "<NA>"})
 _HEADS = ("head", "subject", "head_entity", "头实体", "主语", "实体1", "head_name", "start", ":start_id", "h", "x_name")
@@ -45,6 +46,17 @@ _REFERENCES = ("reference", "references", "pmid", "pmids", "参考文献")
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
 
 
+def _are_triples(first: Sequence[str]) -> int:
+    """How sure the first lines are of triples: JSON with their fields, three columns, or a header that names one."""
+    head = first[0]
+    if head.lstrip().startswith("{"):
+        return 2 if '"head"' in head or '"subject"' in head else 0
+    mark = separator(head, 3)
+    named = any(word in head.casefold() for word in ("relation", "predicate", "关系"))
+    return int(bool(mark) and (named or len(head.split(mark)) == 3))
+
+
+@formats.register("triples", looks=_are_triples)
 def read_triples(
     path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, underscores: bool = False
 ) -> Source:

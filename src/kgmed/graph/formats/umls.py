@@ -22,6 +22,7 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
 from kgmed.graph.formats.base import byte_blocks, check_file
 from kgmed.records import Relation, Role
+from kgmed.registry import formats
 
 # --- Rich Release Format, the UMLS's own: fields that each end in '|', one record a line; read a block at a time.
 # Only the fields that are asked for become Python objects; a full MRREL has 78 million lines of sixteen fields.
@@ -250,6 +251,7 @@ _new = tuple.__new__  # of a row whose values are all given: a third of the time
 _RELEASE = re.compile(r"umls\.release\.name=(\w{1,20})")
 
 
+@formats.register("umls", suffixes=(".rrf",), holds=("MRCONSO.RRF*",))
 def read_umls(
     path: Path | None,
     *,
