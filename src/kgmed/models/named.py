@@ -13,8 +13,9 @@ from kgmed.models.encoders import LAYOUTS, HttpEncoder, HttpPairScorer, NgramEnc
 from kgmed.models.files import MODELS, as_folder, fetched_file
 from kgmed.models.gguf import Gguf
 from kgmed.models.hosted import Anthropic, OpenAI
-from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, Rate, RecordedLLM, ReplyLimit, prices
+from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, RecordedLLM, ReplyLimit, prices
 from kgmed.models.scorers import LexicalPairs, load
+from kgmed.servers import TokenBucket
 
 # --- Language models by the names that a person types.
 
@@ -148,7 +149,7 @@ def _limited(llm: LLM, chosen: Config) -> LLM:
     """The model within its budget, rate and number of calls."""
     if chosen.budget is not None or chosen.rate:
         money = None if chosen.budget is None else Decimal(str(chosen.budget))
-        rate = Rate(chosen.rate) if chosen.rate else None
+        rate = TokenBucket.per_minute(chosen.rate) if chosen.rate else None
         at_once = max(8, chosen.batch)
         llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
     return CallLimit(llm, chosen.max_calls) if chosen.max_calls else llm
