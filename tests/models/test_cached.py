@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.cache import Hits
 from kgmed.config import Mode
 from kgmed.errors import ModelFailed, StoreError, Unavailable
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import Absent, CachedLLM, NotRecorded, ReplyHits, digest, recorded_models
+from kgmed.models.cache import Absent, CachedLLM, NotRecorded, digest, recorded_models
 from kgmed.models.fakes import Echo, Scripted
 
 
@@ -46,7 +47,7 @@ def test_a_second_call_is_answered_from_the_file_with_the_same_reply(tmp_path: P
     llm = Counting()
     first, second = CachedLLM(llm, tmp_path / "c.db"), CachedLLM(llm, tmp_path / "c.db")
     assert [first(asks("a")), first(asks("a")), second(asks("a"))] == [Reply("1", 3, 1, "counting")] * 3
-    assert (llm.calls, first.hits, second.hits) == (["a"], ReplyHits(1, 1), ReplyHits(1, 0))
+    assert (llm.calls, first.hits, second.hits) == (["a"], Hits(1, 1), Hits(1, 0))
     assert first.hits.rate == 0.5
 
 
@@ -133,17 +134,17 @@ def test_threads_that_ask_the_same_at_once_ask_the_model_once(tmp_path: Path) ->
         replies = list(pool.map(lambda i: cached(asks(f"{i % 2}")).text, range(20)))
     assert len(llm.calls) == 2
     assert replies[0::2] == replies[:1] * 10
-    assert cached.hits == ReplyHits(18, 2)
+    assert cached.hits == Hits(18, 2)
 
 
 WORKER = """
 import sys
-from kgmed.models.cache import Cached
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
 from kgmed.models.base import Message
 path, worker = sys.argv[1:]
 sys.stdin.read()  # until all are ready
-cached = Cached(Scripted(worker for _ in range(1000)), path)
+cached = CachedLLM(Scripted(worker for _ in range(1000)), path)
 for i in range(50):
     cached([Message("user", f"shared {i}")])
     cached([Message("user", f"{worker}'s {i}")])
@@ -166,10 +167,10 @@ def test_processes_that_make_and_write_one_file_at_once_lose_nothing(tmp_path: P
 
 WRITER = """
 import sys, itertools
-from kgmed.models.cache import Cached
+from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Echo
 from kgmed.models.base import Message
-cached = Cached(Echo(), sys.argv[1])
+cached = CachedLLM(Echo(), sys.argv[1])
 for i in itertools.count():
     cached([Message("user", str(i))])
     print(i, flush=True)

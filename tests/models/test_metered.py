@@ -17,7 +17,8 @@ from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong,
 from kgmed.models.base import Message, Reply
 from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
-from kgmed.models.limits import Budget, BudgetSpent, Metered, Price, Rate, Usage, parse_prices, prices, token_bound
+from kgmed.models.limits import Budget, BudgetSpent, Metered, Price, Usage, parse_prices, prices, token_bound
+from kgmed.servers import TokenBucket
 
 HELLO = [Message("user", "Hello")]
 PRICE = {"m": Price(Decimal(2), Decimal(8), date(2026, 1, 1))}
@@ -185,7 +186,7 @@ def test_no_more_calls_run_at_once_than_may() -> None:
 def test_a_rate_lets_a_burst_through_and_then_one_at_a_time() -> None:
     now = [100.0]
     starts: list[float] = []
-    rate = Rate(60, burst=3, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
+    rate = TokenBucket.per_minute(60, burst=3, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
     for _ in range(6):
         rate.wait()
         starts.append(now[0])
@@ -200,7 +201,7 @@ def test_a_rate_lets_a_burst_through_and_then_one_at_a_time() -> None:
 @pytest.mark.parametrize(("per_minute", "burst"), [(0, 1), (-1, 1), (60, 0)])
 def test_a_rate_of_nothing_is_refused(per_minute: float, burst: int) -> None:
     with pytest.raises(BadInput):
-        Rate(per_minute, burst=burst)
+        TokenBucket.per_minute(per_minute, burst=burst)
 
 
 def test_a_reply_from_the_cache_costs_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Encoders: embedded, in this process through `transformers`, or behind a server; cross-encoders of the same kinds."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +8,7 @@ from functools import cached_property, lru_cache, partial
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
@@ -16,9 +17,12 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.base import Encoder
 from kgmed.models.files import load_transformer
-from kgmed.models.http import Remote, host_of, key_from, post
-from kgmed.models.limits import Rate
+from kgmed.models.hosted import ModelServer, key_from
 from kgmed.registry import encoders, scorers
+from kgmed.servers import Limits, TokenBucket, host_of
+
+if TYPE_CHECKING:
+    from kgmed.http import JsonClient
 
 # --- An encoder without a model: hashed character n-grams. The fallback without the starter extra, and for tests.
 
@@ -313,6 +317,7 @@ def _by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
 # The key comes from the environment variable KGMED_API_KEY; a server of one's own may need none.
 
 
+_LARGEST = 1 << 28  # bytes of an answer
 LAYOUTS: dict[str, dict[str, object]] = {  # what `/rerank` is sent beside model, query and documents
     "cohere": {},
     "jina": {"return_documents": False},
@@ -331,22 +336,21 @@ class HttpEncoder:
         batch: int = 64,
         timeout: float = 60.0,
         retries: int = 3,
-        rate: Rate | None = None,
+        rate: TokenBucket | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Name the model and its server (such as http://localhost:8000/v1); `batch` texts are sent at a time.
 
         `rate` None = as fast as the server answers, one request at a time.
         """
-        self._remote = _remote("embeddings", model, base_url, environment)
-        self._url = f"{base_url.rstrip('/')}/embeddings"
-        self._batch, self._timeout, self._retries = batch, timeout, retries
-        self._wait = rate.wait if rate else _at_once
+        self._server = _server("embeddings", model, base_url, environment)
+        self._client = _client(base_url, self._server, timeout, retries, rate)
+        self._batch = batch
 
     @property
     def name(self) -> str:
         """The model and the server's host."""
-        return self._remote.name
+        return self._server.name
 
     @cached_property
     def dimensions(self) -> int:
@@ -364,22 +368,21 @@ class HttpEncoder:
         for some in _batches(said, self._batch):
             vectors = self._vectors([texts[i] for i in some])
             if vectors.shape[1] != self.dimensions:
-                raise self._remote.unusable(f"vectors of length {vectors.shape[1]} after {self.dimensions}")
+                raise self._server.unusable(f"vectors of length {vectors.shape[1]} after {self.dimensions}")
             rows[some] = vectors
         return rows
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """Unit rows of one batch."""
-        body = {"model": self._remote.model, "input": texts, "encoding_format": "float"}
-        self._wait()
-        answer = post(self._remote, self._url, body, timeout=self._timeout, retries=self._retries)
-        rows = _by_index(self._remote, answer, "data", "embedding", len(texts))
+        body = {"model": self._server.model, "input": texts, "encoding_format": "float"}
+        answer = self._client.post("/embeddings", body)
+        rows = _by_index(self._server, answer, "data", "embedding", len(texts))
         try:
             vectors = np.asarray(rows, np.float32)
         except (ValueError, TypeError, OverflowError):
-            raise self._remote.unusable("vectors that are no lists of numbers of one length") from None
+            raise self._server.unusable("vectors that are no lists of numbers of one length") from None
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
-            raise self._remote.unusable("vectors that are no lists of finite numbers")
+            raise self._server.unusable("vectors that are no lists of finite numbers")
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
 
@@ -396,7 +399,7 @@ class HttpPairScorer:
         batch: int = 100,
         timeout: float = 60.0,
         retries: int = 3,
-        rate: Rate | None = None,
+        rate: TokenBucket | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Name the model and its server (https://api.cohere.com/v2, https://api.jina.ai/v1, http://localhost:8000/v1).
@@ -405,15 +408,14 @@ class HttpPairScorer:
         """
         if layout not in LAYOUTS:
             raise BadInput(f"no layout of /rerank is called {layout!r}; known: {', '.join(LAYOUTS)}")
-        self._remote = _remote("rerank", model, base_url, environment)
-        self._url, self._more = f"{base_url.rstrip('/')}/rerank", LAYOUTS[layout]
-        self._batch, self._timeout, self._retries = batch, timeout, retries
-        self._wait = rate.wait if rate else _at_once
+        self._server = _server("rerank", model, base_url, environment)
+        self._client = _client(base_url, self._server, timeout, retries, rate)
+        self._more, self._batch = LAYOUTS[layout], batch
 
     @property
     def name(self) -> str:
         """The model and the server's host."""
-        return self._remote.name
+        return self._server.name
 
     def __repr__(self) -> str:
         """The model and the host, never the key."""
@@ -430,12 +432,11 @@ class HttpPairScorer:
 
     def _scores(self, question: str, texts: list[str]) -> NDArray[np.float32]:
         """The scores of one batch, in its order."""
-        body = {"model": self._remote.model, "query": question, "documents": texts, **self._more}
-        self._wait()
-        answer = post(self._remote, self._url, body, timeout=self._timeout, retries=self._retries)
-        found = _by_index(self._remote, answer, "results", "relevance_score", len(texts))
+        body = {"model": self._server.model, "query": question, "documents": texts, **self._more}
+        answer = self._client.post("/rerank", body)
+        found = _by_index(self._server, answer, "results", "relevance_score", len(texts))
         if not all(isinstance(v, int | float) and np.isfinite(v) for v in found):
-            raise self._remote.unusable("scores that are no finite numbers")
+            raise self._server.unusable("scores that are no finite numbers")
         return np.asarray(found, np.float32)
 
 
@@ -462,13 +463,17 @@ def _at(place: str, kind: str) -> tuple[str, str]:
     return name, url
 
 
-def _at_once() -> None:
-    """No wait."""
-
-
-def _remote(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> Remote:
+def _server(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> ModelServer:
     """The model, its host and the key for it."""
-    return Remote(kind, model, host_of(base_url), key_from(environment)[1])
+    return ModelServer(host_of(base_url), key_from(environment), kind=kind, model=model)
+
+
+def _client(base_url: str, server: ModelServer, timeout: float, retries: int, rate: TokenBucket | None) -> "JsonClient":
+    """The client of a server."""
+    from kgmed.http import JsonClient  # heavy
+
+    limits = Limits(timeout, retries, math.inf, largest=_LARGEST, redirects=0)
+    return JsonClient(base_url, server, limits=limits, pace=rate)
 
 
 def _batches(items: list[int], size: int) -> Iterator[list[int]]:
@@ -480,7 +485,7 @@ def _batches(items: list[int], size: int) -> Iterator[list[int]]:
     return (items[i : i + size] for i in range(0, len(items), size))
 
 
-def _by_index(remote: Remote, answer: Any, rows: str, value: str, count: int) -> list[Any]:
+def _by_index(server: ModelServer, answer: Any, rows: str, value: str, count: int) -> list[Any]:
     """The values in an answer by their `index`; servers sort them as they like. Each must be there, once."""
     try:
         found = {row["index"]: row[value] for row in answer[rows]}
@@ -488,4 +493,4 @@ def _by_index(remote: Remote, answer: Any, rows: str, value: str, count: int) ->
             return [found[i] for i in range(count)]
     except (TypeError, KeyError, IndexError):
         pass
-    raise remote.unusable(f"not one {value} for each of {count} texts")
+    raise server.unusable(f"not one {value} for each of {count} texts")

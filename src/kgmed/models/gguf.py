@@ -1,13 +1,14 @@
 """A language model from a GGUF file, run in this process on the CPU by llama.cpp (package `xllamacpp`)."""
 
+import math
 import os
 import re
 import secrets
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,12 @@ from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
 from kgmed.models.files import MODELS, fetched_file
-from kgmed.models.http import Remote, post
+from kgmed.models.hosted import ModelServer
 from kgmed.registry import models
+from kgmed.servers import Key, Limits
+
+if TYPE_CHECKING:
+    from kgmed.http import JsonClient
 
 MAGIC = b"GGUF"
 _OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn>, but not "p <0.05"
@@ -118,11 +123,18 @@ class Gguf:
             raise self._failure(problem)
         return answer
 
+    @cached_property
+    def _client(self) -> "JsonClient":
+        """What asks the model's port for that which its Python object does not offer."""
+        from kgmed.http import JsonClient  # heavy
+
+        server = ModelServer("localhost", Key(self._key), kind="gguf", model=self.path.name)
+        limits = Limits(timeout=60.0, retries=1, rate=math.inf, redirects=0)
+        return JsonClient(self._server.listening_address, server, limits=limits)
+
     def _tokens(self, text: str) -> list[int]:
         """The tokens of a text, with the mark of a beginning where the model has one."""
-        remote = Remote("gguf", self.path.name, "localhost", self._key)
-        body = {"content": text, "add_special": True, "parse_special": False}
-        answer = post(remote, f"{self._server.listening_address}/tokenize", body, timeout=60, retries=0)
+        answer = self._client.post("/tokenize", {"content": text, "add_special": True, "parse_special": False})
         return [int(token) for token in answer["tokens"]]
 
     def _request(self, messages: Sequence[Message], max_tokens: int) -> dict[str, object]:

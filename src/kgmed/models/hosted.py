@@ -1,16 +1,160 @@
-"""Language models behind a server: any that speaks OpenAI's protocol, and Anthropic's."""
+"""Language models behind a server: any that speaks OpenAI's protocol, and Anthropic's; errors in the words of models.
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+Keys come from the environment and from nowhere else: KGMED_API_KEY for any server, OPENAI_API_KEY and ANTHROPIC_API_KEY
+only where no base URL is given, so that they never go to another host. They are in no message and in no `repr`.
+"""
 
-from kgmed.errors import ModelFailed, PromptTooLong, Unavailable
+import json
+import threading
+import weakref
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeVar
+
+from kgmed.errors import Busy, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.base import Message, Reply
-from kgmed.models.http import Remote, RemoteCalls, count, host_of, key_from
 from kgmed.registry import models
+from kgmed.servers import Key, Limits, Outcome, Server, host_of, seconds_to_wait, split_login
+
+# --- What every model behind a server shares: its name, its key, our errors, and calls through an official SDK.
+
+
+OWN_KEY = "KGMED_API_KEY"  # for any server
+T = TypeVar("T")
+
+
+def key_from(environment: Mapping[str, str] | None, official: str = "") -> Key | None:
+    """The key for a server; `official` is a company's own variable, looked at for its own host only."""
+    return Key.find(environment, *filter(None, (OWN_KEY, official)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelServer(Server):
+    """The server of a model."""
+
+    kind: str  # openai, anthropic, ...
+    model: str
+    too_long: tuple[str, ...] = ()  # the marks of a refusal that is about the length of the prompt
+
+    @property
+    def name(self) -> str:
+        """The kind, the model and the server's host."""
+        return f"{self.kind}/{self.model} at {self.host}"
+
+    def refused(self, outcome: Outcome) -> Unavailable:
+        """An HTTP status that is none of success."""
+        status, after, words = outcome.status, outcome.after, self.clean(outcome.text)
+        if status in (400, 413) and any(mark in f"{outcome.marks} {outcome.text}" for mark in self.too_long):
+            return PromptTooLong(f"{self.name} cannot read a prompt this long; ask with less evidence ({words})")
+        if status in (401, 403):
+            return Unavailable(f"{self.host} refuses the key; set the environment variable {OWN_KEY} ({words})")
+        if status == 404:
+            return Unavailable(f"{self.host} has no model {self.model!r}, or its base URL lacks /v1 ({words})")
+        if status == 402:
+            return Unavailable(f"{self.host} refuses more requests until the account is looked at ({words})")
+        if status == 429:
+            message = f"{self.host} refuses more requests for now; wait, or look at the account ({words})"
+            return Busy(message, after=after)
+        if status >= 500 or status in (408, 409) or "overloaded" in outcome.marks:
+            return Busy(f"{self.host} is failing, after several tries ({words})", after=after)
+        return self.unusable(words)
+
+    def late(self) -> Busy:
+        """No answer in time."""
+        return Busy(f"{self.host} did not answer in time; is the server busy, or the model too large for it?")
+
+    def lost(self) -> Busy:
+        """No connection."""
+        return Busy(f"cannot reach {self.host}; is the server running, and the base URL right?")
+
+    def broken(self) -> Busy:
+        """A reply that ended before it was whole."""
+        return Busy(f"{self.host} broke off in the middle of its reply; ask again")
+
+    def unusable(self, what: object) -> ModelFailed:
+        """An answer that is none."""
+        return ModelFailed(f"{self.name} sent something that cannot be used ({self.clean(what)})")
+
+
+class SdkCalls:
+    """Requests through the SDK of `openai` or `anthropic`: so many at once, and every failure one of ours.
+
+    Too many requests, server errors and lost connections are tried again `retries` times by the SDK, with growing
+    pauses; a server that says how long to wait is obeyed. What it sends with is the client of `kgmed.http`.
+    """
+
+    def __init__(
+        self, server: ModelServer, base_url: str, *, timeout: float = 120.0, retries: int = 3, at_once: int = 8
+    ) -> None:
+        """The client of the server's kind; `timeout` in seconds for each try."""
+        self.server = server
+        self.sdk = _sdk(server.kind)
+        from kgmed.http import client_for
+
+        make = getattr(self.sdk, {"openai": "OpenAI", "anthropic": "Anthropic"}[server.kind])
+        http = client_for(base_url, Limits(timeout=timeout))
+        key, url = server.key.value if server.key else "none", split_login(base_url)[0]
+        self._client = make(api_key=key, base_url=url, timeout=timeout, max_retries=retries, http_client=http)
+        self._slots = threading.BoundedSemaphore(at_once)
+        weakref.finalize(self, http.close)
+
+    @contextmanager
+    def one(self) -> Iterator[Any]:
+        """The client, for one call from its request to the last word of its reply; errors within become ours."""
+        import httpx2
+
+        base = self.sdk.OpenAIError if self.server.kind == "openai" else self.sdk.AnthropicError
+        with self._slots:
+            try:
+                yield self._client
+            except (base, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
+                raise self._ours(error) from None
+
+    def mended(self, ask: Callable[[], dict[str, Any]], send: Callable[..., T], mends: Callable[..., bool]) -> T:
+        """What `send(**ask())` gives, asked again as long as `mends(refusal, asked)` finds something to leave out."""
+        while True:
+            asked = ask()
+            try:
+                return send(**asked)
+            except self.sdk.BadRequestError as error:
+                if not mends(error, asked):
+                    raise
+
+    def _ours(self, error: Any) -> Unavailable:
+        """Our error for one of the SDK or of what it sends with."""
+        import httpx2
+
+        from kgmed.http import problem_of
+
+        if isinstance(error, self.sdk.APIConnectionError | httpx2.HTTPError):
+            sent = error if isinstance(error, httpx2.HTTPError) else error.__cause__
+            return self.server.error(Outcome(problem=problem_of(sent)))
+        words = getattr(error, "message", "") or str(error)
+        if isinstance(error, self.sdk.APIStatusError):
+            marks = f"{getattr(error, 'code', '')} {getattr(error, 'type', '')}"
+            after = seconds_to_wait(error.response.headers)
+            body = words.encode("utf-8", "replace")
+            return self.server.error(Outcome(error.status_code, body, after=after, marks=marks))
+        return self.server.unusable(words)
+
+
+def _sdk(kind: str) -> Any:
+    """The module of that name."""
+    try:
+        return import_module(kind)  # heavy
+    except ImportError as error:
+        raise Unavailable(f'models of {kind} need the package {kind}: pip install "kgmed[models]"') from error
+
+
+def count(usage: object, field: str) -> int:
+    """The tokens that a server says were used; 0 where it does not."""
+    tokens = getattr(usage, field, 0)
+    return tokens if isinstance(tokens, int) else 0
+
 
 # --- Language models behind any OpenAI-compatible server: OpenAI, vLLM, Ollama, llama.cpp, LM Studio and others.
-# The key comes from the environment and from nowhere else: KGMED_API_KEY for any server, OPENAI_API_KEY only where no
-# base URL is given, so that it never goes to another host. It is in no message of this module and in no `repr`.
 
 
 OFFICIAL = "https://api.openai.com/v1"
@@ -39,12 +183,15 @@ class OpenAI:
         """
         self.model = model
         self.host = host_of(base_url or OFFICIAL)
-        key = _key(environment, own_server=bool(base_url))
-        self._remote = Remote("openai", model, self.host, key, _TOO_LONG)
+        key = key_from(environment, "" if base_url else "OPENAI_API_KEY")
+        if not (key or base_url):
+            mend = "set KGMED_API_KEY, or give --base-url for a server of your own"
+            raise Unavailable(f"no key for api.openai.com: {mend}")
+        self._server = ModelServer(self.host, key, kind="openai", model=model, too_long=_TOO_LONG)
         self._settings = self.settings  # less what the server refuses
         self._limit = "max_tokens" if base_url else "max_completion_tokens"
         self._refused: frozenset[str] = frozenset()  # extras that the server does not know
-        self._calls = RemoteCalls(self._remote, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
+        self._calls = SdkCalls(self._server, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
     def settings(self) -> dict[str, object]:
@@ -54,7 +201,7 @@ class OpenAI:
     @property
     def name(self) -> str:
         """The model and the server's host."""
-        return self._remote.name
+        return self._server.name
 
     def __repr__(self) -> str:
         """The model and the host, never the key."""
@@ -86,9 +233,9 @@ class OpenAI:
                     parts.append(text)
                     yield text
         if not done:
-            raise self._remote.broken()
+            raise self._server.broken()
         if not parts:
-            raise ModelFailed(f"{self.name} sent no text: finish reason {self._remote.clean(done)}")
+            raise ModelFailed(f"{self.name} sent no text: finish reason {self._server.clean(done)}")
         return Reply("".join(parts), count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
 
     def _completion(self, client: Any, messages: Sequence[Message], max_tokens: int, **more: object) -> Any:
@@ -127,22 +274,12 @@ class OpenAI:
         text = getattr(message, "content", None)
         if not isinstance(text, str):
             why = getattr(message, "refusal", None) or f"finish reason {getattr(choices[0], 'finish_reason', None)}"
-            raise ModelFailed(f"{self.name} sent no text: {self._remote.clean(why)}")
+            raise ModelFailed(f"{self.name} sent no text: {self._server.clean(why)}")
         usage = getattr(completion, "usage", None)
         return Reply(text, count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
 
 
-def _key(environment: Mapping[str, str] | None, *, own_server: bool) -> str:
-    """The key for the server; "" for a server of one's own that needs none."""
-    _, key = key_from(environment, "" if own_server else "OPENAI_API_KEY")
-    if not (key or own_server):
-        raise Unavailable("no key for api.openai.com: set KGMED_API_KEY, or give --base-url for a server of your own")
-    return key
-
-
 # --- Anthropic's models through its official SDK.
-# The key comes from the environment and from nowhere else: KGMED_API_KEY for any server, ANTHROPIC_API_KEY only where
-# no base URL is given, so that it never goes to another host. It is in no message of this module and in no `repr`.
 
 
 ANTHROPIC = "https://api.anthropic.com"
@@ -167,13 +304,13 @@ class Anthropic:
         """Name the model and, where it is not Anthropic's own, its server; otherwise as `OpenAI`."""
         self.model = model
         self.host = host_of(base_url or ANTHROPIC)
-        key = _anthropic_key(environment, own_server=bool(base_url))
-        self._remote = Remote("anthropic", model, self.host, key, _ANTHROPIC_TOO_LONG)
+        key = key_from(environment, "" if base_url else "ANTHROPIC_API_KEY")
+        if not (key or base_url):
+            raise Unavailable("no key for api.anthropic.com: set KGMED_API_KEY, or ANTHROPIC_API_KEY")
+        self._server = ModelServer(self.host, key, kind="anthropic", model=model, too_long=_ANTHROPIC_TOO_LONG)
         self._settings = self.settings  # less what the model refuses
         self._shapes = True  # until the model refuses a schema
-        self._calls = RemoteCalls(
-            self._remote, base_url or ANTHROPIC, timeout=timeout, retries=retries, at_once=at_once
-        )
+        self._calls = SdkCalls(self._server, base_url or ANTHROPIC, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
     def settings(self) -> dict[str, object]:
@@ -183,7 +320,7 @@ class Anthropic:
     @property
     def name(self) -> str:
         """The model and the server's host."""
-        return self._remote.name
+        return self._server.name
 
     def __repr__(self) -> str:
         """The model and the host, never the key."""
@@ -218,7 +355,7 @@ class Anthropic:
                     parts.append(text)
                     yield text
         if not why:
-            raise self._remote.broken()
+            raise self._server.broken()
         return self._whole(parts, why, took["input_tokens"], took["output_tokens"])
 
     def _message(
@@ -259,7 +396,7 @@ class Anthropic:
         if why == "model_context_window_exceeded":
             raise PromptTooLong(f"{self.name} had no room left for its reply; ask with less evidence")
         if not texts:
-            raise ModelFailed(f"{self.name} sent no text: stop reason {self._remote.clean(why)}")
+            raise ModelFailed(f"{self.name} sent no text: stop reason {self._server.clean(why)}")
         return Reply("".join(texts), tokens_in, tokens_out, self.name)
 
 
@@ -272,11 +409,3 @@ def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
     system = "\n\n".join(m.text for m in messages if m.role == "system")
     turns = [{"role": m.role, "content": m.text} for m in messages if m.role != "system"]
     return {"messages": turns, "system": system} if system else {"messages": turns}
-
-
-def _anthropic_key(environment: Mapping[str, str] | None, *, own_server: bool) -> str:
-    """The key for the server; "" for a server of one's own that needs none."""
-    _, key = key_from(environment, "" if own_server else "ANTHROPIC_API_KEY")
-    if not (key or own_server):
-        raise Unavailable("no key for api.anthropic.com: set KGMED_API_KEY, or ANTHROPIC_API_KEY")
-    return key

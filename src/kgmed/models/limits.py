@@ -31,38 +31,7 @@ from kgmed.models.asking import (
 )
 from kgmed.models.base import LLM, FilledPrompt, Message, Reply
 from kgmed.records import Spent
-
-# --- So many calls a minute.
-
-
-class Rate:
-    """A token bucket: so many calls a minute on average, `burst` of them at once."""
-
-    def __init__(
-        self,
-        per_minute: float,
-        *,
-        burst: int = 1,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] = time.sleep,
-    ) -> None:
-        """Begin with a full bucket."""
-        if not (per_minute > 0 and burst >= 1):
-            raise BadInput("a rate needs more than 0 calls a minute and a burst of at least 1")
-        self._seconds, self._burst = 60 / per_minute, burst
-        self._clock, self._sleep = clock, sleep
-        self._free = clock() - burst * self._seconds  # when the bucket was last empty, as if it had always filled
-        self._lock = threading.Lock()
-
-    def wait(self) -> None:
-        """Take a turn, and come back when it has come."""
-        with self._lock:
-            now = self._clock()
-            self._free = max(self._free, now - self._burst * self._seconds) + self._seconds
-            delay = self._free - now
-        if delay > 0:
-            self._sleep(delay)
-
+from kgmed.servers import TokenBucket, pause_before
 
 # --- What models cost: a table that is shipped, and the user's own before it.
 
@@ -144,7 +113,6 @@ def _is_money(value: object) -> TypeGuard[int | Decimal]:
 
 FRAME = 64  # tokens that a model's chat template may add to a prompt,
 EACH = 16  # and to each of its messages
-LONGEST = 60.0  # seconds between two tries
 
 
 class BudgetSpent(KgmedError):
@@ -195,7 +163,7 @@ class Metered(Passing):
         budget: Budget | None = None,
         price: Mapping[str, Price] | None = None,
         at_once: int = 8,
-        rate: Rate | None = None,
+        rate: TokenBucket | None = None,
         retries: int = 0,
         seed: int = 0,
         sleep: Callable[[float], object] = time.sleep,
@@ -294,8 +262,7 @@ class Metered(Passing):
     def _pause(self, error: Busy, attempt: int) -> None:
         """Wait before the next try."""
         self._add(Usage(retries=1, cost=self._cost(0, 0)))
-        pause = min(LONGEST, 2.0**attempt) * (0.5 + self._jitter.random() / 2)
-        self._sleep(max(pause, min(LONGEST, error.after)))
+        self._sleep(pause_before(attempt, after=error.after, first=1.0, jitter=0.5 + self._jitter.random() / 2))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -10,8 +10,9 @@ from kgmed.folders import data_folder
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.cache import Absent, CachedLLM, recorded_models
 from kgmed.models.files import MODELS
-from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, Rate, RecordedLLM, ReplyLimit, prices
+from kgmed.models.limits import Budget, CallLimit, CountedLLM, Metered, RecordedLLM, ReplyLimit, prices
 from kgmed.registry import encoders, models, scorers
+from kgmed.servers import TokenBucket
 
 # --- By name; each registers where it stands.
 
@@ -91,7 +92,7 @@ def _limited(llm: LLM, chosen: Config) -> LLM:
     """The model within its budget, rate and number of calls."""
     if chosen.budget is not None or chosen.rate:
         money = None if chosen.budget is None else Decimal(str(chosen.budget))
-        rate = Rate(chosen.rate) if chosen.rate else None
+        rate = TokenBucket.per_minute(chosen.rate) if chosen.rate else None
         at_once = max(8, chosen.batch)
         llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
     return CallLimit(llm, chosen.max_calls) if chosen.max_calls else llm

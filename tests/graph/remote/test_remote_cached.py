@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.cache import Hits
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
 from kgmed.graph.base import KnowledgeGraph, Match
-from kgmed.graph.remote.cache import CachedGraph, Hits
-from kgmed.graph.remote.service import Limits
+from kgmed.graph.remote.cache import CachedGraph
 from kgmed.graph.remote.umls import VARIABLE, Umls
 from kgmed.records import Entity, Relation, Role, Support, Triple
+from kgmed.servers import Limits
 from loopback import Said, loopback
 
 ASTHMA = Entity("x:1", "Asthma", "disease", "of the airways")
@@ -196,10 +197,10 @@ def test_ten_threads_share_one_cache(path: Path) -> None:
 CHILD = """
 import sys
 sys.path[:0] = [{tests!r}, {here!r}]
-from test_remote_cached import Far, Cached, everything
+from test_remote_cached import CachedGraph, Far, everything
 wanted = everything(Far())
 for i in range(20):
-    with Cached(Far("far %d" % (i % 3)), {path!r}) as cached:
+    with CachedGraph(Far("far %d" % (i % 3)), {path!r}) as cached:
         if everything(cached) != wanted:
             raise SystemExit("another answer")
 """
@@ -218,8 +219,8 @@ def test_processes_share_one_file(path: Path) -> None:
 FORKED = """
 import os, sys
 sys.path[:0] = [{tests!r}, {here!r}]
-from test_remote_cached import Far, Cached
-cached = Cached(Far(), {path!r})
+from test_remote_cached import CachedGraph, Far
+cached = CachedGraph(Far(), {path!r})
 cached.lookup("asthma")
 child = os.fork()
 if not child:

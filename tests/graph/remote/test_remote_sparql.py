@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.graph.remote.service import Limits
 from kgmed.graph.remote.sparql import DBPEDIA, RESULTS, WIKIDATA, Iri, Literal, Sparql, bind, dbpedia, wikidata
 from kgmed.records import Role
+from kgmed.servers import Limits
 from loopback import Asked, Loopback, Said, loopback
 
 QUICK = Limits(timeout=5.0, rate=1000.0, sleep=lambda _: None)

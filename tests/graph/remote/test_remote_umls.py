@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, KgmedError, Unavailable, UnknownName
-from kgmed.graph.remote.service import Bucket, Limits, Service
 from kgmed.graph.remote.umls import PAGE, VARIABLE, Umls
 from kgmed.records import Role
+from kgmed.servers import Limits, TokenBucket, host_of
 from loopback import Asked, Loopback, Said, loopback
 
 KEY = "1234abcd-secret-5678"
@@ -183,7 +183,7 @@ def test_vocabularies_are_asked_for_and_the_release_is_in_the_path(server: Loopb
     assert graph.neighbours(CONCEPT) == []
     assert server.asked[-1].query["sabs"] == "MSH,HPO"
     assert server.asked[-1].path == "/content/2026AA/CUI/C0009044/relations"
-    assert graph.label == f"umls 2026AA at {graph.service.host} ENG MSH HPO"
+    assert graph.label == f"umls 2026AA at {graph.server.host} ENG MSH HPO"
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_the_key_is_in_no_repr_no_log_and_no_label(server: Loopback, caplog: pyt
     with caplog.at_level(logging.DEBUG):
         found = graph.neighbours(CONCEPT)
     assert found
-    assert KEY not in " ".join([repr(graph), repr(graph.service), graph.label, str(found), caplog.text])
+    assert KEY not in " ".join([repr(graph), repr(graph.server), graph.label, str(found), caplog.text])
 
 
 @pytest.mark.parametrize("key", ["", "   "])
@@ -343,7 +343,7 @@ def test_a_key_that_cannot_be_one_is_refused_without_being_told(key: str) -> Non
 )
 def test_only_addresses_of_the_web_are_taken(url: str) -> None:
     with pytest.raises(BadInput, match="must look like"):
-        Service(url)
+        host_of(url, bare=True)
 
 
 @pytest.mark.parametrize("entity", ["C0009044", "umls:", "umls:../search", "umls:C1/x", ":C1", "", "umls:D0000001"])
@@ -373,9 +373,9 @@ def test_unknown_languages_and_releases_are_refused() -> None:
 def test_a_bucket_lets_no_more_through_than_its_rate() -> None:
     now = [0.0]
     times = []
-    bucket = Bucket(20.0, 3, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
+    bucket = TokenBucket(20.0, burst=3, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
     for _ in range(63):
-        bucket.take()
+        bucket.wait()
         times.append(now[0])
     assert times[:3] == [0.0] * 3
     assert times[-1] == pytest.approx(3.0)
@@ -384,8 +384,8 @@ def test_a_bucket_lets_no_more_through_than_its_rate() -> None:
 
 def test_threads_share_the_pace_of_a_bucket() -> None:
     slept: list[float] = []
-    bucket = Bucket(10.0, clock=lambda: 0.0, sleep=slept.append)
-    threads = [threading.Thread(target=bucket.take) for _ in range(8)]
+    bucket = TokenBucket(10.0, clock=lambda: 0.0, sleep=slept.append)
+    threads = [threading.Thread(target=bucket.wait) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -404,7 +404,7 @@ def test_requests_keep_their_distance(server: Loopback) -> None:
 
 def test_a_bucket_without_a_rate_is_refused() -> None:
     with pytest.raises(BadInput, match="above 0"):
-        Bucket(0.0)
+        TokenBucket(0.0)
 
 
 def test_a_graph_does_not_pickle_its_key(server: Loopback) -> None:

@@ -1,51 +1,40 @@
 """A persistent cache in front of a remote graph: MKG-Rank's local base, term -> concept -> triples, in one SQLite file.
 
 What a server answered is kept, by graph and question; that it has nothing is kept for a time (`negative`, in hours),
-and an answer that failed is never kept. Safe between threads and processes: each has a connection of its own, SQLite
-orders the writers. No URL and no key comes near it.
+and an answer that failed is never kept; where the file grows too large, the oldest answers go. Safe between threads and
+processes. No URL and no key comes near it.
 """
 
 import json
 import math
-import os
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kgmed.errors import BadInput, StoreError, UnknownName
+from kgmed.cache import CacheFile, Hits, Layout
+from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import KnowledgeGraph, Match
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
 T = TypeVar("T")
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS answer (
-    graph TEXT NOT NULL, what TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, empty INTEGER NOT NULL,
-    asked INTEGER NOT NULL, written REAL NOT NULL, PRIMARY KEY (graph, what, key)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tally (
-    graph TEXT NOT NULL, what TEXT NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL,
-    PRIMARY KEY (graph, what)) WITHOUT ROWID;
-"""
-_PATIENCE = 30.0  # seconds to wait for other writers
+ANSWERS = Layout(
+    "answers of graphs",
+    {
+        "answer": "graph TEXT NOT NULL, what TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
+        "empty INTEGER NOT NULL, asked INTEGER NOT NULL, written REAL NOT NULL, "
+        "PRIMARY KEY (graph, what, key)) WITHOUT ROWID",
+        "tally": "graph TEXT NOT NULL, what TEXT NOT NULL, hits INTEGER NOT NULL, misses INTEGER NOT NULL, "
+        "PRIMARY KEY (graph, what)) WITHOUT ROWID",
+    },
+    mark=0x6B676D67,  # "kgmg"
+    largest=1 << 30,
+    oldest="DELETE FROM answer WHERE written <= "
+    "(SELECT written FROM answer ORDER BY written LIMIT 1 OFFSET (SELECT count(*) / 10 FROM answer))",
+)
 _FETCHED = 500  # triples of an entity that are fetched at once, so that a smaller limit finds them
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """How often an answer was there (`negative`: and said that there is nothing), and how often it was not."""
-
-    hits: int = 0
-    misses: int = 0
-    negative: int = 0
-
-    @property
-    def rate(self) -> float:
-        """The share of questions that the file answered; 0 before the first."""
-        return self.hits / max(1, self.hits + self.misses)
 
 
 class CachedGraph:
@@ -69,11 +58,7 @@ class CachedGraph:
         self.graph, self.path = graph, Path(path)
         self._hours, self._clock = (positive, negative), clock
         self._label = graph.label
-        self._local, self._lock = threading.local(), threading.Lock()
-        self._open: list[tuple[int, sqlite3.Connection]] = []
-        self._counts: dict[str, Hits] = {}
-        with self._connection():
-            pass
+        self._file = CacheFile(self.path, ANSWERS)
 
     def __repr__(self) -> str:
         """The graph and the file."""
@@ -105,14 +90,12 @@ class CachedGraph:
     @property
     def hits(self) -> dict[str, Hits]:
         """By kind of question (lookup, entity, ...): how often this object found an answer."""
-        with self._lock:
-            return dict(self._counts)
+        return self._file.hits
 
     def totals(self) -> dict[str, Hits]:
         """By kind of question: how often all who have closed this file, in any process, found an answer."""
-        with self._connection() as connection:
-            rows = connection.execute("SELECT what, hits, misses FROM tally WHERE graph = ?", (self._label,))
-            return {what: Hits(hits, misses) for what, hits, misses in rows}
+        rows = self._file.rows("SELECT what, hits, misses FROM tally WHERE graph = ?", (self._label,))
+        return {what: Hits(hits, misses) for what, hits, misses in rows}
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`, also when it is kept that there is none."""
@@ -142,20 +125,12 @@ class CachedGraph:
 
     def close(self) -> None:
         """Add the counts to the file and close it; it opens again by itself when it is needed."""
-        with self._lock:
-            counts, self._counts = self._counts, {}
-        rows = [(self._label, what, hits.hits, hits.misses) for what, hits in counts.items()]
-        with self._connection() as connection:
-            connection.executemany(
-                "INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT (graph, what) DO UPDATE "
-                "SET hits = hits + excluded.hits, misses = misses + excluded.misses",
-                rows,
-            )
-        with self._lock:
-            connections, self._open, self._local = self._open, [], threading.local()
-        for process, connection in connections:
-            if process == os.getpid():
-                connection.close()
+        self._file.write(
+            "INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT (graph, what) DO UPDATE "
+            "SET hits = hits + excluded.hits, misses = misses + excluded.misses",
+            *((self._label, what, hits.hits, hits.misses) for what, hits in self._file.take_counts().items()),
+        )
+        self._file.close()
 
     def _entity_or_none(self, entity_id: str) -> Entity | None:
         """The entity, None where the graph says that it has none of that id."""
@@ -170,55 +145,25 @@ class CachedGraph:
         if kept is not None:
             with suppress(ValueError, TypeError, KeyError):  # written by another version: asked for again
                 value = read(json.loads(kept))
-                self._count(what, hit=True, empty=not value)
+                self._file.count(what, hit=True, negative=not value)
                 return value
-        self._count(what, hit=False, empty=False)
+        self._file.count(what, hit=False)
         value = fetch(key)
         text = json.dumps(_packed(value), ensure_ascii=False, separators=(",", ":"))
         row = self._label, what, key, text, int(not value), asked, self._clock()
-        with self._connection() as connection:
-            connection.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._file.write("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return value
 
     def _kept(self, what: str, key: str, asked: int) -> str | None:
         """The text of an answer that still counts, and that was asked for as many triples at least."""
-        with self._connection() as connection:
-            row = connection.execute(
-                "SELECT value, empty, asked, written FROM answer WHERE graph = ? AND what = ? AND key = ?",
-                (self._label, what, key),
-            ).fetchone()
-        if row is None or row[2] < asked:
+        rows = self._file.rows(
+            "SELECT value, empty, asked, written FROM answer WHERE graph = ? AND what = ? AND key = ?",
+            (self._label, what, key),
+        )
+        if not rows or rows[0][2] < asked:
             return None
-        age = (self._clock() - row[3]) / 3600
-        return str(row[0]) if age < self._hours[row[1]] else None
-
-    def _count(self, what: str, *, hit: bool, empty: bool) -> None:
-        """Count a question."""
-        with self._lock:
-            old = self._counts.get(what, Hits())
-            self._counts[what] = Hits(old.hits + hit, old.misses + (not hit), old.negative + (hit and empty))
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        """The connection of this thread and process, in a transaction; raises `StoreError`."""
-        try:
-            if getattr(self._local, "process", 0) != os.getpid():  # a connection may not be carried over a fork
-                self._local.connection, self._local.process = self._connect(), os.getpid()
-            connection: sqlite3.Connection = self._local.connection
-            yield connection
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{self.path}: the cache cannot be used ({error}); delete it or name another") from error
-
-    def _connect(self) -> sqlite3.Connection:
-        """A connection to the file, which is made where it is not there; each statement is its own transaction."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_SCHEMA)
-        with self._lock:
-            self._open.append((os.getpid(), connection))
-        return connection
+        value, empty, _, written = rows[0]
+        return str(value) if (self._clock() - written) / 3600 < self._hours[empty] else None
 
 
 def _packed(value: object) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import Match
 from kgmed.graph.formats.base import infer
-from kgmed.graph.remote.service import Limits, Service
 from kgmed.language.text import fold, normalise, one_line
 from kgmed.records import Entity, Relation, Role, Triple
+from kgmed.servers import Limits, Server, host_of
 
 # --- The fixed queries that DBpedia and Wikidata are asked with; %marks% are bound by `sparql.bind`.
 
@@ -205,14 +205,18 @@ class Sparql:
         self, dialect: Dialect, endpoint: str = "", *, language: str = "en", limits: Limits | None = None
     ) -> None:
         """Name the dialect, its endpoint if it is not the public one, and the language (ISO 639-1) of names."""
+        from kgmed.http import JsonClient  # heavy
+
         if not _LANGUAGE.fullmatch(language):
             raise BadInput(f"{language!r} is no language; write en, zh, ...")
         self.dialect, self._language = dialect, language
-        self.service = Service(endpoint or dialect.endpoint, limits=limits or Limits(timeout=30.0, rate=5.0))
+        url = endpoint or dialect.endpoint
+        self.server = Server(host_of(url, like=DBPEDIA.endpoint, bare=True))
+        self._client = JsonClient(url, self.server, limits=limits or Limits(timeout=30.0, rate=5.0), missing=True)
 
     def __repr__(self) -> str:
         """The dialect and the host."""
-        return f"Sparql({self.name} at {self.service.host})"
+        return f"Sparql({self.name} at {self.server.host})"
 
     @property
     def name(self) -> str:
@@ -222,7 +226,7 @@ class Sparql:
     @property
     def label(self) -> str:
         """Name, host and language."""
-        return f"{self.name} at {self.service.host} {self._language}"
+        return f"{self.name} at {self.server.host} {self._language}"
 
     @property
     def language(self) -> str:
@@ -234,13 +238,13 @@ class Sparql:
 
         Raises `Unavailable`.
         """
-        answer = self.service.post({"query": bind(query, **values)}, accept=RESULTS)
+        answer = self._client.post_form({"query": bind(query, **values)}, accept=RESULTS)
         if answer is None:
-            raise self.service.unusable("the error 404")
+            raise self.server.unusable("the error 404")
         results = answer.get("results")
         bindings = results.get("bindings") if isinstance(results, dict) else None
         if not isinstance(bindings, list):
-            raise self.service.unusable("no SPARQL results")
+            raise self.server.unusable("no SPARQL results")
         return [self._row(binding) for binding in bindings]
 
     def lookup(self, name: str, /) -> list[Match]:
@@ -305,7 +309,7 @@ class Sparql:
         row = {variable: cell.get("value") for variable, cell in cells.items() if isinstance(cell, dict)}
         texts = {variable: value for variable, value in row.items() if isinstance(value, str)}
         if len(texts) != len(cells):
-            raise self.service.unusable("a row that is no SPARQL result")
+            raise self.server.unusable("a row that is no SPARQL result")
         return texts
 
     def _iri(self, entity_id: str) -> Iri:

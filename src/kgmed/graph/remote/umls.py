@@ -13,13 +13,13 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote
 
-from kgmed.errors import BadInput, UnknownName
+from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph.base import Match
 from kgmed.graph.formats.base import infer
 from kgmed.graph.formats.umls import LANGUAGES, PREFIX, RELATIONS, UNRELATED, definition_rank, kind_of, language_of
-from kgmed.graph.remote.service import Key, Limits, Service
 from kgmed.language.text import normalise, one_line
 from kgmed.records import Entity, Relation, Role, Support, Triple
+from kgmed.servers import Key, Limits, Server, host_of
 
 OFFICIAL = "https://uts-ws.nlm.nih.gov/rest"
 VARIABLE = "UMLS_API_KEY"
@@ -49,18 +49,24 @@ class Umls:
 
         Raises `Unavailable` without a key, and `BadInput`.
         """
+        from kgmed.http import JsonClient  # heavy
+
         if language not in LANGUAGES:
             raise BadInput(f"UMLS has no language {language!r}; it has {', '.join(LANGUAGES)}")
         if not _RELEASE.fullmatch(release):
             raise BadInput(f"{release!r} is no release of UMLS; write current, or one such as 2025AB")
         self.release, self._lat, self.sources = release, language, tuple(sources)
-        self.service = Service(base_url, key=Key.of(environment, VARIABLE, "apiKey"), limits=limits)
+        key = Key.find(environment, VARIABLE, parameter="apiKey")
+        if key is None:
+            raise Unavailable(f"no key: set the environment variable {VARIABLE}")
+        self.server = Server(host_of(base_url, like=OFFICIAL, bare=True), key)
+        self._client = JsonClient(base_url, self.server, limits=limits, missing=True)
         self._narrow = {"sabs": ",".join(self.sources)} if self.sources else {}
         self._names: dict[str, str] = {}
 
     def __repr__(self) -> str:
         """The release and the host, never the key."""
-        return f"Umls({self.release} at {self.service.host})"
+        return f"Umls({self.release} at {self.server.host})"
 
     @property
     def name(self) -> str:
@@ -70,7 +76,7 @@ class Umls:
     @property
     def label(self) -> str:
         """Release, host, language and vocabularies."""
-        return " ".join([f"{PREFIX} {self.release} at {self.service.host}", self._lat, *self.sources])
+        return " ".join([f"{PREFIX} {self.release} at {self.server.host}", self._lat, *self.sources])
 
     @property
     def language(self) -> str:
@@ -80,7 +86,7 @@ class Umls:
     def search(self, text: str, *, how: str = "words", limit: int = _FOUND) -> list[Entity]:
         """The concepts that UTS finds for a text, best first; `how` is its search type (words, exact, ...)."""
         asked = {"string": one_line(text), "searchType": how, "pageNumber": "1", "pageSize": str(limit)} | self._narrow
-        answer = self.service.get(f"/search/{self.release}", asked) if asked["string"] else None
+        answer = self._client.get(f"/search/{self.release}", asked) if asked["string"] else None
         results = self._dig(answer, "result", "results")
         found = [Entity(f"{PREFIX}:{r['ui']}", _text(r, "name")) for r in results if _LOCAL.fullmatch(_text(r, "ui"))]
         for entity in found:
@@ -97,7 +103,7 @@ class Umls:
 
     def entity(self, entity_id: str, /) -> Entity:
         """The concept, code or atom of that id with its definition; raises `UnknownName`, `Unavailable`."""
-        answer = self.service.get(self._path(entity_id), {})
+        answer = self._client.get(self._path(entity_id), {})
         result = answer.get("result") if answer else None
         if not isinstance(result, dict):
             raise UnknownName("entity of UMLS", entity_id, (), "search by name")
@@ -159,9 +165,9 @@ class Umls:
         page, count = 1, 1
         while page <= count:
             asked = dict(parameters) | {"pageNumber": str(page), "pageSize": str(PAGE)}
-            answer = self.service.get(path, asked)
+            answer = self._client.get(path, asked)
             if answer is None and page > 1:
-                raise self.service.unusable(f"{page - 1} of {count} pages and then no more")
+                raise self.server.unusable(f"{page - 1} of {count} pages and then no more")
             yield from self._dig(answer, "result")
             count = self._count(answer)
             page += 1
@@ -171,7 +177,7 @@ class Umls:
         count = answer.get("pageCount") if answer else 0
         count = 1 if count is None else count
         if not isinstance(count, int) or not 0 <= count <= PAGES:
-            raise self.service.unusable(f"the page count {str(count)[:20]!r}")
+            raise self.server.unusable(f"the page count {str(count)[:20]!r}")
         return count
 
     def _dig(self, answer: Any, *fields: str) -> list[dict[str, Any]]:
@@ -181,7 +187,7 @@ class Umls:
         if answer is None or answer == "NONE":
             return []
         if not isinstance(answer, list) or not all(isinstance(row, dict) for row in answer):
-            raise self.service.unusable("an answer of another shape than UTS has")
+            raise self.server.unusable("an answer of another shape than UTS has")
         return answer
 
     def _path(self, entity_id: str) -> str:
