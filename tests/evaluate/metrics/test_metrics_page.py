@@ -1,4 +1,4 @@
-"""docs/metrics.md says of every metric what the code says."""
+"""docs/evaluate/metrics.md says of every metric what the code says."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from kgmed.evaluate.metrics.by_model import MADE
 from kgmed.models.fakes import OverlapScorer, Wordwise
 from kgmed.records import Question
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "evaluate" / "metrics.md"
 ITEMS = [Item(Question("?", id="q"), Gold(texts=("gout",)))]
 
 
