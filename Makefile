@@ -1,4 +1,4 @@
-.PHONY: check fix test bench
+.PHONY: check fix test docs bench
 
 check:  ## what a change must pass; KGMED_DATA=DIR adds the tests on real data sets
 	ruff check
@@ -13,7 +13,11 @@ fix:  ## mend what can be mended by a program
 test:
 	pytest
 
-bench:  ## every measured figure of README.md; KGMED_DATA=DIR for the last two
+docs:  ## the generated pages renewed, the site built as .ci/run does
+	python tests/generated_pages.py
+	mkdocs build --strict
+
+bench:  ## every figure of docs/evaluate/benchmarks.md; KGMED_DATA=DIR for the last two
 	python bench/graph.py --graph cmekg
 	python bench/graph.py --graph hykge
 	python bench/linking.py

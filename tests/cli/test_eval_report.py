@@ -62,13 +62,13 @@ def test_folders_become_a_page_markdown_and_tables_that_agree_with_the_scores(ho
 
 
 def test_the_commands_in_the_results_are_ones_that_the_program_knows(home: Path, tmp_path: Path) -> None:
-    results = tmp_path / "docs" / "results.md"
+    results = tmp_path / "results" / "results.md"
     chosen = ("--metric", "usual", "--metric", "linked")
     done = kgmed(home, "eval", "report", str(home / "sample"), "--markdown", str(results), *chosen)
     assert done.exit_code == 0, done.output
     text = results.read_text("utf-8")
     commands = re.findall(r"```sh\nkgmed ([^\n]+)\n```", text)
-    assert commands[0] == "eval report sample --metric=usual --metric=linked --markdown docs/results.md"
+    assert commands[0] == "eval report sample --metric=usual --metric=linked --markdown results/results.md"
     every = text.partition("### Every metric")[2].splitlines()
     assert every[2].startswith("| method |")
     assert "| linked |" in every[2]

@@ -95,7 +95,7 @@ def _names(folders: list[Path]) -> list[str]:
 def _command(names: list[str], given: list[str], *, markdown: Path | None = None, out: Path | None = None) -> str:
     """The command as it can be typed again where the folders are; no folder that these lie in is named."""
     if markdown:
-        where = ["--markdown", f"docs/{markdown.name}" if markdown.parent.name == "docs" else markdown.name]
+        where = ["--markdown", f"results/{markdown.name}" if markdown.parent.name == "results" else markdown.name]
     else:
         where = ["--out", (out.name if out else "") or "report"]
     return shlex.join(["kgmed", "eval", "report", *names, *given, *where])
@@ -311,7 +311,7 @@ def metrics(as_json: Json = False) -> None:
     header = ("name", "formula", "source", "of a failed run")
     rows = [(m.name, m.formula, m.source, "-" if m.failed is None else m.failed) for m in found]
     made = made_metrics().values()
-    screen.table(header, [*rows, *((m.name, f"made from {m.needs}", "docs/metrics.md", "") for m in made)])
+    screen.table(header, [*rows, *((m.name, f"made from {m.needs}", "docs/evaluate/metrics.md", "") for m in made)])
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""docs/metrics.md says of every metric what the code says."""
+"""docs/evaluate/metrics.md says of every metric what the code says."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ from kgmed.evaluate.metrics import by_model, made_metrics, metrics
 from kgmed.models.fakes import OverlapScorer, Wordwise
 from kgmed.records import Question
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "metrics.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "evaluate" / "metrics.md"
 ITEMS = [Item(Question("?", id="q"), Gold(texts=("gout",)))]
 
 

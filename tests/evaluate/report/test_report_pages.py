@@ -300,8 +300,8 @@ def test_the_command_holds_all_that_answers_depend_on() -> None:
 
 
 def test_results_name_the_model_and_the_commands() -> None:
-    text = markdown_results([study(TOLD)], command="kgmed eval report folder --markdown docs/results.md")
-    assert "```sh\nkgmed eval report folder --markdown docs/results.md\n```" in text
+    text = markdown_results([study(TOLD)], command="kgmed eval report folder --markdown results/results.md")
+    assert "```sh\nkgmed eval report folder --markdown results/results.md\n```" in text
     assert "```sh\nkgmed eval run folder" in text
     assert "The language model: " in text
     assert "far smaller" not in text

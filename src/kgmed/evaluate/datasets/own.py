@@ -104,7 +104,7 @@ _RIGHT = ("answer_idx", "answerKey", "answer_key", "cop", "label", "answer", "An
 _TEXTS = ("answer", "answers", "long_answer", "reference", "output")
 _PARTS = {"val": "dev", "dev": "dev", "train": "train", "test": "test"}  # how a split's name begins
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_MEND = "write its questions as JSON Lines of your own, see docs/evaluation.md"
+_MEND = "write its questions as JSON Lines of your own, see docs/evaluate/index.md"
 Row = Mapping[str, Any]
 
 

@@ -153,7 +153,7 @@ def means(study: Study) -> Table:
     """The mean of every metric for every method."""
     names = tuple(metric.name for metric in study.metrics)
     rows = [(method, *(study.mean(method, name) for name in names)) for method in study.plan.methods]
-    note = "Means over the questions that have the number; what each metric is: docs/metrics.md."
+    note = "Means over the questions that have the number; what each metric is: docs/evaluate/metrics.md."
     return Table("means", "Every metric", ("method", *names), tuple(rows), note)
 
 
