@@ -6,56 +6,126 @@ run = kgmed.load(graph="hpo").ask("What are the signs of Marfan syndrome?")
 print(run.answer.text)
 for i, evidence in enumerate(run.context.cited, start=1):
     print(i, evidence.text, [t.references for t in evidence.triples])
+
+The names in `__all__` are the public interface; what else can be imported is internal and may move between releases.
+Each is read in when first used, so that `import kgmed` takes less than 0.1 s.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from kgmed.records import (
-    Answer,
-    Candidate,
-    Context,
-    Entity,
-    Evidence,
-    Link,
-    Mention,
-    Query,
-    Question,
-    Relation,
-    Role,
-    Run,
-    Support,
-    Triple,
-    Verdict,
-    to_json,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kgmed.session import Session
+    from kgmed import registry
+    from kgmed.config import Config, PipelineOption
+    from kgmed.errors import (
+        BadInput,
+        KgmedError,
+        ModelFailed,
+        SourceError,
+        Stopped,
+        StoreError,
+        Unavailable,
+        UnknownName,
+    )
+    from kgmed.evaluate.run import Evaluation
+    from kgmed.graph.library import build_graph, open_graph
+    from kgmed.pipeline import Pipeline
+    from kgmed.records import (
+        Answer,
+        Candidate,
+        Context,
+        Entity,
+        Evidence,
+        Link,
+        Mention,
+        Query,
+        Question,
+        Relation,
+        Role,
+        Run,
+        Stage,
+        Support,
+        Triple,
+        Verdict,
+        to_json,
+    )
+    from kgmed.session import Conversation, Event, Session
+    from kgmed.stop import Stop
+    from kgmed.toolkit import Kit
 
 __version__ = "0.1.0"
 
+_PLACES = {  # public name -> the module that defines it
+    "kgmed.config": "Config PipelineOption",
+    "kgmed.errors": "BadInput KgmedError ModelFailed SourceError Stopped StoreError Unavailable UnknownName",
+    "kgmed.evaluate.run": "Evaluation",
+    "kgmed.graph.library": "build_graph open_graph",
+    "kgmed.pipeline": "Pipeline",
+    "kgmed.records": "Answer Candidate Context Entity Evidence Link Mention Query Question Relation Role Run Stage "
+    "Support Triple Verdict to_json",
+    "kgmed.session": "Conversation Event Session",
+    "kgmed.stop": "Stop",
+    "kgmed.toolkit": "Kit",
+}
+_OF = {name: module for module, names in _PLACES.items() for name in names.split()}
+
 __all__ = [
     "Answer",
+    "BadInput",
     "Candidate",
+    "Config",
     "Context",
+    "Conversation",
     "Entity",
+    "Evaluation",
+    "Event",
     "Evidence",
+    "KgmedError",
+    "Kit",
     "Link",
     "Mention",
+    "ModelFailed",
+    "Pipeline",
+    "PipelineOption",
     "Query",
     "Question",
     "Relation",
     "Role",
     "Run",
+    "Session",
+    "SourceError",
+    "Stage",
+    "Stop",
+    "Stopped",
+    "StoreError",
     "Support",
     "Triple",
+    "Unavailable",
+    "UnknownName",
     "Verdict",
+    "build_graph",
     "load",
+    "open_graph",
+    "registry",
     "to_json",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, read in from its module."""
+    if name == "registry":
+        return import_module("kgmed.registry")
+    if name not in _OF:
+        raise AttributeError(f"module 'kgmed' has no attribute {name!r}")
+    return getattr(import_module(_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__
 
 
 def load(
