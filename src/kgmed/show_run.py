@@ -3,6 +3,8 @@
 Every text is escaped and without the characters that XML does not allow; there is no script, and no file is fetched.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,10 +14,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgmed.errors import Unavailable
-from kgmed.records import Answer, Entity, Evidence, Role, Run, Triple, Verdict
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # records draw themselves by this module, so that it knows them by their fields only
     import networkx
+
+    from kgmed.records import Answer, Entity, Evidence, Role, Run, Triple, Verdict
 
 MOST_NODES, MOST_ROWS = 20, 50  # drawn, and listed in the table
 
@@ -376,7 +379,7 @@ def _cell(text: str) -> str:
 # --- A run's evidence for networkx.
 
 
-def to_networkx(run: Run, *, cited: bool = True) -> "networkx.MultiDiGraph":
+def to_networkx(run: Run, *, cited: bool = True) -> networkx.MultiDiGraph:
     """See `Run.evidence_graph`."""
     try:
         import networkx
