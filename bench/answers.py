@@ -402,48 +402,86 @@ TERMS = re.compile(
 )
 
 
+CHINESE: Mapping[str, str] = {  # what stands for the words of a reply where the prompt is Chinese
+    "It is so, as it is known.": "众所周知，是这样的。",
+    "It is so": "是这样的",
+    "it is so": "是这样的",
+    "it helps": "有帮助",
+    "Answer: ": "答案：",
+    "Step by step.": "一步一步。",
+    "A corrected step.": "改正的一步。",
+    "A first step.": "第一步。",
+    "A second step.": "第二步。",
+    "A first part?": "第一部分？",
+    "A second part?": "第二部分？",
+    "A third part?": "第三部分？",
+    "A draft.": "草稿。",
+    "Some background.": "一些背景。",
+    "A guess: ": "猜测：",
+    "Output ": "输出",
+    "yes": "是",
+    "so [1]": "是 [1]",
+    "one thought": "一个想法",
+    "another thought": "另一个想法",
+    "a third": "第三个想法",
+    "one": "其一",
+    "two": "其二",
+    "The moon is made of": "月亮由此构成：",
+    "I do not know.": "我不知道。",
+}
+
+
 class Obliging:
-    """A model that gives every prompt a reply in the form it asks for, and keeps what it was asked."""
+    """A model that gives every prompt a reply in the form it asks for, and keeps what it was asked.
+
+    One that stammers says nothing usable first, and the same as others when it is asked a second time.
+    """
 
     name = "obliging"
 
-    def __init__(self) -> None:
+    def __init__(self, *, stammers: bool = False) -> None:
         """Nothing has been asked yet."""
         self.asked: list[tuple[str, list[list[str]]]] = []
+        self._stammers = stammers
+        self._last = ("", "")  # prompt, and the last message that was made from it
 
     def __call__(self, messages: Sequence[Any], /, *, max_tokens: int = 256) -> Any:
-        """The reply to the prompt that the messages were made from."""
+        """The reply to the prompt that the messages were made from; without one, to the last that there was."""
         prompt = str(getattr(messages, "prompt", ""))
-        self.asked.append((f"{prompt} {max_tokens}", [[m.role, m.text] for m in messages]))
-        if not prompt:
-            raise of_kgmed("ModelFailed")(f"asked a second time: {messages[-1].text}")
-        text = self.reply(prompt.split(".")[0], messages[-1].text)
+        self.asked.append((f"{prompt or 'again'} {max_tokens}", [[m.role, m.text] for m in messages]))
+        if prompt:
+            self._last = (prompt, messages[-1].text)
+        text = "###" if prompt and self._stammers else self.reply(*self._last)
         return of_kgmed("Reply")(text, sum(len(m.text) for m in messages), len(text), self.name)
 
-    def reply(self, step: str, text: str) -> str:
-        """What is said to a prompt."""
-        if step in GOOD:
-            return GOOD[step]
+    def reply(self, prompt: str, text: str) -> str:
+        """What is said to a prompt, in its language."""
+        step, _, rest = prompt.partition(".")
+        said = GOOD[step] if step in GOOD else self._made(step, text)
+        for english, chinese in CHINESE.items() if rest.startswith("zh") else ():
+            said = said.replace(english, chinese)
+        return said
+
+    @staticmethod
+    def _made(step: str, text: str) -> str:
+        """A reply that takes up what a prompt holds."""
         terms = list(dict.fromkeys(TERMS.findall(text)))[:3] or ["nothing"]
-        listed = ", ".join(f'"{term}"' for term in terms)
         if step in ("ask/reader", "ask/detailed"):
             found = re.search(r"^\[1\] (.*?)[.;]*$", text, re.MULTILINE)
             return f"{found[1]} [1]. The moon is made of {terms[-1]} [1]." if found else "I do not know."
+        number = re.search(r"\d+", text)
+        options = [TERMS.findall(line)[:1] for line in re.findall(r"^[A-J]\. .*$", text, re.MULTILINE)]
+        relations = ("has_symptom", "has_phenotype", "药物治疗", "临床症状及体征")
         forms = {
-            "hykge/hypothesis": f"A guess: {' and '.join(terms)}.",
-            "kg_gpt/relations": f'{{"relations": ["{self._relation(text)}"]}}',
+            "hykge/hypothesis": f"A guess: {', '.join(terms)}.",
+            "kg_gpt/relations": _line({"relations": [next((r for r in relations if r in text), "has_symptom")]}),
             "mindmap/extract": ", ".join(terms),
-            "kg_rank/terms": f'{{"terms": [{listed}]}}',
-            "mkg_rank/question_terms": f'{{"medical entities": [{listed}]}}',
-            "mkg_rank/option_terms": f'{{"medical entities": [{listed}]}}',
+            "kg_rank/terms": _line({"terms": terms}),
+            "mkg_rank/question_terms": _line({"medical entities": terms}),
+            "mkg_rank/option_terms": _line({"list": [term[0] if term else None for term in options]}),
+            "mkg_rank/translate": _line([terms[i % len(terms)] for i in range(int(number[0]) if number else 1)]),
         }
-        return forms.get(step, f"[{listed}]")  # mkg_rank/translate
-
-    @staticmethod
-    def _relation(text: str) -> str:
-        """The first of the relations of our graphs that a text names."""
-        known = ("has_symptom", "has_phenotype", "临床症状及体征", "药物治疗")
-        return next((name for name in known if name in text), "has_symptom")
+        return forms.get(step, "I do not know.")
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> Any:
         """How likely each text is after the prompt."""
@@ -666,6 +704,7 @@ def _scripted(graph: str) -> Iterator[tuple[str, Callable[[], Value]]]:
             first = questions[0]
             if not needs:
                 yield f"{graph}/{method}/no model", partial(ran, first, lambda: None)
+            yield f"{graph}/{method}/stammering", partial(ran, first, partial(Obliging, stammers=True))
             yield f"{graph}/{method}/mumbling", partial(ran, first, lambda: _saying("###"))
             yield f"{graph}/{method}/failing", partial(ran, first, lambda: _saying(of_kgmed("ModelFailed")("down")))
             yield f"{graph}/{method}/likeliest", partial(ran, questions[2], Obliging, choose="likelihood")
@@ -1005,9 +1044,10 @@ def compared(old: Mapping[str, Value], new: Iterable[Record], *, whole: bool) ->
 # The part that is committed, for tests/test_answers_unchanged.py.
 
 
-def committed() -> dict[str, Value]:
-    """The runs of the small graph in brief, as plain data that has been through JSON."""
-    found: dict[str, Value] = json.loads(_line({key: _brief(value) for key, value in records("small/")}))
+def committed(only: str = "") -> dict[str, Value]:
+    """The runs of the small graph in brief, as plain data that has been through JSON; those whose keys begin so."""
+    part = only if only.startswith("small/") else "small/"
+    found: dict[str, Value] = json.loads(_line({key: _brief(value) for key, value in records(part)}))
     return found
 
 
@@ -1075,13 +1115,10 @@ def write(path: Path, some: Iterable[Record]) -> int:
 
 def check(path: Path, only: str) -> int:
     """Print how the answers differ from those of a file; the number of differences."""
-    if path.suffix == ".json":
-        old, new = read(path), iter(committed().items())
-    else:
-        old, new = read(path), timed(records(only))
-    known = {key: value for key, value in old.items() if only in ("", "small") or key.startswith(only)}
+    new = iter(committed(only).items()) if path.suffix == ".json" else timed(records(only))
+    old = {key: value for key, value in read(path).items() if only == "small" or key.startswith(only)}
     count = found = 0
-    for one in compared(known, new, whole=only != "small"):
+    for one in compared(old, new, whole=only != "small" or path.suffix == ".json"):
         count += one is None
         found += one is not None
         if one is not None and found <= MOST:
