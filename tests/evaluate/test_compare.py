@@ -119,12 +119,11 @@ def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(tmp_path: P
 import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
 from eval_makers import Echo, items
-from kgmed.evaluate.run import Ask, Plan, compare
-from kgmed.evaluate.run import Threads
+from kgmed.evaluate.run import Plan, ThreadExecutor, compare
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Log
 with Log(Path({str(tmp_path / "killed")!r}), {WHAT!r}) as log:
-    compare(Plan(("one",), items(200)), Echo(broken="q7", seconds=0.005), log, Threads(2))
+    compare(Plan(("one",), items(200)), Echo(broken="q7", seconds=0.005), log, ThreadExecutor(2))
 """
     chance, log = random.Random(0), tmp_path / "killed" / LOG
     for _ in range(3):
