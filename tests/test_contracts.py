@@ -31,6 +31,7 @@ from kgmed.records import Context, Evidence, Link, Mention, Query, Question, Rel
 from kgmed.registry import Registry
 from kgmed.reward.cases import CauseGraph, NamesIn, case_in
 from kgmed.reward.criticality import Criticality
+from kgmed.steps.facts import facts
 
 SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
     ("Question",): "Expander",
@@ -102,9 +103,8 @@ def places() -> dict[str, str]:
 
 
 def made(name: str) -> Callable[..., Any]:
-    """The implementation of that name; `facts` is the reader, as several functions are called so."""
-    module = {"facts": "kgmed.steps.facts"}.get(name) or places()[name]
-    found: Callable[..., Any] = getattr(import_module(module), name)
+    """The implementation of that name."""
+    found: Callable[..., Any] = getattr(import_module(places()[name]), name)
     return found
 
 
@@ -173,15 +173,15 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByEntity": lambda w, c: c(w.graph),
     },
     "Reader": {
-        "facts": lambda w, c: c,
+        "facts": lambda w, c: facts,  # a function, and not the only one of that name
         "LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
         "LikelihoodReader": lambda w, c: c(Wordwise()),
-        "WithNotes": lambda w, c: c(made("facts")),
-        "ByForm": lambda w, c: c(made("facts"), made("facts")),
-        "Likeliest": lambda w, c: c(made("facts"), made("LikelihoodReader")(Wordwise())),
+        "WithNotes": lambda w, c: c(facts),
+        "ByForm": lambda w, c: c(facts, facts),
+        "Likeliest": lambda w, c: c(facts, made("LikelihoodReader")(Wordwise())),
         "LetterReader": lambda w, c: c(Scripted(["[A]"])),
-        "UnlessWeak": lambda w, c: c(made("facts"), 0.0),
+        "UnlessWeak": lambda w, c: c(facts, 0.0),
         "ZeroShot": lambda w, c: c(Scripted(["It is flu."])),
         "ChainOfThought": lambda w, c: c(Scripted(["Fever.\nAnswer: flu"])),
         "TreeOfThought": lambda w, c: c(Scripted(['["Fever means flu."]', "It is flu."]), depth=1),
@@ -189,7 +189,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "CorrectedReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "VerifiedReader": lambda w, c: c(Scripted(["It is flu [1].", "3"])),
         "SummarisedReader": lambda w, c: c(Scripted(['["flu"]', "Flu has fever [1].", "yes"])),
-        "Checked": lambda w, c: c(made("facts"), made("Citations")()),
+        "Checked": lambda w, c: c(facts, made("Citations")()),
     },
     "Checker": {
         "Citations": lambda w, c: c(),
@@ -255,8 +255,10 @@ def implementations(package: Path) -> dict[str, str]:
                 calls = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__call__"]
             else:
                 calls = [node] if isinstance(node, ast.FunctionDef) else []
-            name = getattr(node, "name", "_")
-            found |= {name: fits for call in calls if (fits := shape(call)) and not name.startswith("_")}
+            for call in calls:
+                name = str(getattr(node, "name", "_"))
+                if not name.startswith("_") and (fits := shape(call)):
+                    found[name] = fits
     return found
 
 
