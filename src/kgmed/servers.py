@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kgmed.errors import BadInput, Busy, Unavailable
@@ -20,7 +20,7 @@ AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})  # statuses that may
 LONGEST_PAUSE = 60.0  # seconds between two tries, whatever a server asks for
 LONGEST_WORDS = 200  # characters of what a server says that a message repeats
 _BAD_KEY = re.compile(r"[^\x21-\x7e]")
-Problem = Literal["", "late", "lost", "broken", "large"]
+Problem = Literal["", "late", "lost", "broken", "large"]  # lost = no connection; broken = no whole reply
 
 
 class TokenBucket:
@@ -41,11 +41,6 @@ class TokenBucket:
         self._clock, self._sleep = clock, sleep
         self._free = clock() - burst * self._seconds  # when the bucket was last empty, as if it had always filled
         self._lock = threading.Lock()
-
-    @classmethod
-    def per_minute(cls, calls: float, **options: Any) -> "TokenBucket":
-        """So many calls a minute; options as for the class."""
-        return cls(calls / 60, **options)
 
     def wait(self) -> None:
         """Take a turn, and come back when it has come; those who wait are served one after the other."""
@@ -169,6 +164,11 @@ class Server:
     The key is here only so that it can be taken out of what the server says.
     """
 
+    WORDS: ClassVar[Mapping[Problem, str]] = {
+        "late": "{} did not answer in time; check the network, try again later",
+        "lost": "{} cannot be reached; check the network, try again later",
+        "broken": "{} broke off in the middle of its answer; check the network, try again later",
+    }
     host: str
     key: Key | None = field(default=None, repr=False)
 
@@ -182,20 +182,8 @@ class Server:
         if outcome.problem == "large":
             return self.unusable("a reply that is too large")
         if outcome.problem:
-            return {"late": self.late, "lost": self.lost, "broken": self.broken}[outcome.problem]()
+            return Busy(self.WORDS[outcome.problem].format(self.host))
         return self.refused(outcome)
-
-    def late(self) -> Busy:
-        """No answer in time."""
-        return Busy(f"{self.host} did not answer in time; check the network, try again later")
-
-    def lost(self) -> Busy:
-        """No connection."""
-        return Busy(f"{self.host} cannot be reached; check the network, try again later")
-
-    def broken(self) -> Busy:
-        """A reply that ended before it was whole."""
-        return Busy(f"{self.host} broke off in the middle of its answer; check the network, try again later")
 
     def refused(self, outcome: Outcome) -> Unavailable:
         """An HTTP status that is none of success."""

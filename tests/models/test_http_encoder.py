@@ -58,7 +58,7 @@ def test_vectors_come_as_unit_rows_in_the_order_of_the_texts(server: JsonServer)
 
 def test_a_rate_is_kept_between_requests(server: JsonServer) -> None:
     server.answers, pauses = embedded, list[float]()
-    rate = TokenBucket.per_minute(60, clock=lambda: 0.0, sleep=pauses.append)
+    rate = TokenBucket(1.0, clock=lambda: 0.0, sleep=pauses.append)
     HttpEncoder("m", f"{server.url}/v1", batch=1, rate=rate, environment={})(["abc", "a"])
     assert len(server.asked) == 3  # the first tells the length of a vector
     assert pauses == [1.0, 2.0]

@@ -186,7 +186,7 @@ def test_no_more_calls_run_at_once_than_may() -> None:
 def test_a_rate_lets_a_burst_through_and_then_one_at_a_time() -> None:
     now = [100.0]
     starts: list[float] = []
-    rate = TokenBucket.per_minute(60, burst=3, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
+    rate = TokenBucket(1.0, burst=3, clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
     for _ in range(6):
         rate.wait()
         starts.append(now[0])
@@ -198,10 +198,10 @@ def test_a_rate_lets_a_burst_through_and_then_one_at_a_time() -> None:
     assert starts[6:] == [1103, 1103, 1103, 1104]
 
 
-@pytest.mark.parametrize(("per_minute", "burst"), [(0, 1), (-1, 1), (60, 0)])
-def test_a_rate_of_nothing_is_refused(per_minute: float, burst: int) -> None:
+@pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (60, 0)])
+def test_a_rate_of_nothing_is_refused(rate: float, burst: int) -> None:
     with pytest.raises(BadInput):
-        TokenBucket.per_minute(per_minute, burst=burst)
+        TokenBucket(rate, burst=burst)
 
 
 def test_a_reply_from_the_cache_costs_nothing(tmp_path: Path) -> None:

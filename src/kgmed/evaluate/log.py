@@ -103,7 +103,7 @@ class Log:
             _cut(self._file)
             self.done = entries(folder)
         except BaseException:
-            self._lock.close()
+            self._lock.release()
             raise
 
     def write(self, entry: Entry) -> None:
@@ -120,7 +120,7 @@ class Log:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close it; what was written stays."""
         self._file.close()
-        self._lock.close()
+        self._lock.release()
 
 
 def _cut(file: BinaryIO) -> None:

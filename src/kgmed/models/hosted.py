@@ -11,12 +11,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from kgmed.errors import Busy, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.base import Message, Reply
 from kgmed.registry import models
-from kgmed.servers import Key, Limits, Outcome, Server, host_of, seconds_to_wait, split_login
+from kgmed.servers import Key, Limits, Outcome, Problem, Server, host_of, seconds_to_wait, split_login
 
 # --- What every model behind a server shares: its name, its key, our errors, and calls through an official SDK.
 
@@ -34,6 +34,11 @@ def key_from(environment: Mapping[str, str] | None, official: str = "") -> Key |
 class ModelServer(Server):
     """The server of a model."""
 
+    WORDS: ClassVar[Mapping[Problem, str]] = {
+        "late": "{} did not answer in time; is the server busy, or the model too large for it?",
+        "lost": "cannot reach {}; is the server running, and the base URL right?",
+        "broken": "{} broke off in the middle of its reply; ask again",
+    }
     kind: str  # openai, anthropic, ...
     model: str
     too_long: tuple[str, ...] = ()  # the marks of a refusal that is about the length of the prompt
@@ -60,18 +65,6 @@ class ModelServer(Server):
         if status >= 500 or status in (408, 409) or "overloaded" in outcome.marks:
             return Busy(f"{self.host} is failing, after several tries ({words})", after=after)
         return self.unusable(words)
-
-    def late(self) -> Busy:
-        """No answer in time."""
-        return Busy(f"{self.host} did not answer in time; is the server busy, or the model too large for it?")
-
-    def lost(self) -> Busy:
-        """No connection."""
-        return Busy(f"cannot reach {self.host}; is the server running, and the base URL right?")
-
-    def broken(self) -> Busy:
-        """A reply that ended before it was whole."""
-        return Busy(f"{self.host} broke off in the middle of its reply; ask again")
 
     def unusable(self, what: object) -> ModelFailed:
         """An answer that is none."""
@@ -233,7 +226,7 @@ class OpenAI:
                     parts.append(text)
                     yield text
         if not done:
-            raise self._server.broken()
+            raise self._server.error(Outcome(problem="broken"))
         if not parts:
             raise ModelFailed(f"{self.name} sent no text: finish reason {self._server.clean(done)}")
         return Reply("".join(parts), count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
@@ -355,7 +348,7 @@ class Anthropic:
                     parts.append(text)
                     yield text
         if not why:
-            raise self._server.broken()
+            raise self._server.error(Outcome(problem="broken"))
         return self._whole(parts, why, took["input_tokens"], took["output_tokens"])
 
     def _message(

@@ -92,7 +92,7 @@ def _limited(llm: LLM, chosen: Config) -> LLM:
     """The model within its budget, rate and number of calls."""
     if chosen.budget is not None or chosen.rate:
         money = None if chosen.budget is None else Decimal(str(chosen.budget))
-        rate = TokenBucket.per_minute(chosen.rate) if chosen.rate else None
+        rate = TokenBucket(chosen.rate / 60) if chosen.rate else None
         at_once = max(8, chosen.batch)
         llm = Metered(llm, budget=Budget(money), price=prices(chosen.prices), rate=rate, at_once=at_once)
     return CallLimit(llm, chosen.max_calls) if chosen.max_calls else llm

@@ -7,59 +7,56 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import xxhash
 
 from kgmed.errors import StoreError
 from kgmed.records import Relation, Role
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 # --- A lock between processes on a file; the system lets go of it when its holder ends, however it ends.
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: BinaryIO, *, wait: bool) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO, *, wait: bool) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 LOCK = ".lock"
 
 
-def hold(path: Path) -> BinaryIO:
-    """The file `path`, made if need be and locked until it is closed; waits while another process holds it."""
+def hold(path: Path) -> "BaseFileLock":
+    """The lock on the file `path`, made with its folder if need be, until `release`; waits for another process."""
+    from filelock import FileLock  # only here: opening a graph must not load it
+
+    lock = FileLock(path, thread_local=False)  # what one thread took, another may release
     while True:
-        file = path.open("ab")
-        _lock(file, wait=True)
-        with suppress(OSError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
-        file.close()  # its last holder has removed it
+        try:
+            lock.acquire(poll_interval=0.01)
+        except (FileNotFoundError, FileExistsError):  # its last holder removes the folder just now
+            if os.path.lexists(path.parent) and not path.parent.is_dir():
+                raise
+            continue
+        except RuntimeError as error:  # to wait for oneself would take for ever
+            raise StoreError(f"{path}: this process works on it already; let that end first") from error
+        return lock
 
 
 def is_held(path: Path) -> bool:
     """Whether a process that runs holds the file."""
-    try:
-        with path.open("rb") as file:
-            _lock(file, wait=False)
-    except FileNotFoundError:
+    from filelock import FileLock
+
+    if not path.exists():
         return False
-    except OSError:
+    try:
+        with FileLock(path, blocking=False):
+            return False
+    except OSError:  # held, or not to be had
         return True
-    return False
 
 
 @contextmanager
@@ -68,23 +65,15 @@ def locked(folder: Path) -> Iterator[None]:
 
     A folder in which nothing is left afterwards is removed.
     """
-    with _entered(folder) as file:
-        try:
-            yield
-        finally:
-            if {p.name for p in folder.iterdir()} <= {LOCK}:
-                with suppress(OSError):
-                    (folder / LOCK).unlink()
-                    folder.rmdir()
-            file.close()
-
-
-def _entered(folder: Path) -> BinaryIO:
-    """The lock of a folder, held."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):  # removed by the last holder between the two
-            return hold(folder / LOCK)
+    lock = hold(folder / LOCK)
+    try:
+        yield
+    finally:
+        if {p.name for p in folder.iterdir()} <= {LOCK}:
+            with suppress(OSError):
+                (folder / LOCK).unlink()
+                folder.rmdir()
+        lock.release()
 
 
 # --- What a stored graph says of itself, and the check that its files are the ones it was written with.
@@ -206,7 +195,7 @@ def beside(folder: Path) -> Iterator[Path]:
     try:
         yield work
     finally:
-        running.close()
+        running.release()
         shutil.rmtree(work, ignore_errors=True)
         with locked(folder):  # removes the folder when nothing is in it
             pass
