@@ -17,7 +17,7 @@ from kgmed.graph import formats
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store
 from kgmed.graph.vectors import compute
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 DEV = 1000
 
@@ -34,11 +34,11 @@ def main() -> None:
     part = part[: chosen.most or None]
     with tempfile.TemporaryDirectory() as place:
         build(formats.read("triples", folder / "emckg_train.txt", name="emckg"), Path(place) / "emckg")
-        kit = Kit(open_store(Path(place) / "emckg"))
-        compute(kit.graph, kit.encoder)
-        scores, empty = compare(kit, part)
+        toolkit = Toolkit(open_store(Path(place) / "emckg"))
+        compute(toolkit.graph, toolkit.encoder)
+        scores, empty = compare(toolkit, part)
     first = next(iter(scores.values()))
-    print(f"part {chosen.part}: {len(part)} rows, {empty} without gold; encoder {kit.encoder.name}")
+    print(f"part {chosen.part}: {len(part)} rows, {empty} without gold; encoder {toolkit.encoder.name}")
     print(f"{first.questions} questions, {first.wanted} gold entities; nothing linked in {first.unlinked} of them")
     print(f"{'method':20} " + " ".join(f"{'@' + str(k):>15}" for k in first.ks))
     for name, score in scores.items():

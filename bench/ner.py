@@ -25,7 +25,7 @@ from kgmed.models.encoders import NgramEncoder
 from kgmed.models.w2ner import PRESETS, FoundEntity
 from kgmed.models.w2ner_network import open_labeller
 from kgmed.records import Mention, Query, Question
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from kgmed.train.tagger import TRAININGS, TrainingOutput, train
 
 Find = Callable[[str], list[Mention]]
@@ -46,10 +46,10 @@ def names(samples: Sequence[Sample], gold: Sequence[Sequence[FoundEntity]]) -> N
     """The recognisers that need no training, over CMeKG."""
     folder = Path(tempfile.mkdtemp()) / "cmekg"
     build(formats.read("cmekg", None, name="cmekg"), folder)
-    kit = Kit(open_store(folder), encoder=NgramEncoder())
+    toolkit = Toolkit(open_store(folder), encoder=NgramEncoder())
     finders: dict[str, Find] = {
-        "names of CMeKG (lexicon)": kit.lexicon,
-        "names of CMeKG and phrases (kit.recognize)": lambda text: kit.recognize(Query(Question(text))),
+        "names of CMeKG (lexicon)": toolkit.lexicon,
+        "names of CMeKG and phrases (toolkit.recognize)": lambda text: toolkit.recognize(Query(Question(text))),
     }
     for name, find in finders.items():
         find("肺炎")  # makes the index

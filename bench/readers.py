@@ -27,7 +27,7 @@ from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.records import Role, Run
 from kgmed.registry import methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 MODEL = "smollm2"
 
@@ -54,20 +54,20 @@ def main() -> None:
         graph = open_store(Path(place) / "hpo")
         questions = [q for make in (genes, inheritance, diagnoses) for q in _some(make(graph, chosen.seed), chosen.n)]
         model = installed_models(data_folder()).get(MODEL)
-        kits = {"facts": Kit(graph)} | ({f"llm {MODEL}": Kit(graph, Gguf(model))} if model else {})
+        kits = {"facts": Toolkit(graph)} | ({f"llm {MODEL}": Toolkit(graph, Gguf(model))} if model else {})
         print(f"{graph.label}: {len(questions)} questions, {chosen.n} of each kind, seed {chosen.seed}")
         if not model:
             print(f"{MODEL} is not here (kgmed models get {MODEL}); only the facts are measured")
         print(
             f"{'reader':14} {'kind':12} {'right':>6} {'abstained':>9} {'wrong':>6} {'fell back':>9} {'s/question':>10}"
         )
-        for name, kit in kits.items():
-            _measure(name, kit, questions, show=chosen.show)
+        for name, toolkit in kits.items():
+            _measure(name, toolkit, questions, show=chosen.show)
 
 
-def _measure(name: str, kit: Kit, questions: list[Asked], *, show: bool) -> None:
+def _measure(name: str, toolkit: Toolkit, questions: list[Asked], *, show: bool) -> None:
     """One row a kind of question, and one for all."""
-    ask = methods.get(name.partition(" ")[0]).build(kit)
+    ask = methods.get(name.partition(" ")[0]).build(toolkit)
     rows = []
     for q in questions:
         begin = perf_counter()

@@ -25,7 +25,7 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.retrieve import Neighbours
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,16 @@ class Settings:
     about=About(does="the shortest facts", calls=Calls.always(0, "no step asks a model"), needs={"local_graph"}),
     presets={"paper": Settings(), "code": Settings(keep=1)},
 )
-def brief(kit: Kit, *, settings: Settings | None = None) -> Pipeline:
+def brief(toolkit: Toolkit, *, settings: Settings | None = None) -> Pipeline:
     return Pipeline(
-        recognize=kit.recognize,
-        link=kit.link,
-        retrieve=(Neighbours(kit.graph),),
+        recognize=toolkit.recognize,
+        link=toolkit.link,
+        retrieve=(Neighbours(toolkit.graph),),
         rank=(Shortest((settings or Settings()).keep),),
         phrase=Numbered(),
         read=facts,
         name="brief",
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
 '''
 FORMAT = '''
@@ -223,9 +223,9 @@ def test_a_function_that_says_nothing_of_itself_is_a_method_too(machine: Machine
 from dataclasses import replace
 from kgmed.registry import methods
 
-def plain(kit):
+def plain(toolkit):
     """The facts under another name."""
-    return replace(methods.get("facts").build(kit), name="plain")
+    return replace(methods.get("facts").build(toolkit), name="plain")
 '''
     installed(machine.site, {"plain": text}, {"kgmed.methods:plain": "other.plain:plain"})
     assert machine.told("ask", "--graph", "mine", "--encoder", "ngrams", "--method", "plain", ASK)["method"] == "plain"

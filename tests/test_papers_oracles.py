@@ -30,7 +30,7 @@ from kgmed.records import Question
 from kgmed.registry import methods
 from kgmed.servers import Limits
 from kgmed.steps.rank import worth
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 from obliging import Obliging
 
@@ -81,7 +81,9 @@ class Narrow(Obliging):
 @pytest.mark.parametrize("name", [m.name for m in methods.all() if m.about.calls.usual])
 def test_history_and_question_survive_truncation(graph: Store, name: str) -> None:
     llm = Narrow()
-    run = methods.get(name).build(Kit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
+    run = methods.get(name).build(Toolkit(graph, RecordedLLM(llm), TrigramEncoder()))(
+        Question(ASKED, history=(BEFORE,))
+    )
     assert run.answer.text
     whole = [step for step, said in llm.asked if _holds(said, BEFORE) and _holds(said, ASKED)]
     assert whole, llm.asked
@@ -92,7 +94,7 @@ def test_history_and_question_survive_truncation(graph: Store, name: str) -> Non
 @pytest.mark.parametrize("name", ["kg-rank", "mkg-rank", "mindmap", "hykge", "llm"])
 def test_the_reader_of_a_method_is_told_history_first_then_the_whole_question(graph: Store, name: str) -> None:
     llm = Narrow()
-    methods.get(name).build(Kit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
+    methods.get(name).build(Toolkit(graph, RecordedLLM(llm), TrigramEncoder()))(Question(ASKED, history=(BEFORE,)))
     read = "\n".join(m.text for m in llm.asked[-1][1])
     assert 0 <= read.index(BEFORE) < read.index(ASKED)
 
@@ -105,7 +107,7 @@ def test_the_context_of_kg_rank_is_at_most_five_entities_of_twenty_triples(tmp_p
     diseases = ["scurvy", "measles", "pox", "rash", "bleeding gums", "gout"]
     rows = tuple(EdgeRow(d, "has_symptom", f"sign {i} of {d}") for d in diseases for i in range(40))
     llm = Obliging()
-    run = methods.get("kg-rank").build(Kit(small(tmp_path, rows), RecordedLLM(llm), TrigramEncoder()))(
+    run = methods.get("kg-rank").build(Toolkit(small(tmp_path, rows), RecordedLLM(llm), TrigramEncoder()))(
         Question("bleeding gums, scurvy, rash, measles, pox: what is it?")
     )
     counts = Counter(e.about[0].name for e in run.evidence)

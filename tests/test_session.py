@@ -21,7 +21,7 @@ from kgmed.records import Question, Stage
 from kgmed.registry import methods
 from kgmed.session import Session
 from kgmed.stop import Stop
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 EN: tuple[Row, ...] = (
@@ -149,8 +149,8 @@ def test_evidence_is_retrieved_and_no_reader_is_asked(stores: dict[str, Store]) 
 
 
 def test_a_method_may_be_a_function(stores: dict[str, Store]) -> None:
-    def mine(kit: Kit) -> Pipeline:
-        return replace(methods.get("facts").build(kit), name="mine")
+    def mine(toolkit: Toolkit) -> Pipeline:
+        return replace(methods.get("facts").build(toolkit), name="mine")
 
     assert session(stores, method=mine).ask("symptoms of gout").method == "mine"
 

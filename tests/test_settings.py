@@ -10,7 +10,7 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.pipeline import Pipeline
 from kgmed.records import Role
 from kgmed.registry import methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def test_the_first_preset_is_the_default_and_an_unknown_one_is_named() -> None:
 
 
 def test_a_method_without_presets_or_settings_says_so() -> None:
-    def bare(kit: Kit) -> Pipeline:
+    def bare(toolkit: Toolkit) -> Pipeline:
         raise NotImplementedError
 
     assert settings_of(methods.of(bare), preset="", given={}) is None

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     )
     from kgmed.session import Conversation, Event, Session
     from kgmed.stop import Stop
-    from kgmed.toolkit import Kit
+    from kgmed.toolkit import Toolkit
 
 __version__ = "0.1.0"
 
@@ -68,7 +68,7 @@ _PLACES = {  # public name -> the module that defines it
     "Support Triple Verdict to_json",
     "kgmed.session": "Conversation Event Session",
     "kgmed.stop": "Stop",
-    "kgmed.toolkit": "Kit",
+    "kgmed.toolkit": "Toolkit",
 }
 _OF = {name: module for module, names in _PLACES.items() for name in names.split()}
 
@@ -84,7 +84,6 @@ __all__ = [
     "Event",
     "Evidence",
     "KgmedError",
-    "Kit",
     "Link",
     "Mention",
     "ModelFailed",
@@ -102,6 +101,7 @@ __all__ = [
     "Stopped",
     "StoreError",
     "Support",
+    "Toolkit",
     "Triple",
     "Unavailable",
     "UnknownName",

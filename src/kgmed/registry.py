@@ -5,7 +5,7 @@ A thing registers where it stands, and nothing else has to know of it:
     from kgmed.registry import About, Calls, methods
 
     @methods.register("mine", about=About(does="...", calls=Calls.always(1, "the answer")))
-    def mine(kit: Kit) -> Pipeline: ...
+    def mine(toolkit: Toolkit) -> Pipeline: ...
 
 A file of the package that a registry looks in is found by being there. `get` imports the module that registers a name
 and no other, for it reads the sources first: there a call is written `methods.register("name", ...`, or

@@ -23,11 +23,11 @@ from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
-from kgmed.toolkit import Kit, RemoteKit, default_encoder
+from kgmed.toolkit import RemoteToolkit, Toolkit, default_encoder
 
 OnStage = Callable[[Stage], object]
 Progress = Callable[[int], None]
-Wrap = Callable[[Pipeline, Kit | RemoteKit], Pipeline]  # what is done to a method's pipeline before it is asked
+Wrap = Callable[[Pipeline, Toolkit | RemoteToolkit], Pipeline]  # what is done to a method's pipeline before it is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class _Toolkits:
     """The toolkits of graphs by name, each made once however many threads ask first."""
 
     def __init__(self) -> None:
-        self.made: dict[str, Kit | RemoteKit] = {}
+        self.made: dict[str, Toolkit | RemoteToolkit] = {}
         self._locks: dict[str, RLock] = {}
 
-    def get(self, name: str, make: Callable[[], Kit | RemoteKit]) -> Kit | RemoteKit:
+    def get(self, name: str, make: Callable[[], Toolkit | RemoteToolkit]) -> Toolkit | RemoteToolkit:
         """The toolkit of a graph."""
         with self._locks.setdefault(name, RLock()):
             if name not in self.made:
@@ -196,11 +196,11 @@ class Session:
         """This session, its graphs open and what the first question of each needs computed."""
         for name in self.graphs:
             toolkit = self.toolkit(name)
-            if isinstance(toolkit, Kit):
+            if isinstance(toolkit, Toolkit):
                 toolkit.prepare()
         return self
 
-    def toolkit(self, name: str) -> Kit | RemoteKit:
+    def toolkit(self, name: str) -> Toolkit | RemoteToolkit:
         """The toolkit of a graph, opened once."""
         return self._toolkits.get(name, lambda: self._opened(self.open_graph(name)))
 
@@ -224,11 +224,11 @@ class Session:
 
     def near(self, run: Run) -> dict[str, list[str]]:
         """The names of a run's graph that are spelled much like a term that was not linked, by term; [] is left out."""
-        toolkit = next((kit for kit in self._toolkits.made.values() if kit.graph.label == run.graph), None)
+        toolkit = next((toolkit for toolkit in self._toolkits.made.values() if toolkit.graph.label == run.graph), None)
         terms = dict.fromkeys(m.name for m in run.missed) if toolkit else ()
         return {term: names for term in terms if toolkit and (names := toolkit.near(term))}
 
-    def pipeline(self, toolkit: Kit | RemoteKit) -> Pipeline:
+    def pipeline(self, toolkit: Toolkit | RemoteToolkit) -> Pipeline:
         """The method on a graph, as the options change it.
 
         `auto` reads with the language model where one is given, else the facts alone: the embedded 135M model is not
@@ -272,7 +272,9 @@ class Session:
         tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
         return replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}"))
 
-    def _run(self, toolkit: Kit | RemoteKit, asked: Question, after: Run | None, observe: Observer | None) -> Run:
+    def _run(
+        self, toolkit: Toolkit | RemoteToolkit, asked: Question, after: Run | None, observe: Observer | None
+    ) -> Run:
         """The run on one graph, with what it was made with."""
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
@@ -292,9 +294,9 @@ class Session:
             hits=tuple(hits),
         )
 
-    def _method(self, toolkit: Kit | RemoteKit) -> tuple[Method, Any]:
+    def _method(self, toolkit: Toolkit | RemoteToolkit) -> tuple[Method, Any]:
         """The method and its settings; raises `BadInput` for one that the graph does not do for."""
-        local = isinstance(toolkit, Kit)
+        local = isinstance(toolkit, Toolkit)
         auto = ("llm" if self.llm else "facts") if local else "kg-rank"
         method = methods.of(auto if self.config.method == AUTO else self.config.method)
         if not local and "local_graph" in method.about.needs:
@@ -302,21 +304,21 @@ class Session:
             raise BadInput(f"the method {method.name} needs a graph whose files are here; behind a server: {remote}")
         return method, settings_of(method, preset=self.config.preset, given=self.config.settings)
 
-    def _opened(self, graph: KnowledgeGraph) -> Kit | RemoteKit:
+    def _opened(self, graph: KnowledgeGraph) -> Toolkit | RemoteToolkit:
         """What methods are made of on this graph."""
         from kgmed.models.limits import RecordedLLM
 
         llm = self.llm if self.llm is None or isinstance(self.llm, RecordedLLM) else RecordedLLM(self.llm)
         parts = (llm, self.encoder, self.pairs, self.config.prompts, self.glossary)
         if hasattr(graph, "adjacency"):
-            return Kit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
-        return RemoteKit(graph, *parts, attributes=graph.name != "umls")
+            return Toolkit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
+        return RemoteToolkit(graph, *parts, attributes=graph.name != "umls")
 
     def _order(self, question: Question, after: Run | None) -> list[str]:
         """The graphs to try: the one of the conversation, then those in the question's language."""
         language = question.language or ("zh" if has_cjk(question.text) else "en")
         label = after.graph if after else ""
-        before = {name for name, kit in self._toolkits.made.items() if label and kit.graph.label == label}
+        before = {name for name, toolkit in self._toolkits.made.items() if label and toolkit.graph.label == label}
         return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
 
 
@@ -361,7 +363,7 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def _unread(pipeline: Pipeline, toolkit: Kit | RemoteKit) -> Pipeline:
+def _unread(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit) -> Pipeline:
     """A pipeline whose evidence no reader is shown."""
     return replace(pipeline, read=_no_reader, check=as_is, otherwise=None)
 
@@ -371,14 +373,14 @@ def _no_reader(query: Query, context: Context) -> Answer:
     return Answer("", limits="evidence only: no reader was asked", reader="none")
 
 
-def _within(pipeline: Pipeline, toolkit: Kit | RemoteKit, tokens: int) -> Pipeline:
+def _within(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, tokens: int) -> Pipeline:
     """Evidence fitted to a number of tokens."""
     from kgmed.steps.budget import Within
 
     return replace(pipeline, phrase=Within(pipeline.phrase, tokens, toolkit.encoder))
 
 
-def _by_likelihood(pipeline: Pipeline, toolkit: Kit | RemoteKit, choose: str) -> Pipeline:
+def _by_likelihood(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, choose: str) -> Pipeline:
     """Options chosen by the likelihood of their texts; a reader that asks no model stays."""
     from kgmed.steps.facts import facts
     from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
@@ -389,7 +391,7 @@ def _by_likelihood(pipeline: Pipeline, toolkit: Kit | RemoteKit, choose: str) ->
     return replace(pipeline, read=Likeliest(pipeline.read, by_text))
 
 
-def _unless_weak(pipeline: Pipeline, toolkit: Kit | RemoteKit, at_least: float) -> Pipeline:
+def _unless_weak(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, at_least: float) -> Pipeline:
     """Nothing is said below a score of the evidence."""
     from kgmed.steps.budget import UnlessWeak
 
@@ -397,7 +399,7 @@ def _unless_weak(pipeline: Pipeline, toolkit: Kit | RemoteKit, at_least: float) 
     return replace(pipeline, read=UnlessWeak(pipeline.read, at_least), otherwise=otherwise)
 
 
-_CHANGES: Mapping[str, Callable[[Pipeline, Kit | RemoteKit, Any], Pipeline]] = {  # in this order
+_CHANGES: Mapping[str, Callable[[Pipeline, Toolkit | RemoteToolkit, Any], Pipeline]] = {  # in this order
     "evidence_tokens": _within,
     "choose": _by_likelihood,
     "abstain_below": _unless_weak,
@@ -533,7 +535,7 @@ def _tagger(config: Config) -> Recognizer | None:
 
 def prepare(name: str) -> None:
     """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it."""
-    Kit(library.load(name), encoder=NgramEncoder()).prepare()
+    Toolkit(library.load(name), encoder=NgramEncoder()).prepare()
 
 
 def vectors(name: str, progress: Progress) -> tuple[int, str]:

@@ -56,7 +56,7 @@ class part(Generic[T]):  # noqa: N801 - used as a decorator
 
 
 @dataclass(frozen=True)
-class Kit:
+class Toolkit:
     """The parts that methods share, each made when first used."""
 
     graph: LocalGraph
@@ -124,7 +124,7 @@ class Kit:
 
 
 @dataclass(frozen=True)
-class RemoteKit:
+class RemoteToolkit:
     """The parts of a method on a graph whose answers come from a server: it can be asked, but not listed by name.
 
     So a model must say which terms a question has, and only names as they are written are linked.
@@ -161,7 +161,7 @@ class RemoteKit:
         return Contradictions(Citations())
 
 
-def _models(toolkit: Kit | RemoteKit, *, scorer: bool) -> tuple[tuple[str, str], ...]:
+def _models(toolkit: Toolkit | RemoteToolkit, *, scorer: bool) -> tuple[tuple[str, str], ...]:
     """The models of a toolkit by name."""
     found = [("llm", name_of(toolkit.llm))] if toolkit.llm else []
     found.append(("encoder", toolkit.encoder.name))

@@ -19,7 +19,7 @@ from kgmed.models.limits import RecordedLLM, ReplyLimit, ledger
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run, Stage
 from kgmed.registry import methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 
 def run(*words: str, home: Path | None = None) -> Result:
@@ -56,7 +56,7 @@ def test_the_settings_can_be_shown_as_a_table() -> None:
 
 def test_a_method_that_says_nothing_of_itself_is_listed_by_its_docstring() -> None:
 
-    def plug_in(kit: Kit) -> Pipeline:
+    def plug_in(toolkit: Toolkit) -> Pipeline:
         """A method of another package."""
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ from kgmed.evaluate.recall import EvidenceRecall, compare, gold_ids
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Evidence, Relation, Triple
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (
@@ -36,13 +36,13 @@ def test_gold_is_what_the_graph_has_of_the_right_kind(tmp_path: Path) -> None:
 
 
 def test_retrieval_is_compared_on_the_same_questions(tmp_path: Path) -> None:
-    kit = Kit(small(tmp_path, ROWS), encoder=NgramEncoder())
+    toolkit = Toolkit(small(tmp_path, ROWS), encoder=NgramEncoder())
     rows = [
         consultation("I have toe pain. What could it be?", "gout", "colchicine"),
         consultation("What is zog?", "other drug"),
         consultation("What is gout?", "nothing known"),
     ]
-    scores, empty = compare(kit, rows)
+    scores, empty = compare(toolkit, rows)
     facts = scores["kgmed facts"]
     assert empty == 1
     assert (facts.questions, facts.wanted, facts.unlinked) == (2, 3, 1)

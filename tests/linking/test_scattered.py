@@ -5,7 +5,7 @@ import pytest
 from kgmed.graph.base import NodeRow, Row
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Query, Question
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = tuple(
@@ -22,8 +22,8 @@ ROWS: tuple[Row, ...] = tuple(
 
 
 @pytest.fixture(scope="module")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
-    return Kit(small(tmp_path_factory.mktemp("scattered"), ROWS), encoder=NgramEncoder())
+def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
+    return Toolkit(small(tmp_path_factory.mktemp("scattered"), ROWS), encoder=NgramEncoder())
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
         ("The hand is fine. It was a fracture.", []),
     ],
 )
-def test_a_name_is_found_where_its_words_stand_in_one_clause(kit: Kit, text: str, names: list[str]) -> None:
-    assert [m.name for m in kit.lexicon(text)] == names
+def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, text: str, names: list[str]) -> None:
+    assert [m.name for m in toolkit.lexicon(text)] == names
 
 
-def test_a_scattered_name_may_be_denied(kit: Kit) -> None:
-    [mention] = kit.lexicon("She has no pain anywhere in the chest")
+def test_a_scattered_name_may_be_denied(toolkit: Toolkit) -> None:
+    [mention] = toolkit.lexicon("She has no pain anywhere in the chest")
     assert (mention.name, mention.negated) == ("Chest pain", True)
 
 
-def test_words_that_ask_are_no_mentions(kit: Kit) -> None:
-    mentions = kit.recognize(Query(Question("What are the symptoms of headaches?")))
+def test_words_that_ask_are_no_mentions(toolkit: Toolkit) -> None:
+    mentions = toolkit.recognize(Query(Question("What are the symptoms of headaches?")))
     assert [m.name for m in mentions] == ["Headache"]

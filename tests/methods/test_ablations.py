@@ -14,7 +14,7 @@ from kgmed.records import Query, Run
 from kgmed.steps.phrase import Arrows
 from kgmed.steps.rank import First, Fragments
 from kgmed.steps.retrieve import Neighbours
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 from obliging import Obliging
 
@@ -56,7 +56,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def base(graph: Store) -> Pipeline:
-    return hykge(Kit(graph, Obliging(), TrigramEncoder()))
+    return hykge(Toolkit(graph, Obliging(), TrigramEncoder()))
 
 
 def parts(run: Run) -> dict[str, object]:

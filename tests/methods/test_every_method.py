@@ -15,7 +15,7 @@ from kgmed.models.limits import RecordedLLM
 from kgmed.pipeline import Pipeline
 from kgmed.records import Query, Run, Stage
 from kgmed.registry import About, methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 from obliging import Obliging
 
@@ -58,7 +58,7 @@ def server() -> Iterator[JsonServer]:
 
 
 def pipeline(graph: Store, name: str, llm: object) -> Pipeline:
-    return methods.get(name).build(Kit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
+    return methods.get(name).build(Toolkit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
 
 
 def same(run: Run) -> Run:
@@ -134,12 +134,12 @@ def test_the_reader_is_shown_what_was_found_or_the_answer_says_that_nothing_was_
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_that_needs_a_model_says_so_and_another_does_without(graph: Store, name: str) -> None:
-    kit = Kit(graph, None, TrigramEncoder())
+    toolkit = Toolkit(graph, None, TrigramEncoder())
     if described(name).needs_model:
         with pytest.raises(BadInput, match=f"the method {name} needs a language model"):
-            methods.get(name).build(kit)
+            methods.get(name).build(toolkit)
     else:
-        assert methods.get(name).build(kit)(SCURVY).spent.calls == 0
+        assert methods.get(name).build(toolkit)(SCURVY).spent.calls == 0
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)

@@ -17,7 +17,7 @@ from kgmed.pipeline import Pipeline
 from kgmed.records import Question
 from kgmed.registry import methods
 from kgmed.steps.rank import Fragments
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (
@@ -41,12 +41,12 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return small(tmp_path_factory.mktemp("hykge"), ROWS)
 
 
-def kit(graph: Store, replies: Iterable[str | Exception] | None = None) -> Kit:
-    return Kit(graph, None if replies is None else Scripted(replies), NgramEncoder())
+def toolkit(graph: Store, replies: Iterable[str | Exception] | None = None) -> Toolkit:
+    return Toolkit(graph, None if replies is None else Scripted(replies), NgramEncoder())
 
 
 def test_two_calls_a_hypothesis_that_finds_and_an_answer_that_cites(graph: Store) -> None:
-    parts = kit(graph, [GUESS, SAID])
+    parts = toolkit(graph, [GUESS, SAID])
     run = hykge(parts)(Question(Q, (("A", "remedy 3"), ("B", "colchicine"))))
     assert isinstance(parts.llm, Scripted)
     assert len(parts.llm.asked) == 2
@@ -59,7 +59,7 @@ def test_two_calls_a_hypothesis_that_finds_and_an_answer_that_cites(graph: Store
 
 
 def test_the_reader_is_shown_arrows_and_descriptions_but_not_the_hypothesis(graph: Store) -> None:
-    parts = kit(graph, ["It may be gout, I suppose. Colchicine.", SAID])
+    parts = toolkit(graph, ["It may be gout, I suppose. Colchicine.", SAID])
     hykge(parts)(Q)
     assert isinstance(parts.llm, Scripted)
     read = parts.llm.asked[1][-1].text
@@ -71,13 +71,13 @@ def test_the_reader_is_shown_arrows_and_descriptions_but_not_the_hypothesis(grap
 
 def test_the_question_is_never_cut_however_long_the_hypothesis(graph: Store) -> None:
     long = "It may be gout. " * 2000
-    run = hykge(kit(graph, [long, SAID]))("word " * 300 + Q)
+    run = hykge(toolkit(graph, [long, SAID]))("word " * 300 + Q)
     assert run.query.expanded.index(Q) < run.query.expanded.index("It may be gout")
     assert "red toe" in {link.entity.name for link in run.links}
 
 
 def test_the_best_chain_stands_first(graph: Store) -> None:
-    run = hykge(kit(graph, [GUESS, SAID]))(Q)
+    run = hykge(toolkit(graph, [GUESS, SAID]))(Q)
     scores = [e.score for e in run.evidence]
     assert scores == sorted(scores, reverse=True)
     assert run.evidence[0].score > run.evidence[-1].score
@@ -85,12 +85,12 @@ def test_the_best_chain_stands_first(graph: Store) -> None:
 
 def test_one_entity_alone_has_its_triples_unless_told_otherwise(graph: Store) -> None:
     alone = "Tell me of colchicine."
-    assert [e.kind for e in hykge(kit(graph))(alone).evidence] == ["triple", "triple"]
-    assert hykge(kit(graph), settings=replace(PAPER, alone="never"))(alone).answer.abstained
+    assert [e.kind for e in hykge(toolkit(graph))(alone).evidence] == ["triple", "triple"]
+    assert hykge(toolkit(graph), settings=replace(PAPER, alone="never"))(alone).answer.abstained
 
 
 def test_questions_leave_nothing_behind(graph: Store) -> None:
-    ask = hykge(kit(graph))
+    ask = hykge(toolkit(graph))
     first = ask("red toe and gout").context
     assert "red toe" not in "".join(e.text for e in ask("What is finding 3?").evidence).replace("finding", "")
     assert ask("red toe and gout").context == first
@@ -100,17 +100,17 @@ def test_questions_leave_nothing_behind(graph: Store) -> None:
 
 def test_a_hypothesis_or_a_reader_that_fails_does_not_end_the_run_and_is_told_of(graph: Store) -> None:
     for broken in ("", "<think>gout", ModelFailed("down")):
-        run = hykge(kit(graph, [broken, "Gout [1]."]))(Q)
+        run = hykge(toolkit(graph, [broken, "Gout [1]."]))(Q)
         assert run.query.hypothesis == ""
         assert run.failures[0].startswith("searched with the question alone: ")
     for useless in ("", "[1] [2]", "so so so so " * 9, "可以使用药物治疗。", ModelFailed("down")):
-        run = hykge(kit(graph, [GUESS, useless]))(Q)
+        run = hykge(toolkit(graph, [GUESS, useless]))(Q)
         assert run.failures
         assert run.answer.reader == "facts"
 
 
 def test_without_a_model_the_ranked_chains_are_the_answer_and_the_run_says_so(graph: Store) -> None:
-    run = hykge(kit(graph))("red toe, colchicine")
+    run = hykge(toolkit(graph))("red toe, colchicine")
     assert run.method == "hykge without hypothesis"
     assert run.context.text.startswith("[1] red toe <-(eases)- colchicine")
 
@@ -143,37 +143,37 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
     ],
 )
 def test_an_ablation_is_one_setting_and_changes_one_stage(graph: Store, settings: HyKGESettings, stage: str) -> None:
-    parts = kit(graph, [])
+    parts = toolkit(graph, [])
     base, other = hykge(parts), hykge(parts, settings=settings)
     assert changed(replace(base, check=other.check, link=other.link), other) == {stage}
 
 
 def test_without_chains_there_are_triples_and_without_a_reranker_the_first_found(graph: Store) -> None:
     ask = "What helps a red toe in gout?"
-    assert {e.kind for e in hykge(kit(graph), settings=replace(PAPER, chains=False))(ask).evidence} == {"triple"}
-    plain = hykge(kit(graph), settings=replace(PAPER, rerank=False))
+    assert {e.kind for e in hykge(toolkit(graph), settings=replace(PAPER, chains=False))(ask).evidence} == {"triple"}
+    plain = hykge(toolkit(graph), settings=replace(PAPER, rerank=False))
     query = plain(ask).query
     found = plain.retrieve[0](query, plain(ask).links)
     assert [e.text for e in plain(ask).evidence] == [e.text for e in found[: PAPER.keep]]
 
 
 def test_without_fragments_question_and_hypothesis_are_the_only_rows(graph: Store) -> None:
-    rank = hykge(kit(graph), settings=replace(PAPER, fragments=False)).rank[-1]
+    rank = hykge(toolkit(graph), settings=replace(PAPER, fragments=False)).rank[-1]
     assert isinstance(rank, Fragments)
-    parts = kit(graph, [GUESS, SAID])
+    parts = toolkit(graph, [GUESS, SAID])
     query = hykge(parts)(Q).query
     assert len(rank.rows(query)) == 3  # both together, the question, the hypothesis
 
 
 def test_it_is_registered_under_its_name(graph: Store) -> None:
-    assert methods.get("hykge").build(kit(graph, [GUESS, SAID]))(Question(Q)).method == "hykge"
+    assert methods.get("hykge").build(toolkit(graph, [GUESS, SAID]))(Question(Q)).method == "hykge"
 
 
 def test_a_trained_tagger_takes_the_place_of_the_graphs_names(graph: Store) -> None:
     def label(texts: Sequence[str]) -> list[list[FoundEntity]]:
         return [[FoundEntity("dis", ((i, i + 4),))] if (i := t.find("gout")) >= 0 else [] for t in texts]
 
-    parts = replace(kit(graph, [GUESS, SAID]), tagger=Tagger(label))
+    parts = replace(toolkit(graph, [GUESS, SAID]), tagger=Tagger(label))
     run = hykge(parts)(Question(Q, (("A", "remedy 3"), ("B", "colchicine"))))
     assert [m.name for m in run.mentions] == ["gout"]
     assert [link.entity.name for link in run.links] == ["gout"]

@@ -16,7 +16,7 @@ from kgmed.pipeline import Pipeline
 from kgmed.records import Question
 from kgmed.registry import methods
 from kgmed.steps.rank import MMR, Rerank, Similarity
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (
@@ -38,14 +38,14 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return small(tmp_path_factory.mktemp("kg_rank"), ROWS)
 
 
-def kit(graph: Store, replies: Iterable[str | Exception] | None = None) -> Kit:
-    return Kit(graph, None if replies is None else Scripted(replies), NgramEncoder())
+def toolkit(graph: Store, replies: Iterable[str | Exception] | None = None) -> Toolkit:
+    return Toolkit(graph, None if replies is None else Scripted(replies), NgramEncoder())
 
 
 @pytest.mark.parametrize("ranking", list(CALLS))
 def test_every_ranking_answers_and_asks_the_model_as_often_as_the_method_does(graph: Store, ranking: Ranking) -> None:
     replies = ["gout — drug", TERMS, SAID] if ranking == "expansion" else [TERMS, SAID]
-    parts = kit(graph, replies)
+    parts = toolkit(graph, replies)
     run = kg_rank(parts, settings=KGRankSettings(ranking=ranking))(Q)
     assert isinstance(parts.llm, Scripted)
     assert len(parts.llm.asked) == CALLS[ranking]
@@ -58,7 +58,7 @@ def test_every_ranking_answers_and_asks_the_model_as_often_as_the_method_does(gr
 
 
 def test_the_draft_ranks_and_no_reader_sees_it(graph: Store) -> None:
-    parts = kit(graph, ["It is finding 17 finding 17.", TERMS, SAID])
+    parts = toolkit(graph, ["It is finding 17 finding 17.", TERMS, SAID])
     run = kg_rank(parts, settings=KGRankSettings(ranking="expansion", keep=3))(Q)
     assert "finding 17" in run.evidence[0].text
     assert isinstance(parts.llm, Scripted)
@@ -67,8 +67,8 @@ def test_the_draft_ranks_and_no_reader_sees_it(graph: Store) -> None:
 
 def test_the_best_are_kept_of_each_entity_or_of_all(graph: Store) -> None:
     question = "Which drug treats gout, and what is asthma?"
-    entity = kg_rank(kit(graph))(question)
-    overall = kg_rank(kit(graph), settings=KGRankSettings(scope="global"))(question)
+    entity = kg_rank(toolkit(graph))(question)
+    overall = kg_rank(toolkit(graph), settings=KGRankSettings(scope="global"))(question)
     assert [sum(e.about[0].name == n for e in entity.evidence) for n in ("gout", "asthma")] == [20, 20]
     assert len(overall.evidence) == 20
     assert {e.text for e in entity.evidence} >= {"colchicine — treats → gout", "salbutamol — treats → asthma"}
@@ -76,7 +76,7 @@ def test_the_best_are_kept_of_each_entity_or_of_all(graph: Store) -> None:
 
 @pytest.mark.parametrize("said", ["colchicine [1]", "in 1998 [2]", "4 drugs [1]", "yes [1]"])
 def test_a_short_answer_is_taken_as_it_is(graph: Store, said: str) -> None:
-    parts = kit(graph, [TERMS, said])
+    parts = toolkit(graph, [TERMS, said])
     run = kg_rank(parts, settings=KGRankSettings(short=True))(Q)
     assert (run.answer.text, run.failures) == (said, ())
     assert isinstance(parts.llm, Scripted)
@@ -84,29 +84,29 @@ def test_a_short_answer_is_taken_as_it_is(graph: Store, said: str) -> None:
 
 
 def test_a_random_control_has_the_same_evidence_every_time_and_no_better_one(graph: Store) -> None:
-    control = kg_rank(kit(graph), settings=KGRankSettings(ranking="random", keep=5))
+    control = kg_rank(toolkit(graph), settings=KGRankSettings(ranking="random", keep=5))
     first = control(Q).evidence
     control("What is asthma?")
     assert control(Q).evidence == first
-    assert kg_rank(kit(graph), settings=KGRankSettings(ranking="random", keep=5, seed=7))(Q).evidence != first
+    assert kg_rank(toolkit(graph), settings=KGRankSettings(ranking="random", keep=5, seed=7))(Q).evidence != first
 
 
 def test_without_a_model_the_ranked_facts_are_the_answer(graph: Store) -> None:
-    run = kg_rank(kit(graph))(Q)
+    run = kg_rank(toolkit(graph))(Q)
     assert "colchicine — treats → gout [1]" in run.answer.text
     with pytest.raises(BadInput, match="answer expansion needs a language model"):
-        kg_rank(kit(graph), settings=KGRankSettings(ranking="expansion"))
+        kg_rank(toolkit(graph), settings=KGRankSettings(ranking="expansion"))
 
 
 def test_a_model_whose_answer_is_of_no_use_is_told_of_and_the_facts_are_read(graph: Store) -> None:
     for useless in ("", "so so so so " * 9, "药物。药物可治疗痛风，请就诊。", ModelFailed("down"), "###"):
-        run = kg_rank(kit(graph, [TERMS, useless]))(Q)
+        run = kg_rank(toolkit(graph, [TERMS, useless]))(Q)
         assert run.failures
         assert run.answer.reader == "facts"
 
 
 def test_for_terms_that_cannot_be_read_the_graphs_names_stand_in_and_the_run_says_so(graph: Store) -> None:
-    run = kg_rank(kit(graph, ["none", "still none", SAID]))(Q)
+    run = kg_rank(toolkit(graph, ["none", "still none", SAID]))(Q)
     assert [link.entity.name for link in run.links] == ["gout"]
     assert len(run.failures) == 1
     assert "terms by the graph's names: scripted gave no usable reply twice" in run.failures[0]
@@ -115,11 +115,11 @@ def test_for_terms_that_cannot_be_read_the_graphs_names_stand_in_and_the_run_say
 
 def test_a_model_that_cannot_be_reached_for_the_terms_ends_the_run(graph: Store) -> None:
     with pytest.raises(Unavailable, match="no server"):
-        kg_rank(kit(graph, [Unavailable("no server")]))(Q)
+        kg_rank(toolkit(graph, [Unavailable("no server")]))(Q)
 
 
 def test_no_term_in_the_graph_is_abstained_from_and_no_reader_is_asked(graph: Store) -> None:
-    parts = kit(graph, ['{"terms": ["tungsten"]}'])
+    parts = toolkit(graph, ['{"terms": ["tungsten"]}'])
     run = kg_rank(parts)("What is tungsten?")
     assert run.answer.abstained
     assert isinstance(parts.llm, Scripted)
@@ -132,11 +132,11 @@ def test_the_numbers_are_those_of_the_paper_and_its_code(graph: Store) -> None:
     assert (paper.scope, paper.terms, paper.relations) == ("entity", 5, 500)
     differing = {f.name for f in fields(KGRankSettings) if getattr(paper, f.name) != getattr(code, f.name)}
     assert differing == {"definitions", "answer_tokens"}
-    parts = kit(graph)
+    parts = toolkit(graph)
     assert kg_rank(parts, settings=KGRankSettings(ranking="mmr")).rank == (
         PerEntity(MMR(parts.encoder, 20, 0.1, 0.01, "mean")),
     )
-    run = kg_rank(kit(graph, [TERMS, SAID]), preset="code")(Q)
+    run = kg_rank(toolkit(graph, [TERMS, SAID]), preset="code")(Q)
     assert run.context.cited[0].text == "gout is defined as: A disease of uric acid."
 
 
@@ -160,14 +160,14 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
 def test_a_changed_setting_changes_the_expected_stage_only(
     graph: Store, settings: KGRankSettings, stages: set[str]
 ) -> None:
-    parts = kit(graph, [])
+    parts = toolkit(graph, [])
     base, other = kg_rank(parts), kg_rank(parts, settings=settings)
     same = replace(base, check=other.check)  # a function made anew each time
     assert changed(same, other) == stages
 
 
 def test_ten_threads_get_the_answers_of_one(graph: Store) -> None:
-    ask = kg_rank(kit(graph))
+    ask = kg_rank(toolkit(graph))
     questions = [f"Which drug treats {d}?" for d in ("gout", "asthma")] * 5
     alone = [ask(q).context for q in questions]
     with ThreadPoolExecutor(10) as pool:
@@ -176,7 +176,7 @@ def test_ten_threads_get_the_answers_of_one(graph: Store) -> None:
 
 
 def test_the_cross_encoder_ranks_what_similarity_left(graph: Store) -> None:
-    first, second = kg_rank(kit(graph), settings=KGRankSettings(pool=7, keep=3)).rank
+    first, second = kg_rank(toolkit(graph), settings=KGRankSettings(pool=7, keep=3)).rank
     assert isinstance(first, PerEntity)
     assert isinstance(second, PerEntity)
     assert isinstance(first.rank, Similarity)
@@ -185,4 +185,4 @@ def test_the_cross_encoder_ranks_what_similarity_left(graph: Store) -> None:
 
 
 def test_it_is_registered_under_its_name(graph: Store) -> None:
-    assert methods.get("kg-rank").build(kit(graph))(Question(Q)).method == "kg-rank (rerank)"
+    assert methods.get("kg-rank").build(toolkit(graph))(Question(Q)).method == "kg-rank (rerank)"

@@ -18,7 +18,7 @@ from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.models.replies import outputs, tree
 from kgmed.records import Question, Role, Run
 from kgmed.registry import methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 EN: tuple[Row, ...] = (
     NodeRow("flu", "influenza", "disease"),
@@ -56,8 +56,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Store]:
     return {name: open_store(folder / name) for name in ("en", "zh")}
 
 
-def kit(store: Store, *replies: str) -> Kit:
-    return Kit(store, Scripted(replies), TrigramEncoder())
+def toolkit(store: Store, *replies: str) -> Toolkit:
+    return Toolkit(store, Scripted(replies), TrigramEncoder())
 
 
 NEAR = replace(PAPER, at_least=0.0)  # the encoder of the tests sees letters, not meaning
@@ -65,7 +65,7 @@ SAID = ("fever, cough", "P1: 'influenza' 'has symptom' 'fever' and 'cough'.", ""
 
 
 def test_mindmap_answers_in_english_with_its_steps_checked(stores: dict[str, Store]) -> None:
-    run = mindmap(kit(stores["en"], *SAID), settings=NEAR)(FLU)
+    run = mindmap(toolkit(stores["en"], *SAID), settings=NEAR)(FLU)
     assert [e.id for e in run.context.cited][:2] == ["P1", "N1"]
     assert "[1] P1: 'influenza' 'has symptom' 'fever' and 'cough'." in run.context.text
     assert run.answer.text == "Influenza has the symptoms fever and cough [1]."
@@ -83,7 +83,7 @@ def test_mindmap_answers_in_chinese(stores: dict[str, Store]) -> None:
         "输出1：发热和咳嗽是流感的症状（P1），可用奥司他韦治疗。\n"
         "输出2：路径证据1(‘流感’→‘症状’→‘发热’)→结果1(‘流感’)\n输出3：\n发热（P1）\n└── 流感（P1）"
     )
-    kit_zh = kit(stores["zh"], "发热，咳嗽", "P1：‘流感’的‘症状’有‘发热’和‘咳嗽’。", "", reply)
+    kit_zh = toolkit(stores["zh"], "发热，咳嗽", "P1：‘流感’的‘症状’有‘发热’和‘咳嗽’。", "", reply)
     run = mindmap(kit_zh, settings=replace(PAPER, relevance="all"))("我发热咳嗽，是什么病？")
     assert run.answer.text == "发热和咳嗽是流感的症状[1]，可用奥司他韦治疗。"
     assert [v.supported for v in run.answer.verdicts if v.sentence.startswith("P1")] == [True]
@@ -92,27 +92,27 @@ def test_mindmap_answers_in_chinese(stores: dict[str, Store]) -> None:
 
 @pytest.mark.parametrize("reply", ["Influenza.", "Output 1: Influenza.", "Output 1: Influenza.\nOutput 3:\n???"])
 def test_missing_outputs_are_tolerated_and_told(stores: dict[str, Store], reply: str) -> None:
-    found = mindmap(kit(stores["en"], "fever, cough", reply), settings=replace(PAPER, rewrite=False))(FLU).answer
+    found = mindmap(toolkit(stores["en"], "fever, cough", reply), settings=replace(PAPER, rewrite=False))(FLU).answer
     assert found.text == "Influenza."
     assert "the model wrote no reasoning graph" in found.limits
 
 
 def test_a_useless_reply_leaves_the_facts_and_the_run_says_so(stores: dict[str, Store]) -> None:
-    run = mindmap(kit(stores["en"], "fever, cough", ""), settings=replace(PAPER, rewrite=False))(FLU)
+    run = mindmap(toolkit(stores["en"], "fever, cough", ""), settings=replace(PAPER, rewrite=False))(FLU)
     assert run.failures[-1].startswith("scripted said nothing")
     assert run.answer.reader == "facts"
 
 
 def test_the_example_of_the_prompt_is_no_answer(stores: dict[str, Store]) -> None:
     example = "Output 1: The swollen toe points to gout (P1). Serum urate should be measured (N1)."
-    run = mindmap(kit(stores["en"], "fever, cough", example), settings=replace(PAPER, rewrite=False))(FLU)
+    run = mindmap(toolkit(stores["en"], "fever, cough", example), settings=replace(PAPER, rewrite=False))(FLU)
     assert "repeated its instructions" in run.failures[0]
     assert run.answer.reader == "facts"
 
 
 def test_terms_that_cannot_be_read_leave_the_graphs_names_and_the_run_says_so(stores: dict[str, Store]) -> None:
     options = (("A", "influenza"), ("B", "gout"))
-    useless = kit(stores["en"], "fever, cough?", "I think so.", "...", "The answer is: A")
+    useless = toolkit(stores["en"], "fever, cough?", "I think so.", "...", "The answer is: A")
     run = mkg_rank(useless, settings=replace(MKG, declarative=False, min_score=0.0))(Question(FLU, options))
     assert "terms by the graph's names" in run.failures[0]
     assert {link.entity.name for link in run.links} >= {"fever", "cough"}
@@ -121,14 +121,14 @@ def test_terms_that_cannot_be_read_leave_the_graphs_names_and_the_run_says_so(st
 def test_without_rewriting_two_calls_and_with_it_four(stores: dict[str, Store]) -> None:
     for rewrite, calls in ((True, 4), (False, 2)):
         replies = SAID if rewrite else (SAID[0], SAID[3])
-        one = kit(stores["en"], *replies)
+        one = toolkit(stores["en"], *replies)
         mindmap(one, settings=replace(NEAR, rewrite=rewrite))(FLU)
         assert len(one.llm.asked) == calls  # type: ignore[union-attr]
 
 
 def test_an_entity_without_a_neighbour_or_path_is_no_error(stores: dict[str, Store]) -> None:
     settings = replace(PAPER, link="names", rewrite=False)
-    run = mindmap(kit(stores["en"], "xyzzy"), settings=settings)("What is xyzzy?")
+    run = mindmap(toolkit(stores["en"], "xyzzy"), settings=settings)("What is xyzzy?")
     assert run.answer.abstained
     assert run.context.cited == ()
 
@@ -140,7 +140,7 @@ def names_of(run: Run) -> set[str]:
 @pytest.mark.parametrize("relevance", ["all", "types", "cosine"])
 def test_nothing_of_the_first_question_is_seen_in_the_second(stores: dict[str, Store], relevance: str) -> None:
     settings = replace(PAPER, rewrite=False, relevance=relevance, at_least=0.0)  # type: ignore[arg-type]
-    pipeline = mindmap(kit(stores["en"], "fever, cough", OUTPUTS, "toe pain", "Output 1: Gout."), settings=settings)
+    pipeline = mindmap(toolkit(stores["en"], "fever, cough", OUTPUTS, "toe pain", "Output 1: Gout."), settings=settings)
     pipeline(FLU)
     second = pipeline("My toe pain is bad. What is it?")
     assert names_of(second)
@@ -151,13 +151,13 @@ def test_presets_differ_where_paper_and_code_differ(stores: dict[str, Store]) ->
     assert (PRESETS["paper"].direction, PRESETS["code"].direction) == ("both", "out")
     assert (PRESETS["paper"].relevance, PRESETS["code"].relevance) == ("cosine", "types")
     assert PRESETS["code"].skip == (Role.FINDING,)
-    assert mindmap(kit(stores["en"], *SAID), preset="code")(FLU).answer.text
+    assert mindmap(toolkit(stores["en"], *SAID), preset="code")(FLU).answer.text
 
 
 @pytest.mark.parametrize("name", ["mindmap", "mkg-rank"])
 def test_a_method_without_a_model_is_refused(stores: dict[str, Store], name: str) -> None:
     with pytest.raises(BadInput, match="needs a language model"):
-        methods.get(name).build(Kit(stores["en"], None, TrigramEncoder()))
+        methods.get(name).build(Toolkit(stores["en"], None, TrigramEncoder()))
 
 
 OPTIONS = (("A", "痛风"), ("B", "流感"))
@@ -167,7 +167,7 @@ ASKED = Question("患者发热，最可能的是？", OPTIONS, language="zh")
 
 def test_mkg_rank_chooses_a_letter_for_a_chinese_question_on_an_english_graph(stores: dict[str, Store]) -> None:
     replies = ('["发热"]', '["痛风", "流感"]', "E1: influenza has the symptom fever.", "发热见于流感。\n[B]")
-    one = kit(stores["en"], *replies)
+    one = toolkit(stores["en"], *replies)
     run = mkg_rank(one, glossary=WORDS)(ASKED)
     assert run.answer.choices == ("B",)
     assert {link.entity.name for link in run.links} == {"fever", "gout", "influenza"}
@@ -181,7 +181,7 @@ def test_without_a_triple_the_model_is_asked_for_what_it_knows(stores: dict[str,
     background = "流感常见发热。\n痛风常见关节痛。"
     replies = ('["水痘"]', "[null, null]", "[null]", background, *([""] if declarative else []), "[B]")
     settings = replace(MKG, declarative=declarative)
-    run = mkg_rank(kit(stores["en"], *replies), settings=settings, glossary=WORDS)(
+    run = mkg_rank(toolkit(stores["en"], *replies), settings=settings, glossary=WORDS)(
         replace(ASKED, text="水痘患者发热，最可能的是？")
     )
     assert [e.kind for e in run.evidence] == ["passage", "passage"]
@@ -192,19 +192,19 @@ def test_without_a_triple_the_model_is_asked_for_what_it_knows(stores: dict[str,
 def test_the_rule_for_useless_evidence_can_be_set(stores: dict[str, Store]) -> None:
     replies = ('["发热"]', '["痛风", "流感"]', "流感常见发热。", "[B]")
     settings = replace(MKG, min_score=2.0, declarative=False)
-    run = mkg_rank(kit(stores["en"], *replies), settings=settings, glossary=WORDS)(ASKED)
+    run = mkg_rank(toolkit(stores["en"], *replies), settings=settings, glossary=WORDS)(ASKED)
     assert {e.kind for e in run.evidence} == {"passage"}
 
 
 def test_hedging_is_wrong_and_is_told(stores: dict[str, Store]) -> None:
     replies = ('["发热"]', '["痛风", "流感"]', "可能是A或B。")
-    run = mkg_rank(kit(stores["en"], *replies), settings=replace(MKG, declarative=False), glossary=WORDS)(ASKED)
+    run = mkg_rank(toolkit(stores["en"], *replies), settings=replace(MKG, declarative=False), glossary=WORDS)(ASKED)
     assert (run.answer.choices, run.answer.limits) == ((), "the reply chooses no single option")
 
 
 def test_an_open_question_is_answered_in_sentences(stores: dict[str, Store]) -> None:
     replies = ('["fever"]', "Influenza has the symptom fever [1].")
-    run = mkg_rank(kit(stores["en"], *replies), settings=replace(MKG, declarative=False))("What has fever?")
+    run = mkg_rank(toolkit(stores["en"], *replies), settings=replace(MKG, declarative=False))("What has fever?")
     assert run.answer.text == "Influenza has the symptom fever [1]."
     assert run.answer.verdicts[0].supported
 
@@ -212,7 +212,7 @@ def test_an_open_question_is_answered_in_sentences(stores: dict[str, Store]) -> 
 def test_ten_threads_share_nothing(stores: dict[str, Store]) -> None:
     def ask(i: int) -> set[str]:
         symptom = "fever" if i % 2 else "toe pain"
-        one = kit(stores["en"], symptom, "Output 1: It is so.")
+        one = toolkit(stores["en"], symptom, "Output 1: It is so.")
         return names_of(mindmap(one, settings=replace(PAPER, rewrite=False, relevance="all"))(f"I have {symptom}."))
 
     with ThreadPoolExecutor(10) as pool:
@@ -226,7 +226,7 @@ def test_mindmap_runs_on_its_own_graph(data: Path, tmp_path: Path) -> None:
     build(formats.read("triples", path, name="emckg"), tmp_path / "emckg")
     store = open_store(tmp_path / "emckg")
     llm = Scripted(["Anxiety and nervousness, Depression, Insomnia", "Output 1: Panic disorder (P1)."])
-    one = Kit(store, llm, TrigramEncoder())
+    one = Toolkit(store, llm, TrigramEncoder())
     run = mindmap(one, settings=replace(PAPER, rewrite=False, relevance="types"))(
         "I suffer from anxiety and nervousness, depression and insomnia. What is it?"
     )

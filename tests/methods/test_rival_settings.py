@@ -10,7 +10,7 @@ from kgmed.graph.store.store import Store
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.pipeline import Pipeline
 from kgmed.registry import methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 BASELINES = [method.name for method in methods.all() if method.about.baseline]
@@ -31,10 +31,10 @@ CASES = [(name, f.name) for name in BASELINES for f in fields(methods.get(name).
 
 
 @pytest.fixture(scope="module")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
+def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
     rows = (NodeRow("scurvy", kind="disease"), EdgeRow("scurvy", "has", "bleeding gums"))
     graph: Store = small(tmp_path_factory.mktemp("settings"), rows)
-    return Kit(graph, Scripted([]), TrigramEncoder())
+    return Toolkit(graph, Scripted([]), TrigramEncoder())
 
 
 def other(value: Any) -> Any:
@@ -49,17 +49,19 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
 
 
 @pytest.mark.parametrize(("name", "setting"), CASES)
-def test_a_changed_number_changes_its_stage_and_no_other(kit: Kit, name: str, setting: str) -> None:
+def test_a_changed_number_changes_its_stage_and_no_other(toolkit: Toolkit, name: str, setting: str) -> None:
     method = methods.get(name)
     paper = method.presets["paper"]
-    stages = changed(method.build(kit), method.build(kit, replace(paper, **{setting: other(getattr(paper, setting))})))
+    stages = changed(
+        method.build(toolkit), method.build(toolkit, replace(paper, **{setting: other(getattr(paper, setting))}))
+    )
     assert stages
     assert stages <= STAGES.get(setting, {"expand", "retrieve", "rank", "phrase", "read"})
     assert len(stages) == 1 or setting in ("rounds", "batch")
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_the_paper_s_numbers_are_the_default(kit: Kit, name: str) -> None:
+def test_the_paper_s_numbers_are_the_default(toolkit: Toolkit, name: str) -> None:
     method = methods.get(name)
-    assert changed(method.build(kit), method.build(kit, method.presets["paper"])) == set()
-    assert method.build(kit).name == name
+    assert changed(method.build(toolkit), method.build(toolkit, method.presets["paper"])) == set()
+    assert method.build(toolkit).name == name

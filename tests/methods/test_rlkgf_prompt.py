@@ -7,7 +7,7 @@ from kgmed.graph.store.store import Store
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.records import Run
 from kgmed.registry import methods
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (
@@ -31,7 +31,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def asked(graph: Store, reply: str, question: str = "He has thirst and weight loss.") -> tuple[Run, Scripted]:
     llm = Scripted([reply])
-    return methods.get("rlkgf-prompt").build(Kit(graph, llm, TrigramEncoder()))(question), llm
+    return methods.get("rlkgf-prompt").build(Toolkit(graph, llm, TrigramEncoder()))(question), llm
 
 
 def test_the_model_sees_the_tied_diseases_with_their_facts_and_no_others(graph: Store) -> None:

@@ -24,7 +24,7 @@ from kgmed.reward.phenotype import (
     fit,
 )
 from kgmed.reward.phenotype_table import EXACT, FEATURES, NONE, Patient, onset, parse_findings, years
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from pheno_graph import annotated
 
 ROOT, A, A1, B = "HP:0000001", "HP:0000010", "HP:0000011", "HP:0000020"
@@ -177,7 +177,7 @@ def test_a_finding_that_a_disease_has_never_lowers_it_against_one_that_has_nothi
 def test_a_description_gives_findings_that_are_there_and_findings_that_are_not(tmp_path: Path) -> None:
     rows = [("OMIM:1", A, "", ""), ("OMIM:1", B, "", "")]
     graph = annotated(tmp_path, IS_A, rows, [NodeRow(A, "Seizure"), NodeRow(B, "Hearing impairment")])
-    said = findings_in_text(Kit(graph, encoder=NgramEncoder()), "a boy with seizure, no hearing impairment")
+    said = findings_in_text(Toolkit(graph, encoder=NgramEncoder()), "a boy with seizure, no hearing impairment")
     assert (said.present, said.absent) == ((A,), (B,))
 
 

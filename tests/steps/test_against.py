@@ -11,7 +11,7 @@ from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
 from kgmed.steps.check import Checked, Citations, Contradictions, with_warnings
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from memory_graph import MemoryGraph
 
 ASPIRIN, ULCER, FEVER, GOUT, RASH, TOE = (
@@ -186,8 +186,8 @@ CMEKG = [
 
 
 def found(graph: Store, question: str, text: str) -> str:
-    kit = Kit(graph, encoder=NgramEncoder())
-    answer = kit.check(Query(Question(question)), Context("", ()), Answer(text))
+    toolkit = Toolkit(graph, encoder=NgramEncoder())
+    answer = toolkit.check(Query(Question(question)), Context("", ()), Answer(text))
     assert ("\n\n" in answer.text) == (answer.verdicts[0].label == "contradicted")
     return answer.verdicts[0].label
 
@@ -207,7 +207,7 @@ def test_the_contraindications_and_indications_of_cmekg(cmekg: Store, text: str,
 @pytest.mark.starter
 def test_a_model_that_contradicts_hpo_is_shown_with_a_warning(hpo: Store) -> None:
     reply = "Marfan syndrome has arachnodactyly [1]. Marfan syndrome does not cause tall stature."
-    run = grounded(Kit(hpo, Scripted([reply]), NgramEncoder()))("What are the signs of Marfan syndrome?")
+    run = grounded(Toolkit(hpo, Scripted([reply]), NgramEncoder()))("What are the signs of Marfan syndrome?")
     assert [v.label for v in run.answer.verdicts] == ["supported", "contradicted"]
     assert "does not cause tall stature" in run.answer.text
     assert "Warning: the evidence contradicts" in run.answer.text

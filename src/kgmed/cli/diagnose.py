@@ -120,9 +120,9 @@ def _model(graph: str, absent_weight: float) -> Phenotypes:
 def _described(model: Phenotypes, patient: Patient, text: str) -> tuple[Patient, tuple[Link, ...]]:
     """The patient with the findings of a description; raises `BadInput` where it names none."""
     from kgmed.reward.phenotype import findings_in_text as described
-    from kgmed.toolkit import Kit
+    from kgmed.toolkit import Toolkit
 
-    said = described(Kit(model.graph), text)
+    said = described(Toolkit(model.graph), text)
     present = tuple(dict.fromkeys((*patient.present, *said.present)))
     absent = tuple(i for i in dict.fromkeys((*patient.absent, *said.absent)) if i not in present)
     if not present:

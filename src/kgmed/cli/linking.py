@@ -33,27 +33,27 @@ def linking(
     from kgmed.evaluate.linking import Concepts, recall, spot
     from kgmed.records import Question
     from kgmed.session import open_session
-    from kgmed.toolkit import Kit
+    from kgmed.toolkit import Toolkit
 
     documents, names = _read(dataset, data, part, number)
     if config.graph == AUTO:
         raise BadInput("name the graph to link to: --graph NAME")
-    kit = open_session(config).toolkit(config.graph)
-    if not isinstance(kit, Kit):
+    toolkit = open_session(config).toolkit(config.graph)
+    if not isinstance(toolkit, Toolkit):
         raise BadInput("linking is measured on a graph whose files are here")
-    concepts = Concepts(kit.graph)
+    concepts = Concepts(toolkit.graph)
     cases = _cases(names, concepts)
     known, unknown = [c for c in cases if c.right], [c for c in cases if not c.right]
-    found = asdict(r := recall(kit.link, known)) | {"s.e.": r.error, "precision": r.precision} if known else {}
+    found = asdict(r := recall(toolkit.link, known)) | {"s.e.": r.error, "precision": r.precision} if known else {}
     told: dict[str, Any] = {
-        "set": dataset, "graph": kit.graph.label, "encoder": kit.encoder.name, "names": len(cases),
+        "set": dataset, "graph": toolkit.graph.label, "encoder": toolkit.encoder.name, "names": len(cases),
         "in the graph": len(known), "recall@1": found.get("first"), "s.e.": found.get("s.e."),
         "recall@5": found.get("five"), "linked": found.get("linked"), "precision": found.get("precision"),
-        "linked though not in the graph": recall(kit.link, unknown).linked if unknown else None,
+        "linked though not in the graph": recall(toolkit.link, unknown).linked if unknown else None,
     }  # fmt: skip
     if documents:
         with screen.progress("reading", "texts") as progress:
-            seen = spot(lambda text: kit.understood(Question(text)), map(_text, documents), concepts, each=progress)
+            seen = spot(lambda text: toolkit.understood(Question(text)), map(_text, documents), concepts, each=progress)
         told |= {"in texts": asdict(seen) | {"precision": seen.precision, "recall": seen.recall, "f1": seen.f1}}
     if as_json:
         screen.data(told)

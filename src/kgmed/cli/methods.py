@@ -157,7 +157,7 @@ def try_methods(
     with screen.progress("opening graph and model", "rows") as opened:
         who = open_session(made.replace(llm=made.llm or "smollm2"), progress=opened)
         kits = {name: who.toolkit(name) for name in dict.fromkeys(a.graph for a in asked)}
-    model = next((kit.llm.name for kit in kits.values() if kit.llm), "")
+    model = next((toolkit.llm.name for toolkit in kits.values() if toolkit.llm), "")
     wanted = [(name, one) for name in names for one in asked]
     left = [(name, one) for name, one in wanted if (name, one.question.id, one.graph, model) not in done]
 
@@ -174,9 +174,9 @@ def try_methods(
     _print_trials([done[name, one.question.id, one.graph, model] for name, one in wanted], as_json=as_json)
 
 
-def _asking(make: Callable[..., Any], kit: Any) -> Callable[[Any], Any]:
+def _asking(make: Callable[..., Any], toolkit: Any) -> Callable[[Any], Any]:
     """A function that asks one question, so that a method that cannot be made is a failed trial as well."""
-    return lambda question: make(kit)(question)
+    return lambda question: make(toolkit)(question)
 
 
 def _print_trials(found: Sequence[Any], *, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from kgmed.methods.facts import Fitting
 from kgmed.records import Evidence, Link, Query, Question
 from kgmed.steps.rank import First
 from kgmed.steps.retrieve import Overview
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 KINDS = frozenset({"disease", "test", "drug"})
 Retrieve = Callable[[Query, Sequence[Link]], list[Evidence]]
@@ -63,13 +63,13 @@ class EvidenceRecall:
         return float((variance / len(shares)) ** 0.5)
 
 
-def methods(kit: Kit, *, seed: int = 0) -> dict[str, Retrieve]:
+def methods(toolkit: Toolkit, *, seed: int = 0) -> dict[str, Retrieve]:
     """The product's retrieval and those it is compared with, all in pieces of the same size and on the same links.
 
     `one-hop` = the neighbourhood of the linked entities, in the order of the graph; `two-hop` adds that of
     their neighbours; `random near` shuffles that; `random` draws pieces around any entity of the graph.
     """
-    graph, around = kit.graph, Overview(kit.graph)
+    graph, around = toolkit.graph, Overview(toolkit.graph)
     draw = random.Random(seed)  # noqa: S311
 
     def two_hop(query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -88,7 +88,7 @@ def methods(kit: Kit, *, seed: int = 0) -> dict[str, Retrieve]:
         return [draw.choice(pieces) for n in nodes if (pieces := around.of(graph.at(n)))]
 
     return {
-        "kgmed facts": Fitting(graph, kit.linked),
+        "kgmed facts": Fitting(graph, toolkit.linked),
         "one-hop, unranked": around,
         "two-hop, unranked": two_hop,
         "random near": shuffled,
@@ -96,18 +96,18 @@ def methods(kit: Kit, *, seed: int = 0) -> dict[str, Retrieve]:
     }
 
 
-def compare(kit: Kit, rows: Iterable[Consultation], *, most: int = 20) -> tuple[dict[str, EvidenceRecall], int]:
+def compare(toolkit: Toolkit, rows: Iterable[Consultation], *, most: int = 20) -> tuple[dict[str, EvidenceRecall], int]:
     """The recall of each method, and the number of rows whose answer names nothing that the graph has."""
-    retrievals = methods(kit)
+    retrievals = methods(toolkit)
     scores = {name: EvidenceRecall() for name in retrievals}
     empty = 0
     for row in rows:
-        wanted = gold_ids(kit.graph, row)
+        wanted = gold_ids(toolkit.graph, row)
         if not wanted:
             empty += 1
             continue
         question = Question(row.question, language="en")
-        links = kit.understood(question)[1]
+        links = toolkit.understood(question)[1]
         for name, retrieve in retrievals.items():
             evidence = First(most)(Query(question), retrieve(Query(question), links))
             scores[name].add(evidence, wanted, linked=bool(links))

@@ -29,7 +29,7 @@ from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run
 from kgmed.registry import controls, methods
 from kgmed.session import Session, open_session
-from kgmed.toolkit import Kit, RemoteKit
+from kgmed.toolkit import RemoteToolkit, Toolkit
 
 # --- Every question is asked of every method and what comes back is logged; a stopped evaluation is resumed.
 # Only here is an error of kgmed's own turned into a result: a failed entry, which is counted and scored as a failure.
@@ -333,8 +333,8 @@ class NamedMethods:
         """The method, ready to be asked."""
         found = controlled(name)
 
-        def control(pipeline: Pipeline, toolkit: Kit | RemoteKit) -> Pipeline:
-            if not isinstance(toolkit, Kit):
+        def control(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit) -> Pipeline:
+            if not isinstance(toolkit, Toolkit):
                 raise BadInput("controls need a graph whose files are here")
             return under(pipeline, found.control, toolkit.graph, item, seed=seed)
 

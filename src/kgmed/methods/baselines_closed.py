@@ -15,7 +15,7 @@ from kgmed.pipeline import Pipeline
 from kgmed.records import Answer, Context, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.read import Steps, cited_answer, split_conclusion, usable_answer
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- Readers that ask a model without evidence: the controls that any retrieval has to beat.
 
@@ -166,10 +166,10 @@ class ZeroShotSettings:
     ),
     presets={"paper": ZeroShotSettings()},
 )
-def zero_shot(kit: Kit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
+def zero_shot(toolkit: Toolkit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or ZeroShotSettings(), "zero-shot"
-    return unaided(kit, name, ZeroShot(model(kit, name), s.answer_tokens, kit.prompts))
+    return unaided(toolkit, name, ZeroShot(model(toolkit, name), s.answer_tokens, toolkit.prompts))
 
 
 # --- Chain of thought: the model reasons step by step before it answers, without evidence.
@@ -199,10 +199,10 @@ class ChainOfThoughtSettings:
     ),
     presets={"paper": ChainOfThoughtSettings()},
 )
-def cot(kit: Kit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
+def cot(toolkit: Toolkit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or ChainOfThoughtSettings(), "cot"
-    return unaided(kit, name, ChainOfThought(model(kit, name), s.answer_tokens, kit.prompts))
+    return unaided(toolkit, name, ChainOfThought(model(toolkit, name), s.answer_tokens, toolkit.prompts))
 
 
 # --- Tree of thought: a search over thoughts that the model proposes and judges, without evidence.
@@ -235,8 +235,8 @@ class TreeOfThoughtSettings:
     ),
     presets={"paper": TreeOfThoughtSettings()},
 )
-def tot(kit: Kit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
+def tot(toolkit: Toolkit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or TreeOfThoughtSettings(), "tot"
-    read = TreeOfThought(model(kit, name), s.depth, s.width, s.thought_tokens, s.answer_tokens, kit.prompts)
-    return unaided(kit, name, read)
+    read = TreeOfThought(model(toolkit, name), s.depth, s.width, s.thought_tokens, s.answer_tokens, toolkit.prompts)
+    return unaided(toolkit, name, read)

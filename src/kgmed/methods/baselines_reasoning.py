@@ -31,7 +31,7 @@ from kgmed.steps.read import (
     whole_question,
 )
 from kgmed.steps.retrieve import Neighbours
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- Reader: notes on each piece of evidence first, then the answer (Chain-of-Note, arXiv 2311.09210).
 
@@ -263,15 +263,15 @@ class ChainOfNoteSettings:
     ),
     presets={"paper": ChainOfNoteSettings()},
 )
-def chain_of_note(kit: Kit, *, settings: ChainOfNoteSettings | None = None) -> Pipeline:
+def chain_of_note(toolkit: Toolkit, *, settings: ChainOfNoteSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or ChainOfNoteSettings(), "chain-of-note"
     return aided(
-        kit,
+        toolkit,
         name,
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
-        rank=(BM25(s.pool), Rerank(kit.pairs or LexicalPairs(kit.encoder), s.keep)),
-        read=NotesReader(model(kit, name), s.answer_tokens, kit.prompts),
+        retrieve=(Neighbours(toolkit.graph, limit=s.relations),),
+        rank=(BM25(s.pool), Rerank(toolkit.pairs or LexicalPairs(toolkit.encoder), s.keep)),
+        read=NotesReader(model(toolkit, name), s.answer_tokens, toolkit.prompts),
     )
 
 
@@ -308,18 +308,18 @@ class ChainOfKnowledgeSettings:
     ),
     presets={"paper": ChainOfKnowledgeSettings()},
 )
-def chain_of_knowledge(kit: Kit, *, settings: ChainOfKnowledgeSettings | None = None) -> Pipeline:
+def chain_of_knowledge(toolkit: Toolkit, *, settings: ChainOfKnowledgeSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or ChainOfKnowledgeSettings(), "chain-of-knowledge"
-    llm = model(kit, name)
-    best = Rerank(kit.pairs or LexicalPairs(kit.encoder), s.keep)
+    llm = model(toolkit, name)
+    best = Rerank(toolkit.pairs or LexicalPairs(toolkit.encoder), s.keep)
     return aided(
-        kit,
+        toolkit,
         name,
-        expand=Lines(llm, "cok/prepare", s.steps, s.rationale_tokens, kit.prompts),
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
+        expand=Lines(llm, "cok/prepare", s.steps, s.rationale_tokens, toolkit.prompts),
+        retrieve=(Neighbours(toolkit.graph, limit=s.relations),),
         rank=(BM25(s.pool, over_hypothesis=True), ByLine(best)),
-        read=CorrectedReader(llm, s.correct_tokens, s.answer_tokens, kit.prompts),
+        read=CorrectedReader(llm, s.correct_tokens, s.answer_tokens, toolkit.prompts),
     )
 
 
@@ -355,17 +355,17 @@ class KALMVSettings:
     ),
     presets={"paper": KALMVSettings()},
 )
-def kalmv(kit: Kit, *, settings: KALMVSettings | None = None) -> Pipeline:
+def kalmv(toolkit: Toolkit, *, settings: KALMVSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KALMVSettings(), "kalmv"
-    llm = model(kit, name)
-    best = Rerank(kit.pairs or LexicalPairs(kit.encoder), s.rounds * s.batch)
+    llm = model(toolkit, name)
+    best = Rerank(toolkit.pairs or LexicalPairs(toolkit.encoder), s.rounds * s.batch)
     return aided(
-        kit,
+        toolkit,
         name,
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
+        retrieve=(Neighbours(toolkit.graph, limit=s.relations),),
         rank=(BM25(s.pool), best),
-        read=VerifiedReader(llm, s.rounds, s.batch, s.answer_tokens, s.check_tokens, kit.prompts),
+        read=VerifiedReader(llm, s.rounds, s.batch, s.answer_tokens, s.check_tokens, toolkit.prompts),
     )
 
 
@@ -399,14 +399,14 @@ class SuReSettings:
     ),
     presets={"paper": SuReSettings()},
 )
-def sure(kit: Kit, *, settings: SuReSettings | None = None) -> Pipeline:
+def sure(toolkit: Toolkit, *, settings: SuReSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or SuReSettings(), "sure"
     tokens = (s.candidate_tokens, s.summary_tokens, s.check_tokens)
     return aided(
-        kit,
+        toolkit,
         name,
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
-        rank=(BM25(s.pool), Rerank(kit.pairs or LexicalPairs(kit.encoder), s.keep)),
-        read=SummarisedReader(model(kit, name), s.candidates, *tokens, kit.prompts),
+        retrieve=(Neighbours(toolkit.graph, limit=s.relations),),
+        rank=(BM25(s.pool), Rerank(toolkit.pairs or LexicalPairs(toolkit.encoder), s.keep)),
+        read=SummarisedReader(model(toolkit, name), s.candidates, *tokens, toolkit.prompts),
     )

@@ -27,7 +27,7 @@ from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import NumberedChains, Rewritten
 from kgmed.steps.rank import BM25, Rerank, best
 from kgmed.steps.retrieve import Neighbours, PathRetriever
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- Retriever: the triples of the relations that a model chooses for each part of a question (KG-GPT, step 2).
 
@@ -143,11 +143,11 @@ class BM25Settings:
     ),
     presets={"paper": BM25Settings()},
 )
-def bm25(kit: Kit, *, settings: BM25Settings | None = None) -> Pipeline:
+def bm25(toolkit: Toolkit, *, settings: BM25Settings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or BM25Settings(), "bm25"
-    read = reader(kit, model(kit, name), s.answer_tokens)
-    return aided(kit, name, retrieve=(ByWords(kit.graph, s.keep, s.k1, s.b),), read=read)
+    read = reader(toolkit, model(toolkit, name), s.answer_tokens)
+    return aided(toolkit, name, retrieve=(ByWords(toolkit.graph, s.keep, s.k1, s.b),), read=read)
 
 
 # --- Embedding retriever: the document of a disease that is nearest to the question (MindMap's baseline).
@@ -173,17 +173,17 @@ class EmbeddingSettings:
         calls=Calls.always(1, "the answer; MindMap's row"),
         ours=(
             "the documents are made from the graph, without a model; MindMap's were written by one",
-            "the kit's encoder over the first 300 characters; MindMap takes the mean of word2vec vectors",
+            "the toolkit's encoder over the first 300 characters; MindMap takes the mean of word2vec vectors",
         ),
         baseline=True,
     ),
     presets={"paper": EmbeddingSettings()},
 )
-def embedding(kit: Kit, *, settings: EmbeddingSettings | None = None) -> Pipeline:
+def embedding(toolkit: Toolkit, *, settings: EmbeddingSettings | None = None) -> Pipeline:
     """The method on a graph; its documents are encoded once and kept. Raises `BadInput` without a model."""
     s, name = settings or EmbeddingSettings(), "embedding"
-    read = reader(kit, model(kit, name), s.answer_tokens)
-    return aided(kit, name, retrieve=(ByVector(kit.graph, kit.encoder, s.keep, s.at_least),), read=read)
+    read = reader(toolkit, model(toolkit, name), s.answer_tokens)
+    return aided(toolkit, name, retrieve=(ByVector(toolkit.graph, toolkit.encoder, s.keep, s.at_least),), read=read)
 
 
 # --- KG retriever: the first shortest path between the entities of a question, in sentences (MindMap's baseline).
@@ -215,16 +215,16 @@ class KGRetrieverSettings:
     ),
     presets={"paper": KGRetrieverSettings()},
 )
-def kg_retriever(kit: Kit, *, settings: KGRetrieverSettings | None = None) -> Pipeline:
+def kg_retriever(toolkit: Toolkit, *, settings: KGRetrieverSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGRetrieverSettings(), "kg-retriever"
-    llm = model(kit, name)
+    llm = model(toolkit, name)
     return aided(
-        kit,
+        toolkit,
         name,
-        retrieve=(PathRetriever(kit.graph, hops=s.hops, keep=s.keep, direction=s.direction),),
-        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=kit.prompts) if s.rewrite else NumberedChains(),
-        read=reader(kit, llm, s.answer_tokens),
+        retrieve=(PathRetriever(toolkit.graph, hops=s.hops, keep=s.keep, direction=s.direction),),
+        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=toolkit.prompts) if s.rewrite else NumberedChains(),
+        read=reader(toolkit, llm, s.answer_tokens),
     )
 
 
@@ -259,15 +259,15 @@ class KGRAGSettings:
     ),
     presets={"paper": KGRAGSettings()},
 )
-def kgrag(kit: Kit, *, settings: KGRAGSettings | None = None) -> Pipeline:
+def kgrag(toolkit: Toolkit, *, settings: KGRAGSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGRAGSettings(), "kgrag"
     return aided(
-        kit,
+        toolkit,
         name,
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
-        rank=(Percentile(kit.encoder, s.percentile, s.at_least, s.keep),),
-        read=reader(kit, model(kit, name), s.answer_tokens),
+        retrieve=(Neighbours(toolkit.graph, limit=s.relations),),
+        rank=(Percentile(toolkit.encoder, s.percentile, s.at_least, s.keep),),
+        read=reader(toolkit, model(toolkit, name), s.answer_tokens),
     )
 
 
@@ -299,18 +299,18 @@ class QueryExpansionSettings:
     ),
     presets={"paper": QueryExpansionSettings()},
 )
-def qe(kit: Kit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
+def qe(toolkit: Toolkit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or QueryExpansionSettings(), "qe"
-    llm = model(kit, name)
-    scorer = kit.pairs or LexicalPairs(kit.encoder)
+    llm = model(toolkit, name)
+    scorer = toolkit.pairs or LexicalPairs(toolkit.encoder)
     return aided(
-        kit,
+        toolkit,
         name,
-        expand=Guess(llm, name="qe/background", max_tokens=s.background_tokens, prompts=kit.prompts),
-        retrieve=(Neighbours(kit.graph, limit=s.relations),),
+        expand=Guess(llm, name="qe/background", max_tokens=s.background_tokens, prompts=toolkit.prompts),
+        retrieve=(Neighbours(toolkit.graph, limit=s.relations),),
         rank=(BM25(s.pool, over_hypothesis=True), Rerank(scorer, s.keep, over_hypothesis=True)),
-        read=reader(kit, llm, s.answer_tokens),
+        read=reader(toolkit, llm, s.answer_tokens),
     )
 
 
@@ -347,16 +347,18 @@ class KGGPTSettings:
     ),
     presets={"paper": KGGPTSettings()},
 )
-def kg_gpt(kit: Kit, *, settings: KGGPTSettings | None = None) -> Pipeline:
+def kg_gpt(toolkit: Toolkit, *, settings: KGGPTSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or KGGPTSettings(), "kg-gpt"
-    llm = model(kit, name)
-    choose = ChosenRelations(kit.graph, llm, kit.linked, s.keep_relations, s.relations, s.choose_tokens, kit.prompts)
+    llm = model(toolkit, name)
+    choose = ChosenRelations(
+        toolkit.graph, llm, toolkit.linked, s.keep_relations, s.relations, s.choose_tokens, toolkit.prompts
+    )
     return aided(
-        kit,
+        toolkit,
         name,
-        expand=Lines(llm, "kg_gpt/segment", s.parts, s.segment_tokens, kit.prompts),
+        expand=Lines(llm, "kg_gpt/segment", s.parts, s.segment_tokens, toolkit.prompts),
         retrieve=(choose,),
         rank=(BM25(s.keep),),
-        read=reader(kit, llm, s.answer_tokens),
+        read=reader(toolkit, llm, s.answer_tokens),
     )

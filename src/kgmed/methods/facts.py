@@ -16,7 +16,7 @@ from kgmed.steps.facts import facts as read_facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
 from kgmed.steps.retrieve import Diagnosis, Overview
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- Ranker: adds what the graph warns of to the drugs that the evidence speaks of.
 
@@ -386,18 +386,18 @@ _SMALL = 64  # tokens of an answer by a model in this process
     ),
     presets={"": Facts()},
 )
-def facts(kit: Kit, *, settings: Facts | None = None) -> Pipeline:
+def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
     s = settings or Facts()
     return Pipeline(
-        recognize=kit.recognize,
-        link=kit.link,
-        retrieve=(Fitting(kit.graph, kit.linked),),
-        rank=(First(s.keep), Warned(kit.graph)),
+        recognize=toolkit.recognize,
+        link=toolkit.link,
+        retrieve=(Fitting(toolkit.graph, toolkit.linked),),
+        rank=(First(s.keep), Warned(toolkit.graph)),
         phrase=Numbered(),
         read=read_facts,
         name="facts",
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
 
 
@@ -409,19 +409,19 @@ def facts(kit: Kit, *, settings: Facts | None = None) -> Pipeline:
     ),
     presets={"": Grounded()},
 )
-def grounded(kit: Kit, *, settings: Grounded | None = None) -> Pipeline:
+def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     """A language model answers from the evidence; sentences that the evidence does not bear out are left out.
 
     Where the model cannot be reached, or nothing that it writes stands, the facts are read instead, and the run says
-    so. Raises `BadInput` without a model in the kit.
+    so. Raises `BadInput` without a model in the toolkit.
     """
-    if kit.llm is None:
+    if toolkit.llm is None:
         raise BadInput("the method llm needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s = settings or Grounded()
-    small = not kit.llm.name.startswith(("openai/", "anthropic/"))
+    small = not toolkit.llm.name.startswith(("openai/", "anthropic/"))
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
     from kgmed.steps.read import LLMReader  # not read in where no model is asked
 
-    reader = LLMReader(kit.llm, name=name, max_tokens=most, prompts=kit.prompts)
-    base = facts(kit, settings=Facts(keep=s.keep))
-    return replace(base, read=Checked(reader, kit.check), otherwise=read_facts, name="llm")
+    reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
+    base = facts(toolkit, settings=Facts(keep=s.keep))
+    return replace(base, read=Checked(reader, toolkit.check), otherwise=read_facts, name="llm")

@@ -25,7 +25,7 @@ from kgmed.steps.phrase import Arrows
 from kgmed.steps.rank import BM25, Aggregate, First, Fragments, Unit
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Neighbours, anchors, arrows
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- Retriever: HyKGE's chains between every two linked entities.
 
@@ -173,7 +173,11 @@ class WithSingles:
     presets=PRESETS,
 )
 def hykge(
-    kit: Kit, *, preset: HyKGEPreset = "paper", settings: HyKGESettings | None = None, pairs: PairScorer | None = None
+    toolkit: Toolkit,
+    *,
+    preset: HyKGEPreset = "paper",
+    settings: HyKGESettings | None = None,
+    pairs: PairScorer | None = None,
 ) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's, `pairs` = the reranker.
 
@@ -182,37 +186,39 @@ def hykge(
     """
     s = settings or PRESETS[preset]
     base = Pipeline(
-        recognize=WithOptions(kit.tagger or kit.recognize),
-        link=_linker(kit, s),
-        retrieve=_retrievers(kit, s),
-        rank=_rankers(s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
-        phrase=Arrows(kit.graph, s.descriptions, kit.encoder if s.described_from > 0 else None, s.described_from),
+        recognize=WithOptions(toolkit.tagger or toolkit.recognize),
+        link=_linker(toolkit, s),
+        retrieve=_retrievers(toolkit, s),
+        rank=_rankers(s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
+        phrase=Arrows(
+            toolkit.graph, s.descriptions, toolkit.encoder if s.described_from > 0 else None, s.described_from
+        ),
         read=facts,
-        name="hykge" if kit.llm and s.hypothesis else "hykge without hypothesis",
-        graph=kit.graph.label,
+        name="hykge" if toolkit.llm and s.hypothesis else "hykge without hypothesis",
+        graph=toolkit.graph.label,
     )
-    if kit.llm is None:
+    if toolkit.llm is None:
         return base
     asked = replace(
         base,
-        read=LLMReader(kit.llm, name="hykge/reader", max_tokens=s.answer_tokens, prompts=kit.prompts),
-        check=kit.check,
+        read=LLMReader(toolkit.llm, name="hykge/reader", max_tokens=s.answer_tokens, prompts=toolkit.prompts),
+        check=toolkit.check,
         otherwise=facts,
     )
-    guess = Guess(kit.llm, name="hykge/hypothesis", max_tokens=s.hypothesis_tokens, prompts=kit.prompts)
+    guess = Guess(toolkit.llm, name="hykge/hypothesis", max_tokens=s.hypothesis_tokens, prompts=toolkit.prompts)
     return replace(asked, expand=guess) if s.hypothesis else asked
 
 
-def _linker(kit: Kit, s: HyKGESettings) -> Cascade:
+def _linker(toolkit: Toolkit, s: HyKGESettings) -> Cascade:
     """By name, else by the nearest vector."""
-    near = Dense(kit.graph, kit.encoder, Fuzzy(kit.graph), at_least=s.similar, agreement=s.agreement)
-    return Cascade((Spelled(kit.graph), near))
+    near = Dense(toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), at_least=s.similar, agreement=s.agreement)
+    return Cascade((Spelled(toolkit.graph), near))
 
 
-def _retrievers(kit: Kit, s: HyKGESettings) -> tuple[Retriever, ...]:
+def _retrievers(toolkit: Toolkit, s: HyKGESettings) -> tuple[Retriever, ...]:
     """Chains and, as the settings say, triples of single entities."""
-    chains = ChainRetriever(kit.graph, hops=s.hops, per_pair=s.per_pair)
-    around = Neighbours(kit.graph, limit=s.relations)
+    chains = ChainRetriever(toolkit.graph, hops=s.hops, per_pair=s.per_pair)
+    around = Neighbours(toolkit.graph, limit=s.relations)
     ways: dict[str, tuple[Retriever, ...]] = {
         "never": (chains,),
         "alone": (WithSingles(chains, around),),

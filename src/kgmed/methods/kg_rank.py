@@ -23,7 +23,7 @@ from kgmed.steps.phrase import definitions
 from kgmed.steps.rank import MMR, Rerank, Similarity, best
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Neighbours
-from kgmed.toolkit import Kit, RemoteKit
+from kgmed.toolkit import RemoteToolkit, Toolkit
 
 # --- KG-Rank's context: for each entity its name, its definition and its triples.
 
@@ -157,7 +157,7 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
     presets=PRESETS,
 )
 def kg_rank(
-    kit: Kit | RemoteKit,
+    toolkit: Toolkit | RemoteToolkit,
     *,
     preset: KGRankPreset = "paper",
     settings: KGRankSettings | None = None,
@@ -171,47 +171,49 @@ def kg_rank(
     """
     s = settings or PRESETS[preset]
     base = Pipeline(
-        recognize=_recognizer(kit, s),
-        link=kit.link,
-        retrieve=(Neighbours(kit.graph, limit=s.relations, attributes=isinstance(kit, Kit) or kit.attributes),),
-        rank=rankers(kit, s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
-        phrase=ByEntity(kit.graph, definitions=s.definitions),
+        recognize=_recognizer(toolkit, s),
+        link=toolkit.link,
+        retrieve=(
+            Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes),
+        ),
+        rank=rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
+        phrase=ByEntity(toolkit.graph, definitions=s.definitions),
         read=facts,
         name=f"kg-rank ({s.ranking})",
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
-    if kit.llm is None:
+    if toolkit.llm is None:
         return base
     prompt = "kg_rank/short" if s.short else "kg_rank/reader"
     asked = replace(
         base,
-        read=LLMReader(kit.llm, name=prompt, max_tokens=s.answer_tokens, prompts=kit.prompts),
-        check=kit.check,
+        read=LLMReader(toolkit.llm, name=prompt, max_tokens=s.answer_tokens, prompts=toolkit.prompts),
+        check=toolkit.check,
         otherwise=facts,
     )
-    draft = Guess(kit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=kit.prompts)
+    draft = Guess(toolkit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=toolkit.prompts)
     return replace(asked, expand=draft) if s.ranking == "expansion" else asked
 
 
-def _recognizer(kit: Kit | RemoteKit, settings: KGRankSettings) -> Recognizer:
+def _recognizer(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings) -> Recognizer:
     """The model's terms where there is a model, else the graph's own names, where these can be listed."""
-    known = kit.recognize if isinstance(kit, Kit) else None
-    if kit.llm is not None:
-        return ByModel(kit.llm, most=settings.terms, otherwise=known, prompts=kit.prompts)
+    known = toolkit.recognize if isinstance(toolkit, Toolkit) else None
+    if toolkit.llm is not None:
+        return ByModel(toolkit.llm, most=settings.terms, otherwise=known, prompts=toolkit.prompts)
     if known is None or settings.ranking == "expansion":
         what = "answer expansion" if known else "kg-rank on a graph behind a server"
         raise BadInput(f"{what} needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     return known
 
 
-def rankers(kit: Kit | RemoteKit, settings: KGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
+def rankers(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
     """The rankers in turn: by entity or over all, as the settings say."""
     s = settings
     ways: dict[Ranking, tuple[Ranker, ...]] = {
-        "similarity": (Similarity(kit.encoder, s.keep),),
-        "expansion": (Similarity(kit.encoder, s.keep, over_hypothesis=True),),
-        "mmr": (MMR(kit.encoder, s.keep, s.base, s.step, s.penalty),),
-        "rerank": (Similarity(kit.encoder, s.pool), Rerank(pairs, s.keep)),
+        "similarity": (Similarity(toolkit.encoder, s.keep),),
+        "expansion": (Similarity(toolkit.encoder, s.keep, over_hypothesis=True),),
+        "mmr": (MMR(toolkit.encoder, s.keep, s.base, s.step, s.penalty),),
+        "rerank": (Similarity(toolkit.encoder, s.pool), Rerank(pairs, s.keep)),
         "random": (Random(s.keep, s.seed),),
     }
     if s.ranking not in ways:

@@ -43,7 +43,7 @@ from kgmed.steps.read import FittedReply, ask, fault, nothing
 from kgmed.steps.relevance import Every, Fact, OfTypes, Relevance, RelevanceByModel, Similar, fact
 from kgmed.steps.retrieve import PathRetriever, anchors
 from kgmed.steps.tree import draw_text
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- Recogniser: the medical entities that a model lists between commas (MindMap, step 1).
 
@@ -463,7 +463,9 @@ class MindMapSettings:
     at_least: float = 0.3  # ours, of the cosine
     through: tuple[str, ...] = ()  # paper: any relevant neighbour; code: diseases
     skip: tuple[Role, ...] = ()  # code: the symptoms of such a disease are left out
-    link: Literal["cosine", "names"] = "cosine"  # paper: the nearest name, no threshold; "names" = the kit's own stages
+    link: Literal["cosine", "names"] = (
+        "cosine"  # paper: the nearest name, no threshold; "names" = the toolkit's own stages
+    )
     link_at_least: float = 0.0  # paper and code: none
     rewrite: bool = True  # paper and code: a model puts the evidence into sentences
     extract_tokens: int = 128  # ours
@@ -492,50 +494,54 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
     ),
     presets=PRESETS,
 )
-def mindmap(kit: Kit, *, preset: MindMapPreset = "paper", settings: MindMapSettings | None = None) -> Pipeline:
+def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "paper", settings: MindMapSettings | None = None) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.
 
     Where the model lists no entity, the graph's own names are looked for. Where it writes nothing usable, the facts are
     read, and the run says so. Raises `BadInput` without a model.
     """
-    if kit.llm is None:
+    if toolkit.llm is None:
         raise BadInput("the method mindmap needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    s, llm = settings or PRESETS[preset], kit.llm
+    s, llm = settings or PRESETS[preset], toolkit.llm
     return Pipeline(
-        recognize=OrElse(Listed(llm, max_tokens=s.extract_tokens, prompts=kit.prompts), kit.recognize),
-        link=Unique(_candidates(kit, s)),
+        recognize=OrElse(Listed(llm, max_tokens=s.extract_tokens, prompts=toolkit.prompts), toolkit.recognize),
+        link=Unique(_candidates(toolkit, s)),
         retrieve=(
-            MindMapPaths(kit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample),
-            Relevant(kit.graph, relevance(kit, llm, s), keep=s.neighbours, through=s.through, skip=s.skip),
+            MindMapPaths(
+                toolkit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample
+            ),
+            Relevant(toolkit.graph, relevance(toolkit, llm, s), keep=s.neighbours, through=s.through, skip=s.skip),
         ),
         rank=(),
-        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=kit.prompts) if s.rewrite else NumberedChains(),
-        read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens, prompts=kit.prompts)),
-        check=Reasoning(kit.graph, kit.check),
+        phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=toolkit.prompts) if s.rewrite else NumberedChains(),
+        read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens, prompts=toolkit.prompts)),
+        check=Reasoning(toolkit.graph, toolkit.check),
         otherwise=WithNotes(facts),
         name=f"mindmap ({s.relevance})",
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
 
 
-def relevance(kit: Kit, llm: LLM, settings: MindMapSettings) -> Relevance:
+def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevance:
     """The test of a neighbour that the settings name; raises `BadInput` for one there is not."""
     ways: dict[str, Relevance] = {
         "all": Every(),
         "types": OfTypes(),
-        "cosine": Similar(kit.encoder, settings.at_least),
-        "llm": RelevanceByModel(llm, prompts=kit.prompts),
+        "cosine": Similar(toolkit.encoder, settings.at_least),
+        "llm": RelevanceByModel(llm, prompts=toolkit.prompts),
     }
     if settings.relevance not in ways:
         raise BadInput(f"MindMap has no relevance {settings.relevance!r}; take {', '.join(ways)}")
     return ways[settings.relevance]
 
 
-def _candidates(kit: Kit, settings: MindMapSettings) -> Candidates:
+def _candidates(toolkit: Toolkit, settings: MindMapSettings) -> Candidates:
     """What mentions may be linked to."""
     if settings.link == "names":
-        return kit.link
-    return Dense(kit.graph, kit.encoder, Fuzzy(kit.graph), settings.link_at_least, agreement=0.0, agreement_cjk=0.0)
+        return toolkit.link
+    return Dense(
+        toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), settings.link_at_least, agreement=0.0, agreement_cjk=0.0
+    )
 
 
 @dataclass(frozen=True, slots=True)

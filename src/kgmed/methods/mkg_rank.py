@@ -29,7 +29,7 @@ from kgmed.steps.phrase import Numbered, Rewritten
 from kgmed.steps.rank import Rerank, Similarity
 from kgmed.steps.read import LLMReader, ask
 from kgmed.steps.retrieve import Neighbours
-from kgmed.toolkit import Kit, RemoteKit
+from kgmed.toolkit import RemoteToolkit, Toolkit
 
 # --- Recogniser: a few terms of an exam question and one of each option, each in the language of the graph.
 # MKG-Rank (arXiv 2503.16131): at most three terms from the question and one per option, translated word by word. A term
@@ -338,7 +338,7 @@ PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER} 
     presets=PRESETS,
 )
 def mkg_rank(
-    kit: Kit | RemoteKit,
+    toolkit: Toolkit | RemoteToolkit,
     *,
     preset: MKGRankPreset = "paper",
     settings: MKGRankSettings | None = None,
@@ -350,16 +350,18 @@ def mkg_rank(
     A question without options is answered in sentences. Where the model cannot be used, the facts are read, and the run
     says so. Raises `BadInput` without a model.
     """
-    if kit.llm is None:
+    if toolkit.llm is None:
         raise BadInput("the method mkg-rank needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    s, llm, own = settings or PRESETS[preset], kit.llm, kit.prompts
+    s, llm, own = settings or PRESETS[preset], toolkit.llm, toolkit.prompts
     recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens, prompts=own)
     return Pipeline(
-        recognize=_recognizer(kit, llm, glossary, s),
-        link=kit.link,
-        retrieve=(Neighbours(kit.graph, limit=s.relations, attributes=isinstance(kit, Kit) or kit.attributes),),
+        recognize=_recognizer(toolkit, llm, glossary, s),
+        link=toolkit.link,
+        retrieve=(
+            Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes),
+        ),
         rank=(
-            *rankers(kit, s, pairs or kit.pairs or LexicalPairs(kit.encoder)),
+            *rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
             WhenIneffective(recall, s.min_score),
         ),
         phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own) if s.declarative else Numbered(),
@@ -369,25 +371,27 @@ def mkg_rank(
                 LLMReader(llm, name="ask/detailed", prompts=own),
             )
         ),
-        check=OpenOnly(kit.check),
+        check=OpenOnly(toolkit.check),
         otherwise=WithNotes(facts),
         name="mkg-rank",
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
 
 
-def _recognizer(kit: Kit | RemoteKit, llm: LLM, glossary: Glossary | None, settings: MKGRankSettings) -> Recognizer:
+def _recognizer(
+    toolkit: Toolkit | RemoteToolkit, llm: LLM, glossary: Glossary | None, settings: MKGRankSettings
+) -> Recognizer:
     """The model's terms, translated; where it names none, the graph's own names, if these can be listed."""
-    words = glossary or kit.glossary or Glossary(kit.graph if isinstance(kit, Kit) else None)
+    words = glossary or toolkit.glossary or Glossary(toolkit.graph if isinstance(toolkit, Toolkit) else None)
     terms = Translated(
-        llm, kit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=kit.prompts
+        llm, toolkit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=toolkit.prompts
     )
-    return OrElse(terms, kit.recognize) if isinstance(kit, Kit) else terms
+    return OrElse(terms, toolkit.recognize) if isinstance(toolkit, Toolkit) else terms
 
 
-def rankers(kit: Kit | RemoteKit, settings: MKGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
+def rankers(toolkit: Toolkit | RemoteToolkit, settings: MKGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
     """Similarity to the question over all triples, then a pair scorer that sees the options too."""
-    first, second = Similarity(kit.encoder, settings.pool), Rerank(pairs, settings.keep)
+    first, second = Similarity(toolkit.encoder, settings.pool), Rerank(pairs, settings.keep)
     names = settings.pseudo_query
     return (AskedBy(first, names=names, options=False), AskedBy(second, names=names, options=True))
 

@@ -17,7 +17,7 @@ from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Diagnosis
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 RLKGFPromptPreset = Literal["paper"]
 _UNKNOWN = re.compile(r"\W*(?:unknow\w*|none of (?:them|these)|未知|不知道|都不符合)", re.IGNORECASE)
@@ -51,22 +51,22 @@ PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
     ),
     presets=PRESETS,
 )
-def rlkgf_prompt(kit: Kit, *, settings: RLKGFPromptSettings | None = None) -> Pipeline:
+def rlkgf_prompt(toolkit: Toolkit, *, settings: RLKGFPromptSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s = settings or PAPER
-    if kit.llm is None:
+    if toolkit.llm is None:
         raise BadInput("the method rlkgf-prompt needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    read = LLMReader(kit.llm, name="rlkgf/diagnose", max_tokens=s.answer_tokens, prompts=kit.prompts)
+    read = LLMReader(toolkit.llm, name="rlkgf/diagnose", max_tokens=s.answer_tokens, prompts=toolkit.prompts)
     return Pipeline(
-        recognize=kit.recognize,
-        link=kit.link,
-        retrieve=(Diagnosis(kit.graph, keep=s.diseases),),
+        recognize=toolkit.recognize,
+        link=toolkit.link,
+        retrieve=(Diagnosis(toolkit.graph, keep=s.diseases),),
         rank=(),
         phrase=Numbered(),
         read=DiseaseReader(read),
         otherwise=facts,
         name="rlkgf-prompt",
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
 
 

@@ -11,25 +11,25 @@ from kgmed.steps.check import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 SAME = "the graph, the linker and the reader's prompt are those of every other method here"
 
 
-def model(kit: Kit, method: str) -> LLM:
-    """The kit's language model; raises `BadInput` without one."""
-    if kit.llm is None:
+def model(toolkit: Toolkit, method: str) -> LLM:
+    """The toolkit's language model; raises `BadInput` without one."""
+    if toolkit.llm is None:
         raise BadInput(f"the method {method} needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    return kit.llm
+    return toolkit.llm
 
 
-def reader(kit: Kit, llm: LLM, max_tokens: int) -> LLMReader:
+def reader(toolkit: Toolkit, llm: LLM, max_tokens: int) -> LLMReader:
     """The one reader of the rivals that only retrieve."""
-    return LLMReader(llm, name="baselines/reader", max_tokens=max_tokens, prompts=kit.prompts)
+    return LLMReader(llm, name="baselines/reader", max_tokens=max_tokens, prompts=toolkit.prompts)
 
 
 def aided(
-    kit: Kit,
+    toolkit: Toolkit,
     name: str,
     *,
     retrieve: Sequence[Retriever],
@@ -41,22 +41,22 @@ def aided(
     """A method with evidence: names linked as everywhere, facts where the reader fails, citations checked."""
     return Pipeline(
         expand=expand,
-        recognize=WithOptions(kit.recognize),
-        link=kit.link,
+        recognize=WithOptions(toolkit.recognize),
+        link=toolkit.link,
         retrieve=retrieve,
         rank=rank,
         phrase=phrase or Numbered(),
         read=read,
-        check=Citations(names=kit.names),
+        check=Citations(names=toolkit.names),
         otherwise=facts,
         name=name,
-        graph=kit.graph.label,
+        graph=toolkit.graph.label,
     )
 
 
-def unaided(kit: Kit, name: str, read: Reader) -> Pipeline:
+def unaided(toolkit: Toolkit, name: str, read: Reader) -> Pipeline:
     """A method that looks nothing up; where its reader fails there is nothing to fall back on, and the run fails."""
-    return Pipeline(_no_mentions, _no_links, (), (), Numbered(), read, name=name, graph=kit.graph.label)
+    return Pipeline(_no_mentions, _no_links, (), (), Numbered(), read, name=name, graph=toolkit.graph.label)
 
 
 def _no_mentions(query: Query) -> list[Mention]:

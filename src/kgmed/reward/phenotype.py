@@ -36,7 +36,7 @@ from kgmed.reward.phenotype_table import (
     World,
     read,
 )
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 
 # --- The weights of features, fitted to cases: a conditional logit, each weight held to the sign that it must have.
 # The likelihood of a case is exp(s[true]) / sum over its candidates of exp(s), with s = features @ weights. Its log is
@@ -157,15 +157,15 @@ class DescribedPatient:
     other: tuple[Link, ...]  # what was understood and is no finding
 
 
-def findings_in_text(kit: Kit, text: str) -> DescribedPatient:
+def findings_in_text(toolkit: Toolkit, text: str) -> DescribedPatient:
     """The findings in a text: what is negated in it ("no seizures") is absent."""
-    links = tuple(kit.linked(text))
-    found = ByRole(kit.graph, Role.FINDING, Role.EXCLUDES)
-    up = ByRole(kit.graph, Role.IS_A)
+    links = tuple(toolkit.linked(text))
+    found = ByRole(toolkit.graph, Role.FINDING, Role.EXCLUDES)
+    up = ByRole(toolkit.graph, Role.IS_A)
     annotated = {
         link.entity.id
         for link in links
-        if len(found.subjects(list(up.closure(kit.graph.number(link.entity.id), up=False))).node)
+        if len(found.subjects(list(up.closure(toolkit.graph.number(link.entity.id), up=False))).node)
     }
     findings = tuple(link for link in links if link.entity.id in annotated)
     present = dict.fromkeys(link.entity.id for link in findings if not link.mention.negated)

@@ -1,4 +1,4 @@
-"""What a kit holds is used by the methods: the pair scorer, the glossary, the user's prompts."""
+"""What a toolkit holds is used by the methods: the pair scorer, the glossary, the user's prompts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from kgmed.methods.mkg_rank import PAPER, mkg_rank
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import OverlapScorer, Scripted
 from kgmed.records import Question
-from kgmed.toolkit import Kit
+from kgmed.toolkit import Toolkit
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (
@@ -45,15 +45,15 @@ def graph(tmp_path: Path) -> Store:
 def test_the_kits_pair_scorer_ranks(graph: Store) -> None:
     for method in (kg_rank, hykge):
         pairs = Counting()
-        method(Kit(graph, encoder=NgramEncoder(), pairs=pairs))("What is gout, toe pain?")
+        method(Toolkit(graph, encoder=NgramEncoder(), pairs=pairs))("What is gout, toe pain?")
         assert pairs.asked
 
 
 def test_the_kits_glossary_translates_before_a_model_does(graph: Store) -> None:
     llm = Scripted(['{"medical entities": ["痛风"]}', "Gout has symptom toe pain [1]."])
-    kit = Kit(graph, llm, NgramEncoder(), glossary=Glossary(words={"痛风": "gout"}))
+    toolkit = Toolkit(graph, llm, NgramEncoder(), glossary=Glossary(words={"痛风": "gout"}))
     settings = type(PAPER)(declarative=False, min_score=0.0)
-    run = mkg_rank(kit, settings=settings)(Question("痛风是什么？"))
+    run = mkg_rank(toolkit, settings=settings)(Question("痛风是什么？"))
     assert [link.entity.name for link in run.links] == ["gout"]
     assert len(llm.asked) == 2
 
@@ -64,5 +64,5 @@ def test_the_users_prompts_reach_every_step(graph: Store, tmp_path: Path) -> Non
     (own / "terms.en.txt").write_text("# user\nMine: $most $question", encoding="utf-8")
     (own / "reader.en.txt").write_text("# user\nMine too: $fence $evidence $question", encoding="utf-8")
     llm = Scripted(['{"terms": ["gout"]}', "Gout has toe pain [1]."])
-    kg_rank(Kit(graph, llm, NgramEncoder(), prompts=tmp_path / "prompts"))("What is gout?")
+    kg_rank(Toolkit(graph, llm, NgramEncoder(), prompts=tmp_path / "prompts"))("What is gout?")
     assert [asked[0].text.split(":")[0] for asked in llm.asked] == ["Mine", "Mine too"]
