@@ -87,6 +87,24 @@ from kgmed.registry import metrics
 
 metrics.add(Metric("words", "words of the answer", "ours", lambda run, item: float(len(run.answer.text.split()))))
 '''
+OPTION = '''
+"""Answers of no more than so many lines."""
+
+from dataclasses import replace
+
+from kgmed.config import PipelineOption
+
+
+def at_most(pipeline, toolkit, lines):
+    def read(query, context):
+        answer = pipeline.read(query, context)
+        return replace(answer, text="\\n".join(answer.text.split("\\n")[:lines]))
+
+    return replace(pipeline, read=read)
+
+
+lines = PipelineOption("most_lines", int, "No more lines of an answer than so many.", at_most)
+'''
 DATA_SET = '''
 """A data set of one question."""
 
@@ -209,6 +227,15 @@ def test_a_metric_and_a_data_set_are_one_file_each(machine: Machine) -> None:
     (score,) = machine.told("eval", "score", "out", "--metric", "words", *data)["scores"]
     assert (score["metric"], score["mean"]["n"]) == ("words", 1)
     assert score["mean"]["mean"] > 3
+
+
+def test_an_option_is_one_file(machine: Machine) -> None:
+    installed(machine.site, {"shorter": OPTION}, {"kgmed.options:most_lines": "other.shorter:lines"})
+    whole, cut = (machine.told("ask", "--graph", "mine", *more, ASK) for more in ((), ("--most-lines", "1")))
+    assert cut["answer"]["text"] == whole["answer"]["text"].split("\n")[0] != whole["answer"]["text"]
+    (machine.folder / "mine.toml").write_text('graph = "mine"\nmost_lines = 1\n', "utf-8")
+    assert machine.told("ask", "--config", "mine.toml", ASK)["answer"] == cut["answer"]
+    assert "must be a whole number" in machine.python("import kgmed; kgmed.load('mine', most_lines='x')").stderr
 
 
 def test_an_encoder_is_one_file(machine: Machine) -> None:

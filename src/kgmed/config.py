@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from enum import Enum, StrEnum
 from functools import cache, reduce
-from importlib.metadata import entry_points
 from operator import or_
 from pathlib import Path
 from types import GenericAlias, UnionType
@@ -29,12 +28,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 
 from kgmed.errors import BadInput, SourceError, UnknownName
+from kgmed.registry import Registry
 
 if TYPE_CHECKING:
     from kgmed.registry import Method
 
 AUTO = "auto"
-GROUP = "kgmed.options"  # entry points: each a `PipelineOption`
 _SECRET = ("key", "token", "password", "secret")
 
 
@@ -177,11 +176,13 @@ class PipelineOption:
         self.name, self.kind, self.help, self.apply = name, kind, help, apply
 
 
+options: Registry[PipelineOption] = Registry("option", "kgmed.options", "kgmed.config")
+
+
 @cache
 def plugged_options() -> dict[str, PipelineOption]:
     """The options of installed packages by name; none takes the name of one of kgmed's own."""
-    found = [point.load() for point in entry_points(group=GROUP)]
-    return {o.name: o for o in found if o.name not in Config.model_fields}
+    return {o.name: o for o in options.all() if o.name not in Config.model_fields}
 
 
 @cache

@@ -340,11 +340,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Ask every question of every method; a run that was stopped goes on where it was."""
-    from kgmed.evaluate.run import Evaluation as Trial
-    from kgmed.evaluate.run import estimate, evaluate
-    from kgmed.evaluate.run import executor as crew
+    from kgmed.evaluate.run import Evaluation, estimate, evaluate, executor
 
-    trial = Trial(
+    trial = Evaluation(
         methods=tuple(method), dataset=dataset, data=data, config=config.replace(graph=graph), part=part,
         limit=number, sample=sample, seeds=tuple(seed or [0]),
     )  # fmt: skip
@@ -356,7 +354,6 @@ def run(
             header = tuple(asdict(told[0]))
             screen.table(header, ([_cell(v) for v in asdict(row).values()] for row in told))
         return
-    who = crew(threads=threads, workers=workers, ray=ray)
     with screen.progress("asking", "answers") as progress:
         asked = 0
 
@@ -365,7 +362,7 @@ def run(
             asked += 1
             progress(asked)
 
-        evaluate(trial, out, who, again=again, each=each)
+        evaluate(trial, out, executor(threads=threads, workers=workers, ray=ray), again=again, each=each)
     _tell(out, data, asked, as_json=as_json)
 
 
