@@ -989,6 +989,16 @@ class Difference(NamedTuple):
 NOTHING = object()
 
 
+UNORDERED = ("lists/data sets", "lists/metrics", "said/data sets", "said/metrics")  # lists in the order of the files
+
+
+def in_order(key: str, value: Value) -> Value:
+    """The record, with what is printed in the order of its text where the order of a list says nothing."""
+    if key not in UNORDERED or not isinstance(value, dict) or not isinstance(value.get("out"), list):
+        return value
+    return {**value, "out": sorted(value["out"], key=_text)}
+
+
 def differences(key: str, old: Value, new: Value, path: str = "") -> Iterator[Difference]:
     """The places at which a value differs from what it was."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -1031,7 +1041,7 @@ def compared(old: Mapping[str, Value], new: Iterable[Record], *, whole: bool) ->
     for key, value in new:
         seen.add(key)
         if key in old:
-            yield from differences(key, normal(old[key]), value)
+            yield from differences(key, in_order(key, normal(old[key])), in_order(key, value))
         else:
             yield Difference(key, "", *_shown(NOTHING, value))
         yield None

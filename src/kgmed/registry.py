@@ -62,11 +62,13 @@ class Registry(Generic[T]):
     What registers twice under one name is refused, unless the same module does it again (as a notebook does).
     """
 
-    def __init__(self, what: str, group: str, package: str) -> None:
+    def __init__(self, what: str, group: str, package: str, first: str = "") -> None:
         """`what` the things are called, the `group` of entry points, and the `package` whose modules are looked in.
 
-        The last part of the group is what the registry is called in the sources: `methods` of `kgmed.methods`.
+        The last part of the group is what the registry is called in the sources: `methods` of `kgmed.methods`. Lists
+        show the names in `first` before the others; a new one need not be there.
         """
+        self._first = first.split()
         self.what, self.group, self.package = what, group, package
         self.problems: dict[str, str] = {}  # entry point -> why it was left out, in one line
         self._things: dict[str, T] = {}
@@ -87,10 +89,11 @@ class Registry(Generic[T]):
         return found
 
     def names(self) -> list[str]:
-        """Every name: kgmed's by module, in the order in which they stand there, then those of plug-ins."""
+        """Every name: those that come first, kgmed's others by module in the order there, then those of plug-ins."""
         own = self._own()
         self._load_plug_ins()
-        return [*own, *(name for name in [*self._things] if name not in own)]
+        ahead = [name for name in self._first if name in own]
+        return list(dict.fromkeys([*ahead, *own, *self._things]))
 
     def all(self) -> list[T]:
         """Every thing, in the order of `names`; what holds one is imported."""
@@ -409,11 +412,17 @@ class Factories(Registry[Factory[P]], Generic[P]):
 # --- The registries. A module that registers imports them by these names, which are looked for in its source.
 
 
-methods = Methods("method", "kgmed.methods", "kgmed.methods")
+methods = Methods(
+    "method",
+    "kgmed.methods",
+    "kgmed.methods",
+    "facts llm kg-rank hykge mindmap mkg-rank rlkgf-prompt zero-shot cot tot bm25 embedding kg-retriever kgrag qe "
+    "chain-of-note chain-of-knowledge kalmv kg-gpt sure",
+)
 formats = Formats("format", "kgmed.formats", "kgmed.graph.formats")
 metrics: "Registry[Metric | MadeMetrics]" = Registry("metric", "kgmed.metrics", "kgmed.evaluate.metrics")
 datasets: "Registry[DataSetInfo[Any]]" = Registry("data set", "kgmed.datasets", "kgmed.evaluate.datasets")
 models: "Factories[LLM]" = Factories("language model", "kgmed.models", "kgmed.models")
 encoders: "Factories[Encoder]" = Factories("encoder", "kgmed.encoders", "kgmed.models")
 scorers: "Factories[PairScorer]" = Factories("scorer", "kgmed.scorers", "kgmed.models")
-controls: "Factories[Ranker]" = Factories("control", "kgmed.controls", "kgmed.evaluate.controls")
+controls: "Factories[Ranker]" = Factories("control", "kgmed.controls", "kgmed.evaluate.controls", "random shuffled")
