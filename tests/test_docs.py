@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import kgmed
 from generated_pages import stale
 from kgmed.cli import app
 
@@ -268,3 +270,14 @@ def test_the_wheel_holds_every_data_file_of_the_package(tmp_path: Path) -> None:
     assert files - packed == set()
     data = {Path(name).name for name in files if not name.endswith(".py")}
     assert {"cuts.txt", "ordinary.txt", "wording.txt", "reader.en.txt", "py.typed"} <= data
+
+
+@pytest.mark.parametrize("name", kgmed.__all__)
+def test_every_public_name_has_an_example_that_runs(name: str) -> None:
+    thing = getattr(kgmed, name)
+    shown = ">>>" in (inspect.getdoc(thing) or "") or ">>>" in "".join(
+        inspect.getdoc(member) or "" for member in vars(thing).values() if callable(member)
+    )
+    pages = "".join((ROOT / "docs" / page).read_text("utf-8") for page in ("python.md", "extend.md"))
+    blocks = "".join(re.findall(r"```python\n(.*?)```", pages, re.DOTALL))  # run by the test above
+    assert shown or re.search(rf"\b{name}\b", blocks)

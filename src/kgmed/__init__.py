@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Unavailable,
         UnknownName,
     )
-    from kgmed.evaluate.run import Evaluation
+    from kgmed.evaluate.scores import compare_methods
     from kgmed.graph.library import build_graph, open_graph
     from kgmed.pipeline import Pipeline
     from kgmed.records import (
@@ -61,7 +61,7 @@ __version__ = "0.1.0"
 _PLACES = {  # public name -> the module that defines it
     "kgmed.config": "Config PipelineOption",
     "kgmed.errors": "BadInput KgmedError ModelFailed SourceError Stopped StoreError Unavailable UnknownName",
-    "kgmed.evaluate.run": "Evaluation",
+    "kgmed.evaluate.scores": "compare_methods",
     "kgmed.graph.library": "build_graph open_graph",
     "kgmed.pipeline": "Pipeline",
     "kgmed.records": "Answer Candidate Context Entity Evidence Link Mention Query Question Relation Role Run Stage "
@@ -80,7 +80,6 @@ __all__ = [
     "Context",
     "Conversation",
     "Entity",
-    "Evaluation",
     "Event",
     "Evidence",
     "KgmedError",
@@ -107,6 +106,7 @@ __all__ = [
     "UnknownName",
     "Verdict",
     "build_graph",
+    "compare_methods",
     "load",
     "open_graph",
     "registry",

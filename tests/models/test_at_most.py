@@ -78,4 +78,4 @@ def test_the_settings_of_the_model_are_those_of_what_stands_before_it() -> None:
             return {"temperature": 0}
 
     assert RecordedLLM(CountedLLM(CallLimit(Set(), 1))).settings == {"temperature": 0}
-    assert repr(CallLimit(Echo(), 1)) == "AtMost(Echo(name='echo'))"
+    assert repr(CallLimit(Echo(), 1)) == "CallLimit(Echo(name='echo'))"

@@ -160,7 +160,7 @@ def test_a_model_is_named_on_the_command_line(saved: Path, tmp_path: Path) -> No
 
 def test_a_folder_made_of_a_file_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tiny.gguf"
-    monkeypatch.setattr(files, "fetched", lambda name, folder: file)
+    monkeypatch.setattr(files, "fetched_file", lambda name, folder: file)
     file.write_bytes(b"GGUF" + bytes(64))
     with pytest.raises(KgmedError):
         files.as_folder("tiny", tmp_path)

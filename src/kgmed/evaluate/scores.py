@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb, sqrt
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from kgmed.config import configure
 from kgmed.evaluate.items import Metric
-from kgmed.evaluate.log import Entry, Job, in_order
-from kgmed.evaluate.run import Plan
+from kgmed.evaluate.log import Entry, Job, entries, in_order
+from kgmed.evaluate.run import Evaluation, Plan, evaluate, executor
 from kgmed.records import Run
 
 # --- Uncertainty: standard errors, the paired bootstrap, McNemar's test, Holm's correction.
@@ -195,6 +198,35 @@ def runs(log: Mapping[Job, Entry], plan: Plan, method: str) -> list[list[Run | N
         [e.run for e in in_order(dict(log), [Job(method, i.question.id, seed) for i in plan.items])]
         for seed in plan.seeds
     ]
+
+
+def compare_methods(
+    methods: Sequence[str],
+    dataset: str,
+    out: Path | str,
+    *,
+    data: Path | str = "data",
+    metrics: Sequence[str] = (),
+    limit: int = 0,
+    threads: int = 1,
+    **options: Any,
+) -> list[Score]:
+    """Ask every method the questions of a data set, and score the answers: one score a method and metric.
+
+    `dataset` is a name of `kgmed eval datasets` (its files in the folder `data`), or a .jsonl file of your own
+    questions. The folder `out` keeps a log of all answers: a call that was interrupted continues there. `metrics`
+    without any are those of the data set's task; `limit` draws so many questions; `options` are those of `kgmed.load`,
+    `graph` among them. A question that failed counts as failed. Raises `BadInput` for what does not exist.
+    """
+    from kgmed.evaluate.datasets import dataset as named
+    from kgmed.evaluate.metrics import PLAIN, metric
+
+    trial = Evaluation(
+        methods=tuple(methods), dataset=dataset, data=Path(data), config=configure(None, options), limit=limit
+    )  # fmt: skip
+    evaluate(trial, Path(out), executor(threads=threads, workers=0, ray=""))
+    wanted = [metric(name) for name in metrics or PLAIN[named(dataset).task]]
+    return score(entries(Path(out)), trial.plan(), wanted)
 
 
 def score(log: Mapping[Job, Entry], plan: Plan, metrics: Sequence[Metric]) -> list[Score]:
