@@ -166,7 +166,7 @@ def test_a_folder_made_of_a_file_is_whole_or_not_there(tmp_path: Path, monkeypat
         files.as_folder("tiny", tmp_path)
     assert list(tmp_path.iterdir()) == [file]
     made = files.load_transformer("AutoModelForCausalLM", saved_in(tmp_path / "source"))
-    monkeypatch.setattr(files, "loaded", lambda *given, **more: made)
+    monkeypatch.setattr(files, "load_transformer", lambda *given, **more: made)
     assert TransformersLM(files.as_folder("tiny", tmp_path))(HELLO, max_tokens=2).tokens_in
     assert {p.name for p in tmp_path.iterdir()} == {"tiny.gguf", "tiny.transformers", "source"}
     file = tmp_path / "nowhere" / "tiny.gguf"
