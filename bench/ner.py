@@ -22,11 +22,11 @@ from kgmed.graph import formats
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store
 from kgmed.models.encoders import NgramEncoder
-from kgmed.models.w2ner import PRESETS, FoundEntity
+from kgmed.models.w2ner import PRESETS, TRAININGS, FoundEntity
 from kgmed.models.w2ner_network import open_labeller
 from kgmed.records import Mention, Query, Question
 from kgmed.toolkit import Toolkit
-from kgmed.train.tagger import TRAININGS, TrainingOutput, train
+from kgmed.train.tagger import TrainingOutput, train
 
 Find = Callable[[str], list[Mention]]
 

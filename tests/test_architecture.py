@@ -113,3 +113,9 @@ def test_importing_kgmed_loads_nothing_heavy() -> None:
 def test_looking_something_up_in_a_graph_loads_nothing_heavy() -> None:
     code = "import sys, kgmed.graph.library, kgmed.graph.store; print(*(m for m in sys.argv[1:] if m in sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code, *HEAVY], text=True).split() == []
+
+
+def test_the_command_line_begins_without_models_and_their_libraries() -> None:
+    heavy = [m for m in HEAVY if m not in ("rich", "typer", "pydantic", "pydantic_core")]
+    code = "import sys, kgmed.cli; print(*(m for m in sys.argv[1:] if m in sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code, *heavy], text=True).split() == []

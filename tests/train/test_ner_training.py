@@ -14,9 +14,9 @@ import torch
 from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.evaluate.ner import Parts, Sample
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.models.w2ner import Architecture, FoundEntity
+from kgmed.models.w2ner import Architecture, FoundEntity, Training
 from kgmed.models.w2ner_network import PLAN, WEIGHTS, open_labeller
-from kgmed.train.tagger import FIGURES, LAST, LOG, Training, TrainingOutput, Unlearnable, examples, relations, train
+from kgmed.train.tagger import FIGURES, LAST, LOG, TrainingOutput, Unlearnable, examples, relations, train
 
 TINY = Architecture(embedding=12, hidden=32, channels=8, biaffine=12, perceptron=12, dropout=0.0, window=16, overlap=8)
 QUICK = Training(epochs=40, batch=2, rate=1e-2, warmup=0.05, patience=40)

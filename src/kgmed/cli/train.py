@@ -12,8 +12,7 @@ from kgmed.cli import show
 from kgmed.cli import show as bar
 from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.folders import data_folder
-from kgmed.models.w2ner import PRESETS, Architecture
-from kgmed.train.tagger import TRAININGS, Training
+from kgmed.models.w2ner import PRESETS, TRAININGS, Architecture, Training
 
 # --- `kgmed train ner`: a tagger from marked text.
 
