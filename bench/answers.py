@@ -56,7 +56,7 @@ RENEW = "python bench/answers.py renew"
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Names of kgmed. Everything that this file takes from the package, but for `kgmed.load`, `kgmed.to_json`,
-# `kgmed.Question` and `kgmed.cli.main`, stands here: each with its places, the newest layout first. A name that stands
+# `kgmed.Question` and `kgmed.cli.main`, stands here: each with its places. A name that stands
 # at none of them is looked for in the source, so that a moved module needs no line here; a renamed one does.
 
 
@@ -75,18 +75,18 @@ def of_kgmed(name: str) -> Any:
 
 
 PLACES: Mapping[str, Sequence[str]] = {
-    "Reply": ("kgmed.records:Reply", "kgmed.stages:Reply"),
+    "Reply": ("kgmed.models.base:Reply",),
     "ModelFailed": ("kgmed.errors:ModelFailed",),
     "KgmedError": ("kgmed.errors:KgmedError",),
-    "Scripted": ("kgmed.models.fakes:Scripted", "kgmed.fakes:Scripted"),
-    "Wordwise": ("kgmed.models.fakes:Wordwise", "kgmed.fakes:Wordwise"),
-    "TrigramEncoder": ("kgmed.models.fakes:TrigramEncoder", "kgmed.fakes:TrigramEncoder"),
-    "Alias": ("kgmed.graphs.rows:Alias", "kgmed.graph.rows:Alias", "kgmed.kg.rows:Alias"),
-    "EdgeRow": ("kgmed.graphs.rows:EdgeRow", "kgmed.graph.rows:EdgeRow", "kgmed.kg.rows:EdgeRow"),
-    "NodeRow": ("kgmed.graphs.rows:NodeRow", "kgmed.graph.rows:NodeRow", "kgmed.kg.rows:NodeRow"),
-    "TextRow": ("kgmed.graphs.rows:TextRow", "kgmed.graph.rows:TextRow", "kgmed.kg.rows:TextRow"),
-    "Source": ("kgmed.graphs.rows:Source", "kgmed.graph.rows:Source", "kgmed.kg.rows:Source"),
-    "build": ("kgmed.graphs.store:build", "kgmed.graph.store:build", "kgmed.kg.store:build"),
+    "Scripted": ("kgmed.models.fakes:Scripted",),
+    "Wordwise": ("kgmed.models.fakes:Wordwise",),
+    "TrigramEncoder": ("kgmed.models.fakes:TrigramEncoder",),
+    "Alias": ("kgmed.graph.base:Alias",),
+    "EdgeRow": ("kgmed.graph.base:EdgeRow",),
+    "NodeRow": ("kgmed.graph.base:NodeRow",),
+    "TextRow": ("kgmed.graph.base:TextRow",),
+    "Source": ("kgmed.graph.base:Source",),
+    "build": ("kgmed.graph.store.build:build",),
 }
 
 
