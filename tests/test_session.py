@@ -150,7 +150,8 @@ def test_evidence_is_retrieved_and_no_reader_is_asked(stores: dict[str, Store]) 
 
 def test_a_method_may_be_a_function(stores: dict[str, Store]) -> None:
     def mine(toolkit: Toolkit) -> Pipeline:
-        return replace(methods.get("facts").build(toolkit), name="mine")
+        facts: Pipeline = methods.get("facts").build(toolkit)
+        return replace(facts, name="mine")
 
     assert session(stores, method=mine).ask("symptoms of gout").method == "mine"
 

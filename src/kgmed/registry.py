@@ -26,15 +26,12 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args
 
 from kgmed.errors import BadInput, UnknownName
 
-if TYPE_CHECKING:
-    from kgmed.evaluate.items import DataSetInfo, MadeMetrics, Metric
-    from kgmed.graph.base import Source
-    from kgmed.models.base import LLM, Encoder, PairScorer
-    from kgmed.pipeline import Pipeline, Ranker
+# What is registered is known here by its name only: its types stand in the packages that use this module, and to name
+# them here would tie the lowest layer to all the others.
 
 _LOG = logging.getLogger("kgmed")
 _LONGEST = 200  # characters of what went wrong with a plug-in
@@ -52,8 +49,8 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 P = TypeVar("P")
 F = TypeVar("F", bound=Callable[..., object])
-MakesPipeline = TypeVar("MakesPipeline", bound="Callable[..., Pipeline]")
-Reads = TypeVar("Reads", bound="Callable[..., Source]")
+MakesPipeline = TypeVar("MakesPipeline", bound=Callable[..., Any])
+Reads = TypeVar("Reads", bound=Callable[..., Any])
 
 
 class Registry(Generic[T]):
@@ -275,7 +272,7 @@ class Method:
     """A method that can be named: a function `(toolkit) -> Pipeline`, or `(toolkit, *, settings) -> Pipeline`."""
 
     name: str
-    function: Callable[..., "Pipeline"]
+    function: Callable[..., Any]
     about: About
     presets: Mapping[str, Any] = field(default_factory=dict)  # the default first; {} = no settings; "" = no presets
 
@@ -284,7 +281,7 @@ class Method:
         """The dataclass of its numbers; None where it has none."""
         return next((type(settings) for settings in self.presets.values()), None)
 
-    def build(self, toolkit: Any, settings: Any = None) -> "Pipeline":
+    def build(self, toolkit: Any, settings: Any = None) -> Any:
         """The method on the parts of a toolkit; no settings = those of the first preset. Raises `BadInput`."""
         return self.function(toolkit) if settings is None else self.function(toolkit, settings=settings)
 
@@ -303,7 +300,7 @@ class Methods(Registry[Method]):
 
         return put
 
-    def of(self, method: "str | Callable[..., Pipeline]") -> Method:
+    def of(self, method: str | Callable[..., Any]) -> Method:
         """The method of that name, or that a function is, whether it registered or not; raises `UnknownName`."""
         if isinstance(method, str):
             return self.get(method)
@@ -327,7 +324,7 @@ class Format:
     """A graph format that can be named: a function `(path, *, name, release, ...) -> Source`."""
 
     name: str
-    read: Callable[..., "Source"]
+    read: Callable[..., Any]
     suffixes: tuple[str, ...] = ()  # of its files, with the dot, in small letters
     starts: tuple[str, ...] = ()  # how the first line of its files may begin
     holds: tuple[str, ...] = ()  # patterns of files by which a folder is one of it
@@ -420,9 +417,9 @@ methods = Methods(
     "chain-of-note chain-of-knowledge kalmv kg-gpt sure",
 )
 formats = Formats("format", "kgmed.formats", "kgmed.graph.formats")
-metrics: "Registry[Metric | MadeMetrics]" = Registry("metric", "kgmed.metrics", "kgmed.evaluate.metrics")
-datasets: "Registry[DataSetInfo[Any]]" = Registry("data set", "kgmed.datasets", "kgmed.evaluate.datasets")
-models: "Factories[LLM]" = Factories("language model", "kgmed.models", "kgmed.models")
-encoders: "Factories[Encoder]" = Factories("encoder", "kgmed.encoders", "kgmed.models")
-scorers: "Factories[PairScorer]" = Factories("scorer", "kgmed.scorers", "kgmed.models")
-controls: "Factories[Ranker]" = Factories("control", "kgmed.controls", "kgmed.evaluate.controls", "random shuffled")
+metrics: Registry[Any] = Registry("metric", "kgmed.metrics", "kgmed.evaluate.metrics")
+datasets: Registry[Any] = Registry("data set", "kgmed.datasets", "kgmed.evaluate.datasets")
+models: Factories[Any] = Factories("language model", "kgmed.models", "kgmed.models")
+encoders: Factories[Any] = Factories("encoder", "kgmed.encoders", "kgmed.models")
+scorers: Factories[Any] = Factories("scorer", "kgmed.scorers", "kgmed.models")
+controls: Factories[Any] = Factories("control", "kgmed.controls", "kgmed.evaluate.controls", "random shuffled")

@@ -236,7 +236,7 @@ class Session:
         (docs/decisions/004-readers.md). On a graph behind a server, `auto` is kg-rank.
         """
         method, settings = self._method(toolkit)
-        made = method.build(toolkit, settings)
+        made: Pipeline = method.build(toolkit, settings)
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:

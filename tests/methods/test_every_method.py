@@ -58,7 +58,8 @@ def server() -> Iterator[JsonServer]:
 
 
 def pipeline(graph: Store, name: str, llm: object) -> Pipeline:
-    return methods.get(name).build(Toolkit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
+    made: Pipeline = methods.get(name).build(Toolkit(graph, RecordedLLM(llm), TrigramEncoder()))  # type: ignore[arg-type]
+    return made
 
 
 def same(run: Run) -> Run:

@@ -67,9 +67,9 @@ def report(
 def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: list[str], baseline: str) -> "Study":
     """The evaluation in a folder; raises `BadInput` for a method or metric that it does not have."""
     from kgmed.evaluate.datasets import dataset, load
+    from kgmed.evaluate.items import Choices
     from kgmed.evaluate.log import entries, read_manifest
     from kgmed.evaluate.metrics import make_all
-    from kgmed.evaluate.metrics.by_model import Choices
     from kgmed.evaluate.metrics.by_model import models as by_metric
     from kgmed.evaluate.report.study import Study, report_metrics
     from kgmed.evaluate.run import reopened
@@ -398,10 +398,11 @@ def score(
     """Score what the log holds; failures count as failures."""
     from kgmed.evaluate import scores
     from kgmed.evaluate.datasets import dataset, load
+    from kgmed.evaluate.items import Choices
     from kgmed.evaluate.log import entries
     from kgmed.evaluate.metrics import PLAIN, make_all
     from kgmed.evaluate.metrics import metric as named
-    from kgmed.evaluate.metrics.by_model import Choices, models
+    from kgmed.evaluate.metrics.by_model import models
     from kgmed.evaluate.run import reopened
 
     trial = reopened(out, data)

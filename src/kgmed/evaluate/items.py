@@ -1,14 +1,12 @@
 """What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
+from kgmed.errors import BadInput
 from kgmed.records import Question, Run
-
-if TYPE_CHECKING:
-    from kgmed.evaluate.metrics.by_model import Choices
 
 # --- What is asked in an evaluation: questions with what is right, and the data sets that hold them, or other things.
 
@@ -96,6 +94,24 @@ class Metric:
         if self.ready is not None:
             self.ready([(run, item) for run, item in zip(runs, items, strict=True) if run is not None])
         return [self.of(run, item) for run, item in zip(runs, items, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What metrics are made from; a model by the name of its metric, or under "" for all."""
+
+    models: Mapping[str, str] = field(default_factory=dict)
+    layer: int = -1  # of BERTScore and MoverScore; -1 = the last
+    idf: bool = False  # BERTScore weighs tokens by their rarity
+    baseline: Path | None = None  # BERTScore is rescaled by this file
+    graph: str = ""  # whose names are the keywords of `hallucination`; "" = words
+
+    def model(self, name: str) -> str:
+        """The model of a metric; raises `BadInput`."""
+        found = self.models.get(name) or self.models.get("")
+        if not found:
+            raise BadInput(f"{name} needs a model; name its folder: --metric-model DIR or --metric-model {name}=DIR")
+        return found
 
 
 @dataclass(frozen=True, slots=True)

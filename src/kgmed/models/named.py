@@ -30,7 +30,8 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, batch: int = 1, pre
         raise BadInput(f"{spec!r} takes neither a batch nor a precision; name a model as hf/FOLDER_OR_NAME for them")
     if base_url and "base_url" not in takes:
         raise BadInput(f"{spec!r} runs here and takes no base URL; name a model behind it as openai/NAME")
-    return models.make(name, base_url=base_url, folder=folder, batch=batch, precision=precision)
+    made: LLM = models.make(name, base_url=base_url, folder=folder, batch=batch, precision=precision)
+    return made
 
 
 def _form(spec: str) -> tuple[str, frozenset[str]]:
@@ -47,7 +48,8 @@ def encoder_from(spec: str) -> Encoder:
     `use` is the embedded one, `ngrams` needs nothing; `local/NAME` is a folder or a name on the model hub, read by the
     mean of its tokens (`local-cls/NAME`: by its first), `server/NAME@URL` a model behind `URL/embeddings`.
     """
-    return encoders.make(spec)
+    made: Encoder = encoders.make(spec)
+    return made
 
 
 def scorer_from(spec: str, encoder: Encoder) -> PairScorer:
@@ -57,7 +59,8 @@ def scorer_from(spec: str, encoder: Encoder) -> PairScorer:
     `local/NAME` is a cross-encoder in a folder or on the model hub; `vllm/NAME@URL`, `cohere/...` and `jina/...` are
     models behind `URL/rerank`. Raises `UnknownName`, `BadInput`, `Unavailable`.
     """
-    return scorers.make(spec, encoder=encoder)
+    made: PairScorer = scorers.make(spec, encoder=encoder)
+    return made
 
 
 # --- The language model that a configuration names, within its limits and behind its cache.

@@ -8,9 +8,8 @@ import pytest
 
 from eval_makers import run
 from kgmed.errors import BadInput, KgmedError, SourceError
-from kgmed.evaluate.items import Gold, Item, Metric
+from kgmed.evaluate.items import Choices, Gold, Item, Metric
 from kgmed.evaluate.metrics import make
-from kgmed.evaluate.metrics.by_model import Choices
 from kgmed.records import Question
 
 torch: Any = pytest.importorskip("torch", reason="needs torch and transformers")

@@ -11,7 +11,7 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.evaluate.items import Item, MadeMetrics, Metric, Task
 
 if TYPE_CHECKING:
-    from kgmed.evaluate.metrics.by_model import Choices
+    from kgmed.evaluate.items import Choices
 
 PLAIN: dict[Task, tuple[str, ...]] = {  # what a report shows unless it is asked for more
     "choice": ("accuracy", "pcr", "no-choice", "several", "evidence-recall@20", "seconds", "calls", "failed"),
@@ -32,7 +32,7 @@ def made_metrics() -> dict[str, MadeMetrics]:
 
 def metric(name: str) -> Metric:
     """The metric of a name that needs nothing made; raises `UnknownName`, `BadInput`."""
-    found = registry.metrics.get(name)
+    found: Metric | MadeMetrics = registry.metrics.get(name)
     if isinstance(found, MadeMetrics):
         raise BadInput(f"the metric {name} is made from {found.needs} before it can score")
     return found

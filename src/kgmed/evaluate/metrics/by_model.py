@@ -4,7 +4,6 @@ import csv
 import hashlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import log, sqrt
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong, SourceError, Unavailable
-from kgmed.evaluate.items import Item, MadeMetrics, Metric
+from kgmed.evaluate.items import Choices, Item, MadeMetrics, Metric
 from kgmed.evaluate.metrics import made_metrics
 from kgmed.evaluate.metrics.text import words
 from kgmed.graph.base import LocalGraph
@@ -495,24 +494,6 @@ def _perplexity_of(model: Likelihood, mark: str = "") -> Metric:
 
 # --- Metrics that are made before they can score: from a model, or from all references of the data set.
 # What a figure depends on (model and its hash, layer, idf, rescaling, corpus) stands in the metric's `source`.
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What metrics are made from; a model by the name of its metric, or under "" for all."""
-
-    models: Mapping[str, str] = field(default_factory=dict)
-    layer: int = -1  # of BERTScore and MoverScore; -1 = the last
-    idf: bool = False  # BERTScore weighs tokens by their rarity
-    baseline: Path | None = None  # BERTScore is rescaled by this file
-    graph: str = ""  # whose names are the keywords of `hallucination`; "" = words
-
-    def model(self, name: str) -> str:
-        """The model of a metric; raises `BadInput`."""
-        found = self.models.get(name) or self.models.get("")
-        if not found:
-            raise BadInput(f"{name} needs a model; name its folder: --metric-model DIR or --metric-model {name}=DIR")
-        return found
 
 
 def _hallucination(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
