@@ -63,9 +63,7 @@ def test_bleu_is_what_the_reference_package_says(said: list[str], wanted: list[l
 
 @given(TEXT, st.lists(TEXT, min_size=1, max_size=3))
 def test_bleu_is_a_share_and_whole_for_a_reference_itself(said: list[str], wanted: list[list[str]]) -> None:
-    for n in range(
-        1, 5
-    ):  # BLEU-2 may be above BLEU-1: "a the a" shares both pairs of "the a the", and two words of three
+    for n in range(1, 5):  # BLEU-2 may be above BLEU-1: "a the a" has both pairs of "the a the"
         assert 0 <= bleu(said, wanted, n) <= 1 + 1e-12
         if len(said) >= n:
             assert bleu(said, [*wanted, said], n) == pytest.approx(1)
