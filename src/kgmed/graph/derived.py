@@ -29,9 +29,7 @@ from kgmed.graph.store.folder import hash_file, hold, to_disk
 Arrays = Mapping[str, NDArray[Any]]
 
 MANIFEST = "manifest.json"
-CHECKED = (
-    8 << 20
-)  # bytes; a file up to this size is hashed at each opening (half a millisecond), a larger one if changed
+CHECKED = 4 << 20  # bytes; up to this size a file is hashed at each opening (0.3 ms), a larger one when it changed
 _IN_PROCESS: dict[str, threading.RLock] = {}  # by place; the lock of a file is one for all threads of a process
 
 
@@ -170,7 +168,7 @@ def _check_file(path: Path, file: DerivedFile, *, contents: bool) -> bool:
 
 def _damaged(path: Path, problem: str) -> StoreError:
     """The error of a file that cannot be used."""
-    return StoreError(f"{path}: damaged, {problem}; remove {path.parent}, it is made again")
+    return StoreError(f"{path}: damaged, {problem}; the next use makes it again (vectors: kgmed graph vectors)")
 
 
 def _described(path: Path) -> DerivedFile:
