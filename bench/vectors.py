@@ -73,11 +73,11 @@ def main() -> None:
     texts = [names.name(i)[:-1] for i in picked]
     known = Known(texts)
     with tempfile.TemporaryDirectory(prefix="kgmed-bench-") as folder:
-        begin = perf_counter()
-        vectors.build(Path(folder), matrix, lambda done, of: None, threads=1)
+        place, begin = Path(folder) / "index", perf_counter()
+        vectors.build(place, matrix, lambda done, of: None, threads=1)
         built = perf_counter() - begin
-        size = (Path(folder) / vectors.FILE).stat().st_size
-        near = vectors.open_index(Path(folder), matrix.shape)
+        size = (place / vectors.FILE).stat().st_size
+        near = vectors.open_index(place, matrix.shape)
         exact, slow = timed(Vectors(names, known, matrix), texts)  # type: ignore[arg-type]
         found, fast = timed(Vectors(names, known, matrix, near), texts)  # type: ignore[arg-type]
     recall = np.mean([len({*a} & {*b}) / LIMIT for a, b in zip(exact, found, strict=True)])

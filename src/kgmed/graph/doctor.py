@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import StoreError
+from kgmed.graph import derived
 from kgmed.graph.base import Scope
 from kgmed.graph.store.store import Store
 
@@ -52,7 +53,7 @@ class GraphReport:
 
     graph: str
     damage: tuple[str, ...]
-    notes: tuple[str, ...]  # edits that ask for what is not there
+    notes: tuple[str, ...]  # edits that ask for what is not there, derived files that are not used
     counts: Mapping[str, int]
     dropped: Mapping[str, Mapping[str, Any]]  # reason -> {count, lines}
     merged: int  # rows that repeated a triple
@@ -76,7 +77,7 @@ def examine(store: Store, *, notes: tuple[str, ...] = ()) -> GraphReport:
     return GraphReport(
         graph=store.label,
         damage=damage,
-        notes=notes,
+        notes=(*notes, *derived.unchecked(store.folder)),
         counts=manifest.counts,
         dropped=manifest.dropped,
         merged=manifest.counts.get("merged", 0),
@@ -90,12 +91,13 @@ def examine(store: Store, *, notes: tuple[str, ...] = ()) -> GraphReport:
 
 
 def _damage(store: Store) -> tuple[str, ...]:
-    """The first file whose content is not what was written."""
+    """The first file of the graph, and of everything derived from it, whose content is not what was written."""
+    of_derived = derived.damage(store.folder)
     try:
         store.verify()
     except StoreError as e:
-        return (str(e),)
-    return ()
+        return (str(e), *of_derived)
+    return tuple(of_derived)
 
 
 def _heads(store: Store) -> Ints:

@@ -2,23 +2,24 @@
 
 A killed run goes on after its last finished block: each block is written to a file of its own and renamed into place,
 and the blocks become one memory-mapped matrix when all are there. Kept by encoder name and graph content, so that a
-rebuilt graph or another encoder never meets old vectors.
+rebuilt graph or another encoder never meets old vectors. Of several processes one computes and the others wait.
 """
 
-import os
+import logging
 import re
-import tempfile
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import LocalGraph
-from kgmed.graph.derived import derived_folder
+from kgmed.graph.derived import check, derived_folder, exclusive, open_arrays, publish
 from kgmed.graph.names import Fuzzy, Near
 from kgmed.graph.store.arrays import open_array
 from kgmed.models.base import Encoder
@@ -49,7 +50,7 @@ class NearRows:
 
 
 def build(folder: Path, matrix: NDArray[np.float16], progress: Callable[[int, int], None], *, threads: int = 0) -> None:
-    """Make the index of the unit rows (n, d) and keep it in the folder; `threads` 0 = one a core.
+    """Make the index of the unit rows (n, d) and publish it as the folder; `threads` 0 = one a core.
 
     Raises `Unavailable` without the package. With several threads two builds may differ in what they miss.
     """
@@ -65,23 +66,15 @@ def build(folder: Path, matrix: NDArray[np.float16], progress: Callable[[int, in
         rows = np.asarray(matrix[start : start + _ROWS_AT_ONCE])
         index.add(np.arange(start, start + len(rows)), rows, threads=threads)
         progress(start + len(rows), len(matrix))
-    handle, beside = tempfile.mkstemp(prefix=".new-", dir=folder)
-    os.close(handle)
-    try:
-        index.save(beside)
-        Path(beside).replace(folder / FILE)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    publish(folder, lambda new: index.save(new / FILE))
 
 
 def open_index(folder: Path, shape: tuple[int, ...]) -> NearRows | None:
     """The index kept in the folder for a matrix of that shape; None where there is none that can be used."""
-    if not (folder / FILE).is_file():
-        return None
     try:
+        check(folder)
         index = _usearch().Index.restore(folder / FILE, view=True)
-    except (Unavailable, ValueError, RuntimeError, OSError):
+    except (StoreError, Unavailable, ValueError, RuntimeError, OSError):
         return None
     return NearRows(index) if index is not None and (len(index), index.ndim) == shape else None
 
@@ -95,10 +88,7 @@ def _usearch() -> Any:
     return index
 
 
-# --- The vectors of a graph's names, computed in blocks and kept beside it: (n, d) float16, one row a distinct name.
-# A killed run goes on after its last finished block: each block is written to a file of its own and renamed into place,
-# and the blocks become one memory-mapped matrix when all are there. Kept by encoder name and graph content, so that a
-# rebuilt graph or another encoder never meets old vectors.
+# --- The vectors of a graph's names.
 
 
 EXACT = 1_000_000  # names; more are searched by an index
@@ -110,6 +100,8 @@ _KEPT = 1 << 27  # numbers that it keeps at most, half a gigabyte
 
 Progress = Callable[[int, int], None]
 
+_LOG = logging.getLogger("kgmed")
+
 
 def compute(
     graph: LocalGraph, encoder: Encoder, progress: Progress = lambda done, of: None, *, exact: int = EXACT
@@ -119,42 +111,51 @@ def compute(
     More than `exact` names get an index as well, where its package is installed.
     """
     names = Fuzzy(graph)
-    total = len(names)
-    folder = _folder(graph, encoder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "all.npy").exists():
-        for start in range(0, total, _BLOCK):
-            block = folder / f"{start:09d}.npy"
-            if not block.exists():
-                rows = encoder([names.name(i) for i in range(start, min(start + _BLOCK, total))])
-                _save(block, rows.astype(np.float16))
-            progress(min(start + _BLOCK, total), total)
-        _join(folder, total, encoder.dimensions)
-    found = open_vectors(graph, encoder, exact=exact)
-    if found is None:
-        raise StoreError(f"the vectors in {folder} cannot be read; remove that folder and compute them again")
+    place, near = _folder(graph, encoder), _index_folder(graph, encoder)
+    matrix = _matrix(place, names, encoder)
+    if matrix is None:
+        matrix = _computed(place, names, encoder, progress)
+    found = _vectors(graph, names, encoder, matrix, exact)
     if found.near is None and len(found) > exact and find_spec("usearch"):
-        build(folder, found.matrix, progress)
-        return open_vectors(graph, encoder, exact=exact) or found
+        with exclusive(near) as writable:
+            if writable and open_index(near, matrix.shape) is None:
+                build(near, matrix, progress)
+        return _vectors(graph, names, encoder, matrix, exact)
     return found
 
 
 def open_vectors(graph: LocalGraph, encoder: Encoder, *, exact: int = EXACT) -> "Vectors | None":
-    """The finished vectors of a graph by this encoder; None where they were never computed or cannot be read.
+    """The finished vectors of a graph by this encoder; None where they were never computed or are damaged.
 
     Without an index, more than `exact` names are searched in blocks as well, which takes longer.
     """
     if not graph.folder:
         return None
-    folder = _folder(graph, encoder)
-    try:
-        matrix = open_array(folder / "all.npy")
-    except (OSError, ValueError):
+    place, names = _folder(graph, encoder), Fuzzy(graph)
+    if not place.exists():
         return None
-    names = Fuzzy(graph)
-    if matrix.shape != (len(names), encoder.dimensions) or matrix.dtype != np.float16:
+    matrix = _matrix(place, names, encoder)
+    if matrix is None:
+        _LOG.warning("the vectors in %s are damaged and not used; compute them again: kgmed graph vectors", place)
         return None
-    near = open_index(folder, matrix.shape) if len(names) > exact else None
+    return _vectors(graph, names, encoder, matrix, exact)
+
+
+def _matrix(place: Path, names: Fuzzy, encoder: Encoder) -> NDArray[np.float16] | None:
+    """The rows of all names, memory-mapped; None where they are not there or not what was written."""
+    found = open_arrays(place, ("all",))
+    matrix = found["all"] if found else None
+    return matrix if matrix is not None and _fits(matrix, (len(names), encoder.dimensions)) else None
+
+
+def _fits(rows: NDArray[Any], shape: tuple[int, int]) -> bool:
+    """Whether rows are of that shape and of the kind of number that is kept."""
+    return rows.shape == shape and rows.dtype == np.dtype(np.float16)
+
+
+def _vectors(graph: LocalGraph, names: Fuzzy, encoder: Encoder, matrix: NDArray[np.float16], exact: int) -> "Vectors":
+    """The vectors with the index of their rows, where there is one and it is needed."""
+    near = open_index(_index_folder(graph, encoder), matrix.shape) if len(names) > exact else None
     return Vectors(names, encoder, matrix, near)
 
 
@@ -242,34 +243,75 @@ def _folder(graph: LocalGraph, encoder: Encoder) -> Path:
     return derived_folder(graph.folder, f"vectors/{safe}", f"vectors 1 {graph.label} {encoder.name}")
 
 
-def _save(path: Path, rows: NDArray[np.float16]) -> None:
-    """Write an array beside its place and rename it there."""
-    handle, beside = tempfile.mkstemp(prefix=".new-", suffix=".npy", dir=path.parent)
+def _index_folder(graph: LocalGraph, encoder: Encoder) -> Path:
+    """Where the index of their rows is kept."""
+    place = _folder(graph, encoder)
+    return place.with_name(f"near-{place.name}")
+
+
+# --- Computing them, a block at a time.
+
+
+def _computed(place: Path, names: Fuzzy, encoder: Encoder, progress: Progress) -> NDArray[np.float16]:
+    """The rows of all names after one process has computed what is missing; the others wait for it."""
+    with exclusive(place) as writable:
+        if not writable:
+            raise StoreError(f"{place.parent}: vectors cannot be kept there; make the folder writable")
+        matrix = _matrix(place, names, encoder)
+        if matrix is None:
+            parts = place.with_name(f".blocks-{place.name}")
+            blocks = _blocks(parts, names, encoder, progress)
+            publish(place, lambda new: _join(new / "all.npy", blocks, (len(names), encoder.dimensions)))
+            shutil.rmtree(parts, ignore_errors=True)
+            matrix = _matrix(place, names, encoder)
+    if matrix is None:
+        raise StoreError(f"the vectors in {place} cannot be read; remove that folder and compute them again")
+    return matrix
+
+
+def _blocks(parts: Path, names: Fuzzy, encoder: Encoder, progress: Progress) -> list[Path]:
+    """The files of all blocks in order, after those that are missing or damaged have been computed."""
+    parts.mkdir(exist_ok=True)
+    kept, blocks, total = {int(p.name[:9]): p for p in parts.glob("[0-9]*.npy")}, list[Path](), len(names)
+    for start in range(0, total, _BLOCK):
+        end = min(start + _BLOCK, total)
+        path = kept.get(start)
+        if path is None or not _is_whole(path, (end - start, encoder.dimensions)):
+            rows = encoder([names.name(i) for i in range(start, end)]).astype(np.float16)
+            path = _save(parts, start, rows)
+        blocks.append(path)
+        progress(end, total)
+    return blocks
+
+
+def _save(parts: Path, start: int, rows: NDArray[np.float16]) -> Path:
+    """The file of a block, named by its first row and the hash of its content; written beside it and renamed."""
+    path, unfinished = parts / f"{start:09d}-{_digest(rows)}.npy", parts / "unfinished"
+    with unfinished.open("wb") as out:
+        np.save(out, rows, allow_pickle=False)
+    return unfinished.replace(path)
+
+
+def _is_whole(path: Path, shape: tuple[int, int]) -> bool:
+    """Whether a block is the one that was written and of that shape."""
     try:
-        with os.fdopen(handle, "wb") as out:
-            np.save(out, rows, allow_pickle=False)
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+        rows = open_array(path, mapped=False)
+    except (OSError, ValueError, EOFError):
+        return False
+    return _fits(rows, shape) and path.stem[10:] == _digest(rows)
 
 
-def _join(folder: Path, rows: int, dimensions: int) -> None:
-    """Make one file of all blocks, row by row, and remove them."""
-    beside = folder / ".all.npy"
-    whole = np.lib.format.open_memmap(beside, mode="w+", dtype=np.float16, shape=(rows, dimensions))
+def _digest(rows: NDArray[np.float16]) -> str:
+    """The hash of a block's numbers."""
+    return xxhash.xxh3_64_hexdigest(np.ascontiguousarray(rows).data)
+
+
+def _join(path: Path, blocks: list[Path], shape: tuple[int, int]) -> None:
+    """Make one file of all blocks, row by row."""
+    whole = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=shape)
     done = 0
-    for block in _blocks(folder):
+    for block in blocks:
         part = open_array(block, mapped=False)
         whole[done : done + len(part)] = part
         done += len(part)
     whole.flush()
-    del whole
-    beside.replace(folder / "all.npy")
-    for block in list(_blocks(folder)):
-        block.unlink()
-
-
-def _blocks(folder: Path) -> Iterator[Path]:
-    """The finished blocks in order."""
-    return iter(sorted(folder.glob("[0-9]*.npy")))

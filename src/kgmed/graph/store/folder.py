@@ -210,8 +210,8 @@ def publish(folder: Path, work: Path, content: str) -> Path:
 
     name = f"v-{content[:12]}"
     with ThreadPoolExecutor(8) as pool:  # files that wait for the disk together wait once
-        list(pool.map(_to_disk, [*work.glob("*.npy"), *work.glob("*.json")]))
-    _to_disk(work)
+        list(pool.map(to_disk, [*work.glob("*.npy"), *work.glob("*.json")]))
+    to_disk(work)
     with locked(folder):
         (work / LOCK).unlink()
         target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
@@ -231,13 +231,13 @@ def _point(folder: Path, version: str) -> None:
     """Make CURRENT name a version; when this returns, it does so on the disk too."""
     pointer = folder / ".CURRENT"
     pointer.write_text(version, encoding="utf-8")
-    _to_disk(pointer)
-    _to_disk(folder)  # the version's folder has its name
+    to_disk(pointer)
+    to_disk(folder)  # the version's folder has its name
     pointer.replace(folder / "CURRENT")
-    _to_disk(folder)
+    to_disk(folder)
 
 
-def _to_disk(path: Path) -> None:
+def to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk; a system that cannot do that of folders may not."""
     if path.is_dir() and os.name == "nt":
         return
