@@ -101,7 +101,8 @@ class Session:
         `options` = letter -> text of a question with a choice. `after` is the run before it in a conversation: a
         question that names nothing known is about what that one was. `stop` ends the run from another thread or after
         its seconds, `on_stage` is called after each stage with its seconds and tokens. Raises `BadInput` for a question
-        that is empty or longer than `LONGEST_QUESTION`, `Stopped`, and `Unavailable` where something that is needed is not there.
+        that is empty or longer than `LONGEST_QUESTION`, `Stopped`, and `Unavailable` where something that is needed is
+        not there.
 
         >>> import kgmed
         >>> kgmed.load(graph="hpo").ask("What are the signs of Marfan syndrome?").answer.citations[:2]  # doctest: +SKIP

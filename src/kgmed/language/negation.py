@@ -32,7 +32,7 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     r"\b(?:(?P<one>is|was|has been)|(?P<many>are|were|have been)) (?:also |both |all )?"
     r"(?:ruled out|absent|negative|denied|excluded|not (?:seen|present|detected|found|noted|observed))\b"
-    r"|(?:均|都|已|被|检查|检测|呈)*+(?:阴性|排除)|(?P<idle>(?:均|都|已|被|检查|检测|呈)++)",  # idle: read once, no trigger
+    r"|(?:均|都|已|被|检查|检测|呈)*+(?:阴性|排除)|(?P<idle>(?:均|都|已|被|检查|检测|呈)++)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?;。！？；\n]+(?:\.(?=\d)[^.!?;。！？；\n]+)*|.", re.DOTALL)

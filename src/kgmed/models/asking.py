@@ -287,7 +287,7 @@ def _bracketed(text: str) -> Iterator[str]:
 
 
 def _closed(text: str) -> Iterator[tuple[int, int]]:
-    """Each bracket that is closed: its place and one past its closing one; what is a string is told from the bracket on.
+    """Each bracket that is closed: its place and one past its closing one; strings count from the bracket on.
 
     So brackets with an odd number of quotes before them and those with an even one are two texts of their own.
     """
@@ -320,7 +320,7 @@ class _Brackets:
             self._escaped.append([])
 
     def close(self, mark: str) -> Iterator[int]:
-        """The places of the brackets that this one closes; where it is of the wrong kind, those around are never closed."""
+        """The places of the brackets that this one closes; one of the wrong kind leaves those around open for good."""
         yield from (place for place, wanted in self._escaped.pop() if wanted == mark)
         if self._open and self._open[-1][1] == mark:
             yield self._open.pop()[0]
@@ -340,8 +340,8 @@ def thoughts(reply: str) -> list[str]:
 def without_thinking(reply: str, instead: str = "", *, trim: bool = False) -> str:
     """The reply without what the model thought aloud, and with `trim` without the blanks around it.
 
-    >>> without_thinking("A <think>Gout?</think> B <think>", "-"), without_thinking("A <think></think> B", "-", trim=True)
-    ('A - B <think>', 'A-B')
+    >>> without_thinking("A <think>Gout?</think> B <think>", "-")
+    'A - B <think>'
     """
     found = list(_thinking(reply))
     begins, ends = [0, *(end for *_, end in found)], [*(start for start, *_ in found), len(reply)]
