@@ -177,6 +177,22 @@ def test_a_question_without_time_left_is_stopped(stores: dict[str, Store]) -> No
         Stop(seconds=0)
 
 
+def test_a_question_that_is_too_long_is_refused_in_one_line(stores: dict[str, Store]) -> None:
+    with pytest.raises(BadInput, match="50,000 are the most"):
+        session(stores).ask("gout " * 10_001)
+
+
+def test_a_deadline_ends_an_ask_and_a_token_beside_it_counts_too(stores: dict[str, Store]) -> None:
+    with pytest.raises(Stopped):
+        session(stores).under(deadline=1e-9).ask("What are the symptoms of gout?")
+    stop = Stop()
+    stop.set()
+    with pytest.raises(Stopped):
+        session(stores).under(deadline=600).ask("What are the symptoms of gout?", stop=stop)
+    with pytest.raises(BadInput, match="above 0 seconds"):
+        Config(deadline=0)
+
+
 def test_a_stream_tells_stages_findings_and_words_and_ends_with_the_run(stores: dict[str, Store]) -> None:
     llm = Scripted(["Gout has the symptom toe pain [1]."])
     events = list(session(stores, llm=llm).stream("What are the symptoms of gout?"))

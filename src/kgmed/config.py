@@ -128,6 +128,9 @@ class Config(BaseModel):
         0, description="Fit the evidence to so many tokens; 0 = any number."
     )
     abstain_below: float | None = Field(None, description="Say nothing below this score of the evidence.")
+    deadline: Annotated[float | None, Shown(manifest="never")] = Field(
+        None, description="End an ask without an answer after so many seconds."
+    )
     settings: Annotated[Mapping[str, Any], Shown("--set")] = Field(
         default_factory=dict, description="A setting of the method, as NAME=VALUE."
     )
@@ -265,6 +268,8 @@ def _check(made: Config) -> None:
         raise BadInput("a budget must be 0 US dollars or more")
     if made.batch < 1:
         raise BadInput("a batch must hold 1 call or more")
+    if made.deadline is not None and not made.deadline > 0:
+        raise BadInput("a deadline must be above 0 seconds")
     if made.rate < 0:
         raise BadInput("a rate must be above 0 calls a minute")
 

@@ -29,6 +29,8 @@ OnStage = Callable[[Stage], object]
 Progress = Callable[[int], None]
 Wrap = Callable[[Pipeline, Toolkit | RemoteToolkit], Pipeline]  # what is done to a method's pipeline before it is asked
 
+LONGEST_QUESTION = 50_000  # characters with its options: twenty pages of a patient's story
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -98,8 +100,9 @@ class Session:
 
         `options` = letter -> text of a question with a choice. `after` is the run before it in a conversation: a
         question that names nothing known is about what that one was. `stop` ends the run from another thread or after
-        its seconds, `on_stage` is called after each stage with its seconds and tokens. Raises `BadInput` for an empty
-        question, `Stopped`, and `Unavailable` where something that is needed is not there.
+        its seconds, `on_stage` is called after each stage with its seconds and tokens. Raises `BadInput` for a question
+        that is empty or longer than `LONGEST_QUESTION`, `Stopped`, and `Unavailable` where something that is needed is
+        not there.
 
         >>> import kgmed
         >>> kgmed.load(graph="hpo").ask("What are the signs of Marfan syndrome?").answer.citations[:2]  # doctest: +SKIP
@@ -260,8 +263,13 @@ class Session:
         asked = replace(asked, options=tuple(options.items())) if options else asked
         if not asked.text.strip():
             raise BadInput('the question is empty; ask for example: kgmed ask "What are the signs of rickets?"')
+        if (length := len(asked.text) + sum(len(text) for _, text in asked.options)) > LONGEST_QUESTION:
+            raise BadInput(
+                f"the question has {length:,} characters with its options; {LONGEST_QUESTION:,} are the most"
+            )
         first: Run | None = None
-        with stopping_by(stop):
+        deadline = self.config.deadline
+        with stopping_by(stop if deadline is None else Stop(deadline, also=stop)):
             for name in self._order(asked, after):
                 run = self._run(self.toolkit(name), asked, after, observe)
                 if not run.answer.abstained:

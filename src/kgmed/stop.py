@@ -22,11 +22,11 @@ class Stop:
     (False, None, True)
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
-        """Set by `set()`, or by itself after so many seconds; raises `BadInput` where they are not above 0."""
+    def __init__(self, seconds: float | None = None, also: "Stop | None" = None) -> None:
+        """Set by `set()`, or by itself after so many seconds, or with `also`; raises `BadInput` for seconds below 0."""
         if seconds is not None and not seconds > 0:
             raise BadInput("a stop token needs more than 0 seconds")
-        self._event = Event()
+        self._event, self._also = Event(), also
         self._until = None if seconds is None else monotonic() + seconds
 
     def set(self) -> None:
@@ -36,7 +36,8 @@ class Stop:
     @property
     def is_set(self) -> bool:
         """Whether to stop."""
-        return self._event.is_set() or (self._until is not None and monotonic() >= self._until)
+        late = self._until is not None and monotonic() >= self._until
+        return late or self._event.is_set() or (self._also is not None and self._also.is_set)
 
 
 _current: ContextVar[Stop | None] = ContextVar("stop", default=None)

@@ -5,7 +5,11 @@ begins a new statement. A trigger inside a found name ("No tears", 无尿) is pa
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from kgmed.stop import check_stop
 
 _PSEUDO = re.compile(
     r"\b(?:no (?:increase|decrease|change|improvement|doubt|cure|relief|longer|matter|significant change)"
@@ -28,7 +32,7 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     r"\b(?:(?P<one>is|was|has been)|(?P<many>are|were|have been)) (?:also |both |all )?"
     r"(?:ruled out|absent|negative|denied|excluded|not (?:seen|present|detected|found|noted|observed))\b"
-    r"|(?:均|都|已|被|检查|检测|呈)*(?:阴性|排除)",
+    r"|(?:均|都|已|被|检查|检测|呈)*+(?:阴性|排除)|(?P<idle>(?:均|都|已|被|检查|检测|呈)++)",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?;。！？；\n]+(?:\.(?=\d)[^.!?;。！？；\n]+)*|.", re.DOTALL)
@@ -38,7 +42,9 @@ _NEW = re.compile(
     r"|但|却|只有|仅有?|[，,]\s*(?:而|伴|有|出现|现|今|近|目前)|(?<![没不])伴|(?<![没])有",
     re.IGNORECASE,
 )
-_CJK_COMMA = re.compile("，")
+_NEW_FROM = re.compile(f"(?={_NEW.pattern}|，)", re.IGNORECASE)  # every place where one begins, within another too
+_ENDED = re.compile(f"{_NEW.pattern}|，", re.IGNORECASE)
+_PARTED = re.compile(r",|，|\band\b")
 
 
 def negated(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
@@ -48,42 +54,69 @@ def negated(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
     >>> [negated(text, [(text.index(w), text.index(w) + len(w))])[0] for w in ("fever", "cough", "rash", "pneumonia")]
     [True, True, False, True]
     """
-    reaches = [(m.start() + a, m.start() + b) for m in _SENTENCE.finditer(text) for a, b in _reaches(m, places)]
-    return [any(a <= start and end <= b for a, b in reaches) for start, end in places]
+    taken = Spans(places)
+    denied = Spans([reach for m in _SENTENCE.finditer(text) for reach in _reaches(m, taken)])
+    return [denied.hold(start, end) for start, end in places]
 
 
-def _reaches(sentence: re.Match[str], places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The denied stretches of a sentence, relative to it."""
+class Spans:
+    """Stretches (start, end) of a text, asked of others whether they meet or lie within one of them."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Sort them, with the furthest end so far of each."""
+        ordered = sorted(spans)
+        self._starts = [a for a, _ in ordered]
+        self._furthest = list(accumulate((b for _, b in ordered), max))
+
+    def meet(self, start: int, end: int) -> bool:
+        """Whether one overlaps the stretch.
+
+        >>> Spans([(2, 4)]).meet(3, 9), Spans([(2, 4)]).meet(4, 9)
+        (True, False)
+        """
+        before = bisect_left(self._starts, end)
+        return before > 0 and self._furthest[before - 1] > start
+
+    def hold(self, start: int, end: int) -> bool:
+        """Whether one holds the whole stretch.
+
+        >>> Spans([(2, 9), (3, 4)]).hold(4, 9), Spans([(2, 4)]).hold(3, 5)
+        (True, False)
+        """
+        before = bisect_right(self._starts, start)
+        return before > 0 and self._furthest[before - 1] >= end
+
+
+def _reaches(sentence: re.Match[str], taken: Spans) -> Iterator[tuple[int, int]]:
+    """The denied stretches of a sentence, as places in the whole text."""
+    check_stop()
     text, offset = sentence.group(), sentence.start()
-    taken = [(a - offset, b - offset) for a, b in places]
-    taken += [m.span() for m in _PSEUDO.finditer(text)]
-    for m in _BEFORE.finditer(text):
-        if not _inside(m.span(), taken):
-            yield m.end(), _forward(text, m.end())
-    for m in _AFTER.finditer(text):
-        if not _inside(m.span(), taken):
-            yield _backward(text, m), m.start()
+    pseudo = Spans([m.span() for m in _PSEUDO.finditer(text)])
+
+    def acts(m: re.Match[str]) -> bool:
+        return not (pseudo.meet(*m.span()) or taken.meet(m.start() + offset, m.end() + offset))
+
+    yield from ((a + offset, b + offset) for a, b in _forward(text, [m for m in _BEFORE.finditer(text) if acts(m)]))
+    after = [m for m in _AFTER.finditer(text) if not m["idle"] and acts(m)]
+    yield from ((a + offset, b + offset) for a, b in _backward(text, after))
 
 
-def _inside(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
-    """Whether a span overlaps one of those taken."""
-    return any(span[0] < b and a < span[1] for a, b in taken)
+def _forward(text: str, triggers: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    """What each trigger denies behind it: all up to a new statement, or a Chinese comma, or the sentence's end."""
+    ends = [m.start() for m in _NEW_FROM.finditer(text)] if triggers else []
+    for m in triggers:
+        place = bisect_left(ends, m.end())
+        yield m.end(), ends[place] if place < len(ends) else len(text)
 
 
-def _forward(text: str, start: int) -> int:
-    """Where a denial that begins at `start` ends: at a new statement, or a Chinese comma, or the sentence's end."""
-    ends = [m.start() for p in (_NEW, _CJK_COMMA) if (m := p.search(text, start))]
-    return min(ends, default=len(text))
-
-
-def _backward(text: str, trigger: re.Match[str]) -> int:
-    """Where a denial that stands after its object begins.
+def _backward(text: str, triggers: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    """What each trigger denies before it.
 
     Of one thing ("X was ruled out") it is what follows the last comma or "and"; of several ("X, Y and Z were
     absent") all since the last new statement.
     """
-    before = text[: trigger.start()]
-    starts = [m.end() for p in (_NEW, _CJK_COMMA) for m in p.finditer(before)]
-    if trigger["many"] is None:
-        starts += [m.end() for m in re.finditer(r",|，|\band\b", before)]
-    return max(starts, default=0)
+    new = [0, *(m.end() for m in _ENDED.finditer(text))] if triggers else []
+    parted = [0, *(m.end() for m in _PARTED.finditer(text))] if triggers else []
+    for m in triggers:
+        starts = new[bisect_right(new, m.start()) - 1], parted[bisect_right(parted, m.start()) - 1]
+        yield starts[0] if m["many"] else max(starts), m.start()

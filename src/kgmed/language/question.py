@@ -1,6 +1,7 @@
 """What a question asks for, by its words: a diagnosis, a drug, a test, ... (English and Chinese)."""
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from kgmed.records import Role
@@ -23,7 +24,11 @@ _RULES: tuple[tuple[Role, bool, str], ...] = (
         r"\btreat|medic(?:ine|ation)|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take|prescri"
         r"|什么药|哪些药|用药|吃药|药物|治疗|怎么治|如何治|怎么办|疗法|怎样治",
     ),
-    (Role.TESTS, False, r"\btests?\b|examin|\bscan|\bx-?ray|investigat|how .*diagnosed|检查|化验|检验|怎么查|筛查"),
+    (
+        Role.TESTS,
+        False,
+        r"\btests?\b|examin|\bscan|\bx-?ray|investigat|how .{0,200}diagnosed|检查|化验|检验|怎么查|筛查",
+    ),
     (Role.FINDING, False, r"symptom|\bsigns?\b|\bfeatures?\b|phenotyp|manifest|present with|症状|表现|体征|征兆"),
     (Role.ADVERSE, False, r"side.?effect|adverse|\bharm|副作用|不良反应|副反应|危害"),
     (
@@ -103,10 +108,12 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     ['gene']
     """
     said = [
-        (begin + m.start(), _word_end(text, begin + m.end()))
+        stretch
         for begin, end in _stretches(text)
         for _, _, pattern in _COMPILED
-        for m in pattern.finditer(text[begin:end])
+        for stretch in _to_word_ends(
+            text, [(begin + m.start(), begin + m.end()) for m in pattern.finditer(text[begin:end])]
+        )
     ]
     return tuple(sorted(said))
 
@@ -142,8 +149,17 @@ def _first_clause(text: str, begin: int, end: int) -> int:
     return commas[-1] if commas else begin
 
 
+def _to_word_ends(text: str, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The stretches, in order, each to the end of the English word that it stops in; a word is read once."""
+    stopped, word_end = -1, -1
+    for start, end in stretches:
+        if not stopped <= end <= word_end:
+            stopped, word_end = end, _word_end(text, end)
+        yield start, word_end
+
+
 def _word_end(text: str, end: int) -> int:
-    """The end of the English word that a pattern stopped in."""
+    """The end of the English word that holds the place."""
     while end < len(text) and text[end - 1].isascii() and text[end].isascii() and text[end].isalpha():
         end += 1
     return end

@@ -10,6 +10,7 @@ from rapidfuzz.distance import OSA
 
 from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match, Scope
 from kgmed.graph.names import Fuzzy, Rewordings, contradicts
+from kgmed.language.negation import Spans
 from kgmed.language.question import words_that_ask
 from kgmed.language.text import fold_word, has_cjk, normalise
 from kgmed.pipeline import Linker
@@ -49,8 +50,8 @@ def refers_back(text: str, mentions: Sequence[Mention]) -> bool:
     >>> refers_back("How is it treated?", []), refers_back("What is scurvy and what treats it?", [scurvy])
     (True, False)
     """
-    asking = words_that_ask(text)
-    named = [m.start for m in mentions if not any(a <= m.start and m.end <= b for a, b in asking)]
+    asking = Spans(words_that_ask(text))
+    named = [m.start for m in mentions if not asking.hold(m.start, m.end)]
     back = _REFERS.search(text)
     return not named or (back is not None and back.start() < min(named))
 

@@ -4,6 +4,7 @@ may mean an entity.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.names import canonical_words
-from kgmed.language.negation import negated
+from kgmed.language.negation import Spans, negated
 from kgmed.language.question import words_that_ask
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.pipeline import Recognizer
@@ -35,8 +36,8 @@ class WithoutAsking:
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions, in the order of the text."""
-        asking = words_that_ask(query.text)
-        return [m for m in self.find(query) if not any(a <= m.start and m.end <= b for a, b in asking)]
+        asking = Spans(words_that_ask(query.text))
+        return [m for m in self.find(query) if not asking.hold(m.start, m.end)]
 
 
 # --- Finds a graph's own names in a text.
@@ -363,7 +364,7 @@ def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
             yield run
             run = []
         if not is_cut:
-            run = [*run, *link, word] if run else [word]
+            run += [*link, word]
         link = []
     if run:
         yield run
@@ -445,8 +446,10 @@ class Scattered:
             return whole
         inside = {i for m in whole for i in range(m.start, m.end)}
         new = [s for clause in _clauses(text) for s in self._best(clause, inside)]
-        taken = [{i for w in words for i in range(w.start, w.end)} for words, _ in new]
-        kept_whole = [m for m in whole if not any(set(range(m.start, m.end)) <= t for t in taken)]
+        owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
+        kept_whole = [
+            m for m in whole if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
+        ]
         places = [(words[0].start, words[-1].end) for words, _ in new]
         denied = negated(text, [*places, *((m.start, m.end) for m in kept_whole)])
         found = [
@@ -587,8 +590,14 @@ def _nearest(places: list[list[int]]) -> list[int]:
     [7, 8, 9]
     """
     rarest = min(places, key=len)
-    stretches = [sorted({min(p, key=lambda i: abs(i - at)) for p in places}) for at in rarest]
+    stretches = [sorted({_nearest_to(at, p) for p in places}) for at in rarest]
     return min(stretches, key=lambda s: s[-1] - s[0])
+
+
+def _nearest_to(at: int, places: list[int]) -> int:
+    """The place nearest to another, the earlier of two; they are in order."""
+    after = bisect_left(places, at)
+    return min(places[max(after - 1, 0) : after + 1], key=lambda i: abs(i - at))
 
 
 def _clauses(text: str) -> Iterator[list[Token]]:

@@ -143,7 +143,9 @@ def streamed_reply(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int 
 
 
 T = TypeVar("T")
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THINKS, _THOUGHT = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
+_MARKS = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+_STRING = re.compile(r'"(?:\\.|[^"\\])*+("?)')
 _ELLIPSIS = re.compile(r"^(?:\.{2,}|…+|etc\.?|等等?)$", re.IGNORECASE)
 _WIDE = str.maketrans("｛｝［］【】：，、“”„＂", '{}[][]:,,""""')
 _PAIRS = {"{": "}", "[": "]"}
@@ -262,7 +264,7 @@ def loads(reply: str) -> Any:
 def values(reply: str) -> Iterator[Any]:
     """Every JSON object or array of a reply, in order; raises `Malformed` at the end where there is none."""
     problem, found = "it holds no JSON object or list", False
-    for candidate in _bracketed(_THINKING.sub("", reply)):
+    for candidate in _bracketed(without_thinking(reply)):
         try:
             value = _without_ellipsis(json.loads(repair_json(candidate)))
         except ValueError as error:
@@ -278,31 +280,83 @@ def _bracketed(text: str) -> Iterator[str]:
     """Every outermost stretch of a text between matching brackets, first as it stands, then with narrow brackets."""
     for version in dict.fromkeys((text, text.translate(_WIDE))):
         end = 0
-        for match in re.finditer(r"[{\[]", version):
-            if match.start() >= end:
-                stop = _closing(version, match.start())
-                if stop:
-                    end = stop
-                    yield version[match.start() : stop]
+        for start, stop in sorted(_closed(version)):
+            if start >= end:
+                end = stop
+                yield version[start:stop]
 
 
-def _closing(text: str, start: int) -> int:
-    """Where the bracket at `start` is closed (one past it), strings skipped; 0 = never."""
-    open_: list[str] = []
-    quoted = False
-    for match in re.finditer(r'\\.|["{}\[\]]', text[start:], re.DOTALL):
+def _closed(text: str) -> Iterator[tuple[int, int]]:
+    """Each bracket that is closed: its place and one past its closing one; strings count from the bracket on.
+
+    So brackets with an odd number of quotes before them and those with an even one are two texts of their own.
+    """
+    halves = (_Brackets(), _Brackets())
+    quotes = 0
+    for match in _MARKS.finditer(text):
         mark = match.group()
         if mark == '"':
-            quoted = not quoted
-        elif quoted or mark[0] == "\\":
-            continue
-        elif mark in _PAIRS:
-            open_.append(_PAIRS[mark])
-        elif mark != open_.pop():
-            return 0
-        if not open_:
-            return start + match.end()
-    return 0
+            quotes ^= 1
+        elif mark[-1] in _PAIRS:
+            halves[quotes].open(match.end() - 1, mark)
+        elif mark[0] != "\\":
+            yield from ((start, match.end()) for start in halves[quotes].close(mark))
+
+
+class _Brackets:
+    """The brackets that are open; one behind a backslash is none to those before it, but may begin an object."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, str]] = []
+        self._escaped: list[list[tuple[int, str]]] = [[]]  # by how many are open around them
+
+    def open(self, place: int, mark: str) -> None:
+        """A bracket opens there."""
+        one = (place, _PAIRS[mark[-1]])
+        if mark[0] == "\\":
+            self._escaped[-1].append(one)
+        else:
+            self._open.append(one)
+            self._escaped.append([])
+
+    def close(self, mark: str) -> Iterator[int]:
+        """The places of the brackets that this one closes; one of the wrong kind leaves those around open for good."""
+        yield from (place for place, wanted in self._escaped.pop() if wanted == mark)
+        if self._open and self._open[-1][1] == mark:
+            yield self._open.pop()[0]
+        else:
+            self._open, self._escaped = [], [[]]
+
+
+def thoughts(reply: str) -> list[str]:
+    """What a model thought aloud, each stretch of it.
+
+    >>> thoughts("<think>Gout?</think>Gout. <think>")
+    ['Gout?']
+    """
+    return [reply[begin:end] for _, begin, end, _ in _thinking(reply)]
+
+
+def without_thinking(reply: str, instead: str = "", *, trim: bool = False) -> str:
+    """The reply without what the model thought aloud, and with `trim` without the blanks around it.
+
+    >>> without_thinking("A <think>Gout?</think> B <think>", "-")
+    'A - B <think>'
+    """
+    found = list(_thinking(reply))
+    begins, ends = [0, *(end for *_, end in found)], [*(start for start, *_ in found), len(reply)]
+    kept = [reply[a:b] for a, b in zip(begins, ends, strict=True)]
+    if trim and found:
+        kept = [kept[0].rstrip(), *(piece.strip() for piece in kept[1:-1]), kept[-1].lstrip()]
+    return instead.join(kept)
+
+
+def _thinking(reply: str) -> Iterator[tuple[int, int, int, int]]:
+    """Each stretch of thinking that ends: where its mark, its words, its end mark begin, and where that ends."""
+    at = 0
+    while (begin := _THINKS.search(reply, at)) and (end := _THOUGHT.search(reply, begin.end())):
+        yield begin.start(), begin.end(), end.start(), end.end()
+        at = end.end()
 
 
 def repair_json(text: str) -> str:
@@ -313,12 +367,22 @@ def repair_json(text: str) -> str:
     """
     if '"' not in text:
         text = re.sub(r"(?<=[\[{,:])(\s*)'|'(?=\s*[\]},:])", r'\1"', text.translate(_WIDE))
-    parts = re.split(r'("(?:\\.|[^"\\])*")', text)
+    parts = _strings_apart(text)
     parts[::2] = [re.sub(r"\.{2,}|…+", "", part.translate(_WIDE)) for part in parts[::2]]
     joined = "".join(parts)
-    kept = re.split(r'("(?:\\.|[^"\\])*")', joined)
+    kept = _strings_apart(joined)
     kept[::2] = [re.sub(r",(?:\s*,)*\s*(?=[\]}])", "", re.sub(r",(?:\s*,)+", ",", part)) for part in kept[::2]]
     return "".join(kept)
+
+
+def _strings_apart(text: str) -> list[str]:
+    """The text cut before and after each string: the strings are every second part."""
+    parts, at = [], 0
+    for match in _STRING.finditer(text):
+        if match[1]:  # else a quote that is never closed
+            parts += [text[at : match.start()], match.group()]
+            at = match.end()
+    return [*parts, text[at:]]
 
 
 def _without_ellipsis(value: Any) -> Any:

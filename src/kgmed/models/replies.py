@@ -13,9 +13,11 @@ from kgmed.records import Evidence
 
 WIDEST = 50  # numbers in one range; [1-9999] is no citation
 _MARK = re.compile(
-    r"[\[【［〔]\s*(?:evidence|证据)?\s*(\d{1,4}(?:\s*[-–—~～,，、;；]\s*(?:evidence|证据)?\s*\d{1,4})*)\s*[\]】］〕]",
+    r"[\[【［〔]\s*+(?:(?:evidence|证据)\s*+)?"
+    r"(\d{1,4}(?:\s*+[-–—~～,，、;；]\s*+(?:(?:evidence|证据)\s*+)?\d{1,4})*)\s*[\]】］〕]",
     re.IGNORECASE,
 )
+_MARK_AFTER_BLANKS = re.compile(rf"(?:(?<!\s)\s++)?{_MARK.pattern}", re.IGNORECASE)  # a run of blanks is read once
 _RANGE = re.compile(r"(\d+)\s*[-–—~～]\s*(\d+)|(\d+)")
 
 
@@ -34,7 +36,7 @@ def without_marks(text: str) -> str:
     >>> without_marks("Rest [2]. 多喝水【1】。")
     'Rest. 多喝水。'
     """
-    return re.sub(r"\s*" + _MARK.pattern, "", text, flags=re.IGNORECASE)
+    return _MARK_AFTER_BLANKS.sub("", text)
 
 
 def _numbers(inside: str) -> Iterator[int]:
@@ -74,6 +76,7 @@ _LEAD = re.compile(
 _BULLET = re.compile(r"^\s*(?:\d{1,2}\s*[.)、:：]|[-*•])\s*")
 _TAIL = re.compile(r"<EOS>.*|<END>.*|<SEP>", re.DOTALL)
 _NONE = frozenset({"none", "null", "n/a", "na", "-", "无", "没有", "...", "…", ""})
+_COMMA_OR_BRACKET = re.compile(r"[,，、()（）]")
 _NAMES = re.compile(r"[^\W_]")
 _LONGEST = 80  # characters; a longer "name" is a sentence
 
@@ -127,8 +130,20 @@ def _plain(text: str) -> Iterator[str | None]:
     else:
         lines = [line for line in lines if _BULLET.match(line)]
     for line in lines:
-        for part in re.split(r"[,，、](?![^(（]*[)）])", _BULLET.sub("", line)):
+        for part in _between_commas(_BULLET.sub("", line)):
             yield _told(part)
+
+
+def _between_commas(line: str) -> list[str]:
+    """The parts of a line between commas that are in no brackets: behind which no bracket closes before one opens."""
+    parts, end, inside = [], len(line), False
+    for match in reversed(list(_COMMA_OR_BRACKET.finditer(line))):
+        if match.group() in "()（）":
+            inside = match.group() in ")）"
+        elif not inside:
+            parts.append(line[match.end() : end])
+            end = match.start()
+    return [line[:end], *reversed(parts)]
 
 
 def _told(value: object) -> str | None:
@@ -148,14 +163,17 @@ def _unfenced(reply: str) -> str:
 
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_FINAL = re.compile(r"^[\s#*>\-]*(?:(?:final |the )?answer|答案|回答)[ \t]*\**[ \t]*[:：]\**[ \t]*", re.I | re.M)
+_FINAL = re.compile(
+    r"^[\s#*>\-]*+(?:(?:final |the )?answer|答案|回答)[ \t]*+(?:\*++[ \t]*+)?(?P<colon>[:：])\**[ \t]*|^[\s#*>\-]++",
+    re.I | re.M,
+)
 _NUMBER = re.compile(r"(?<![\d.,\w])(\d{1,3})(?![\d\w])(?!\.\d)")
 _YES_NO = re.compile(
     r"\b(?P<no>no|not|false|invalid|does not|doesn't)\b|(?P<zh_no>不是|不能|不对|不正确|否|错|没有)"
     r"|\b(?P<yes>yes|true|valid|does)\b|(?P<zh_yes>是|能|对|正确)",
     re.IGNORECASE,
 )
-_HEADED = re.compile(r"^[\s#*>\-]*(?:sentence|summary|句子|总结|摘要)\s*\d*\s*[:：]\s*", re.IGNORECASE)
+_HEADED = re.compile(r"^[\s#*>\-]*(?:sentence|summary|句子|总结|摘要)\s*+(?:\d++\s*+)?[:：]\s*", re.IGNORECASE)
 _QUOTED = re.compile(r'"([^"]+)"')
 LONGEST = 2000  # characters of a text that is to be short
 
@@ -167,7 +185,7 @@ def split_final(reply: str) -> tuple[str, str]:
     (('The toe hurts.', 'gout'), ('脚趾痛。', '痛风'))
     """
     text = _without_thinking(reply)
-    found = list(_FINAL.finditer(text))
+    found = [m for m in _FINAL.finditer(text) if m["colon"]]
     if not found:
         raise Malformed('it has no line that begins with "Answer:"')
     answer = text[found[-1].end() :].strip()
@@ -286,8 +304,8 @@ _CITED = re.compile(_LABEL, re.IGNORECASE)
 _UNNAMED = re.sub(r"\?P<\w+>", "?:", _LABEL)
 _BRACKETED = re.compile(rf"[(（\[【［]\s*(?:(?:{_UNNAMED})[\s,;、，；]*)+[)）\]】］]", re.IGNORECASE)
 _GROUP = r"\s*\((?P<inside>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"
-_STEP = re.compile(rf"(?:{_LABEL}|(?P<result>(?:result|结果)\s*\d*)){_GROUP}", re.IGNORECASE)
-_ARROW = re.compile(r"\s*(<-+|<=+|←|-+>|=+>|→|—>)\s*")
+_STEP = re.compile(rf"(?:{_LABEL}|(?P<result>(?:result|结果)(?:\s*+\d++)?)){_GROUP}", re.IGNORECASE)
+_ARROW = re.compile(r"(?:(?<!\s)\s++)?(<-+|<=+|←|(?<!-)-++>|(?<!=)=++>|→|—>)\s*")
 _DRAWN = re.compile(r"^(?P<lead>[\s│|┃├└┌─━┣┗+`\\\-—>*•]*)(?P<text>.*)$")
 _QUOTES = "'\"`‘’“”「」* "
 

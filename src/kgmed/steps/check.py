@@ -13,6 +13,7 @@ from kgmed.language.text import fold, has_cjk, normalise, one_line, prompt_langu
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Checker, Reader
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Query, Role, Triple, Verdict
+from kgmed.stop import check_stop
 
 # --- What a sentence says of its entities (that one treats another, or causes it), and whether the evidence says it
 # too.
@@ -89,7 +90,8 @@ def _bears_out(evidence: Evidence, claim: Claim) -> bool:
 
 
 _SENTENCE = re.compile(r"[^.!?。！？；\n]+(?:[.!?](?!\s|$)[^.!?。！？；\n]*)*[.!?。！？；]*\n?")
-_BULLET = re.compile(r"^\s*(?:\d{1,2}[.)、]|[-*•])\s+", re.MULTILINE)
+_BULLET = re.compile(r"^[^\S\n]*+(?:\d{1,2}[.)、]|[-*•])\s+", re.MULTILINE)
+_LONGEST_ABBREVIATED = 8  # characters, with what stands before it
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|approx|Dr|Mr|Mrs|Prof|cf|etc|spp?|No|Fig)\.$")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _ENDING = re.compile(r"(?<=\w{4})(?:ations?|ances?|ments?|ing|ed|ly)$")
@@ -121,17 +123,27 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Give 2.5 mg, e.g. at night. [1] Rest!\\n多休息。【2】多喝水。")
     ['Give 2.5 mg, e.g. at night. [1]', 'Rest!', '多休息。【2】', '多喝水。']
     """
-    found: list[str] = []
+    found: list[list[str]] = []  # sentences by their pieces, joined once
+    cjk = False
     for piece in (m[0].strip() for m in _SENTENCE.finditer(_BULLET.sub("", text))):
+        check_stop()
         lead = _leading_marks(piece) if found else ""
         if lead:
-            found[-1] = f"{found[-1]}{'' if has_cjk(found[-1]) else ' '}{lead}"
+            cjk = cjk or has_cjk(found[-1][-1])
+            found[-1] += ["" if cjk else " ", lead]
         rest = piece[len(lead) :].strip()
-        if found and not lead and _ABBREVIATED.search(found[-1]):
-            found[-1] = f"{found[-1]} {rest}"
+        if found and not lead and _is_abbreviated(found[-1][-1]):
+            cjk = cjk or has_cjk(found[-1][-1])
+            found[-1] += [" ", rest]
         elif rest:
-            found.append(rest)
-    return [s for s in found if re.search(r"\w", without_marks(s))]
+            found.append([rest])
+            cjk = False
+    return [s for s in map("".join, found) if re.search(r"\w", without_marks(s))]
+
+
+def _is_abbreviated(piece: str) -> bool:
+    """Whether it ends in an abbreviation, and not in a full stop."""
+    return _ABBREVIATED.search(piece, max(len(piece) - _LONGEST_ABBREVIATED, 0)) is not None
 
 
 def terms(text: str) -> frozenset[str]:
@@ -218,7 +230,7 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _REST = re.compile(  # "..., but not in asthma": says nothing of what stands before it
-    r"(?:[,;]\s*|\b(?:but|and|though)\s+)+not\s+(?:in|for|with|during|when|if|against|to|by)\b"
+    r"(?:[,;]\s*+|\b(?:but|and|though)\s++){1,8}not\s+(?:in|for|with|during|when|if|against|to|by)\b"
     r"|[，；,;]\s*(?:但是?|而|却)?(?:不|勿|禁|忌)(?:可|能|宜|应|得|要)?(?:用于|用在|适用于|适合|治疗)",
     re.IGNORECASE,
 )
@@ -548,8 +560,8 @@ def _marked(verdict: Verdict) -> str:
     """The sentence with the marks of what it stands on, before its full stop."""
     if marks(verdict.sentence) or not verdict.citations:
         return verdict.sentence
-    body, end = re.fullmatch(r"(.*?)([.!?。！？;；]*)", verdict.sentence, re.DOTALL).groups()  # type: ignore[union-attr]
-    return f"{body} {''.join(f'[{n}]' for n in verdict.citations)}{end}"
+    body = verdict.sentence.rstrip(".!?。！？;；")
+    return f"{body} {''.join(f'[{n}]' for n in verdict.citations)}{verdict.sentence[len(body) :]}"
 
 
 def _left_out(verdicts: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Readers that several methods share: one that asks a language model once, and one that asks it in steps."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -9,7 +10,7 @@ from typing import TypeVar, cast
 
 from kgmed.errors import ModelFailed, PromptTooLong
 from kgmed.language.text import has_cjk, language_of, normalise, prompt_language
-from kgmed.models.asking import Malformed, Structured, Tally, streamed_reply
+from kgmed.models.asking import Malformed, Structured, Tally, streamed_reply, thoughts, without_thinking
 from kgmed.models.base import LLM, Reply
 from kgmed.models.replies import marks, split_final, without_example, without_marks
 from kgmed.prompts import Prompt, prompt
@@ -81,7 +82,7 @@ def loops(text: str) -> bool:
     (True, False)
     """
     sentences = [s for s in map(normalise, _SENTENCE_END.split(text)) if s]
-    if sentences and max(map(sentences.count, sentences)) >= 3:
+    if sentences and max(Counter(sentences).values()) >= 3:
         return True
     units, size = (list(normalise(text).replace(" ", "")), 6) if has_cjk(text) else (normalise(text).split(), 3)
     runs = [tuple(units[i : i + size]) for i in range(len(units) - size + 1)]
@@ -134,7 +135,6 @@ def foreign(reply: str, language: str) -> bool:
 # --- A reader that asks a language model.
 
 
-_THINKING_BEFORE = re.compile(r"\s*<think(?:ing)?>(.*?)</think(?:ing)?>\s*", re.DOTALL)
 _UNSURE = re.compile(
     r"\b(?:I|we) (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)\b"
     r"|\bevidence (?:does not|doesn['’]t) (?:answer|say|mention|contain)\b|\bnot enough (?:evidence|information)\b"
@@ -165,7 +165,7 @@ class LLMReader:
         asked = prompt(self.name, language=language, folder=self.prompts)
         fence = fence_for(f"{context.text}\n{_whole(query.question)}")
         shown, reply = self._ask(asked, query.question, context, fence)
-        said = _THINKING_BEFORE.sub("\n", reply.text).strip()
+        said = without_thinking(reply.text, "\n", trim=True).strip()
         if problem := fault(said, language=language_of(query.question), instructions=instructions(asked), fence=fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
         answer = self._answer(query.question, reply, shown, len(context.cited))
@@ -186,7 +186,7 @@ class LLMReader:
 
     def _answer(self, question: Question, reply: Reply, shown: int, there: int) -> Answer:
         """The answer with what was cited, chosen, and left open."""
-        said = _THINKING_BEFORE.sub("\n", reply.text).strip()
+        said = without_thinking(reply.text, "\n", trim=True).strip()
         numbers = marks(said)
         real = tuple(n for n in numbers if 1 <= n <= shown)
         abstained = abstains(said, real)
@@ -252,7 +252,7 @@ def instructions(asked: Prompt) -> list[str]:
 
 def _reasoning(reply: str) -> str:
     """What the model thought aloud before it answered."""
-    return "\n".join(thought.strip() for thought in _THINKING_BEFORE.findall(reply))
+    return "\n".join(thought.strip() for thought in thoughts(reply))
 
 
 def abstains(said: str, citations: Sequence[int]) -> bool:
@@ -271,9 +271,6 @@ def _cut_off(reply: Reply, max_tokens: int) -> bool:
 
 
 # --- Asking a model with as much of the evidence as it can read.
-
-
-_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +303,7 @@ def ask(
                 raise
             shown = fewer(shown, error)
         else:
-            text = _THINKING.sub("\n", reply.text).strip()
+            text = without_thinking(reply.text, "\n").strip()
             cut = reply.tokens_out >= max_tokens
             return FittedReply(text, shown, f"{asked} {asked.hash}", fence, cut, tuple(instructions(asked)))
 
@@ -381,7 +378,7 @@ class Steps:
         asked = prompt(f"{self.folder}/{step}", language=language, folder=self.prompts)
 
         def parsed(said: str) -> T:
-            found = parse(_THINKING.sub("\n", said).strip())
+            found = parse(without_thinking(said, "\n").strip())
             if isinstance(found, list) and all(isinstance(one, str) for one in found):
                 return cast(T, without_example(found, example=asked.example, given="\n".join(values.values())))
             return found

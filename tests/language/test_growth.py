@@ -1,0 +1,140 @@
+"""Twice the text takes about twice the time: of every function that reads what others wrote, for texts made to hurt."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from statistics import median
+from time import process_time
+
+import pytest
+
+from kgmed.language import negation, question, text
+from kgmed.linking import recognise
+from kgmed.models import asking, replies
+from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
+from kgmed.steps import check, options, read
+
+LENGTH = 4000  # characters; what grows with the square takes far over `SHORT` at twice that
+SHORT = 0.12  # seconds; below it nothing is compared, since a clock that coarse says nothing
+RATIO = 2.7  # of twice the text; what grows with the square has 4
+TRIES = 4
+
+OPTIONS = (("A", "gout"), ("B", "flu"), ("C", "mumps"))
+CONTEXT = Context("[1] a", (Evidence("gout is treated", "triple"),))
+ASKED = Question("What is it?", OPTIONS)
+UNITS = (
+    *(
+        "no ",
+        "No fever and ",
+        "饭",
+        "答案",
+        "无",
+        "均",
+        "阴性",
+        "was ruled out ",
+        "ruled out, ",
+        "no increase ",
+        "not ",
+    ),
+    *("<think>", "<think></think>", "</think>", " ", "\n", " \n", "\t", "a", "a ", "A, ", "B or ", "the answer is "),
+    *("[", "{", "[1,", "[1] ", "[ ", "\\[", '\\"', '"', "'", "\\", "(P1 ", "P1(", "(", ", ", ",", ",not ", ".", ". "),
+    *("!", "- ", "-", "->", "```", "Output 1: ", "Answer: ", "\n#", "因此", "gout. ", "entities ", "diagnos", "how "),
+    *("is wrong ", "etc. ", "a. [1] ", "1", "1 ", "_", "，", "result ", "Marfan syndrome and ", "but ", "hand or "),
+)
+
+
+def negated(said: str) -> object:
+    words = text.tokens(said)
+    return negation.negated(said, [(w.start, w.end) for w in words]), negation.negated(said, [])
+
+
+def phrases(said: str) -> object:
+    names = [Mention(w.text, w.text, w.start, w.end) for w in text.tokens(said)[::2]]
+    return recognise.phrases(said, names), recognise.phrases(said, [])
+
+
+def llm_answer(said: str) -> object:
+    return read.cited_answer(said, ASKED, CONTEXT, shown=1, reader="x")
+
+
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "negated": negated,
+    "phrases": phrases,
+    "roles_asked": question.roles_asked.__wrapped__,
+    "asks_diagnosis": question.asks_diagnosis.__wrapped__,
+    "words_that_ask": lambda said: question.words_that_ask.__wrapped__(said + "?"),
+    "normalise": text.normalise,
+    "normalise_all": lambda said: text.normalise_all([said]),
+    "fold": text.fold,
+    "one_line": text.one_line,
+    "tokens": text.tokens,
+    "language_of": lambda said: text.language_of(Question(said)),
+    "marks": replies.marks,
+    "without_marks": replies.without_marks,
+    "slots": lambda said: replies.slots(said, 2),
+    "names": replies.names,
+    "split_final": replies.split_final,
+    "number": lambda said: replies.number(said, 3),
+    "says_yes": replies.says_yes,
+    "short_text": replies.short_text,
+    "without_example": lambda said: replies.without_example([said], example=said, given=said),
+    "outputs": replies.outputs,
+    "with_marks": lambda said: replies.with_marks(said, {"P1": 1}),
+    "bracketed_labels": replies.bracketed_labels,
+    "reasoning_graph": replies.reasoning_graph,
+    "tree": replies.tree,
+    "values": lambda said: list(asking.values(said)),
+    "values in a list": lambda said: list(asking.values(f"[{said}]")),
+    "repair_json": asking.repair_json,
+    "thoughts": asking.thoughts,
+    "without_thinking": lambda said: asking.without_thinking(said, "\n", trim=True),
+    "fault": lambda said: read.fault(said, language="en"),
+    "before_loop": read.before_loop,
+    "abstains": lambda said: read.abstains(said, ()),
+    "cited_answer": llm_answer,
+    "parse_choice": lambda said: options.parse_choice(said, OPTIONS),
+    "sentences": check.sentences,
+    "terms": check.terms,
+    "numbers_in": check.numbers_in,
+    "citations": lambda said: check.Citations()(Query(ASKED), CONTEXT, Answer(said)),
+}
+
+
+def seconds(read_it: Callable[[str], object], said: str, times: int) -> float:
+    """The median seconds of this process, whatever the machine is busy with."""
+    taken = []
+    for _ in range(times):
+        begin = process_time()
+        with suppress(asking.Malformed):
+            read_it(said)
+        taken.append(process_time() - begin)
+    return median(taken)
+
+
+def grows(read_it: Callable[[str], object], unit: str) -> float:
+    """How many times the seconds of a text those of one twice as long are, at the best of some tries."""
+
+    def made(length: int) -> str:
+        return "x " + (unit * (length // len(unit) + 1))[:length] + " y"
+
+    if seconds(read_it, made(2 * LENGTH), 1) < SHORT:
+        return 0.0
+    tries = (seconds(read_it, made(2 * LENGTH), 3) / seconds(read_it, made(LENGTH), 3) for _ in range(TRIES))
+    return next((ratio for ratio in tries if ratio <= RATIO), 99.0)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_twice_the_text_takes_about_twice_the_time(name: str) -> None:
+    slow = [unit for unit in UNITS if grows(FUNCTIONS[name], unit) > RATIO]
+    assert slow == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ('\\[ [1] \\{"a": 2}', [[1], {"a": 2}]),
+        ('say "[1" and [2]', [[2]]),
+        ('[1} {"b": "]"} ]', [{"b": "]"}]),
+    ],
+)
+def test_json_is_found_between_brackets_that_lead_nowhere(reply: str, found: list[object]) -> None:
+    assert list(asking.values(reply)) == found
