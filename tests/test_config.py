@@ -89,3 +89,11 @@ def test_choices_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
         configure(None, {"budget": -1})
     with pytest.raises(UnknownName, match=r"no option of kgmed\.load"):
         configure(None, {"modle": "x"})
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000, "[" * 2_000 + "]" * 2_000])
+def test_a_number_too_long_and_lists_too_deep_are_one_line(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "kgmed.toml"
+    path.write_text(f"[settings]\nrate = {value}\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="is not TOML"):
+        read_config(path)

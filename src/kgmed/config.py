@@ -228,7 +228,7 @@ def read_config(path: Path) -> Config:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SourceError(path, 0, f"cannot be read ({error.strerror})", "name a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, a number too long, lists too deep
         raise SourceError(path, 0, f"is not TOML in UTF-8 ({error})", "mend that place") from None
     kind = config_type()
     if secret := [n for n in table if n not in kind.model_fields and any(word in n.lower() for word in _SECRET)]:

@@ -29,6 +29,7 @@ from types import ModuleType
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast, get_args
 
 from kgmed.errors import BadInput, UnknownName
+from kgmed.language.text import visible
 
 # What is registered is known here by its name only: its types stand in the packages that use this module, and to name
 # them here would tie the lowest layer to all the others.
@@ -167,7 +168,7 @@ class Registry(Generic[T]):
                 problem = self._load(point)
                 if problem and point.name not in self.problems:
                     self.problems[point.name] = problem
-                    _LOG.warning("%s", problem)
+                    _LOG.warning("%s", visible(problem))
                 self._tried.add(point)
 
     def _load(self, point: EntryPoint) -> str:

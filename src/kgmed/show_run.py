@@ -24,14 +24,17 @@ MOST_NODES, MOST_ROWS = 20, 50  # drawn, and listed in the table
 
 # --- Text in XML.
 
+_JOINERS = "\u200c\u200d"  # of Persian words and of emoji
+
 
 def one_line(text: str) -> str:
-    """The text on one line without what XML does not allow.
+    """The text on one line without what XML does not allow, and without what turns the direction of a text.
 
-    >>> one_line("a\\n b\\x00")
-    'a b'
+    >>> one_line("a\\n b\\x00"), one_line("a\\u202eb")
+    ('a b', 'ab')
     """
-    return "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co"))
+    line = " ".join(text.split())
+    return "".join(c for c in line if c in _JOINERS or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Cn", "Co"))
 
 
 def fit(text: str, columns: int) -> str:

@@ -227,7 +227,7 @@ def test_the_words_of_the_answer_are_shown_as_they_come_where_that_is_asked_for(
     server.says = [Said(replies({"messages": "JSON"})), streamed("Colchicine ", "treats \x1b[2Jgout [1].")]
     found = run(home, *ASKED, *model(server), "--stream")
     assert found.exit_code == 0, found.output
-    assert found.stderr == "Colchicine treats [2Jgout [1].\n\n"
+    assert found.stderr == "Colchicine treats ⟨U+001B⟩[2Jgout [1].\n\n"
     assert [asked.get("stream", False) for asked in server.asked] == [False, True]
     assert found.stdout.count("Colchicine treats") == 1
 

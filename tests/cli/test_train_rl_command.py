@@ -91,3 +91,9 @@ def test_a_start_of_another_model_is_refused(cases: Path, tmp_path: Path) -> Non
     (tmp_path / "other.jsonl").write_text(text + text.replace("cough", "wheeze"), encoding="utf-8")
     with pytest.raises(BadInput, match="is of another model"):
         run("sft", tmp_path / "other.jsonl", "--out", tmp_path / "b", "--policy", "tiny", "--begin", tmp_path / "a")
+
+
+@pytest.mark.parametrize("device", ["abacus", "cuda:99"])
+def test_a_device_that_is_not_there_is_refused(cases: Path, tmp_path: Path, device: str) -> None:
+    with pytest.raises(BadInput, match=f"nothing can be computed on '{device}'"):
+        run("sft", cases, "--out", tmp_path / "x", "--policy", "tiny", "--steps", 1, "--device", device)

@@ -172,3 +172,20 @@ def test_no_copy_of_a_disease_keeps_a_row_of_the_report_left_out(hpo: Store, dat
         mine = copied.disease == len(originals.diseases) + i
         assert reference not in set(copied.references[copied.reference[mine]].tolist())
     assert not Phenotypes(hpo).of()[len(originals.diseases) :].any()
+
+
+def test_a_damaged_gzip_file_is_one_line(tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps([CASE] * 50).encode(), mtime=0)
+    path = tmp_path / "bad.json.gz"
+    path.write_bytes(whole[:12] + b"\xff" * 20 + whole[32:])
+    with pytest.raises(SourceError, match="cannot be read"):
+        list(packets(path))
+
+
+def test_a_patient_without_findings_is_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "three.jsonl"
+    empty = {"id": "PMID_2_girl", "subject": {"id": "girl"}}
+    path.write_text("\n".join(map(json.dumps, [CASE, empty, CASE])), encoding="utf-8")
+    skipped: list[str] = []
+    assert len(list(packets(path, skipped.append))) == 2
+    assert skipped == [f"PMID_2_girl ({path}:2)"]

@@ -245,3 +245,9 @@ def test_a_table_of_prices_that_is_none_is_refused_by_name(text: str) -> None:
 def test_a_file_of_prices_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(KgmedError, match=r"none\.toml"):
         prices(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000])
+def test_a_price_of_many_digits_and_lists_too_deep_are_one_line(value: str) -> None:
+    with pytest.raises(SourceError, match="is not TOML"):
+        parse_prices(f'["m/x"]\ninput = {value}', Path("mine.toml"))

@@ -357,3 +357,8 @@ def test_threads_that_are_refused_a_setting_at_once_all_go_on_without_it(server:
     llm = model(server)
     with ThreadPoolExecutor(3) as pool:
         assert [r.text for r in pool.map(lambda _: llm(HELLO), range(3))] == ["Hi [1]."] * 3
+
+
+def test_a_body_that_is_nested_too_deeply_is_a_model_that_failed(server: Server) -> None:
+    with pytest.raises(ModelFailed, match="cannot be used"):
+        ask(server, [Said(b'{"choices": ' + b"[" * 100_000 + b"]" * 100_000 + b"}")])

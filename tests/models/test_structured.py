@@ -1,6 +1,7 @@
 """What can still be read of a reply, what cannot, and that failures are counted."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -125,3 +126,10 @@ def test_a_schema_goes_through_meter_and_cache_and_keeps_its_replies_apart(tmp_p
     assert outer.as_json(hello, strings_schema("terms")).text == '{"terms": ["b"]}'
     assert outer.as_json(hello, SCHEMA).text == '{"terms": ["a"]}'
     assert llm.asked == [SCHEMA, None, strings_schema("terms")]
+
+
+@pytest.mark.parametrize("deep", [400, 2_000, 100_000])
+def test_a_reply_that_is_nested_too_deeply_is_read_or_a_typed_failure(deep: int) -> None:
+    for reply in ("[" * deep + "]" * deep, '{"terms": ' * deep + "1" + "}" * deep):
+        with suppress(Malformed):
+            loads(reply)

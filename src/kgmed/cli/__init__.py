@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from kgmed.cli import evaluate, graph, methods, reward, train
 from kgmed.cli.ask import ask, chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
+from kgmed.cli.show import say_anything, warn
 from kgmed.errors import BadInput, KgmedError
 
 _NO_MORE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # nobody reads on; the disk or one's share of it is full
@@ -61,8 +62,9 @@ app.add_typer(train.app, name="train", help="Train models on your own files, her
 
 def main() -> None:
     """Run the command; a known error is one line on standard error and exit code 2 (bad input) or 1."""
+    say_anything()
     try:
         app()
     except KgmedError as e:
-        sys.stderr.write(f"kgmed: {e}\n")
+        warn([str(e)])
         sys.exit(2 if isinstance(e, BadInput) else 1)

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.style import Style
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.config import Config
 from kgmed.errors import BadInput, KgmedError
-from kgmed.language.text import one_line
+from kgmed.language.text import one_line, visible
 from kgmed.records import Evidence, Run, to_json
 
 # --- The words of a model as they come, on standard error; the answer that was made of them follows on standard output.
@@ -49,7 +49,7 @@ def show_words(wanted: bool | None, *, as_json: bool, begin: Callable[[], object
         if not said:
             begin()
         said.append(piece)
-        sys.stderr.write("".join(c for c in piece if c.isprintable() or c in "\n\t"))  # nothing that moves the cursor
+        sys.stderr.write(visible(piece.replace("\r", "")))
         sys.stderr.flush()
 
     try:
@@ -200,27 +200,27 @@ def show(run: Run, near: Near, *, explain: bool = False) -> None:
 
     `near` gives the names that a person may have meant by what was not found.
     """
-    out = Console(highlight=False, soft_wrap=True)
-    out.print(escape(run.answer.text), style="bold" if run.answer.abstained else None)
+    out = screen.printer()
+    out((run.answer.text, "bold" if run.answer.abstained else ""))
     if run.context.cited:
-        out.print("\n[bold]Evidence[/bold]")
+        out(("\nEvidence", "bold"))
     for i, evidence in enumerate(run.context.cited, start=1):
-        _show_evidence(out.print, i, evidence, explain=explain)
-    out.print()
-    _show_words(out.print, run, near, explain=explain)
+        _show_evidence(out, i, evidence, explain=explain)
+    out()
+    _show_words(out, run, near, explain=explain)
     for line in tree_lines(run):
-        out.print(escape(line), style="yellow" if line.startswith("!") else None)
+        out((line, "yellow" if line.startswith("!") else ""))
     for failure in run.failures:
-        out.print(f"[yellow]Failed on the way:[/yellow] {escape(failure)}")
+        out(("Failed on the way:", "yellow"), f" {failure}")
     for note in run.notes:
-        out.print(f"[dim]Note: {escape(note)}[/dim]")
+        out((f"Note: {note}", "dim"))
     if explain and run.answer.reasoning:
-        out.print(f"\n[bold]Reasoning[/bold]\n{escape(run.answer.reasoning)}\n")
+        out(("\nReasoning", "bold"), f"\n{run.answer.reasoning}\n")
     for verdict in run.answer.verdicts if explain else ():
-        out.print(f"[dim]{verdict.label}: {escape(verdict.sentence)} ({escape(verdict.reason)})[/dim]")
-    out.print(f"[dim]{escape(run.answer.limits)}[/dim]")
+        out((f"{verdict.label}: {verdict.sentence} ({verdict.reason})", "dim"))
+    out((run.answer.limits, "dim"))
     for line in _made_with(run, explain=explain):
-        out.print(f"[dim]{escape(line)}[/dim]")
+        out((line, "dim"))
 
 
 def _made_with(run: Run, *, explain: bool) -> Iterator[str]:
@@ -243,38 +243,40 @@ def _made_with(run: Run, *, explain: bool) -> Iterator[str]:
         yield " ".join(["settings:", *(f"{name}={to_json(value)}" for name, value in run.settings)])
 
 
-def _show_evidence(out: Callable[[str], None], number: int, evidence: Evidence, *, explain: bool) -> None:
+def _show_evidence(out: Callable[..., None], number: int, evidence: Evidence, *, explain: bool) -> None:
     """One piece of evidence and, below it, each of its triples with source and references."""
-    score = f" [dim]({evidence.kind}, {evidence.score:g})[/dim]" if explain else ""
-    out(f"[bold]\\[{number}][/bold] {escape(one_line(evidence.text))}{score}")
+    score = f" ({evidence.kind}, {evidence.score:g})" if explain else ""
+    out((f"[{number}]", "bold"), f" {one_line(evidence.text)}", (score, "dim"))
     for t in evidence.triples if explain else evidence.triples[:4]:
         fact = one_line(f"{t.head.name} — {t.relation} → {t.tail.name}")
         said = "; ".join(dict.fromkeys(f"{k} {v}" for s in t.support for k, v in s.qualifiers if k == "frequency"))
-        where = ", ".join([t.source, *(_linked(r) for r in t.references[:5])])
         ids = " ".join(i for i in (t.head.id, t.tail.id) if i)
-        out(f"    [dim]{escape(fact)}{f' ({escape(said)})' if said else ''} · {escape(ids)} · {where}[/dim]")
+        about = f"    {fact}{f' ({said})' if said else ''} · {ids} · {t.source}"
+        references = [piece for r in t.references[:5] for piece in ((", ", "dim"), _linked(r))]
+        out((about, "dim"), *references)
     more = len(evidence.triples) - 4
     if more > 0 and not explain:
-        out(f"    [dim]and {more} more triples; --explain shows them[/dim]")
+        out((f"    and {more} more triples; --explain shows them", "dim"))
 
 
-def _linked(reference: str) -> str:
+def _linked(reference: str) -> tuple[str, Style]:
     """A reference with its address, where it has one: PMID:1 -> PMID:1 as a link to PubMed."""
     kind, _, number = reference.partition(":")
     if kind not in LINKS or not number:
-        return escape(reference)
-    return f"[link={LINKS[kind].format(number)}]{escape(reference)}[/link]"
+        return reference, Style(dim=True)
+    address = LINKS[kind].format(quote(number, safe="/:;()", errors="replace"))
+    return reference, Style(dim=True, link=address)
 
 
-def _show_words(out: Callable[[str], None], run: Run, near: Near, *, explain: bool) -> None:
+def _show_words(out: Callable[..., None], run: Run, near: Near, *, explain: bool) -> None:
     """What of the question was found in the graph, and what was not."""
     found = [_link_text(run, i, explain=explain) for i in range(len(run.links))]
     if found:
-        out(f"[green]Found:[/green] {_joined(found, explain=explain)}")
+        out(("Found:", "green"), f" {_joined(found, explain=explain)}")
     if run.missed:
         names, like = {m.surface: m.name for m in run.missed}, near(run)
         told = (f"{surface}{_meant(like.get(name, []))}" for surface, name in names.items())
-        out(f"[yellow]Not found in the graph:[/yellow] {escape(one_line(', '.join(told)))}")
+        out(("Not found in the graph:", "yellow"), f" {one_line(', '.join(told))}")
 
 
 def _meant(names: list[str]) -> str:
@@ -297,7 +299,7 @@ def _link_text(run: Run, i: int, *, explain: bool) -> str:
     if explain:
         ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
         text += f", {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}"
-    return escape(one_line(text))
+    return one_line(text)
 
 
 # --- `kgmed chat`: questions one after the other, each understood in the light of those before it.
@@ -363,4 +365,4 @@ def _failed(problem: KgmedError, *, as_json: bool) -> None:
         screen.data({"error": str(problem)}, indent=None)
         sys.stdout.flush()
     else:
-        sys.stderr.write(f"kgmed: {problem}\n")
+        screen.warn([str(problem)])

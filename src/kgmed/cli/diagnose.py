@@ -1,14 +1,12 @@
 """`kgmed diagnose`: a patient's findings in, the diseases of HPO that fit them out, with what each rests on."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from kgmed.cli import show as screen
 from kgmed.errors import BadInput
@@ -43,6 +41,7 @@ class Diagnosed:
 
     understood: tuple[Link, ...]
     patients: tuple[Differential, ...]
+    skipped: tuple[str, ...] = ()  # patients of whom a file gives no findings, and where
 
 
 def diagnose(
@@ -66,7 +65,11 @@ def diagnose(
     ids, text = _sorted(findings or [])
     if bool(ids or text) == bool(file):
         raise BadInput("give findings or a phenopacket by --file; for example: kgmed diagnose HP:0001166 HP:0001083")
-    given = [packet.patient for packet in packets(file)] if file else [_typed(ids)]
+    skipped: list[str] = []
+    given = [packet.patient for packet in packets(file, skipped.append)] if file else [_typed(ids)]
+    if skipped and not given:
+        raise BadInput(f"{file}: no phenopacket has phenotypicFeatures, so there is nothing to rank; give findings")
+    screen.warn(f"skipped {what}: it has no phenotypicFeatures" for what in skipped)
     given = [_about(patient, sex, age, began) for patient in given]
     model = _model(graph, absent_weight)
     links: tuple[Link, ...] = ()
@@ -75,7 +78,7 @@ def diagnose(
     wanted = "" if database == "all" else database
     results = tuple(model.diagnose(patient, keep=keep, database=wanted) for patient in given)
     if as_json:
-        screen.data(Diagnosed(links, results))
+        screen.data(Diagnosed(links, results, tuple(skipped)))
         return
     for result in results:
         show(result, model, links)
@@ -132,35 +135,35 @@ def _described(model: Phenotypes, patient: Patient, text: str) -> tuple[Patient,
 
 def show(result: Differential, model: Phenotypes, links: Sequence[Link] = ()) -> None:
     """Print the diseases of one patient for a person."""
-    out = Console(highlight=False, soft_wrap=True)
+    out = screen.printer()
     patient = result.patient
     if patient.id:
-        out.print(f"[bold]{escape(one_line(patient.id))}[/bold]")
+        out((one_line(patient.id), "bold"))
     names = {link.entity.id: f"{link.mention.surface} = " for link in links}
     for heading, ids in (("Present", patient.present), ("Absent", patient.absent)):
         known = [f"{names.get(i, '')}{model.graph.entity(i).name} ({i})" for i in ids if i not in result.unknown]
         if known:
-            out.print(f"[green]{heading}:[/green] {escape(one_line('; '.join(known)))}")
+            out((f"{heading}:", "green"), f" {one_line('; '.join(known))}")
     if result.unknown:
-        out.print(f"[yellow]Not in the graph:[/yellow] {escape(', '.join(result.unknown))}")
+        out(("Not in the graph:", "yellow"), f" {', '.join(result.unknown)}")
     if not result.ranked:
-        out.print("[bold]No finding that is present is known: nothing to rank.[/bold]")
+        out(("No finding that is present is known: nothing to rank.", "bold"))
     for place, ranked in enumerate(result.ranked, start=1):
         _show_disease(out, place, ranked)
-    out.print(f"[dim]{escape(result.limits)}[/dim]")
+    out((result.limits, "dim"))
 
 
-def _show_disease(out: Console, place: int, ranked: RankedDisease) -> None:
+def _show_disease(out: Callable[..., None], place: int, ranked: RankedDisease) -> None:
     """One disease and its reasons, grouped by what they say."""
     name = one_line(f"{ranked.disease.name} ({ranked.disease.id})")
-    out.print(f"\n[bold]{place}. {escape(name)}[/bold]  {ranked.score:.2f}")
+    out((f"\n{place}. {name}", "bold"), f"  {ranked.score:.2f}")
     for kind, heading in HEADINGS.items():
         said = [_said(reason) for reason in ranked.reasons if reason.kind == kind]
         if said:
             colour = (
                 "yellow" if heading.startswith("against") else "dim" if kind in ("missing", "unlisted") else "green"
             )
-            out.print(f"   [{colour}]{heading}:[/{colour}] {escape(one_line('; '.join(said)))}")
+            out("   ", (f"{heading}:", colour), f" {one_line('; '.join(said))}")
 
 
 def _said(reason: FindingReason) -> str:

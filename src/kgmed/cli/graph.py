@@ -1,5 +1,6 @@
 """`kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
 
+import errno
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kgmed.cli import show as screen
+from kgmed.errors import StoreError
 from kgmed.graph import library
 from kgmed.graph.doctor import Finding, GraphReport
 from kgmed.graph.store.folder import Manifest
@@ -84,8 +86,13 @@ def vectors(name: Name, as_json: Json = False) -> None:
     """
     from kgmed.session import vectors as compute
 
-    with screen.progress(f"encoding the names of {name}", "names") as progress:
-        count, encoder = compute(name, progress)
+    try:
+        with screen.progress(f"encoding the names of {name}", "names") as progress:
+            count, encoder = compute(name, progress)
+    except OSError as e:
+        if e.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT):
+            raise  # a full disk ends every command alike
+        raise StoreError(f"the vectors of {name} cannot be kept ({e.strerror or e}); let its folder be written") from e
     if as_json:
         screen.data({"graph": name, "names": count, "encoder": encoder})
     else:

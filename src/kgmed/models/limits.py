@@ -82,7 +82,7 @@ def parse_prices(text: str, path: Path) -> dict[str, Price]:
     """
     try:
         table = tomllib.loads(text, parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, ArithmeticError) as error:
+    except (ValueError, ArithmeticError, RecursionError) as error:
         raise SourceError(path, 0, f"is not TOML ({error})", "mend that place") from error
     return {name: _price(name, entry, path) for name, entry in table.items()}
 

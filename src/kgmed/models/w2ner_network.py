@@ -408,14 +408,6 @@ def new_network(plan: TaggerPlan, vectors: Encoder | None = None) -> W2NER:
     return _network(plan, _pretrained(a.encoder) if a.encoder else _embeddings(plan, vectors))
 
 
-def to_device(network: W2NER, device: str) -> W2NER:
-    """The network, moved to a device of torch; raises `BadInput` where there is none of that name."""
-    try:
-        return network.to(device)
-    except (RuntimeError, AssertionError) as e:
-        raise BadInput(f"nothing can be computed on {device!r} ({_short(e)}); try cpu") from None
-
-
 def open_labeller(folder: Path, vectors: Encoder | None = None) -> Labeller:
     """The tagger of a folder; raises `SourceError` for a damaged file, `BadInput` for vectors that do not fit."""
     plan = read_plan(folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from kgmed.errors import BadInput
-from kgmed.models.files import MODELS, as_folder, load_transformer
+from kgmed.models.files import MODELS, as_folder, load_transformer, to_device
 from kgmed.train.base import need
 
 # --- Rows of tokens that a decoder has begun to read; rows that begin alike are read once.
@@ -253,7 +253,7 @@ def build(
         torch.nn.init.zeros_(parameter)
     for frozen in wrapped.parameters() if half else ():
         frozen.data = frozen.data if frozen.requires_grad else frozen.data.bfloat16()
-    wrapped.to(device).train(mode=False)
+    to_device(wrapped, device).train(mode=False)
     name = f"{name}, bfloat16" if half else name  # a run that goes on must be of the same precision
     return Causal(name, tokens, wrapped, body, head, value.to(device), device, SplitDecoder(body, top) if top else None)
 

@@ -337,7 +337,7 @@ class NameTokens:
         (folder / "names.json").write_text(json.dumps(self.names, ensure_ascii=False), encoding="utf-8")
 
 
-def tiny(names: Sequence[str], *, seed: int = 0, width: int = 64, layers: int = 2) -> Causal:
+def tiny(names: Sequence[str], *, seed: int = 0, width: int = 64, layers: int = 2, device: str = "cpu") -> Causal:
     """A Llama of that size with random weights, all of them trained."""
     transformers, torch = need("transformers"), need("torch")
     tokens = NameTokens(names)
@@ -357,7 +357,7 @@ def tiny(names: Sequence[str], *, seed: int = 0, width: int = 64, layers: int = 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = transformers.LlamaForCausalLM(config)
-    return build("tiny", model, tokens, adapt="full", seed=seed)
+    return build("tiny", model, tokens, adapt="full", seed=seed, device=device)
 
 
 # --- Policies by the names that a person types.
@@ -387,6 +387,6 @@ def policy(  # noqa: PLR0913 - what makes a policy
     if kind not in KINDS:
         raise UnknownName("policy", kind, KINDS)
     if kind == "tiny":
-        return Free(tiny(task.names, seed=seed), longest=1)
+        return Free(tiny(task.names, seed=seed, device=device), longest=1)
     causal: Any = build(*load_causal(model, folder), adapt=adapt, top=top, half=half, seed=seed, device=device)
     return ChoicePolicy(causal, task.diseases) if kind == "choice" else Free(causal)

@@ -20,6 +20,7 @@ from kgmed.evaluate import ner as metrics
 from kgmed.evaluate.ner import Parts, Sample, fingerprint
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
+from kgmed.models.files import to_device
 from kgmed.models.w2ner import Architecture, Training, covered_units, to_plain, units, windows
 from kgmed.models.w2ner_network import (
     ENCODER,
@@ -36,7 +37,6 @@ from kgmed.models.w2ner_network import (
     new_network,
     open_labeller,
     read_tensors,
-    to_device,
     vocabulary,
     write_json,
     write_plan,

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.evaluate.report.page import environment, html_text
-from kgmed.evaluate.report.text import Signed, Table, as_csv, as_markdown, visible
+from kgmed.evaluate.report.text import Signed, Table, as_csv, as_markdown
+from kgmed.language.text import visible
 
 HOSTILE = [
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onload='x", "</td></table><b>", "&lt;b&gt;",

@@ -146,3 +146,10 @@ def test_a_bad_table_is_an_error_that_says_where(tmp_path: Path, text: str, said
         roles_from_toml(path)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_number_of_many_digits_in_a_table_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "roles.toml"
+    path.write_text(f"[treats]\nrole = {'9' * 5_000}\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="is no TOML"):
+        roles_from_toml(path)

@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -350,17 +351,30 @@ class Packet:
     reference: str = ""  # PMID:10077612, the report of the case
 
 
-def packets(path: Path) -> Iterator[Packet]:
-    """Every phenopacket of a file; raises `SourceError` naming file, line and mend."""
+class NoFindings(BadInput):
+    """A phenopacket without `phenotypicFeatures`, which the standard allows."""
+
+
+def packets(path: Path, skip: Callable[[str], object] | None = None) -> Iterator[Packet]:
+    """Every phenopacket of a file; raises `SourceError` naming file, line and mend.
+
+    With `skip`, one without findings is left out, and `skip` is given its id and place.
+    """
     for number, text in _objects(path):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as e:
             raise SourceError(path, number, f"is no JSON ({str(e)[:60]})", _PHENOPACKET_MEND) from None
         try:
-            yield packet(value)
+            found = packet(value)
+        except NoFindings as e:
+            if skip is None:
+                raise SourceError(path, number, str(e), _PHENOPACKET_MEND) from None
+            skip(" ".join(filter(None, [_of(value, "id", str, ""), f"({path}:{number})" if number else f"({path})"])))
         except BadInput as e:
             raise SourceError(path, number, str(e), _PHENOPACKET_MEND) from None
+        else:
+            yield found
 
 
 def packet(value: object) -> Packet:
@@ -371,7 +385,7 @@ def packet(value: object) -> Packet:
     """
     features = _of(value, "phenotypicFeatures", list, None)
     if features is None:
-        raise BadInput("has no phenotypicFeatures")
+        raise NoFindings("has no phenotypicFeatures")
     subject = _of(value, "subject", dict, {})
     signed: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for feature in features:
@@ -401,7 +415,7 @@ def _objects(path: Path) -> Iterator[tuple[int, str]]:
                     yield number, line.decode("utf-8")
     except UnicodeDecodeError as e:
         raise SourceError(path, 0, f"is not UTF-8 text at byte {e.start}", "save it as UTF-8") from None
-    except (OSError, EOFError, lzma.LZMAError) as e:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as e:
         problem = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         raise SourceError(path, 0, f"cannot be read ({problem})", "check the path") from None
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.report import plots, tables
 from kgmed.evaluate.report.study import Study, sweeps
-from kgmed.evaluate.report.text import Table, as_csv, as_markdown, formatted, markdown, slug, visible
+from kgmed.evaluate.report.text import Table, as_csv, as_markdown, formatted, markdown, slug
+from kgmed.language.text import visible
 from kgmed.models.files import MODELS
 from kgmed.records import Evidence
 

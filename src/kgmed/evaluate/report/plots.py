@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgmed.errors import Unavailable
 from kgmed.evaluate.report.study import Study, Sweep
-from kgmed.evaluate.report.text import visible
 from kgmed.evaluate.scores import mean
+from kgmed.language.text import visible
 from kgmed.records import Run
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from kgmed.evaluate import scores
 from kgmed.evaluate.items import Metric
 from kgmed.evaluate.log import digest
 from kgmed.evaluate.report.study import Study
-from kgmed.evaluate.report.text import Cell, Signed, Table, formatted, visible
+from kgmed.evaluate.report.text import Cell, Signed, Table, formatted
+from kgmed.language.text import visible
 
 # --- What the papers report for the same method, data set and metric: in a column of its own, never mixed with ours.
 

@@ -12,23 +12,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_CONTROL = {*range(0x20), *range(0x7F, 0xA0)} - {9, 10}
-_DIRECTION = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
-_INVISIBLE = {0xAD, 0x200B, 0x2060, 0x2028, 0x2029, 0xFEFF, *range(0xE0000, 0xE0080)}
-_SURROGATE = range(0xD800, 0xE000)
-_BY_NUMBER = {code: f"⟨U+{code:04X}⟩" for code in (*_CONTROL, *_DIRECTION, *_INVISIBLE, *_SURROGATE)}
+from kgmed.language.text import visible
+
 _MARKS = re.compile(r"([\\`*_{}\[\]()<>#|!~&$])")
 _FORMULA = tuple("=+-@\t\r＝＋－＠")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:e[+-]?\d+)?", re.ASCII)
-
-
-def visible(text: str) -> str:
-    """The text with every character that cannot be seen shown by its number; line ends and tabs stay.
-
-    >>> visible("a\\u202eb\\r")
-    'a⟨U+202E⟩b⟨U+000D⟩'
-    """
-    return text.translate(_BY_NUMBER)
 
 
 def markdown(text: str) -> str:

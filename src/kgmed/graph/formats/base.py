@@ -368,7 +368,7 @@ def roles_from_toml(path: Path) -> RoleTable:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise SourceError(path, 0, "is not UTF-8 text", "save the table as UTF-8") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number too long, lists too deep
         raise SourceError(path, _line_of(str(error)), f"is no TOML: {_first(error)}", "mend that line") from error
     read = {name: _relation(path, name, entry) for name, entry in table.items()}
     return RoleTable({n: r for n, (r, _) in read.items()}, {n: k for n, (_, k) in read.items()})
