@@ -161,7 +161,8 @@ BROKEN = {
     "a number of 10,000 digits": whole(b'{"choices": ' + b"9" * 10_000 + b"}"),
     "not a number": whole(json.dumps(dict.fromkeys(NANS, float("nan"))).encode()),
     "vectors that are not numbers": whole(
-        b'{"data": [{"index": 0, "embedding": [NaN, 1e999]}], "results": [{"index": 0, "relevance_score": NaN}], "result": NaN}'
+        b'{"result": NaN, "data": [{"index": 0, "embedding": [NaN, 1e999]}], '
+        b'"results": [{"index": 0, "relevance_score": NaN}]}'
     ),
     "nothing": whole(b""),
     "a list": whole(b"[]"),
