@@ -100,7 +100,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     for path, says in (
         (tmp_path / "none.json", "no such file"),
         (half, "compressed data is damaged"),
-        (latin, "UTF-8 at byte 1"),
+        (latin, "UTF-8 text at byte 1"),
     ):
         with pytest.raises(SourceError, match=says):
             read(path)
