@@ -12,12 +12,14 @@ import os
 import threading
 import time
 import weakref
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import getproxies, proxy_bypass
 
+import httpcore2
 import httpx2
 
 from kgmed.errors import Unavailable
@@ -36,11 +38,63 @@ from kgmed.servers import (
 
 AGENT = "kgmed/0.1 (https://pypi.org/project/kgmed/)"
 _EVENTS = "text/event-stream"
-_WITHIN = 3600.0  # seconds for a stream of events, each of which may take the timeout
+_STREAMS = 10  # times the timeout that a stream of events may take in all
+_PIECE = 1 << 20  # bytes that are decompressed at a time
 
 
 class TooLarge(httpx2.TransportError):
     """A reply that is larger than it may be."""
+
+
+class _Deadline(float):
+    """The timeout of one step on the network, which also knows when the whole exchange must be over.
+
+    The client hands it down as it is, so that `_Clocked` finds it at every step.
+    """
+
+    until: float
+
+    def left(self) -> float:
+        """The seconds that the next step may take; raises where there are none."""
+        seconds = self.until - time.monotonic()
+        if seconds <= 0:
+            raise httpcore2.ReadTimeout("the reply takes too long")
+        return min(self, seconds)
+
+
+def _left(timeout: float | None) -> float | None:
+    return timeout.left() if isinstance(timeout, _Deadline) else timeout
+
+
+class _Clocked(httpcore2.NetworkStream):
+    """A connection whose every step ends at the deadline: a timeout for each alone lets a slow drip go on for ever."""
+
+    def __init__(self, inner: httpcore2.NetworkStream) -> None:
+        self._inner = inner
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, _left(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, _left(timeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        return _Clocked(self._inner.start_tls(ssl_context, server_hostname, _left(timeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _Network(httpcore2.SyncBackend):
+    """Opens connections that are clocked."""
+
+    def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.NetworkStream:
+        return _Clocked(super().connect_tcp(*args, **more))
 
 
 class OneServer(httpx2.BaseTransport):
@@ -53,30 +107,31 @@ class OneServer(httpx2.BaseTransport):
             self._inner = httpx2.HTTPTransport(proxy=_proxy(self._home))
         except ImportError as error:
             raise Unavailable("the proxy that the environment names is of SOCKS: pip install socksio") from error
+        self._inner._pool._network_backend = _Network()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The reply, decompressed, of at most so many bytes and seconds."""
-        begun = time.monotonic()
-        response = self._inner.handle_request(self._with_key(request))
+        deadline = _Deadline(self._limits.timeout)
+        deadline.until = time.monotonic() + self._limits.timeout
+        response = self._inner.handle_request(self._as_sent(request, deadline))
         self._keep_home(request.url, response.headers)
-        events = response.headers.get("content-type", "").startswith(_EVENTS)
-        until = begun + (_WITHIN if events else self._limits.timeout)
+        if response.headers.get("content-type", "").startswith(_EVENTS):
+            deadline.until += (_STREAMS - 1) * self._limits.timeout
         headers = [(k, v) for k, v in response.headers.raw if k.lower() not in (b"content-encoding", b"content-length")]
-        body = _Bounded(response, self._limits.largest, until)
+        body = _Bounded(response, self._limits.largest, deadline)
         return httpx2.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
 
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()
 
-    def _with_key(self, request: httpx2.Request) -> httpx2.Request:
-        """The request as it is sent; the one of the client stays without the key."""
-        if self._key is None:
-            return request
-        url, headers, more = request.url, request.headers.copy(), request.extensions
-        if self._key.parameter:
+    def _as_sent(self, request: httpx2.Request, deadline: _Deadline) -> httpx2.Request:
+        """The request with its deadline and the key; the one of the client stays without."""
+        url, headers = request.url, request.headers.copy()
+        more = {**request.extensions, "timeout": dict.fromkeys(("connect", "read", "write", "pool"), deadline)}
+        if self._key and self._key.parameter:
             url = url.copy_add_param(self._key.parameter, self._key.value)
-        else:
+        elif self._key:
             headers["Authorization"] = f"Bearer {self._key.value}"
         return httpx2.Request(request.method, url, headers=headers, stream=request.stream, extensions=more)
 
@@ -94,19 +149,39 @@ class OneServer(httpx2.BaseTransport):
 
 
 class _Bounded(httpx2.SyncByteStream):
-    """The body of a reply, decompressed; the clock is looked at between two reads, each of which has its timeout."""
+    """The body of a reply, decompressed in pieces, of at most so many bytes."""
 
-    def __init__(self, response: httpx2.Response, largest: int, until: float) -> None:
-        self._response, self._left, self._until = response, largest, until
+    def __init__(self, response: httpx2.Response, largest: int, deadline: _Deadline) -> None:
+        self._response, self._left, self._deadline = response, largest, deadline
+        self._coding = response.headers.get("content-encoding", "identity").strip().lower()
 
     def __iter__(self) -> Iterator[bytes]:
-        for part in self._response.iter_bytes():
+        raw = self._response.iter_raw()
+        for part in raw if self._coding in ("identity", "") else self._decompressed(raw):
             self._left -= len(part)
             if self._left < 0:
                 raise TooLarge("the reply is too large")
-            if time.monotonic() > self._until:
+            if time.monotonic() > self._deadline.until:
                 raise httpx2.ReadTimeout("the reply takes too long")
             yield part
+
+    def _decompressed(self, raw: Iterator[bytes]) -> Iterator[bytes]:
+        """The body without its gzip or deflate; no other coding was asked for, and one in another is refused."""
+        if self._coding not in ("gzip", "x-gzip", "deflate"):
+            raise httpx2.DecodingError("the reply is packed in a way that was not asked for")
+        unpack, begun = zlib.decompressobj(47), False
+        for packed in raw:
+            try:
+                if packed and not begun and self._coding == "deflate" and packed[0] & 15 != zlib.DEFLATED:
+                    unpack = zlib.decompressobj(-15)  # without the head that it should have
+                begun = begun or bool(packed)
+                while packed and not unpack.eof:
+                    part, packed = unpack.decompress(packed, _PIECE), unpack.unconsumed_tail
+                    yield part
+            except zlib.error as error:
+                raise httpx2.DecodingError(f"the reply is damaged ({error})") from error
+        if begun and not unpack.eof:
+            raise httpx2.DecodingError("the reply ends in the middle")
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -119,7 +194,7 @@ def client_for(base_url: str, limits: Limits, key: Key | None = None) -> httpx2.
     return httpx2.Client(
         transport=OneServer(url, limits, key),
         auth=login,
-        headers={"User-Agent": AGENT},
+        headers={"User-Agent": AGENT, "Accept-Encoding": "gzip, deflate"},
         timeout=limits.timeout,
         follow_redirects=limits.redirects > 0,
         max_redirects=limits.redirects,

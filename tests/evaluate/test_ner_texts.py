@@ -97,7 +97,11 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     half.write_bytes(lzma.compress(b"[]")[:-9])
     latin = tmp_path / "latin.json"
     latin.write_bytes("[é]".encode("latin-1"))
-    for path, says in ((tmp_path / "none.json", "cannot be read"), (half, "xz"), (latin, "UTF-8 at byte 1")):
+    for path, says in (
+        (tmp_path / "none.json", "no such file"),
+        (half, "compressed data is damaged"),
+        (latin, "UTF-8 text at byte 1"),
+    ):
         with pytest.raises(SourceError, match=says):
             read(path)
 

@@ -4,7 +4,6 @@ Counts are summed over texts before they are divided (micro). Nested and discont
 """
 
 import json
-import lzma
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import xxhash
 
 from kgmed.errors import SourceError
+from kgmed.graph.formats.base import whole_text
 from kgmed.models.w2ner import FoundEntity, Part
 
 # --- Texts with their entities, in the format of CMeEE, and their parts for training, choosing and telling.
@@ -52,24 +52,12 @@ class Parts:
 
 def read(path: Path) -> list[Sample]:
     """The samples of a file; raises `SourceError` that names line and record."""
-    text = _content(path)
+    text = whole_text(path)
     if not text.strip():
         raise SourceError(path, 0, "is empty", _MEND)
     return [
         _sample(record, path, line, f"record {number}") for number, (record, line) in enumerate(_records(text, path), 1)
     ]
-
-
-def _content(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-        return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8-sig")
-    except OSError as e:
-        raise SourceError(path, 0, f"cannot be read ({e.strerror})", "name a file that can") from None
-    except lzma.LZMAError as e:
-        raise SourceError(path, 0, f"is no whole xz file ({e})", "fetch it again") from None
-    except UnicodeDecodeError as e:
-        raise SourceError(path, 0, f"is not UTF-8 at byte {e.start}", "save it as UTF-8") from None
 
 
 def _records(text: str, path: Path) -> Iterator[tuple[Any, int]]:

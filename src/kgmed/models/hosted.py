@@ -4,7 +4,6 @@ Keys come from the environment and from nowhere else: KGMED_API_KEY for any serv
 only where no base URL is given, so that they never go to another host. They are in no message and in no `repr`.
 """
 
-import json
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -102,7 +101,7 @@ class SdkCalls:
         with self._slots:
             try:
                 yield self._client
-            except (base, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            except (base, httpx2.HTTPError, ValueError, RecursionError) as error:  # ValueError: what is no JSON
                 raise self._ours(error) from None
 
     def mended(self, ask: Callable[[], dict[str, Any]], send: Callable[..., T], mends: Callable[..., bool]) -> T:

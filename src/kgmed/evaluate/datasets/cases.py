@@ -1,11 +1,8 @@
 """Patients to diagnose: MZ, DXY, GMD, DDXPlus, published cases as phenopackets, and cases of one's own."""
 
 import csv
-import gzip
 import json
-import lzma
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +10,8 @@ from typing import Any
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import DataSetInfo
-from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading
-from kgmed.graph.formats.cmekg import DAMAGE, Plain
+from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading, whole_text
+from kgmed.graph.formats.cmekg import DAMAGE, plain_data
 from kgmed.registry import datasets
 from kgmed.reward.cases import Case, Split, split
 from kgmed.reward.phenotype_table import ONSETS, Patient, years
@@ -191,7 +188,7 @@ def _json(path: Path, needed: str) -> dict[str, dict[str, Any]]:
 # unpickled: no class can be named.
 
 
-_LARGEST = 1 << 28  # bytes
+_LARGEST = 1 << 25  # bytes; those of the papers have less than one megabyte
 _GOALS_MEND = "give the pickle with train and test of explicit_inform_slots, implicit_inform_slots and disease_tag"
 
 
@@ -208,15 +205,13 @@ def read_goals(path: Path, *, name: str = "", language: str = "zh", seed: int = 
 def _parts(path: Path) -> Mapping[str, object]:
     check_file(path)
     if path.stat().st_size > _LARGEST:
-        raise SourceError(path, 0, "is larger than 256 MB", _GOALS_MEND)
+        raise SourceError(path, 0, "is larger than 32 MB", _GOALS_MEND)
+    with reading(path):
+        data = path.read_bytes()
     try:
-        with path.open("rb") as file:
-            parts = Plain(file).load()
+        parts = plain_data(data)
     except DAMAGE as error:
         raise SourceError(path, 0, f"is no pickle of plain data ({error})", _GOALS_MEND) from error
-    except OSError:
-        with reading(path):
-            raise
     if not isinstance(parts, dict) or not {"train", "test"} <= parts.keys():
         raise SourceError(path, 0, "has no parts train and test", _GOALS_MEND)
     return parts
@@ -229,7 +224,10 @@ def _cases(path: Path, part: str, rows: object) -> Iterator[Case]:
         goal = row.get("goal", row) if isinstance(row, dict) else None
         if not isinstance(goal, dict) or not {"explicit_inform_slots", "implicit_inform_slots"} <= goal.keys():
             raise SourceError(path, i, f"is no case (record {i} of {part})", _GOALS_MEND)
-        row_id = str(row.get("consult_id", f"{part}-{i}"))
+        number = row.get("consult_id")
+        row_id = (
+            str(number) if isinstance(number, str) or (type(number) is int and abs(number) < 10**18) else f"{part}-{i}"
+        )
         disease = row.get("disease_tag", goal.get("disease_tag"))
         yield case(path, i, row_id, disease, goal["explicit_inform_slots"], goal["implicit_inform_slots"])
 
@@ -336,7 +334,6 @@ def _names(path: Path, number: int, row: Mapping[str, Any], key: str) -> tuple[s
 # of `diseases`. The diagnosis itself is never part of the patient.
 
 
-_OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open}
 _HPO = re.compile(r"HP:\d{7}")
 _PHENOPACKET_MEND = "give a GA4GH phenopacket of version 2"
 _SEXES = {"FEMALE": "female", "MALE": "male"}
@@ -403,21 +400,10 @@ def packet(value: object) -> Packet:
 
 def _objects(path: Path) -> Iterator[tuple[int, str]]:
     """Each JSON text of a file with its line: the whole file, or its lines where the name says so."""
-    by_line = ".jsonl" in path.suffixes
-    opener = _OPENERS.get(path.suffix, open)
-    try:
-        with opener(path, "rb") as file:
-            if not by_line:
-                yield 0, file.read().decode("utf-8-sig")
-                return
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, line.decode("utf-8")
-    except UnicodeDecodeError as e:
-        raise SourceError(path, 0, f"is not UTF-8 text at byte {e.start}", "save it as UTF-8") from None
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as e:
-        problem = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        raise SourceError(path, 0, f"cannot be read ({problem})", "check the path") from None
+    if ".jsonl" in path.suffixes:
+        yield from ((number, line) for number, line in lines(path) if line.strip())
+    else:
+        yield 0, whole_text(path)
 
 
 def _of(value: object, key: str, kind: type, default: Any) -> Any:

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import lzma
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
+from kgmed.graph.formats.base import whole_text
+from kgmed.graph.formats.packed import check_zip
 
 # --- Options and the letters that name them, as data sets write both.
 
@@ -61,6 +62,7 @@ def answer_letters(text: str) -> tuple[str, ...]:
 # --- The files of data sets, read with an error that names file, line and mend; a file may also be packed as NAME.xz.
 
 
+_CELLS = 10_000_000  # of one sheet, the empty ones too
 FETCH = "get the data set anew (kgmed eval datasets says from where)"
 
 
@@ -68,12 +70,9 @@ def text(path: Path, *, mend: str = FETCH) -> str:
     """The text of a file, or of the packed file beside it; raises `SourceError`."""
     packed = path.with_name(path.name + ".xz")
     try:
-        data = path.read_bytes() if path.exists() or not packed.exists() else lzma.decompress(packed.read_bytes())
-        return data.decode("utf-8-sig")
-    except OSError as e:
-        raise SourceError(path, 0, f"cannot be read ({e.strerror})", mend) from None
-    except (lzma.LZMAError, UnicodeDecodeError) as e:
-        raise SourceError(path, 0, f"is damaged ({e})", mend) from None
+        return whole_text(path if path.exists() or not packed.exists() else packed)
+    except SourceError as e:
+        raise SourceError(path, 0, e.problem, mend) from None
 
 
 def whole_json(path: Path) -> Any:
@@ -122,14 +121,25 @@ def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     from zipfile import BadZipFile
 
     try:
+        check_zip(path)
         book = load_workbook(path, read_only=True, data_only=True)
         for sheet in book:
-            yield sheet.title, list(sheet.iter_rows(values_only=True))
+            yield sheet.title, list(_rows(path, sheet))
         book.close()
     except OSError as e:
         raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
     except (InvalidFileException, BadZipFile, KeyError, ValueError) as e:
         raise SourceError(path, 0, f"is no Excel file ({e})", FETCH) from None
+
+
+def _rows(path: Path, sheet: Any) -> Iterator[tuple[Any, ...]]:
+    """The rows of a sheet; a few bytes can say that there are 16,384 columns and a million rows."""
+    cells = 0
+    for row in sheet.iter_rows(values_only=True):
+        cells += len(row) + 1
+        if cells > _CELLS:
+            raise SourceError(path, 0, f"has more than {_CELLS:,} cells in a sheet", FETCH)
+        yield row
 
 
 def field(path: Path, line: int, row: Mapping[str, Any], name: str, *, mend: str = FETCH) -> str:

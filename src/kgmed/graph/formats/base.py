@@ -5,6 +5,7 @@ name.
 import csv
 import gzip
 import json
+import lzma
 import re
 import tomllib
 import zlib
@@ -13,15 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from kgmed.errors import BadInput, SourceError
+from kgmed.graph.formats.packed import bearable, unpacking
 from kgmed.records import Relation, Role
 
 # --- Text files line by line, with true line numbers, and every way in which a file cannot be read as one clear error.
 
 
 _BLOCK = 1 << 17  # bytes; what is made of a block stays in the processor's cache
+_LARGEST = 1 << 30  # bytes of a file that is read as a whole
 _LONGEST = 1 << 26  # bytes of one line; a longer one is no line of any of these formats
 _BOM = b"\xef\xbb\xbf"
 
@@ -59,7 +62,7 @@ def reading(path: Path, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
     """A block in which what the file system or the compression says becomes a `SourceError`."""
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise SourceError(path, line(), f"the compressed data is damaged ({error})", "fetch the file again") from error
     except FileNotFoundError as error:
         raise SourceError(path, 0, "there is no such file", "check the path") from error
@@ -73,15 +76,24 @@ def reading(path: Path, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where it is gzip (by its first bytes, whatever its suffix)."""
-    with path.open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        if not packed:
-            yield file
-            return
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield cast(IO[bytes], unpacked)
+    """The bytes of a file, unpacked where it is gzip, xz or bzip2 by its first bytes, as far as is bearable.
+
+    Raises `SourceError` for one that unpacks to far more than a file of its size can be.
+    """
+    with path.open("rb") as file, unpacking(path, file) as plain:
+        yield plain
+
+
+def whole_text(path: Path) -> str:
+    """The text of a whole file, unpacked, without a byte order mark; raises `SourceError`."""
+    with reading(path), open_bytes(path) as file:
+        data = file.read(min(_LARGEST, bearable(path.stat().st_size)) + 1)
+    if len(data) > _LARGEST:
+        raise SourceError(path, 0, "is larger than 1,024 MB", "split it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(path, 0, f"is not UTF-8 text at byte {error.start}", "save it as UTF-8") from None
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -26,7 +26,18 @@ from kgmed.registry import formats
 # --- Reads pickles of plain data: dicts, lists, tuples, strings and numbers, and nothing that would need a class.
 
 
-DAMAGE = (pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
+DAMAGE = (
+    *(pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError, AttributeError, OverflowError),
+    *(RecursionError, MemoryError),
+)
+# The opcodes of plain data: with so many bytes behind them, with a length of so many bytes before a text, with a line,
+# and those that number what they remember. No tuple and no set: only they can be a key that takes for ever to hash.
+_FIXED = {**dict.fromkeys(b".(0N\x88\x89]}ldaesu\x94", 0), **dict.fromkeys(b"\x80Kh", 1), **dict.fromkeys(b"Jj", 4)}
+_FIXED |= {b"M"[0]: 2, b"G"[0]: 8}
+_LENGTHS = {**dict.fromkeys(b"U\x8c\x8a", 1), **dict.fromkeys(b"XT", 4), b"\x8d"[0]: 8}
+_IN_LINES = frozenset(b"VSILFg")
+_MEMO = {b"q"[0]: 1, b"r"[0]: 4}
+_MEMO_LINE, _FRAME = b"p\x95"
 
 
 class Plain(pickle.Unpickler):  # noqa: S301 - it can name no class, so that nothing of the file is ever run
@@ -39,6 +50,46 @@ class Plain(pickle.Unpickler):  # noqa: S301 - it can name no class, so that not
     def persistent_load(self, pid: Any, /) -> NoReturn:
         """Never returns."""
         raise pickle.UnpicklingError("it points outside itself")
+
+
+def plain_data(data: bytes) -> Any:
+    """What a pickle of dicts, lists, texts and numbers holds; raises one of `DAMAGE`.
+
+    The numbers that it declares are checked before they are believed: 32 bytes can ask for 64 GB.
+    """
+    at = 0
+    while (code := data[at : at + 1]) != b"." and code:
+        at = _after(data, code[0], at + 1)
+    return Plain(BytesIO(data[: at + 1])).load()
+
+
+def _after(data: bytes, code: int, at: int) -> int:
+    """Where the opcode after this one stands; raises `UnpicklingError` for one that is none of plain data."""
+    if code in _FIXED:
+        return at + _FIXED[code]
+    if code in _LENGTHS:
+        start = at + _LENGTHS[code]
+        return _within(data, start + int.from_bytes(data[at:start], "little"))
+    if code in _MEMO:
+        end = at + _MEMO[code]
+        _within(data, int.from_bytes(data[at:end], "little"))
+        return end
+    if code in _IN_LINES or code == _MEMO_LINE:
+        end = data.index(b"\n", at)
+        if code == _MEMO_LINE:
+            _within(data, int(data[at:end]))
+        return end + 1
+    if code == _FRAME:
+        _within(data, at + 8 + int.from_bytes(data[at : at + 8], "little"))
+        return at + 8
+    raise pickle.UnpicklingError(f"it holds more than dicts, lists, texts and numbers at byte {at - 1}")
+
+
+def _within(data: bytes, number: int) -> int:
+    """A place or a number that a pickle declares, if it is not above the bytes that there are."""
+    if number > len(data):
+        raise pickle.UnpicklingError(f"it declares {number:,} of something and has {len(data):,} bytes")
+    return number
 
 
 # --- The pickle that CMeKG comes in: dict[subject, dict[relation, list[value]]] in pickle protocol 0, and nothing else.
@@ -54,6 +105,8 @@ _OPCODES = re.compile(
     rb"(?:V[^\n\0]*+\np\d{1,7}\n[asu]*+|[(]?[dl]?p\d{1,7}\n|[asu]*+(?:V[^\n\0]*+\n|g\d{1,7}\n|[(]?[dl])|[asu]++)*+"
     rb"[asu]*+\.\s*"
 )
+_MEMO_NUMBER = re.compile(rb"p(\d{1,7})\n")
+_SHORT = 10**7  # bytes; a longer file has more than the highest number that `_OPCODES` lets it remember
 _MAY_BE_HALF = (rb"\ud", rb"\u0000")  # as pickle writes them; otherwise written ones are refused by the store
 _HALF = re.compile(rb"\\(?:u|U0000)(?:[dD][89a-fA-F]|0000)")  # half a character, or NUL
 
@@ -64,6 +117,8 @@ def load(path: Path) -> Graph:
     allowed = _OPCODES.match(data)
     if not allowed or allowed.end() != len(data):
         raise SourceError(path, _bad_line(data), "holds more than dicts, lists and strings", _MEND)
+    if len(data) < _SHORT and max((int(n) for n in _MEMO_NUMBER.findall(data)), default=0) > len(data):
+        raise SourceError(path, 0, "remembers more things than it has bytes", _MEND)
     if any(mark in data for mark in _MAY_BE_HALF) and (half := _HALF.search(data)):
         line = data.count(b"\n", 0, half.start()) + 1
         raise SourceError(path, line, "holds a NUL or half a character (a lone surrogate)", _MEND)
@@ -71,7 +126,7 @@ def load(path: Path) -> Graph:
         graph = Plain(BufferedReader(BytesIO(data), 1 << 17)).load()  # with a buffer, a third faster
     except DAMAGE as error:
         raise SourceError(path, 0, f"is a damaged pickle ({error})", _MEND) from error
-    if not _is_graph(graph):
+    if not _is_graph(graph, len(data)):
         raise SourceError(path, 0, "is not dict[str, dict[str, list[str]]]", _MEND)
     return graph  # type: ignore[no-any-return]
 
@@ -93,14 +148,17 @@ def _bad_line(data: bytes) -> int:
     return data.count(b"\n", 0, prefix.end() if prefix else 0) + 1
 
 
-def _is_graph(graph: object) -> bool:
-    """Whether the value is dict[str, dict[str, list[str]]]."""
+def _is_graph(graph: object, most: int) -> bool:
+    """Whether the value is dict[str, dict[str, list[str]]], of at most so many values (shared lists can fake more)."""
     if type(graph) is not dict or not all(type(s) is str and type(r) is dict for s, r in graph.items()):
         return False
     only_text = {str}
     for relations in graph.values():
+        most -= len(relations)
         for relation, values in relations.items():
-            if type(relation) is not str or type(values) is not list or not only_text.issuperset(map(type, values)):
+            if type(relation) is not str or type(values) is not list or (most := most - len(values)) < 0:
+                return False
+            if not only_text.issuperset(map(type, values)):
                 return False
     return True
 

@@ -1,16 +1,14 @@
 """Entries of diseases: encyclopaedias in JSON, and wide tables with one row a disease."""
 
-import bz2
-import gzip
 import json
 import lzma
 import re
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
@@ -217,7 +215,7 @@ def _is_record(line: str) -> bool:
 def _archive(path: Path) -> Iterator[Entry]:
     """The records of every regular .json file in a tar archive."""
     try:
-        with _unpacked(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        with open_bytes(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             for count, member in enumerate(archive):
                 shown = "".join(c if c.isprintable() else "?" for c in member.name)
                 if member.size > _LARGEST or count >= _MEMBERS:
@@ -227,15 +225,6 @@ def _archive(path: Path) -> Iterator[Entry]:
                     yield from _document(path / shown, file.read(_LARGEST + 1) if file else b"")
     except (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError, OverflowError) as error:
         raise SourceError(path, 0, f"the archive is damaged ({_first_line(error)})", "fetch it again") from error
-
-
-def _unpacked(path: Path) -> IO[bytes]:
-    """The bytes of a tar archive; `tarfile` itself fails on damaged compressed streams with a TypeError."""
-    with path.open("rb") as file:
-        start = file.read(3)
-    openers: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open, b"BZ": bz2.open}
-    opener = openers.get(start[:2], Path.open)
-    return cast(IO[bytes], opener(path, "rb"))
 
 
 def _first_line(error: Exception) -> str:

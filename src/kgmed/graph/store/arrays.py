@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
+from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
@@ -189,8 +190,20 @@ def open_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
     mismatch", https://github.com/python/cpython/issues/106905).
     """
     with _ONE_AT_A_TIME:
+        if not mapped:
+            _check_size(path)
         values: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         return values
+
+
+def _check_size(path: Path) -> None:
+    """Nothing, if the file has as many bytes as its head declares: what is read, not mapped, is allocated first."""
+    with path.open("rb") as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"{path.name} is of another version of the format")
+        shape, _, kind = np.lib.format.read_array_header_1_0(file)
+        if file.tell() + prod(shape) * kind.itemsize > path.stat().st_size:
+            raise ValueError(f"{path.name} declares more than it holds")
 
 
 def save(folder: Path, name: str, values: NDArray[Any]) -> None:

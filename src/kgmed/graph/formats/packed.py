@@ -1,0 +1,123 @@
+"""Packed files (gzip, xz, bzip2), unpacked as far as a file of real data goes and no further.
+
+A few hundred kilobytes can unpack to gigabytes. A file may give 200 times its own size, or 64 MB where that is more,
+and never above 32 GB; text that people wrote, and graphs as tables, pack to a twentieth at best. An .xlsx is held to
+the same. What a packed file asks of memory by its own word (the dictionary of xz) is limited as well.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, cast
+from zipfile import ZipFile
+
+from kgmed.errors import SourceError
+
+RATIO = 200  # times its own size that a file may unpack to
+FREE = 1 << 26  # bytes that any file may unpack to
+MOST = 1 << 35  # bytes that no file may unpack to more than
+_XZ_MEMORY = 1 << 28  # bytes that an xz file may ask for; `xz -9` asks for 65 MB
+_CHUNK = 1 << 17
+_MEND = "it is damaged or made to fill the memory; unpack it yourself if you trust it"
+_GZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"\xfd7", b"BZh"
+
+
+def bearable(packed: int) -> int:
+    """The bytes that a file of `packed` bytes may unpack to.
+
+    >>> bearable(32) >> 20, bearable(1 << 30) >> 30
+    (64, 32)
+    """
+    return min(MOST, max(FREE, RATIO * packed))
+
+
+def unpacking(path: Path, file: IO[bytes]) -> IO[bytes]:
+    """The bytes of an open file, unpacked where its first bytes (or the suffix .xz) say that it is packed.
+
+    Reading raises `SourceError` beyond what is bearable, and what the compression says of damage.
+    """
+    start = file.read(3)
+    file.seek(0)
+    if start[:2] == _GZIP:
+        plain: Any = gzip.GzipFile(fileobj=file)
+    elif start[:2] == _XZ or path.suffix == ".xz":
+        plain = _Members(file, lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY))
+    elif start == _BZIP2:
+        plain = _Members(file, bz2.BZ2Decompressor)
+    else:
+        return file
+    return cast(IO[bytes], io.BufferedReader(_Bearable(path, plain), _CHUNK))
+
+
+def check_zip(path: Path) -> None:
+    """Nothing, if the members of a zip (such as an .xlsx) are bearable together; raises `SourceError` if not.
+
+    A member gives no more than the size that it declares, so that the sizes can be trusted. Raises `BadZipFile`.
+    """
+    with ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > bearable(path.stat().st_size):
+            raise _too_much(path)
+
+
+def _too_much(path: Path) -> SourceError:
+    limit = bearable(path.stat().st_size) >> 20
+    return SourceError(path, 0, f"unpacks to more than {limit:,} MB, too much for its size", _MEND)
+
+
+class _Bearable(io.RawIOBase):
+    """What is unpacked, until it is too much."""
+
+    def __init__(self, path: Path, plain: IO[bytes]) -> None:
+        self._path, self._plain = path, plain
+        self._left = bearable(path.stat().st_size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._plain.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise _too_much(self._path)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._plain.close()
+        super().close()
+
+
+class _Members:
+    """The members of an xz or bzip2 file, one after the other; what stands after the last is passed over."""
+
+    def __init__(self, file: IO[bytes], new: Callable[[], Any]) -> None:
+        self._file, self._new, self._decoder = file, new, new()
+
+    def read(self, most: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        while not self._decoder.eof or self._next_member():
+            packed = self._file.read(_CHUNK) if self._decoder.needs_input else b""
+            if not packed and self._decoder.needs_input:
+                raise EOFError("it ends in the middle")
+            if data := self._decoder.decompress(packed, most):
+                return cast(bytes, data)
+        return b""
+
+    def close(self) -> None:
+        """The file below is closed by whoever opened it."""
+
+    def _next_member(self) -> bool:
+        """Whether another member follows, begun with its first bytes."""
+        rest = (self._decoder.unused_data or self._file.read(_CHUNK)).lstrip(b"\0")
+        if not rest:
+            return False
+        decoder = self._new()
+        try:
+            decoder.decompress(rest, 0)
+        except (lzma.LZMAError, OSError):
+            return False
+        self._decoder = decoder
+        return True
