@@ -127,8 +127,8 @@ def test_a_case_that_numbers_itself_with_a_list_of_lists_gets_a_number_of_ours(t
     goal = {"explicit_inform_slots": {"fever": True}, "implicit_inform_slots": {}}
     path = tmp_path / "a.p"
     row = {"consult_id": number, "disease_tag": "Flu", "goal": goal}
-    path.write_bytes(pickle.dumps({"train": [row], "test": [row]}, 2))
-    assert cases.read_goals(path).test[0].id == "test-1"
+    path.write_bytes(pickle.dumps({"train": [row], "validate": [row], "test": []}, 2))
+    assert cases.read_goals(path).validation[0].id == "validate-1"
 
 
 def test_a_graph_of_shared_lists_that_fakes_a_million_million_values_is_refused(tmp_path: Path) -> None:
