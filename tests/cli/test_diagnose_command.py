@@ -82,7 +82,7 @@ def test_what_an_absent_finding_counts_can_be_set(folder: Path) -> None:
         ([A, "--onset", "HP:0001250"], "no age of onset"),
         ([A, "--database", "X"], "no annotated disease of 'X'"),
         (["tungsten"], "no finding of small"),
-        (["--file", "nowhere.json"], "nowhere.json: cannot be read"),
+        (["--file", "nowhere.json"], "nowhere.json: there is no such file"),
     ],
 )
 def test_bad_input_is_one_line_that_says_how_to_mend_it(folder: Path, words: list[str], said: str) -> None:

@@ -44,7 +44,7 @@ def test_a_file_that_cannot_be_used_is_refused_by_line(tmp_path: Path, rows: str
 def test_a_missing_column_and_a_missing_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"acj.csv:1: has no column rater, rating"):
         read(file(tmp_path, "item,method\n"))
-    with pytest.raises(SourceError, match="cannot be read"):
+    with pytest.raises(SourceError, match="there is no such file"):
         read(tmp_path / "none.csv")
 
 
