@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import xxhash
 from _data import data
-from _diagnosing import Cohort, Ranks
 from numpy.typing import NDArray
 
 from kgmed.evaluate.datasets.cases import Packet, packets
+from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.base import ByRole
 from kgmed.graph.formats import obo
 from kgmed.graph.store.build import build

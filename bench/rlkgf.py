@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 import xxhash
 from _data import data
-from _diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
 
 from kgmed.evaluate.datasets import patients
+from kgmed.evaluate.diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
 from kgmed.reward import loglinear
 from kgmed.reward import loglinear as baselines
 from kgmed.reward.cases import Fit, Split, folds

@@ -15,7 +15,6 @@ from time import perf_counter, process_time
 from typing import Any
 
 from _data import data
-from _training import CHECKS, STAGES, Demo, spread, verdict
 
 from kgmed.evaluate.datasets import patients
 from kgmed.folders import data_folder
@@ -24,6 +23,7 @@ from kgmed.reward.criticality import Criticality
 from kgmed.train import ppo, stages
 from kgmed.train.base import Policy
 from kgmed.train.base import read as read_log
+from kgmed.train.demo import CHECKS, STAGES, Demo, spread, verdict
 from kgmed.train.policies import KINDS, policy
 from kgmed.train.preference import ByLikelihood
 from kgmed.train.run import plot

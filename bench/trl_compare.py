@@ -18,7 +18,6 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from _data import data
-from _training import spread
 
 from kgmed.evaluate.datasets import patients
 from kgmed.pipeline import Reward
@@ -26,6 +25,7 @@ from kgmed.reward.cases import CauseGraph
 from kgmed.reward.criticality import Criticality
 from kgmed.reward.graph_reward import for_trl
 from kgmed.train import ppo, stages
+from kgmed.train.demo import spread
 from kgmed.train.policies import Free, NameTokens, tiny
 from kgmed.train.stages import Watch, ppo_run, supervised, validation_accuracy
 from kgmed.train.task import Task, graph_reward, task

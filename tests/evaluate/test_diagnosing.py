@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from _diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
 
 from kgmed.errors import BadInput
 from kgmed.evaluate.datasets import patients
+from kgmed.evaluate.diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
 from kgmed.reward.cases import Case, Cases, split
 from kgmed.reward.loglinear import Majority, majority
 from kgmed.reward.rlkgf import RLKGFSettings, fit_with

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from _recall import EvidenceRecall, compare, gold_ids
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.answers import Consultation, consultations
+from kgmed.evaluate.recall import EvidenceRecall, compare, gold_ids
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Evidence, Relation, Triple

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from _diagnosing import Cohort, Ranks
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.datasets.cases import Packet, packet, packets
+from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.store.store import Store
 from kgmed.reward.phenotype import Phenotypes
 from kgmed.reward.phenotype_table import Patient

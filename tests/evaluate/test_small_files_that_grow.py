@@ -18,7 +18,7 @@ from kgmed.evaluate.datasets import cases, files
 from kgmed.evaluate.ner import read
 from kgmed.graph.formats import cmekg
 from kgmed.graph.formats.base import lines, open_bytes, whole_text
-from kgmed.graph.formats.packed import bearable
+from kgmed.graph.packed import bearable
 from kgmed.graph.store.arrays import open_array
 
 MOST = 1 << 20  # kilobytes of memory that a process with such a file may take, with the libraries it loads

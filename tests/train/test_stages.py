@@ -12,13 +12,12 @@ torch: Any = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("transformers", reason="training needs transformers")
 pytest.importorskip("safetensors", reason="training needs safetensors")
 
-from _training import CHECKS, STAGES, Demo, Verified, gap, verdict  # noqa: E402
-
 from kgmed.errors import BadInput  # noqa: E402
 from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.train import ppo, stages  # noqa: E402
 from kgmed.train.base import Policy  # noqa: E402
+from kgmed.train.demo import CHECKS, STAGES, Demo, Verified, gap, verdict  # noqa: E402
 from kgmed.train.policies import ChoicePolicy, Free, tiny  # noqa: E402
 from kgmed.train.run import plot  # noqa: E402
 from kgmed.train.task import Task, task  # noqa: E402

@@ -11,7 +11,7 @@ from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.formats.base import whole_text
-from kgmed.graph.formats.packed import check_zip
+from kgmed.graph.packed import check_zip
 
 # --- Options and the letters that name them, as data sets write both.
 

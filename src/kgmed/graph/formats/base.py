@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.graph.formats.packed import bearable, unpacking
+from kgmed.graph.packed import bearable, unpacking
 from kgmed.records import Relation, Role
 
 # --- Text files line by line, with true line numbers, and every way in which a file cannot be read as one clear error.

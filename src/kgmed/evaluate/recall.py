@@ -70,7 +70,7 @@ def methods(toolkit: Toolkit, *, seed: int = 0) -> dict[str, Retrieve]:
     their neighbours; `random near` shuffles that; `random` draws pieces around any entity of the graph.
     """
     graph, around = toolkit.graph, Overview(toolkit.graph)
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311
 
     def two_hop(query: Query, links: Sequence[Link]) -> list[Evidence]:
         near = around(query, links)
