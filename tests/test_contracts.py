@@ -119,6 +119,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Listed": lambda w, c: c(Scripted(["cough, fever, sepsis"])),
         "Translated": lambda w, c: c(Scripted(['{"medical entities": ["fever", "cough"]}', '["Flu", null]']), w.graph),
         "OrElse": lambda w, c: c(Lexicon(w.graph), Lexicon(w.graph)),
+        "Once": lambda w, c: c(Lexicon(w.graph)),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),
         "Tagger": lambda w, c: c(
@@ -173,6 +174,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByEntity": lambda w, c: c(w.graph),
     },
     "Reader": {
+        "brief": lambda w, c: c,
         "facts": lambda w, c: facts,  # a function, and not the only one of that name
         "LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),

@@ -390,10 +390,11 @@ def _within(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, tokens: int) -
 
 def _by_likelihood(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, choose: str) -> Pipeline:
     """Options chosen by the likelihood of their texts; a reader that asks no model stays."""
+    from kgmed.steps.brief import brief
     from kgmed.steps.facts import facts
     from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
 
-    if toolkit.llm is None or pipeline.read is facts:
+    if toolkit.llm is None or pipeline.read in (brief, facts):
         return pipeline
     by_text = LikelihoodReader(likelihood_of(toolkit.llm), prompts=toolkit.prompts)
     return replace(pipeline, read=Likeliest(pipeline.read, by_text))

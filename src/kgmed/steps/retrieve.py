@@ -207,15 +207,15 @@ class Overview:
             shown = rows[begin : begin + self.listed]
             last = begin + self.listed >= self.listed * self.pieces
             more = max(len(rows) - begin - self.listed, 0) if last else 0
-            text = f"{entity.name} {_told(entity, shown)}" + (f", … (+{more})" if more else "")
+            text = f"{entity.name} {told(entity, shown)}" + (f", … (+{more})" if more else "")
             yield Evidence(text, "neighbours", tuple(shown), (entity,), score)
 
 
-def _told(entity: Entity, rows: Sequence[Triple]) -> str:
+def told(entity: Entity, rows: Sequence[Triple]) -> str:
     """The other ends, those of one relation and direction together, as the graph writes it.
 
     >>> a, b, c = (Entity(n, n) for n in "abc")
-    >>> _told(a, [Triple(a, Relation("has"), b), Triple(c, Relation("seen in"), a)])
+    >>> told(a, [Triple(a, Relation("has"), b), Triple(c, Relation("seen in"), a)])
     '— has → b; ← seen in — c'
     """
     groups: dict[str, list[str]] = {}
