@@ -3,6 +3,8 @@
     KGMED_DATA=DIR python bench/evidence.py [--part dev|test|all] [--most N]
 
 The first 1,000 rows are `dev`, where settings were chosen; the figures to quote are those of `test`.
+Micro recall is over all gold entities, its error by the bootstrap over questions; macro recall is the mean over
+questions, with the error of that mean.
 """
 
 import argparse
@@ -40,12 +42,15 @@ def main() -> None:
     first = next(iter(scores.values()))
     print(f"part {chosen.part}: {len(part)} rows, {empty} without gold; encoder {toolkit.encoder.name}")
     print(f"{first.questions} questions, {first.wanted} gold entities; nothing linked in {first.unlinked} of them")
-    print(f"{'method':20} " + " ".join(f"{'@' + str(k):>15}" for k in first.ks))
-    for name, score in scores.items():
-        print(f"{name:20} " + " ".join(f"{score.at(k):.3f} (±{score.error(k):.3f})".rjust(15) for k in score.ks))
     one = scores["one-hop, unranked"]
-    ratios = " ".join(f"{first.at(k) / max(one.at(k), 1e-9):.2f}x".rjust(15) for k in first.ks)
+    print(f"{'micro recall':20} " + " ".join(f"{'@' + str(k):>15}" for k in first.ks))
+    for name, s in scores.items():
+        print(f"{name:20} " + " ".join(f"{s.micro(k):.3f} (±{s.micro_error(k):.3f})".rjust(15) for k in s.ks))
+    ratios = " ".join(f"{first.micro(k) / max(one.micro(k), 1e-9):.2f}x".rjust(15) for k in first.ks)
     print(f"{'ratio to one-hop':20} {ratios}")
+    print(f"{'macro recall':20} " + " ".join(f"{'@' + str(k):>15}" for k in first.ks))
+    for name, s in scores.items():
+        print(f"{name:20} " + " ".join(f"{s.macro(k):.3f} (±{s.macro_error(k):.3f})".rjust(15) for k in s.ks))
 
 
 if __name__ == "__main__":

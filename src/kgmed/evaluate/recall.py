@@ -1,14 +1,17 @@
 """Is what a doctor's answer names among the evidence, retrieved from the question's text alone?
 
 Gold = the entities of an answer that the graph has under that name (exact, alias, normalised or folded) and whose
-kind is a disease, a test or a drug. Recall at k = the share of them, over all questions, that is an end of a triple
-in the first k pieces of evidence. A question that nothing was linked in counts with no evidence; one whose answer
-names no entity of the graph has nothing to find and is left out, and counted.
+kind is a disease, a test or a drug. An entity is found at k if it is an end of a triple in the first k pieces of
+evidence. Micro recall is the share found of all gold entities of all questions, macro recall the mean of the
+questions' shares; each has an error of its own. A question that nothing was linked in counts with no evidence; one
+whose answer names no entity of the graph has nothing to find and is left out, and counted.
 """
 
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from kgmed.evaluate.datasets.answers import Consultation
 from kgmed.graph.base import LocalGraph
@@ -28,39 +31,62 @@ def gold_ids(graph: LocalGraph, row: Consultation) -> frozenset[str]:
     return frozenset(m.entity.id for matches in found for m in matches if m.entity.kind in KINDS)
 
 
+DRAWS = 2_000  # of the bootstrap
+
+
 @dataclass
 class EvidenceRecall:
-    """Gold entities found among the first k pieces, summed over questions."""
+    """Gold entities found among the first k pieces, question by question."""
 
     ks: tuple[int, ...] = (5, 10, 20)
-    found: dict[int, int] = field(default_factory=dict)
-    wanted: int = 0
-    questions: int = 0
+    found: dict[int, list[int]] = field(default_factory=dict)  # of each question
+    gold: list[int] = field(default_factory=list)  # of each question
     unlinked: int = 0
-    shares: dict[int, list[float]] = field(default_factory=dict)  # of each question
+
+    @property
+    def questions(self) -> int:
+        """How many were counted."""
+        return len(self.gold)
+
+    @property
+    def wanted(self) -> int:
+        """The gold entities of all questions."""
+        return sum(self.gold)
 
     def add(self, evidence: Sequence[Evidence], wanted: frozenset[str], *, linked: bool) -> None:
         """Count one question."""
-        self.questions += 1
-        self.wanted += len(wanted)
+        self.gold.append(len(wanted))
         self.unlinked += not linked
         for k in self.ks:
             held = {e.id for piece in evidence[:k] for t in piece.triples for e in (t.head, t.tail)}
-            self.found[k] = self.found.get(k, 0) + len(wanted & held)
-            self.shares.setdefault(k, []).append(len(wanted & held) / len(wanted))
+            self.found.setdefault(k, []).append(len(wanted & held))
 
-    def at(self, k: int) -> float:
-        """The share found at k."""
-        return self.found.get(k, 0) / max(self.wanted, 1)
+    def micro(self, k: int) -> float:
+        """The share of all gold entities found at k."""
+        return sum(self.found.get(k, [])) / max(self.wanted, 1)
 
-    def error(self, k: int) -> float:
-        """The standard error of the mean of the questions' shares at k."""
-        shares = self.shares.get(k, [])
-        if len(shares) < 2:
+    def micro_error(self, k: int, *, seed: int = 0) -> float:
+        """Its standard error, by the bootstrap over questions: entities of one question are found or missed together.
+
+        The same seed draws the same questions for every method.
+        """
+        if self.questions < 2:
             return 0.0
-        mean = sum(shares) / len(shares)
-        variance = sum((s - mean) ** 2 for s in shares) / (len(shares) - 1)
-        return float((variance / len(shares)) ** 0.5)
+        drawn = np.random.default_rng(seed).integers(0, self.questions, (DRAWS, self.questions))
+        found, gold = np.array(self.found[k]), np.array(self.gold)
+        return float((found[drawn].sum(axis=1) / gold[drawn].sum(axis=1)).std(ddof=1))
+
+    def macro(self, k: int) -> float:
+        """The mean of the questions' shares at k."""
+        return float(np.mean(self._shares(k))) if self.questions else 0.0
+
+    def macro_error(self, k: int) -> float:
+        """Its standard error."""
+        shares = self._shares(k)
+        return float(shares.std(ddof=1) / len(shares) ** 0.5) if len(shares) > 1 else 0.0
+
+    def _shares(self, k: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        return np.array(self.found.get(k, []), np.float64) / np.maximum(np.array(self.gold, np.float64), 1)
 
 
 def methods(toolkit: Toolkit, *, seed: int = 0) -> dict[str, Retrieve]:

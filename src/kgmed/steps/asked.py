@@ -9,8 +9,9 @@ import numpy as np
 from kgmed.graph.base import ByRole, Hops, LocalGraph
 from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.steps.diagnosis import Diagnosis
 from kgmed.steps.family import MEDICINES, Family
-from kgmed.steps.retrieve import Diagnosis, told
+from kgmed.steps.retrieve import told
 
 # --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
 # An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from

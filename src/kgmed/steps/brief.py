@@ -211,11 +211,22 @@ def _diagnoses(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
     yield ("Diseases that fit the findings, best first:", "与所述表现相符的疾病（依次）：")[language]
     room = (90, 40)[language]
     for i, e in rows[:5]:
-        name, _, why = one_line(e.text).partition(": ")
-        name = named(e.about[0], language)
-        yield _cited(f"- {name}{_colon(language)}{clipped(why, room)}", [i])
+        why = [_finding(t, language) for t in e.triples if t.relation.role in _SHOWS and t.subject == e.about[0]]
+        told = clipped(joined(list(dict.fromkeys(why)), language), room)
+        yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{told}", [i])
     if len(rows) > 5:
         yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
+
+
+_SHOWS = (Role.FINDING, Role.EXCLUDES)
+
+
+def _finding(triple: Triple, language: Language) -> str:
+    """A finding that speaks for a disease or against it, with how often it is seen."""
+    often, name = frequency(triple), named(triple.object, language)
+    if triple.relation.role is Role.EXCLUDES:
+        return f"{('not ', '无')[language]}{name}"
+    return name + ((f" ({often})", f"（{often}）")[language] if often else "")
 
 
 # --- warnings
