@@ -120,6 +120,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Translated": lambda w, c: c(Scripted(['{"medical entities": ["fever", "cough"]}', '["Flu", null]']), w.graph),
         "OrElse": lambda w, c: c(Lexicon(w.graph), Lexicon(w.graph)),
         "Once": lambda w, c: c(Lexicon(w.graph)),
+        "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),
         "Tagger": lambda w, c: c(

@@ -41,6 +41,12 @@ class PairType:
 _EFFECTS = "finding+ adverse+ complication+ cause- risk-"
 PAIRS: tuple[PairType, ...] = (
     PairType(
+        "is treated",
+        r"(?:treated|cured|managed|relieved|controlled) (?:with|by|using)|用.{0,30}(?:治|来治|治疗)(?:吗|么|\?|？|$)",
+        "treats-",
+        ("Yes", "可以"),
+    ),
+    PairType(
         "safety",
         r"\b(?:safe|ok|okay|alright|all right|allowed|dangerous|harmful|advisable)\b"
         r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
@@ -82,12 +88,6 @@ PAIRS: tuple[PairType, ...] = (
         "cause+ risk+ finding- adverse- complication-",
         ("Yes", "是"),
     ),
-    PairType(
-        "is treated",
-        r"(?:treated|cured|managed|relieved|controlled) (?:with|by|using)|用.{0,30}(?:治|来治|治疗)(?:吗|么|\?|？|$)",
-        "treats-",
-        ("Yes", "可以"),
-    ),
     PairType("is prevented", r"prevented by|prevented with|用.{0,30}预防", "prevention+", ("Yes", "可以")),
     PairType("prevents", r"\bprevents?\b|预防", "prevention- treats+", ("Yes", "可以")),
     PairType("gene", r"\bgenes?\b|mutat|variant|基因|突变", "gene*", ("Yes", "是")),
@@ -96,6 +96,12 @@ PAIRS: tuple[PairType, ...] = (
         r"\b(?:test|scan|exam\w*) for|diagnos|detect|\bshow(?:s|n)?\b|reveal|screen|检查|检测|查出|查到|诊断|筛查",
         "tests* finding*",
         ("Yes", "可以"),
+    ),
+    PairType(
+        "cures",
+        r"\bcures?\b|治愈|根治|治好",
+        "treats+",
+        ("Given for it, which does not say that it cures", "图谱记有此用途，但未说能治愈"),
     ),
     PairType(
         "treats",
@@ -171,12 +177,12 @@ def is_yes_no(text: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def pair_asked(text: str) -> PairType | None:
-    """The first row of `PAIRS` whose words a question has; None where it asks for no tie of two things.
+def pairs_asked(text: str) -> tuple[PairType, ...]:
+    """The rows of `PAIRS` whose words a question has; () where it asks for no tie of two things.
 
-    >>> pair_asked("Can I take ibuprofen with warfarin?").name, pair_asked("Can measles lead to pneumonia?").name
-    ('safety', 'causes')
+    >>> [row.name for row in pairs_asked("Can I take ibuprofen with warfarin?")]
+    ['safety']
     """
     said = asking_part(text)
     asks = is_yes_no(text) or re.search(r"\blink|relation|interact|association|有关|关系|相互作用", said, re.IGNORECASE)
-    return next((row for row in PAIRS if row.pattern.search(said)), None) if asks else None
+    return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()

@@ -89,4 +89,7 @@ def clauses_about(text: str, found: re.Pattern[str]) -> str:
     'Not in pregnancy'
     """
     parts = re.split(r"[。；;\n]|(?<!\d)\.(?=\s|$)", text)
-    return "; ".join(part.strip() for part in parts if found.search(part))
+    return "; ".join(part.strip() for part in parts if found.search(part) and not _STORED.search(part))
+
+
+_STORED = re.compile(r"触及|接触不到|触摸不到|取不到|监护|out of (?:the )?(?:reach|sight)", re.IGNORECASE)  # no warning

@@ -58,7 +58,9 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "treatment",
-        r"\btreat|medic(?:ine|ation)|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take"
+        r"(?<!doctor )(?<!department )(?<!specialist )\btreat"
+        r"|medic(?:ine|ation)|\bantibiotics?\b|\bpainkillers?\b"
+        r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take"
         r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b"
         r"|什么药|啥药|哪些药|用药|吃药|药物|治疗|怎么治|如何治|怎么办|疗法|怎样治|怎么缓解|如何缓解",
         Role.TREATS,
@@ -94,7 +96,7 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "interaction",
-        r"interact|(?:taken?|used?|given|combined?) (?:\S+ ){0,3}together|combin(?:e|ation) with"
+        r"interact|\btogether\b|combin(?:e|ation) with"
         r"|相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|合用|配伍",
         Role.INTERACTS,
         says=("Interactions", "相互作用"),
@@ -114,7 +116,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "risk",
-        r"\brisk|predispos|likely to (?:get|develop)|who gets|高危|危险因素|易感|易患|容易(?:得|患)|诱因|诱发因素",
+        r"(?:(?:rais|increas|reduc)(?:e|es|ed|ing) (?:the |my |your )?)?\b(?:risks?|chances? of)\b"
+        r"|predispos|likely to (?:get|develop)|who gets|高危|危险因素|易感|易患|容易(?:得|患)|诱因|诱发因素",
         Role.RISK,
         also=(Role.CAUSE,),
         says=("Risk factors", "危险因素"),
@@ -162,7 +165,7 @@ TYPES: tuple[QuestionType, ...] = (
         "to avoid",
         r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)",
         Role.AVOID,
-        says=("To avoid", "忌"),
+        says=("What to avoid", "忌口"),
     ),
     QuestionType(
         "differential",
@@ -366,7 +369,7 @@ def compares(text: str) -> bool:
     >>> compares("What is the difference between gout and pseudogout?"), compares("What treats gout?")
     (True, False)
     """
-    return any(row.role is Role.DIFFERENTIAL for row in types_asked(text))
+    return bool(next(row for row in TYPES if row.role is Role.DIFFERENTIAL).pattern.search(text))
 
 
 def asking_part(text: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
-from kgmed.language.pair import PairType, pair_asked
+from kgmed.language.pair import PairType, pairs_asked
 from kgmed.language.question import (
     QuestionType,
     asking_part,
@@ -18,6 +18,7 @@ from kgmed.language.question import (
     texts_asked,
     types_asked,
 )
+from kgmed.linking.verbs import WithoutVerb
 from kgmed.pipeline import Pipeline, Recognizer
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
@@ -26,7 +27,7 @@ from kgmed.steps.brief import brief
 from kgmed.steps.check import Checked
 from kgmed.steps.diagnosis import CARE, Consult, Rarity
 from kgmed.steps.family import Family
-from kgmed.steps.pairs import VERDICT, Between, is_verdict
+from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
 from kgmed.steps.retrieve import Overview
@@ -165,8 +166,9 @@ class Fitting:
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
         if asks_diagnosis(query.text) and patient:
             return self._consulted(query, links)
-        pair = pair_asked(query.text)
-        verdicts = Between(self.graph)(query, links, pair) if pair else []
+        between = Between(self.graph)
+        pair = between.fitting(query, links, pairs_asked(query.text))
+        verdicts = between(query, links, pair) if pair else []
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
         if names := self._strangers(query, links):
@@ -179,7 +181,7 @@ class Fitting:
             return self._compared(query, links)
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
         if found or (roles_asked(query.text) and not patient):
-            return found or self._nothing(query, links)
+            return [*mode_asked(query, found), *found] or self._nothing(query, links)
         return (self._consulted(query, links) if patient else []) or self._overview(query, links)
 
     def _asked(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
@@ -211,9 +213,13 @@ class Fitting:
     def _instead(self, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
         """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
         asked, roles = AskedFor(self.graph, pieces=1), pair.roles if pair else ()
-        for link in (link for link in links if not link.mention.negated):
+        named = [link for link in links if not link.mention.negated]
+        for link in named:
             for role, way in roles:
-                pieces = [e for e in asked.of(link, role) if (e.triples[0].subject in e.about) is (way != "-")]
+                own = way != "-"
+                pieces = [
+                    e for e in asked.of(link, role) if len(named) == 1 or (e.triples[0].subject in e.about) is own
+                ]
                 if pieces:
                     return pieces
         return []
@@ -242,7 +248,7 @@ class Fitting:
         roles = [role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL] or list(_TELLING)
         asked = AskedFor(self.graph, pieces=1)
         named = {link.entity: link for link in links if not link.mention.negated}
-        return [piece for link in named.values() for piece in asked.of(link, *roles)]
+        return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]
 
 
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
@@ -268,7 +274,7 @@ def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
     >>> _describes_a_patient("What is gout?", []), _describes_a_patient("My toe hurts. What helps?", [])
     (False, True)
     """
-    several = len(stated(links)) > 1 and not pair_asked(text) and not compares(text)
+    several = len(stated(links)) > 1 and not pairs_asked(text) and not compares(text)
     return several or asking_part(text).strip() != text.strip()
 
 
@@ -337,7 +343,7 @@ _SMALL = 64  # tokens of an answer by a model in this process
 )
 def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
-    s, recognize = settings or Facts(), Once(toolkit.recognize)
+    s, recognize = settings or Facts(), Once(WithoutVerb(toolkit.recognize))
     return Pipeline(
         recognize=recognize,
         link=toolkit.link,

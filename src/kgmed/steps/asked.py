@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -10,7 +11,7 @@ from kgmed.graph.base import ByRole, Hops, LocalGraph
 from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis
-from kgmed.steps.family import MEDICINES, Family
+from kgmed.steps.family import Family, substance
 from kgmed.steps.retrieve import told
 
 # --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
@@ -27,6 +28,7 @@ from kgmed.steps.retrieve import told
 
 
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
+_WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 OF_A_DRUG = (Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS)
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
 
@@ -57,7 +59,7 @@ class AskedFor:
                 continue
             for role in (row.role, *row.also):
                 found[role] = found.get(role) or self._about(query, links, stated, role)
-                if found[role]:
+                if found[role] and not role.is_safety:
                     break
         return [piece for pieces in found.values() for piece in pieces]
 
@@ -89,13 +91,25 @@ class AskedFor:
     def _speaking(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """What the graph speaks of in a role, the linked entity or others in its place, and what leads there."""
         family = Family(self.graph)
-        for entity, why in family.twins(link).items():
-            if self._speaks(entity, role):
-                return {entity: why}
+        own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
+        if own and role not in _WARNS:  # what warns stands at the substance and at its products
+            return dict(islice(own.items(), 1))
         if role not in OF_A_DRUG:
-            return {}
+            return self._broader(link, role)
         rows = ((self.graph.at(node), why) for node, why in family.of(link, narrower=False).items())
-        return dict(islice(((e, why) for e, why in rows if self._speaks(e, role)), self.products))
+        products = dict(islice(((e, why) for e, why in rows if self._speaks(e, role)), self.products))
+        return own | products or self._broader(link, role)
+
+    def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
+        ways: dict[int, tuple[Triple, ...]] = {self.graph.number(link.entity.id): ()}
+        for _ in range(2):
+            before = {self.graph.at(n): why for n, why in ways.items()}
+            ways = {n: (*before.get(up.subject, ()), up) for n, (up,) in Family(self.graph).classes(ways).items()}
+            spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}
+            if spoken:
+                return dict(islice(spoken.items(), 1))
+        return {}
 
     def _speaks(self, entity: Entity, role: Role) -> bool:
         """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
@@ -151,13 +165,14 @@ class AskedFor:
         def place(name: str) -> tuple[float, int, float, str]:
             said = [t for node in groups[name] for t in edges[node]]
             worth = max(1 / (1 + np.log10(breadth[node])) for node in groups[name])
-            return -max(t.weight for t in said), -len({t.relation.name for t in said}), -float(worth), name
+            ways = len({t.relation.name for t in said}) + float(np.log2(len(groups[name])))
+            return -max(t.weight for t in said), -round(ways, 3), -float(worth), name
 
-        def plain(node: int) -> tuple[bool, int, str]:
+        def plain(name: str, node: int) -> tuple[bool, int, str]:
             entity = self.graph.at(node)
-            return entity.kind not in MEDICINES, len(entity.name), entity.name
+            return substance(entity.name) != name, len(entity.name), entity.name
 
-        rows = [sorted(groups[name], key=plain) for name in sorted(groups, key=place)]
+        rows = [sorted(groups[name], key=partial(plain, name)) for name in sorted(groups, key=place)]
         order = [row[0] for row in rows] + [node for row in rows for node in row[1:]]
         return [max(edges[node], key=lambda t: t.weight) for node in order]
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kgmed.language.question import types_asked
-from kgmed.language.text import one_line
+from kgmed.language.pair import is_yes_no
+from kgmed.language.question import compares, types_asked
+from kgmed.language.text import has_cjk, one_line
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.pairs import is_verdict
@@ -109,48 +110,65 @@ def _within(lines: list[str], before: Sequence[str], language: Language) -> list
 
 
 def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: bool) -> Iterator[str]:
-    """The lines below the verdicts."""
-    asked = [row.role for row in types_asked(query.text) if row.role and not row.of_what]
-    asked += [role for row in types_asked(query.text) for role in row.also]
+    """The lines below the verdicts; of these, with a verdict, only the first that was asked for, and the warnings."""
+    asked = [role for row in types_asked(query.text) if row.role for role in (row.role, *row.also) if not row.of_what]
     diagnoses = [row for row in rows if is_diagnosis(row[1])]
+    warnings = [row for row in rows if row[1].kind == "warning"]
     if diagnoses:
         yield from _diagnoses(diagnoses, language)
-    rest = [row for row in rows if row not in diagnoses and row[1].kind != "warning"]
-    groups = _groups(rest, language)
+    rest = [row for row in rows if row not in diagnoses and row not in warnings]
+    groups = _groups(rest, language, apart=compares(query.text))
     wanted = [g for g in groups if g.role in asked]
-    if diagnoses or short or (wanted and len({s for g in wanted for s in g.subjects}) == 1):
-        groups = wanted
-    groups.sort(key=lambda g: asked.index(g.role) if g.role in asked else len(asked))
-    shown = wanted or _usual(groups)
+    wanted.sort(key=lambda g: asked.index(g.role))
+    shown = wanted if wanted or diagnoses else _usual(groups, language)
+    if compares(query.text):
+        shown = _unlike(groups)
+    if short:
+        shown = []
+    if is_yes_no(query.text):
+        shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
     room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
-    for group in shown[:5]:
+    for group in shown[:6]:
         yield _list(group, language, room // 2 if short else room)
-    yield from _warnings([row for row in rows if row[1].kind == "warning"], language)
+    yield from _warnings(warnings, language)
 
 
-def _usual(groups: list[_Group]) -> list[_Group]:
-    """The groups that say what a thing is: its definition, then the roles that matter, the rest behind."""
-    return sorted(groups, key=lambda g: (not g.texts, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL)))
+def _unlike(groups: Sequence[_Group]) -> list[_Group]:
+    """The groups of two things, those of a role side by side, without what both have."""
+    found = []
+    for group in groups:
+        others = [g for g in groups if g.role is group.role and g is not group]
+        names = {n: often for n, often in group.names.items() if not any(n in g.names for g in others)}
+        if names or group.texts:
+            found.append(replace(group, names=names))
+    return found
+
+
+def _usual(groups: list[_Group], language: Language) -> list[_Group]:
+    """The groups that say what a thing is: a definition that can be read, then the roles that matter, the rest."""
+    readable = [g for g in groups if not g.texts or any(has_cjk(text) == bool(language) for text in g.texts)]
+    return sorted(
+        readable or groups, key=lambda g: (not g.texts, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL))
+    )
 
 
 # --- groups
 
 
-def _groups(rows: Sequence[Numbered], language: Language) -> list[_Group]:
-    """The facts by role and direction, in the order of the evidence."""
+def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False) -> list[_Group]:
+    """The facts by role and direction, `apart` also by what they are about, in the order of the evidence."""
     groups: dict[tuple[Role, bool, str], _Group] = {}
     for i, e in rows:
         main = [t for t in e.triples if _is_main(t, e)]
         for t in main:
             own = _is_own(t, e)
             relation = one_line(t.relation.name) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
+            relation = f"{e.about[0].id} {relation}" if apart else relation
             group = groups.setdefault((t.relation.role, own, relation), _Group(t.relation.role, own, relation))
             _add(group, t, e, i, language)
         left = _LEFT_OUT.search(e.text)
         if main and left:
-            key = (main[0].relation.role, _is_own(main[0], e), one_line(main[0].relation.name))
-            found = groups.get(key) or groups[(*key[:2], "")]
-            found.more = max(found.more, int(left[1]))
+            group.more = max(group.more, int(left[1]))
     return list(groups.values())
 
 
@@ -179,25 +197,53 @@ def _add(group: _Group, t: Triple, e: Evidence, number: int, language: Language)
 def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     """A heading and its facts on one line, with how many are not shown and the first numbers of its evidence."""
     head = _heading(group, language)
+    told = next((text for text in group.texts if text in _YES_OR_NO), "")
+    if told:  # 传染性：有
+        return _cited(f"{_YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
     if group.texts and not group.names:
         whole = ("；" if language else "; ").join(group.texts)
         return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
-    shown: list[str] = []
-    for name, often in group.names.items():
-        told = name + ((f" ({often})", f"（{often}）")[language] if often else "")
-        if shown and sum(map(len, shown)) + len(told) > room:
-            break
-        shown.append(clipped(told, room))
+    told = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in group.names.items()]
+    shown = _fitting(told, language, room)
     more = len(group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
+
+
+_YES_OR_NO = {
+    **dict.fromkeys(("有", "是", "能", "会", "yes", "Yes"), ("Yes", "有")),
+    **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
+}
+_RELATIONS = {"definition": ("definition", "定义")}
+
+
+def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:
+    """The first names that fit; in English those that can be read, then a few that stand in Chinese alone."""
+    foreign = [name for name in names if not language and has_cjk(name)]
+    readable = [name for name in names if name not in foreign]
+    shown = _first(readable, room if not foreign else room * 4 // 5)
+    return shown + _first(foreign, sum(map(len, shown)) // 8 if len(shown) >= _ENOUGH else room)
+
+
+def _first(names: Sequence[str], room: int) -> list[str]:
+    """The first names that have together at most so many characters."""
+    kept: list[str] = []
+    for name in names:
+        if sum(map(len, kept)) + len(name) > room:
+            break
+        kept.append(name)
+    return kept or [clipped(name, room) for name in names[:1] if room > 20]
+
+
+_ENOUGH = 3  # ours: names that can be read; then only a few others are shown
 
 
 def _heading(group: _Group, language: Language) -> str:
     subjects = list(group.subjects)
     thing = joined(subjects[:2], language) + (_ETC[language] if len(subjects) > 2 else "")
     if group.role not in _HEADS:
-        return f"{thing}，{group.relation}" if language else f"{thing}, {group.relation.replace('_', ' ')}"
+        relation = _RELATIONS.get(group.relation, (group.relation,) * 2)[language].replace("_", " ")
+        return f"{thing}，{relation}" if language else f"{thing}, {relation}"
     own, own_zh, other, other_zh = _HEADS[group.role]
     form = ((own, own_zh) if group.own else (other, other_zh))[language]
     return form.format(thing)

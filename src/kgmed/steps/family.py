@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from kgmed.graph.base import ByRole, Hops, LocalGraph
+import numpy as np
+
+from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
+from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.records import Entity, Link, Role, Triple
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
@@ -139,11 +142,28 @@ def _counts(parts: Hops, made: Hops) -> dict[int, int]:
     return counts
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
-    """The medicines of a graph by their substance."""
+    """The medicines of a graph by their substance, under their names in all languages; kept beside the graph."""
+    kept = cached_arrays(graph.folder, "substances", f"{VERSION} {graph.label}", _COLUMNS, lambda: _substances(graph))
     found: dict[str, list[int]] = {}
-    for kind in sorted(MEDICINES):
-        for node in graph.of_kind(kind).tolist():
-            found.setdefault(substance(graph.at(node).name), []).append(node)
+    for name, node in zip(kept["name"].tolist(), kept["node"].tolist(), strict=True):
+        found.setdefault(name, []).append(node)
     return {name: tuple(nodes) for name, nodes in found.items()}
+
+
+VERSION = 1  # goes up when the columns kept beside a graph change
+_COLUMNS = ("name", "node")
+_LONGEST = 40  # characters of a substance's name; longer ones are formulas
+
+
+def _substances(graph: LocalGraph) -> Arrays:
+    """The substance of each name of a medicine, and its node."""
+    nodes = {node for kind in MEDICINES for node in graph.of_kind(kind).tolist()}
+    names = graph.names(scopes=(Scope.PREFERRED, Scope.TRANSLATION))
+    rows = sorted({(substance(n.text), n.node) for n in names if n.node in nodes})
+    kept = [row for row in rows if 1 < len(row[0]) <= _LONGEST]
+    return {
+        "name": np.array([name for name, _ in kept], f"<U{_LONGEST}"),
+        "node": np.array([node for _, node in kept], np.int64),
+    }

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph
-from kgmed.language.pair import PAIRS, PairType
+from kgmed.language.pair import PAIRS, PairType, is_yes_no
 from kgmed.language.people import People, clauses_about, forbids, people_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
@@ -82,15 +82,25 @@ class Between:
 
     def __call__(self, query: Query, links: Sequence[Link], pair: PairType) -> list[Evidence]:
         """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
-        things = _things(links)
+        groups = people_of(query.text) if pair.safety else ()
+        things = _things([link for link in links if not (pair.safety and _names_people(link, groups))])
         found = [self._two(query, a, b, pair) for a, b in combinations(things, 2) if _fits(a, b, pair)]
-        if pair.safety or any(role is Role.CONTRAINDICATED for role, _ in pair.roles):
+        if groups:
             medicines = [link for link in things if self._is_medicine(link)]
-            groups = people_of(query.text)
             found += [self._people(query, link, group) for link in medicines for group in groups]
         found.sort(key=lambda e: _ORDER.index(e.id))
-        said = [e for e in found if e.id != "none"]
-        return said[:3] or found[:1]
+        grave = [e for e in found if e.id in _GRAVE]
+        said = grave if grave and pair.safety else [e for e in found if e.id != "none"]
+        if not grave and pair.safety:
+            said = said[:1]
+        return list({e.text: e for e in said}.values())[:3] or found[:1]
+
+    def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
+        """The row that fits the things named: one about taking something only where a medicine is named."""
+        taken = any(self._is_medicine(link) for link in links if not link.mention.negated)
+        rows = [row for row in pairs if taken or not row.safety]
+        safety = [row for row in rows if row.safety and people_of(query.text)]
+        return next(iter([*safety, *rows]), None)
 
     def _is_medicine(self, link: Link) -> bool:
         return any(e.kind in MEDICINES for e in self.family.twins(link))
@@ -172,7 +182,7 @@ class Between:
         return [*self._naming(a, b, along=True), *self._naming(b, a, along=False)]
 
     def _naming(self, a: Link, b: Link, *, along: bool) -> Iterator[Tie]:
-        names = {b.mention.surface, *(e.name for e in self.family.twins(b))}
+        names = {b.mention.surface, *(name for e in self.family.twins(b) for name in self._called(e))}
         wanted = [n for n in names if len(n) >= (2 if has_cjk(n) else 4)]
         if not wanted:
             return
@@ -181,6 +191,16 @@ class Between:
             for t in self.graph.attributes(self.graph.at(node).id):
                 if said := clauses_about(t.tail.name, pattern):
                     yield Tie(t, why, along, 10 * len(why) + float(np.log1p(place)) + 1, said)
+
+    def _called(self, entity: Entity) -> set[str]:
+        """The names of an entity in the languages of the texts, as far as the graph tells."""
+        name_in = getattr(self.graph, "name_in", None)
+        node = self.graph.number(entity.id)
+        return (
+            {entity.name, *(name for name in map(partial(name_in, node), ("en", "zh")) if name)}
+            if name_in
+            else {entity.name}
+        )
 
     # --- people: pregnancy, children, ...
 
@@ -199,6 +219,27 @@ class Between:
             return self._verdict("none", (), place)
         worst = min((grade for grade, _ in graded), key=("no", "caution", "other").index)
         return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
+
+
+_MODES = (  # what tells a mode of inheritance from the others, in a question and in the name of the mode
+    r"recessive|隐性",
+    r"(?<!co)dominant|显性",
+    r"x[- ]?linked|x连锁|伴x",
+    r"mitochondrial|线粒体|母系",
+)
+
+
+def mode_asked(query: Query, pieces: Sequence[Evidence]) -> list[Evidence]:
+    """Yes or no to "is it recessive?", where the evidence has the modes of inheritance; [] where none is asked for."""
+    asked = [mode for mode in _MODES if re.search(mode, query.text, re.IGNORECASE)]
+    triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
+    if not asked or not triples or not is_yes_no(query.text):
+        return []
+    named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in asked)]
+    which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(query.text)
+    facts = [sentence(t, language) for t in shown]
+    text = affirmed((("Yes", "是") if named else ("No", "不是"))[language], language, facts)
+    return [Evidence(text, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
 
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.safety)
@@ -230,9 +271,16 @@ def _things(links: Sequence[Link]) -> list[Link]:
     """The links of the things that are not denied, each thing once, in the order of the question."""
     once: dict[str, Link] = {}
     for link in links:
-        if not link.mention.negated and link.entity.kind not in ("population", "root"):
+        if not link.mention.negated and link.entity.kind != "root":
             once.setdefault(link.entity.id, link)
     return list(once.values())[:4]
+
+
+def _names_people(link: Link, groups: Sequence[People]) -> bool:
+    """Whether a link is to a group of people (孕妇), and not to what only some people have (小儿肺炎)."""
+    found = (g.in_question.search(link.mention.surface) for g in groups)
+    whole = any(m and 2 * len(m[0]) > len(link.mention.surface) for m in found)
+    return whole or link.entity.kind == "population"
 
 
 def _fits(a: Link, b: Link, pair: PairType) -> bool:

@@ -1,5 +1,6 @@
 """Facts of a graph in short sentences, English and Chinese: one row of a table for each role."""
 
+import re
 from collections.abc import Sequence
 
 from kgmed.language.text import has_cjk, one_line
@@ -69,8 +70,12 @@ def frequency(triple: Triple) -> str:
     >>> frequency(Triple(Entity("a", "A"), Relation("has"), Entity("b", "B"), support=seen))
     '3/7'
     """
-    said = dict.fromkeys(one_line(v) for s in triple.support for k, v in s.qualifiers if k == "frequency")
-    return ", ".join(list(said)[:2])
+    said = [one_line(v) for s in triple.support for k, v in s.qualifiers if k == "frequency"]
+    shares = _SHARE.search(said[0]) if said else None
+    return shares[1] if shares else "".join(said[:1])
+
+
+_SHARE = re.compile(r"\(([\d.–-]+ ?%)\)")
 
 
 def sentence(triple: Triple, language: Language, said: str = "") -> str:
