@@ -194,13 +194,9 @@ class Between:
 
     def _called(self, entity: Entity) -> set[str]:
         """The names of an entity in the languages of the texts, as far as the graph tells."""
-        name_in = getattr(self.graph, "name_in", None)
-        node = self.graph.number(entity.id)
-        return (
-            {entity.name, *(name for name in map(partial(name_in, node), ("en", "zh")) if name)}
-            if name_in
-            else {entity.name}
-        )
+        name_in, node = getattr(self.graph, "name_in", None), self.graph.number(entity.id)
+        others = (name_in(node, language) for language in ("en", "zh")) if name_in else ()
+        return {entity.name, *filter(None, others)}
 
     # --- people: pregnancy, children, ...
 
