@@ -92,4 +92,5 @@ def clauses_about(text: str, found: re.Pattern[str]) -> str:
     return "; ".join(part.strip() for part in parts if found.search(part) and not _STORED.search(part))
 
 
-_STORED = re.compile(r"触及|接触不到|触摸不到|取不到|监护|out of (?:the )?(?:reach|sight)", re.IGNORECASE)  # no warning
+# Where a medicine is kept, and who looks after a child that takes it, is no warning.
+_STORED = re.compile(r"触及|不能接触|接触不到|触摸不到|取不到|监护|out of (?:the )?(?:reach|sight)", re.IGNORECASE)
