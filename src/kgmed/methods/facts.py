@@ -181,7 +181,7 @@ class Fitting:
             return self._compared(query, links)
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
         if found or (roles_asked(query.text) and not patient):
-            return [*mode_asked(query, found), *found] or self._nothing(query, links)
+            return [*mode_asked(query.text, found), *found] or self._nothing(query, links)
         return (self._consulted(query, links) if patient else []) or self._overview(query, links)
 
     def _asked(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:

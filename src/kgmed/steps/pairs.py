@@ -225,17 +225,17 @@ _MODES = (  # what tells a mode of inheritance from the others, in a question an
 )
 
 
-def mode_asked(query: Query, pieces: Sequence[Evidence]) -> list[Evidence]:
+def mode_asked(text: str, pieces: Sequence[Evidence]) -> list[Evidence]:
     """Yes or no to "is it recessive?", where the evidence has the modes of inheritance; [] where none is asked for."""
-    asked = [mode for mode in _MODES if re.search(mode, query.text, re.IGNORECASE)]
+    asked = [mode for mode in _MODES if re.search(mode, text, re.IGNORECASE)]
     triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
-    if not asked or not triples or not is_yes_no(query.text):
+    if not asked or not triples or not is_yes_no(text):
         return []
     named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in asked)]
-    which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(query.text)
+    which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
     facts = [sentence(t, language) for t in shown]
-    text = affirmed((("Yes", "是") if named else ("No", "不是"))[language], language, facts)
-    return [Evidence(text, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
+    said = affirmed((("Yes", "是") if named else ("No", "不是"))[language], language, facts)
+    return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
 
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.safety)
