@@ -40,6 +40,7 @@ class Alias(NamedTuple):
 
     text: str
     scope: Scope = Scope.EXACT
+    language: str = ""  # ISO 639-1 of this name; "" = that of the source, or not known
 
 
 class NodeRow(NamedTuple):

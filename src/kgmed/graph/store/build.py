@@ -513,7 +513,7 @@ class _Builder:
         self.description.extend((text for _, text in told), (node for node, _ in told))
         aliases = [alias for row in rows for alias in row.aliases]
         of = np.repeat(numbers, [len(row.aliases) for row in rows])
-        self.alias.extend((text for text, _ in aliases), of, (scope for _, scope in aliases))
+        self.alias.extend((alias.text for alias in aliases), of, (alias.scope for alias in aliases))
 
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
