@@ -51,8 +51,20 @@ def build_graph(
     (see `sources.roles`). `progress` is called with the number of rows read so far. Raises `BadInput`,
     `SourceError`, `Unavailable`, `StoreError`; the graph that was there stays then.
     """
+    folder_of(name)
+    return build_source(name, _source(name, path, format, relations), format=format, force=force, progress=progress)
+
+
+def build_source(
+    name: str,
+    source: Source,
+    *,
+    format: str = "",
+    force: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Built:
+    """The graph `name`, built from a source unless it stands there from the same files; raises as `build_graph`."""
     folder = folder_of(name)
-    source = _source(name, path, format, relations)
     inputs = _hash(source, format)
     if not force and (standing := _standing(folder, inputs)):
         return Built(standing, fresh=False)
