@@ -31,7 +31,7 @@ _GPL = "GPL-3.0-or-later (GNU Health); the content is the World Health Organizat
 _HPO = "HPO licence, https://hpo.jax.org/app/license (free to use; cite it, name the release, do not alter)"
 _CC0 = "CC0 1.0"
 _GITHUB = "https://raw.githubusercontent.com"
-_TRIES = 4  # in a row that bring nothing new
+_TRIES = 3  # in a row that bring nothing new
 _SLOWEST = 50_000  # bytes a second; a slower connection is broken off, and gone on with
 _PATIENCE = 20.0  # seconds for an answer to begin
 
@@ -342,26 +342,22 @@ def _part(target: Path) -> Path:
 def _fetch(row: Published, file: Remote, target: Path, told: Callable[[int], None]) -> None:
     """The file at its address; tried again as long as each try brings something."""
     part, server = _part(target), Server(host_of(file.address))
-    left, outcome = _TRIES, Outcome()
-    while left and not is_file(file, part):
+    if _held(part) >= file.size and not is_file(file, part):
+        part.unlink()
+    idle = 0
+    while not is_file(file, part):
         before = _held(part)
-        if before >= file.size:  # all bytes, and other ones
-            part.unlink()
-            before = 0
         outcome = _try(file, part, told)
-        left = _TRIES if _held(part) > before else left - 1
-        if outcome.status >= 400 and outcome.status not in AGAIN:
-            break
-        if outcome.problem == "large":
-            raise Unavailable(f"{row.name}: {server.host} sent another {file.name} than the one known (it is larger)")
-        if left and not is_file(file, part):
-            if _held(part) >= file.size:
-                part.unlink()
-                problem = f"{server.host} sent another {file.name} than the one known (its sha256 is another)"
-                raise Unavailable(f"{row.name}: {problem}; {_otherwise(row, file)}")
-            time.sleep(pause_before(_TRIES - left, after=outcome.after, first=0.25))
-    if not is_file(file, part):
-        raise Unavailable(f"{row.name}: {server.error(outcome)}; or {_otherwise(row, file)}")
+        if outcome.problem == "large" or (_held(part) == file.size and not is_file(file, part)):
+            part.unlink(missing_ok=True)
+            raise Unavailable(
+                f"{row.name}: {server.host} sent another {file.name} than the one known; nothing was built"
+            )
+        idle = 0 if _held(part) > before else idle + 1
+        if idle == _TRIES or (outcome.status >= 400 and outcome.status not in AGAIN):
+            raise Unavailable(f"{row.name}: {server.error(outcome)}; or {_otherwise(row, file)}")
+        if outcome.problem or outcome.status in AGAIN:
+            time.sleep(pause_before(idle, after=outcome.after, first=0.25))
     part.replace(target)
 
 

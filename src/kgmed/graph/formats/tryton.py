@@ -18,6 +18,7 @@ from kgmed.graph.formats.base import check_file, reading
 from kgmed.graph.packed import check_zip
 
 _MEND = "fetch the package again"
+_BROKEN = (BadZipFile, NotImplementedError, RuntimeError, KeyError)  # what a damaged zip ends in, beside I/O errors
 _LOCALE = re.compile(r"locale/([a-z]{2,3})(?:_[A-Z]{2})?\.po$")
 _PO = re.compile(
     r'^(?P<fuzzy>#,[^\n]*\bfuzzy\b[^\n]*\n)?msgctxt "(?P<context>[^"\n]*)"\n'
@@ -28,7 +29,7 @@ _NOTHING = frozenset({"", "nan"})  # what stands for no translation
 _QUOTED = re.compile(r'^"(.*)"$', re.MULTILINE)
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": " ", "t": " "}
-_HYPHENS = str.maketrans("\u2010\u2011", "--")  # typographic hyphens, which nobody types
+_TYPED = str.maketrans({"\u2010": "-", "\u2011": "-", "\0": " "})  # hyphens that nobody types
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ class Module:
         with reading(self.path / file):
             try:
                 return self.files[file]()
-            except BadZipFile as error:
-                raise SourceError(self.path / file, 0, f"is damaged ({error})", _MEND) from error
+            except _BROKEN as error:
+                raise SourceError(self.path / file, 0, f"is damaged ({tidy(str(error))[:80]})", _MEND) from error
 
 
 class Translations:
@@ -120,12 +121,13 @@ def _of_wheel(path: Path, name: str) -> dict[str, Callable[[], bytes]]:
     """The data of a module in a wheel; nothing is unpacked to disk, so no name in it can lead anywhere."""
     check_file(path)
     inside = re.compile(rf"(?:.*/)?{re.escape(name)}/((?:data|locale)/\w+\.(?:xml|po))")
-    try:
-        check_zip(path)
-        with ZipFile(path) as archive:
-            held = [(found[1], member) for member in archive.namelist() if (found := inside.fullmatch(member))]
-    except BadZipFile as error:
-        raise SourceError(path, 0, f"is no wheel ({error})", _MEND) from error
+    with reading(path):
+        try:
+            check_zip(path)
+            with ZipFile(path) as archive:
+                held = [(found[1], member) for member in archive.namelist() if (found := inside.fullmatch(member))]
+        except _BROKEN as error:
+            raise SourceError(path, 0, f"is no wheel ({tidy(str(error))[:80]})", _MEND) from error
     return {file: partial(_member, path, member) for file, member in held}
 
 
@@ -152,7 +154,7 @@ def tidy(text: str) -> str:
     >>> tidy(" ethinylestradiol +   levonorgestrel"), tidy("anti\u2010D")
     ('ethinylestradiol + levonorgestrel', 'anti-D')
     """
-    return " ".join(text.translate(_HYPHENS).split())
+    return " ".join(text.translate(_TYPED).split())
 
 
 def _unquoted(quoted: str) -> str:
