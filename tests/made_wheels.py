@@ -139,7 +139,7 @@ WHO: Mapping[str, str] = {
                  "* Not recommended in the first trimester of pregnancy or in\nchildren below 5 kg."),
         medicine(6, "artemether", "em_6_5_3_1", "X", "Oily injection: 80 mg/ml in 1‐ml ampoule.\n"
                  "* For use in the management of severe malaria."),
-        medicine(7, "doxycycline", "em_6_5_3_2", "D", "Tablet: 100 mg."),
+        medicine(7, "doxycycline", "em_6_5_3_2", "N", "Tablet: 100 mg."),
         medicine(8, "measles vaccine", "em_19", "C", is_vaccine="1"),
         medicine(9, "BCG vaccine", "em_19", "C", is_vaccine="1"),
         medicine(10, "magnesium sulfate", "em_5", "D", "Injection: 500 mg/ml.\n"

@@ -40,7 +40,7 @@ class Alias(NamedTuple):
 
     text: str
     scope: Scope = Scope.EXACT
-    language: str = ""  # ISO 639-1 of this name; "" = that of the source, or not known
+    language: str = ""  # ISO 639-1; "" = that of the graph, or what its script tells
 
 
 class NodeRow(NamedTuple):

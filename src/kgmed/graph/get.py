@@ -284,9 +284,14 @@ def obtain(
             elif isinstance(file, Wheel):
                 _download(row, file, target)
             else:
-                _fetch(row, file, target, lambda new, before=done: fetching(before + new))
+                _fetch(row, file, target, _after(done, fetching))
         done += file.size
         fetching(done)
+
+
+def _after(done: int, told: Callable[[int], None]) -> Callable[[int], None]:
+    """What tells the bytes of a file after those of the files before it."""
+    return lambda new: told(done + new)
 
 
 def is_file(file: File, path: Path) -> bool:

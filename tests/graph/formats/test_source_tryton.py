@@ -96,6 +96,7 @@ def test_the_folder_of_the_installed_module_reads_as_its_wheel(tmp_path: Path, i
 
 def test_the_title_of_a_section_says_what_its_medicines_are_for(who: list[Row]) -> None:
     row = next(r for r in who if isinstance(r, EdgeRow) and r[:3] == ("enalapril", "listed_for", "hypertension"))
+    assert row.support[0].reference == "WHO EML 12.3"
     assert dict(row.support[0].qualifiers) == {"section": "12.3 Antihypertensive medicines"}
     assert Alias("ICD10:I10", Scope.XREF) in nodes(who)["hypertension"].aliases
 
@@ -128,13 +129,18 @@ def test_a_section_for_prophylaxis_is_for_prevention(who: list[Row]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "relation"),
-    [("simvastatin", "contraindicated_in"), ("enalapril", "caution_in"), ("methyldopa", "without_warning_in")],
+    [
+        ("simvastatin", "contraindicated_in"),
+        ("enalapril", "caution_in"),
+        ("methyldopa", "without_warning_in"),
+        ("doxycycline", "unclassified_in"),
+    ],
 )
 def test_the_pregnancy_category_is_a_relation_and_a_text_that_says_what_it_means(
     who: list[Row], name: str, relation: str
 ) -> None:
     assert (name, relation, "pregnancy") in edges(who)
-    assert any(r.text.startswith("pregnancy, FDA category") for r in who if isinstance(r, TextRow) and r.key == name)
+    assert any(r.text.startswith("FDA pregnancy category") for r in who if isinstance(r, TextRow) and r.key == name)
 
 
 def test_a_combination_has_its_parts_as_ingredients(who: list[Row]) -> None:

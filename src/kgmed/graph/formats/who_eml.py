@@ -10,8 +10,9 @@ What is said and what is not:
   section and what the list adds ("only ...") stand with the triple, and where the list excludes the use that the title
   names (magnesium sulfate, hydralazine, methyldopa) there is none. A vaccine is listed to prevent the disease that its
   name holds.
-- The pregnancy categories are the letters that the FDA used until 2015. GNU Health gives them, not the WHO, with a
-  warning for C, D, X and N (not classified); A and B are `without_warning_in` pregnancy, which is no proof of safety.
+- The pregnancy categories are the letters that the FDA used until 2015. GNU Health gives them, not the WHO. X is
+  `contraindicated_in` pregnancy; C and D are `caution_in`; A and B, for which the package has no warning, are
+  `without_warning_in`, which is no proof of safety; N is `unclassified_in`.
 - The package does not name the edition. It holds bisoprolol, which came with the 17th list (2011), and not gliclazide,
   which came with the 18th (2013).
 - Mended are two errors of the package: medicines that lower lipids stand in a section titled "Antithrombotic
@@ -45,6 +46,7 @@ RELATIONS = (
     Relation("contraindicated_in", Role.CONTRAINDICATED),
     Relation("caution_in", Role.PRECAUTION),
     Relation("without_warning_in"),
+    Relation("unclassified_in"),
     Relation("has_ingredient", Role.INGREDIENT),
     Relation("in_section", Role.IS_A),
     Relation("forms_and_strengths"),
@@ -58,6 +60,7 @@ KINDS = {
     "contraindicated_in": ("drug", "condition"),
     "caution_in": ("drug", "condition"),
     "without_warning_in": ("drug", "condition"),
+    "unclassified_in": ("drug", "condition"),
     "has_ingredient": ("drug", "drug"),
     "in_section": ("", "drug class"),
 }
@@ -140,6 +143,7 @@ _LETTERS = {
     "X": "harm to the fetus has been shown, and the risk outweighs any possible benefit",
     "N": "not classified",
 }
+_WARNINGS = {"X": "contraindicated_in", "C": "caution_in", "D": "caution_in", "N": "unclassified_in"}
 _PREGNANCY = NodeRow(
     "pregnancy",
     kind="condition",
@@ -352,11 +356,12 @@ def _medicine(path: Path, record: Record, sections: Mapping[str, Section]) -> It
     said = [("section", sections[number].label), *([("list", listed)] if listed != "core" else [])]
     texts = notes(record.fields.get("notes", ""))
     limits = [("note", text) for relation, text in texts if relation in ("listed_use", "restriction")]
-    support = (Support("", tuple(said)),)
+    reference = f"WHO EML {number}"
+    support = (Support(reference, tuple(said)),)
     yield EdgeRow(name, "in_section", number, 1.0, support)
     yield from (TextRow(name, relation, text, support) for relation, text in texts)
     if not any(_OTHERWISE.search(text) for _, text in limits):
-        yield from _use_rows(name, number, (Support("", (*said, *limits)),))
+        yield from _use_rows(name, number, (Support(reference, (*said, *limits)),))
     yield from _pregnancy(name, record["pregnancy_category"], warned=record["pregnancy_warning"] == "1")
     if record["is_vaccine"] == "1" and not _AGENTS.search(name):
         disease = name.removesuffix(" vaccine")
@@ -376,10 +381,9 @@ def _pregnancy(name: str, letter: str, *, warned: bool) -> Iterator[Row]:
     """The pregnancy category of a medicine, as an edge and in words."""
     if letter not in _LETTERS:
         return
-    warned = warned or letter in "CDXN"
-    relation = "contraindicated_in" if letter == "X" else "caution_in" if warned else "without_warning_in"
+    relation = _WARNINGS.get(letter, "caution_in" if warned else "without_warning_in")
     yield EdgeRow(name, relation, _PREGNANCY.key, 1.0, (Support("", (("FDA pregnancy category", letter),)),))
-    yield TextRow(name, relation, f"pregnancy, FDA category {letter} (in use until 2015): {_LETTERS[letter]}")
+    yield TextRow(name, relation, f"FDA pregnancy category {letter} (letters used until 2015): {_LETTERS[letter]}")
 
 
 def notes(text: str) -> list[tuple[str, str]]:
