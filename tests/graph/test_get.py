@@ -230,6 +230,7 @@ def test_a_name_that_is_not_in_the_table_is_told_with_the_nearest() -> None:
         ("symptom-ontology", "symptom_ontology", 895),
         ("do-infections", "disease_ontology", 536),
         ("do-cancers", "disease_ontology", 729),
+        ("pharmacotherapydb", "pharmacotherapydb", 698),
     ],
 )
 def test_the_published_files_come_over_http_and_are_the_ones_known(

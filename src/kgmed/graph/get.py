@@ -228,6 +228,23 @@ TABLE: tuple[Published, ...] = (
             ),
         )
     ),
+    Published(
+        name="pharmacotherapydb",
+        what="PharmacotherapyDB: drugs for 97 diseases, as judged by physicians",
+        format="pharmacotherapydb",
+        release="11d535b",
+        languages="en",
+        licence="CC0 1.0 (the catalogue); DrugBank asks permission for commercial use of its data",
+        citation="Himmelstein DS et al. Announcing PharmacotherapyDB: the Open Catalog of Drug Therapies for Disease. "
+        "Thinklab 2016. doi:10.15363/thinklab.d182",
+        files=(
+            Remote(
+                f"{_GITHUB}/dhimmel/indications/11d535ba0884ee56c3cd5756fdfb4985f313bd80/catalog/indications.tsv",
+                76_754,
+                "bc956b0092fab88975a07932b89382a0ed593d3d21df23395440cfd9a067a917",
+            ),
+        ),
+    ),
 )
 
 

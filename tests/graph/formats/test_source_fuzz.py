@@ -100,6 +100,11 @@ SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the fi
         "a.pubtator",
         b"7|t|Gout\n7|a|and FAM\n7\t0\t4\tGout\tDisease\tD006073\n7\t9\t12\tFAM\tChemical\t-1\n7\tCID\tD1\tD006073\n",
     ),
+    "indications": (
+        "pharmacotherapydb",
+        "a.tsv",
+        b"doid_id\tdrugbank_id\tdisease\tdrug\tcategory\nDOID:1\tDB1\tgout\tA\tDM\nDOID:1\tDB2\tgout\tB\tNOT\n",
+    ),
     "icd10": ("icd10", "a.whl", packed(icd10_wheel)),
     "who-eml": ("who-eml", "a.whl", packed(who_wheel)),
     "babelon": (
