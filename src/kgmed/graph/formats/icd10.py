@@ -133,7 +133,7 @@ def _node(place: Place, above: Place | None, said: Translations, *, qualified: b
     elif qualified and above and above.what == _DISEASE:
         titles = {lang: _below(_bare(prefix[lang]), text) for lang, text in titles.items() if lang in prefix}
     name = titles.pop("")
-    aliases = [*other_names(name), *(Alias(code, Scope.XREF) for code in (place.key,))]
+    aliases = [*other_names(name), *([Alias(place.key, Scope.XREF)] if place.what == _DISEASE else [])]
     for language, text in titles.items():
         own = _NUMBERED.sub("", text) if place.what == _CATEGORY else text
         aliases += [Alias(own, Scope.TRANSLATION, language), *other_names(own, language)]

@@ -84,12 +84,12 @@ _USES = """
 6.1.3 | trematode infection = fluke infection | B66
 6.2 | bacterial infection | A49.9
 6.2.3 | leprosy | A30
-6.2.4 | tuberculosis = TB | A15-A19
-6.3 | fungal infection = mycosis | B35-B49
+6.2.4 | tuberculosis = TB |
+6.3 | fungal infection = mycosis | B49
 6.4 | viral infection | B34.9
 6.4.1 | herpes = herpes simplex infection | B00
 6.4.2 | HIV infection = HIV disease | B24
-6.5 | protozoal infection | B50-B64
+6.5 | protozoal infection | B64
 6.5.1 | amoebiasis = amebiasis | A06
 6.5.1 | giardiasis | A07.1
 6.5.2 | leishmaniasis | B55
@@ -116,14 +116,14 @@ _USES = """
 17.2 | *vomiting = nausea and vomiting | R11
 17.4 | *constipation | K59.0
 17.5 | *diarrhoea = diarrhea |
-18.5 | diabetes mellitus = diabetes | E10-E14
+18.5 | diabetes mellitus = diabetes | E14
 21.4 | glaucoma | H40
 24.1 | psychotic disorder = psychosis | F29
 24.2.1 | depressive disorder = depression | F32.9
 24.2.2 | bipolar disorder | F31
 24.3 | anxiety disorder | F41.9
 24.4 | obsessive compulsive disorder = OCD | F42
-24.5 | substance use disorder | F10-F19
+24.5 | substance use disorder |
 25.1 | asthma | J45
 25.1 | chronic obstructive pulmonary disease = COPD | J44.9
 26.1 | *electrolyte disturbance | E87
