@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +91,29 @@ def is_abbreviation(name: str) -> bool:
 # --- Candidates and guards.
 
 
+_LIKE = 0.5  # ours: of the letter pairs of two names, where they share a code
+_UNSPECIFIED = re.compile(r",? unspecified|[，,（(]?未特指的?[）)]?", re.IGNORECASE)
+
+
+_REST = re.compile(
+    r"\b(?:other|unspecified|elsewhere|uncertain|not specified|sites?)\b|其他|其它|未特指", re.IGNORECASE
+)
+
+
+def is_rest(title: str) -> bool:
+    """Whether a title of a classification holds what no other does, so that it names nothing.
+
+    >>> is_rest("Other specified diseases of pancreas"), is_rest("Tuberculosis of skin")
+    (True, False)
+    """
+    return _REST.search(title) is not None
+
+
+def _pairs_of(name: str) -> frozenset[str]:
+    """The pairs of neighbouring letters of a name."""
+    return frozenset(a + b for a, b in pairwise(f" {name} "))
+
+
 class Candidate(NamedTuple):
     """Two records that may be one, why, and how much is to be said for it; less is more."""
 
@@ -140,8 +163,43 @@ class Joiner:
     # --- candidates
 
     def _candidates(self) -> Iterator[Candidate]:
+        yield from self._by_code()
         yield from self._by_name()
         yield from self._by_glossary()
+
+    def _by_code(self) -> Iterator[Candidate]:
+        """Records of the same id, and those that are the only ones of their graph with the code of another's id."""
+        for rows in _coded(self.parts, self.first).values():
+            owners = sorted({record for record, is_id in rows if is_id})
+            for one, other in pairwise(owners):
+                yield Candidate(-1, one, other, "id")
+            for record in self._alone(rows) if owners else ():
+                if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
+                    yield Candidate(3, *sorted((owners[0], record)), f"code {self.facts(owners[0]).id}")
+
+    def _alone(self, rows: list[tuple[int, bool]]) -> list[int]:
+        """The records that have a code which is no other's in their graph and is not their id."""
+        count = Counter(self._part(record) for record in {record for record, _ in rows})
+        return sorted({record for record, is_id in rows if not is_id and count[self._part(record)] == 1})
+
+    def _alike(self, one: int, other: int) -> bool:
+        """Whether a name of the one shares half of its letters with one of the other: a code alone may be broader."""
+        theirs = [_pairs_of(name) for name in self._names_of(other)]
+        own = map(_pairs_of, self._names_of(one))
+        return any(2 * len(a & b) >= _LIKE * (len(a) + len(b)) for a in own for b in theirs)
+
+    def _names_of(self, record: int) -> list[str]:
+        """The names that mean a record, in one form."""
+        part = self._part(record)
+        store, node = self.parts[part], record - self.first[part]
+        names = [store.name_row(node).text, *(text for text, scope in store.aliases(node) if scope in _NAMES)]
+        return [normalise(chinese_form(_UNSPECIFIED.sub("", name))) for name in names]
+
+    def coded(self) -> Iterator[tuple[int, int]]:
+        """Records with a code, and the record whose id it is, which may be broader."""
+        for rows in _coded(self.parts, self.first).values():
+            owners = sorted({record for record, is_id in rows if is_id})
+            yield from ((record, owners[0]) for record, is_id in rows if not is_id and owners)
 
     def _by_name(self) -> Iterator[Candidate]:
         """Records that share a name, whichever way it is written."""
@@ -211,10 +269,12 @@ class Joiner:
     def _go_together(self, a: int, b: int) -> bool:
         """Whether nothing speaks against two records being one."""
         one, other = self.facts(a), self.facts(b)
+        if one.id == other.id:
+            return True
         if frozenset((one.id, other.id)) in self._forbidden or not _kinds_fit(one, other):
             return False
         if one.vocabulary and one.vocabulary == other.vocabulary:  # a vocabulary has one code for a thing
-            return one.id == other.id
+            return False
         if one.icd and other.icd and one.icd.isdisjoint(other.icd):
             return False
         return not contradicts(chinese_form(one.name), chinese_form(other.name)) and not _qualifies(one, other)
@@ -228,7 +288,8 @@ class Joiner:
         store, node = self.parts[part], record - self.first[part]
         entity = store.at(node)
         code = _CODE.match(entity.id)
-        icd = [found[1] for text, scope in store.aliases(node) if scope is Scope.XREF and (found := _ICD.match(text))]
+        codes = [entity.id, *(text for text, scope in store.aliases(node) if scope is Scope.XREF)]
+        icd = [found[1] for text in codes if (found := _ICD.match(text))]
         return Facts(part, entity.id, entity.name, entity.kind, code[1] if code else "", frozenset(icd))
 
 
@@ -298,7 +359,23 @@ def _may_vary(form: str) -> bool:
     return any(usual in form for _, usual in _FORMS) or re.search(r"[1-4][型期度级]", form) is not None
 
 
-# --- Names that several records have, by the indexes of the graphs.
+# --- Codes and names that several records have, by the indexes of the graphs.
+
+
+def _coded(parts: Sequence[Store], first: Sequence[int]) -> dict[str, list[tuple[int, bool]]]:
+    """The records of each code that is an id somewhere and stands elsewhere too, and whether it is theirs."""
+    found: dict[str, list[tuple[int, bool]]] = {}
+    for part, begin in zip(parts, first, strict=False):
+        if part.manifest.prefix:  # ids that are but names
+            continue
+        for node, key in enumerate(part.tables.key):
+            found.setdefault(key, []).append((begin + node, True))
+    for part, begin in zip(parts, first, strict=False):
+        for name in part.names(scopes=(Scope.XREF,)):
+            code = name.text.replace("ICD-10:", "ICD10:")
+            if code in found:
+                found[code].append((begin + name.node, False))
+    return {code: rows for code, rows in found.items() if len(rows) > 1}
 
 
 def _shared(parts: Sequence[Store], first: Sequence[int]) -> Iterator[list[tuple[int, int, str]]]:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.joining import Join, Joiner, glossary, is_abbreviation, joins
+from kgmed.graph.joining import Join, Joiner, glossary, is_abbreviation, is_rest, joins
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk
 from kgmed.records import Relation
 
-VERSION = 2  # goes up when the same parts make another store
+VERSION = 3  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 
@@ -98,6 +98,7 @@ class _Union:
             self.thing[list(join.records)] = join.records[0]
         self._first = first
         self._said = self._known(joiner)
+        self._broader = self._coded(joiner)
 
     def rows(self) -> Batches:
         """All rows: entities first, so that they are numbered in the order of the graphs."""
@@ -156,6 +157,7 @@ class _Union:
                 if self.thing[record] == record:
                     join = self.joins.get(record)
                     row = self._joined(join, shared) if join else shared[number].row(node)
+                    row = row._replace(aliases=(*row.aliases, *self._broader.get(record, ())))
                     yield self._with_known(row, record) if record in self._said else row
         for part in self.parts:
             yield from self._texts(part)
@@ -186,6 +188,17 @@ class _Union:
             if things:
                 known.setdefault(max(things, key=self._degree(joiner)), []).extend(names)
         return known
+
+    def _coded(self, joiner: Joiner) -> dict[int, list[Alias]]:
+        """The titles of codes that a thing has and is not joined to, which may be broader, by record."""
+        found: dict[int, list[Alias]] = {}
+        for record, owner in joiner.coded():
+            if self.thing[record] != self.thing[owner] and not is_rest(joiner.facts(owner).name):
+                part, node = self._place(owner)
+                store = self.parts[part].store
+                title = Alias(store.name_row(node).text, Scope.BROAD, store.language)
+                found.setdefault(int(self.thing[record]), []).append(title)
+        return found
 
     def _degree(self, joiner: Joiner) -> Callable[[int], int]:
         """The number of triples at a thing."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from kgmed.errors import StoreError, UnknownName
 from kgmed.graph.base import Match, Named, Scope
 from kgmed.graph.store.arrays import RecordCache, Tables, records
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
+from kgmed.language.relations import spoken as in_words
 from kgmed.language.text import fold, has_cjk, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
@@ -69,6 +70,8 @@ class Store:
         self.manifest, self.tables, self.edited, self.edits = manifest, tables, edited, edits
         self.speaks = speaks
         self.adjacency, self.weight, self.relations = tables.adjacency, tables.weight, manifest.relations
+        if speaks:
+            self.relations = tuple(in_words(relation, speaks) for relation in manifest.relations)
         self._folder, self._kinds = folder, manifest.kinds
         self._key, self._name, self._kind = tables.key, tables.name, tables.kind
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
@@ -109,7 +112,7 @@ class Store:
         return str(self._folder)
 
     def speaking(self, language: str) -> "Store":
-        """The same graph whose entities bear their names in a language, where it has them; ids stay."""
+        """The same graph whose entities and relations are called in a language, where there are words; ids stay."""
         if language == self.speaks or (language == self.language and not self.manifest.origins):
             return self
         return Store(self.manifest, self.tables, self._folder, edited=self.edited, edits=self.edits, speaks=language)
@@ -149,31 +152,25 @@ class Store:
         name = self._name.many(at)
         key = name if self._key is self._name else self._key.many(at)
         if self.speaks:
-            name = [self._spoken(node, said) for node, said in zip(nodes, name, strict=True)]
+            name = [self._spoken(i, said) for i, said in zip(self._in_language[nodes].tolist(), name, strict=True)]
         kind = map(self._kinds.__getitem__, self._kind[at].tolist())
         ids = [self._colon + k for k in key]
         return records(Entity, len(nodes), id=ids, name=name, kind=kind, description=repeat(""))
 
-    def _spoken(self, node: int, name: str) -> str:
-        """The name of a node in the language that is spoken, else the name given."""
-        return name if written_in(name, "", self.speaks) else self.name_in(node, self.speaks) or name
+    @cached_property
+    def _in_language(self) -> NDArray[np.int32]:
+        """The number of the other name that each entity bears in the language that is spoken (n,); -1 = its own."""
+        from kgmed.graph.derived import cached_arrays  # it is kept beside the graph as its indexes are
 
-    def name_in(self, node: int, language: str) -> str:
-        """The first name of a node in a language that means it, or one that lay people have for it; "" = none."""
-        name, t = self._name[node], self.tables
-        if written_in(name, "", language):
+        key, made = f"spoken 1 {self.speaks} {self.label}", lambda: {"name": spoken(self, self.speaks)}
+        return cached_arrays(self.folder, f"spoken-{self.speaks}", key, ("name",), made)["name"]
+
+    def _spoken(self, alias: int, name: str) -> str:
+        """The name of an entity in the language that is spoken, one that is broader with the entity's own behind it."""
+        if alias < 0:
             return name
-        first, last = t.alias_node.searchsorted(np.array([node, node + 1], np.int32)).tolist()
-        for scopes in _SPOKEN:
-            for i in range(first, last):
-                if t.alias_scope.item(i) in scopes and written_in(t.alias[i], self._language_of(i), language):
-                    return t.alias[i]
-        return ""
-
-    def _language_of(self, alias: int) -> str:
-        """The language that the graph gives to another name; "" = none."""
-        spoken = self.tables.alias_language
-        return "" if spoken is None else self.manifest.languages[spoken.item(alias)]
+        text = self.tables.alias[alias]
+        return f"{text} ({name})" if self.tables.alias_scope.item(alias) == Scope.BROAD else text
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`."""
@@ -341,7 +338,7 @@ class Store:
         return Triple(head, self.relations[relation], tail, source=self._origin[relation], support=support)
 
 
-_SPOKEN = ((Scope.EXACT, Scope.TRANSLATION), (Scope.LAYPERSON,))  # names by which a thing may be called
+_SPOKEN = {Scope.EXACT: 0, Scope.TRANSLATION: 0, Scope.LAYPERSON: 1}  # names a thing may be called by; less is better
 _CJK_LANGUAGES = ("zh", "ja")
 
 
@@ -352,6 +349,25 @@ def written_in(name: str, tag: str, language: str) -> bool:
     (True, False, True)
     """
     return tag == language if tag else has_cjk(name) == (language in _CJK_LANGUAGES)
+
+
+def spoken(store: Store, language: str) -> NDArray[np.int32]:
+    """The number of the other name by which each entity is best called in a language (n,); -1 = by its own, or none.
+
+    Of names of one sort the first that the graph gives; where none means the entity, a broader one of that language.
+    """
+    t, languages = store.tables, store.manifest.languages
+    tags = repeat("") if t.alias_language is None else map(languages.__getitem__, t.alias_language.tolist())
+    wanting = [not written_in(name, "", language) for name in t.name]
+    best: dict[int, tuple[int, int]] = {}
+    rows = zip(t.alias, t.alias_node.tolist(), t.alias_scope.tolist(), tags, strict=False)
+    for i, (text, node, scope, tag) in enumerate(rows):
+        rank = _SPOKEN.get(Scope(scope), 2 if scope == Scope.BROAD and tag else 9)
+        if rank < 9 and wanting[node] and (rank, i) < best.get(node, (9, 0)) and written_in(text, tag, language):
+            best[node] = rank, i
+    made = np.full(len(store), -1, np.int32)
+    made[list(best)] = [i for _, i in best.values()]
+    return made
 
 
 def _origins(manifest: Manifest, source: str) -> list[str]:
