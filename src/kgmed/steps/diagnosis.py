@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -107,7 +107,8 @@ class Posterior:
         up = self.above(q)
         for broader in up[1:]:
             hops = self.found.subjects([broader])
-            np.maximum.at(p, hops.node, self._weights(hops) * min(base / self.share_of(broader), n.share))
+            if len(hops.node):  # the broadest have thousands of kinds and no disease of their own
+                np.maximum.at(p, hops.node, self._weights(hops) * min(base / self.share_of(broader), n.share))
         hops = self.found.subjects(self._own_below(q))
         direct = np.zeros(len(p), bool)
         direct[hops.node] = True
@@ -316,11 +317,11 @@ def _part(link: Link, triple: Triple, says: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Consult:
-    """The diseases that a question names, then those that explain its findings, a card each.
+    """What a question names (diseases, drugs, tests), then the diseases that explain its findings, a card each.
 
     A card is one piece: the matched findings, then at most `listed` of what the graph has of each role of `care`.
-    Kind "candidate" for one that explains findings, "neighbours" for one that is named, unless it is one of the
-    findings (constipation). The score is the belief in the disease: the softmax of the log odds, 1 for one named.
+    Kind "candidate" for one that explains findings, "neighbours" for what is named, unless it is one of the findings
+    (constipation). The score is the belief in the disease: the softmax of the log odds, 1 for one named.
     """
 
     graph: LocalGraph
@@ -329,18 +330,16 @@ class Consult:
     care: tuple[Role, ...] = CARE
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The cards, those of named diseases first, then by belief."""
+        """The cards, those of what is named first, then by belief."""
         cases = Diagnosis(self.graph, keep=self.keep)(query, links)
-        findings = {self.graph.at(node) for node in findings_of(self.graph, links)} if cases else set()
-        stated = [link.entity for link in links if link.entity.kind == "disease" and not link.mention.negated]
-        named = [disease for disease in dict.fromkeys(stated) if disease not in findings]
-        bare = (Evidence(disease.name, "neighbours", (), (disease,), 1.0) for disease in named)
+        findings = findings_of(self.graph, links)
+        named = [e for e in _stated(links) if self.graph.number(e.id) not in findings or not cases]
+        bare = (Evidence(entity.name, "neighbours", (), (entity,), 1.0) for entity in named)
         found = [card for card in map(self._card, bare) if card.triples]
         odds = np.exp(np.array([e.score for e in cases]) - cases[0].score) if cases else np.empty(0)
         for case, odd in zip(cases, odds.tolist(), strict=True):
             if case.about[0] not in named:
-                card = self._card(case)
-                found.append(Evidence(card.text, card.kind, card.triples, card.about, round(odd / odds.sum(), 4)))
+                found.append(replace(self._card(case), score=round(odd / odds.sum(), 4)))
         return found
 
     def _card(self, case: Evidence) -> Evidence:
@@ -352,16 +351,31 @@ class Consult:
             more = f", … (+{len(edges) - self.listed})" if len(edges) > self.listed else ""
             rows += mine
             texts += [f"{told(case.about[0], mine)}{more}"] if mine else []
-        return Evidence("; ".join(texts), case.kind, tuple(dict.fromkeys(rows)), case.about, case.score)
+        return replace(case, text="; ".join(texts), triples=tuple(dict.fromkeys(rows)))
 
-    def _care(self, disease: Entity, role: Role) -> list[int]:
-        """An edge for each thing that is done about a disease, heaviest first."""
-        hops, weight = ByRole(self.graph, role).subjects([self.graph.number(disease.id)]), self.graph.weight
+    def _care(self, entity: Entity, role: Role) -> list[int]:
+        """An edge for each thing that is done about a disease, or that a drug or a test is for, heaviest first."""
+        ties, node, weight = ByRole(self.graph, role), [self.graph.number(entity.id)], self.graph.weight
+        hops = ties.subjects(node) if entity.kind == "disease" else ties.objects(node)
         order = np.arange(len(hops.edge)) if weight is None else np.argsort(-weight[hops.edge], kind="stable")
         kept: dict[int, int] = {}
         for node, edge in zip(hops.node[order].tolist(), hops.edge[order].tolist(), strict=True):
             kept.setdefault(node, edge)
         return list(kept.values())
+
+
+def _stated(links: Sequence[Link]) -> list[Entity]:
+    """The entities that a question names and does not deny, each once."""
+    return list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
+
+
+def first(asked: Sequence[Role]) -> tuple[Role, ...]:
+    """What is done about a disease, what a question asks for first.
+
+    >>> first((Role.TREATS, Role.CAUSE))
+    (<Role.TREATS: 'treats'>, <Role.TESTS: 'tests'>)
+    """
+    return (*(role for role in asked if role in CARE), *(role for role in CARE if role not in asked))
 
 
 # --- Ranker: says where a list of diseases can hold no common one.
