@@ -217,6 +217,12 @@ def test_every_row_is_pinned_and_can_be_read() -> None:
             assert isinstance(file, Wheel) or re.fullmatch(pinned, file.address)
 
 
+def test_asking_a_graph_that_was_not_fetched_says_how_to_fetch_it_and_fetches_nothing(home: Path) -> None:
+    with pytest.raises(UnknownName, match="fetch and build it with: kgmed graph get icd10"):
+        library.open_graph("icd10")
+    assert not home.exists()
+
+
 def test_a_name_that_is_not_in_the_table_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="did you mean icd10"):
         published("icd-10")

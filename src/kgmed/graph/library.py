@@ -236,6 +236,10 @@ def _place(graph: str | Path) -> Path:
         return graphs_folder() / graph
     if graph in PACKAGED:
         raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
+    from kgmed.graph.get import TABLE
+
+    if any(graph == row.name for row in TABLE):
+        raise UnknownName("built graph", graph, _names(), f"fetch and build it with: kgmed graph get {graph}")
     raise UnknownName("graph", graph, {*_names(), *PACKAGED}, "list them with: kgmed graph list")
 
 
