@@ -33,6 +33,10 @@ def _content(report: GraphReport) -> Iterator[str]:
     yield from _finding("edges from an entity to itself", report.loops)
     yield from _finding("entities without a triple or text", report.isolated)
     yield from _finding("names that several entities share", report.ambiguous)
+    if report.joins:
+        records = sum(len(join.ids) for join in report.joins)
+        yield f"records of one thing that were joined: {records:,} to {len(report.joins):,}"
+        yield from (f"  {' = '.join(join.ids)} ({'; '.join(join.why)})" for join in report.joins[:5])
     yield f"edges with an edge back: {report.reversed_share:.1%}"
     for pair in report.inverses:
         yield f"{pair.relation} and {pair.inverse} look inverse; {pair.missing:,} of {pair.triples:,} have no edge back"
@@ -308,7 +312,10 @@ def doctor(name: Name, as_json: Json = False) -> None:
     """Look for damage and for traits that lead to poor answers; exit code 1 only when it is damaged."""
     from kgmed.graph.doctor import examine
 
-    report = examine(library.load(name), notes=library.edits(name).notes)
+    names = library.named(name)
+    notes = tuple(note for one in names for note in library.edits(one).notes)
+    parts = [library.load(one) for one in names] if len(names) > 1 else []
+    report = examine(library.load(name), notes=notes, parts=parts)
     if as_json:
         screen.data(report)
     else:

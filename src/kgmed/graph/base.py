@@ -145,6 +145,7 @@ class Source:
     prefix: str = ""  # put before every key, as in cmekg:肺炎; "" = keys are CURIEs already
     relations: Mapping[str, Relation] = field(default_factory=dict)  # those not named here are inferred by name
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # relation -> kind of head, kind of tail
+    parts: tuple[str, ...] = ()  # the labels of the graphs that it is made of, where it is made of graphs
     origins: Mapping[str, str] = field(default_factory=dict)  # relation -> graph and release of its triples
     inputs: tuple[Path, ...] = ()  # the files it is read from; their hash tells whether a build is needed
     size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known

@@ -216,8 +216,8 @@ class Joiner:
         if not 1 < len(best) <= _SHARED:
             return
         for one, other in combinations(sorted(best), 2):
-            if self._part(one) == self._part(other) and max(best[one][0], best[other][0]) > Scope.EXACT:
-                continue  # within one graph two translations alike may only be loose
+            if self._part(one) == self._part(other) and best[one][0] + best[other][0] > Scope.EXACT:
+                continue  # what one graph has twice is one only by the very name of a record
             yield Candidate(best[one][0] + best[other][0], one, other, f"name {best[one][1]}")
 
     def _by_form(self) -> Iterator[Candidate]:
@@ -336,22 +336,61 @@ _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
     ("阑尾", r"appendi|append"),
     ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
 )  # fmt: skip
+_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后")  # of some people only
 _QUALIFIED = tuple((tuple(words.split()), re.compile(english)) for words, english in _QUALIFIERS)
 
 
 def _qualifies(one: Facts, other: Facts) -> bool:
-    """Whether the one has a Chinese name that says more than the English name of the other.
+    """Whether the one has a Chinese name that says more than the name of the other.
 
     >>> _qualifies(Facts(0, "a", "小儿肺炎", "", ""), Facts(0, "b", "Pneumonia", "", ""))
     True
     """
-    if has_cjk(one.name) == has_cjk(other.name):
+    if has_cjk(one.name) and has_cjk(other.name):
+        return _adds(chinese_form(one.name), chinese_form(other.name))
+    if not has_cjk(one.name) and not has_cjk(other.name):
         return False
     chinese, english = (one.name, other.name) if has_cjk(one.name) else (other.name, one.name)
     if is_abbreviation(english):
         return False
     text = english.casefold()
+    if (letter := _LETTER.search(english)) and not any(c in chinese for c in (letter[1], _LETTERS[letter[1]])):
+        return True
     return any(any(w in chinese for w in words) and not said.search(text) for words, said in _QUALIFIED)
+
+
+_LETTER = re.compile(r"(?<=[ ,])([A-E])$")
+_LETTERS = dict(zip("ABCDE", "甲乙丙丁戊", strict=True))
+
+
+def _adds(one: str, other: str) -> bool:
+    """Whether one of two Chinese names is the other with more said in it; short names may be short forms.
+
+    >>> _adds("静脉炎", "血栓性静脉炎"), _adds("慢性咽炎", "慢性肥厚性咽炎"), _adds("甲亢", "甲状腺功能亢进症")
+    (True, True, False)
+    """
+    if any((word in one) != (word in other) for word in _OF_SOME):
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) < 3 or len(long) - len(short) < 2 or _lines_of(short) & _lines_of(long):
+        return False
+    begin = next((i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    return short in long or short[begin:] == long[len(long) - len(short) + begin :]
+
+
+@lru_cache(maxsize=1)
+def _lines() -> dict[str, frozenset[int]]:
+    """The lines of the glossary by name."""
+    found: dict[str, frozenset[int]] = {}
+    for i, names in enumerate(glossary()):
+        for name in names:
+            found[name] = found.get(name, frozenset()) | {i}
+    return found
+
+
+def _lines_of(name: str) -> frozenset[int]:
+    """The lines of the glossary that have a name."""
+    return _lines().get(name, frozenset())
 
 
 def _may_vary(form: str) -> bool:

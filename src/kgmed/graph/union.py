@@ -21,7 +21,7 @@ from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk
 from kgmed.records import Relation
 
-VERSION = 3  # goes up when the same parts make another store
+VERSION = 7  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 
@@ -54,6 +54,7 @@ def union(parts: Sequence[Store], *, forbidden: Iterable[tuple[str, str]] = ()) 
         language=next(iter(languages)) if len(languages) == 1 else "",
         relations={key: relation for part in whole.parts for key, relation in part.relations.items()},
         kinds={key: ("", "") for part in whole.parts for key in part.relations},
+        parts=tuple(part.label for part in parts),
         origins={key: origin for part in whole.parts for key, origin in part.origins.items()},
         size=sum(len(p) + p.adjacency.edges + len(p.tables.text_node) for p in parts),
     )

@@ -102,6 +102,7 @@ class Manifest:
     relations: tuple[Relation, ...] = ()
     relation_counts: tuple[int, ...] = ()
     kinds: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()  # labels of the graphs that it is made of, where it is made of graphs
     origins: tuple[str, ...] = ()  # by relation: the graph and release of its triples; () = this one
     languages: tuple[str, ...] = ()  # of other names, by the number in `alias_language`; the first is ""
     dropped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # reason -> {count, lines}
@@ -151,7 +152,7 @@ def read_manifest(folder: Path) -> Manifest:
         if data["check"] != _check(data):
             raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
         data["relations"] = tuple(Relation(r["name"], Role(r["role"]), r["reverse"]) for r in data["relations"])
-        for row in ("relation_counts", "kinds", "origins", "languages"):
+        for row in ("relation_counts", "kinds", "parts", "origins", "languages"):
             data[row] = tuple(data.get(row, ()))
         data["files"] = {name: (size, digest) for name, (size, digest) in data["files"].items()}
         return Manifest(**data)

@@ -75,7 +75,7 @@ class Store:
         self._folder, self._kinds = folder, manifest.kinds
         self._key, self._name, self._kind = tables.key, tables.name, tables.kind
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
-        self._source = manifest.source if manifest.origins else f"{manifest.name} {manifest.release}".strip()
+        self._source = manifest.source if manifest.parts else f"{manifest.name} {manifest.release}".strip()
         self._origin = _origins(manifest, self._source)
         self._has_loops = bool(manifest.counts.get("loops"))
         self._entities, self._triples = RecordCache[Entity](), RecordCache[Triple]()
@@ -113,7 +113,7 @@ class Store:
 
     def speaking(self, language: str) -> "Store":
         """The same graph whose entities and relations are called in a language, where there are words; ids stay."""
-        if language == self.speaks or (language == self.language and not self.manifest.origins):
+        if language == self.speaks or (language == self.language and not self.manifest.parts):
             return self
         return Store(self.manifest, self.tables, self._folder, edited=self.edited, edits=self.edits, speaks=language)
 
@@ -133,7 +133,7 @@ class Store:
         for node in self.tables.keys.find(key):
             if self._key[node] == key:
                 return node
-        if self.manifest.origins and (node := self._joined(entity_id)) >= 0:
+        if self.manifest.parts and (node := self._joined(entity_id)) >= 0:
             return node
         raise UnknownName(f"entity of {self.name}", entity_id, (), f"search with: kgmed graph find {self.name} NAME")
 
@@ -319,7 +319,7 @@ class Store:
 
     def _sources(self, edges: list[int]) -> Iterable[str]:
         """The graph and release of each edge."""
-        if not self.edited and not self.manifest.origins:
+        if not self.edited and not self.manifest.parts:
             return repeat(self._source)
         relations = self.adjacency.out.relation[edges].tolist()
         return [EDITS if e in self.edited else self._origin[r] for e, r in zip(edges, relations, strict=True)]
