@@ -22,7 +22,8 @@ from kgmed.steps.retrieve import told
 # - where it states none (a weight of 1), `told` / (`told` + number of findings of d): of a long list few are there;
 # - else, by back-off, that of the nearest broader finding a that d is annotated with, times P(q) / P(a), at most
 #   `share` of it: some of those with "muscle weakness" have a progressive one;
-# - else P(q) * `elsewhere`, at most `unlisted`: graphs leave out much; a finding that d excludes has `excluded`;
+# - else P(q) * `elsewhere`, at most `unlisted`; P(q) * `left_out` where no frequency of d is stated, since what is
+#   listed and not counted is listed in part; a finding that d excludes has `excluded`;
 # - never above `certain`.
 #
 # P(q) is the share of diseases annotated with q or a kind of it. A finding that the patient does not have counts
@@ -40,7 +41,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 CARE = (Role.TESTS, Role.TREATS)
 VERSION = 1  # goes up when the columns kept beside a graph change
-_COLUMNS = ("breadth", "shown", "care", "tail", "owner")
+_COLUMNS = ("breadth", "counted", "shown", "care", "tail", "owner")
 _LONGEST = 40  # characters of a finding's name; longer ones are sentences
 _NAMES = (Scope.PREFERRED, Scope.TRANSLATION)
 _FEW = 3  # diseases; what fewer have is not taken for a finding that others are named after or made of
@@ -54,9 +55,10 @@ _NOT = re.compile(  # what may stand before a finding's name without making a ki
 class Numbers:
     """The numbers of the ranking; ours, chosen on development parts."""
 
-    told: float = 8.0
+    told: float = 30.0
     share: float = 0.5
     elsewhere: float = 0.5
+    left_out: float = 5.0
     unlisted: float = 0.02
     excluded: float = 0.001
     certain: float = 0.9
@@ -77,7 +79,8 @@ class Posterior:
         self.count = max(len(diseases), 1)
         key = f"{VERSION} {graph.label}"
         kept = cached_arrays(graph.folder, "findings", key, _COLUMNS, lambda: _counted(graph, diseases))
-        self.breadth, self.shown, self.care, self._tail, self._owner = (kept[name] for name in _COLUMNS)
+        self.breadth, self.counted, self.shown, self.care, self._tail, self._owner = (kept[name] for name in _COLUMNS)
+        self.is_counted = np.asarray(self.counted > 0)
         self.unstated = numbers.told / (numbers.told + self.breadth)
         self.prior = numbers.common * (np.log1p(self.care) - np.log1p(self.shown / np.maximum(self.breadth, 1)))
         self._own_below = lru_cache(maxsize=1 << 14)(self._kinds)
@@ -103,7 +106,7 @@ class Posterior:
     def probability(self, q: int) -> tuple[Scores, Bools]:
         """P(q | d) for every node d, and which d are annotated with q or a kind of it."""
         n, base = self.numbers, self.share_of(q)
-        p = np.full(self.graph.adjacency.nodes, min(n.unlisted, n.elsewhere * base))
+        p = np.minimum(n.unlisted, base * np.where(self.is_counted, n.elsewhere, n.left_out))
         up = self.above(q)
         for broader in up[1:]:
             hops = self.found.subjects([broader])
@@ -180,6 +183,8 @@ def _counted(graph: LocalGraph, diseases: Ints) -> Arrays:
     """How many findings each node has, how many diseases show it, its care, and the findings' names backwards."""
     nodes = graph.adjacency.nodes
     hops = ByRole(graph, Role.FINDING).objects(diseases)
+    less = np.zeros(len(hops.edge), bool) if graph.weight is None else graph.weight[hops.edge] < 1
+    stated = Hops(*(column[less] for column in hops))
     care = sum((_different(ByRole(graph, role).subjects(diseases), diseases, nodes) for role in CARE), np.zeros(nodes))
     is_finding = np.zeros(nodes, bool)
     is_finding[hops.node] = True
@@ -189,6 +194,7 @@ def _counted(graph: LocalGraph, diseases: Ints) -> Arrays:
     kept = [row for row in rows if 0 < len(row[0]) <= _LONGEST]
     return {
         "breadth": _different(hops, diseases, nodes),
+        "counted": _different(stated, diseases, nodes),
         "shown": _different(Hops(hops.node, diseases[hops.origin], hops.edge), np.arange(nodes), nodes),
         "care": care,
         "tail": np.array([text for text, _ in kept], f"<U{_LONGEST}"),
