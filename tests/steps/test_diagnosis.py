@@ -40,9 +40,12 @@ def test_a_score_is_the_log_of_the_frequency_over_the_base_rate() -> None:
 
 
 def test_without_frequencies_a_finding_of_a_short_list_counts_more_than_one_of_a_long_list() -> None:
-    assert scores(graph([("D1", "has", "q")]), "q") == {"D1": round(math.log(8 / 9 / 0.375), 4)}
-    longer = scores(graph([("D1", "has", "q"), ("D2", "has", "q"), ("D2", "has", "r")]), "q")
-    assert longer["D1"] > longer["D2"]
+    assert scores(graph([("D1", "has", "q")]), "q") == {"D1": round(math.log(0.9 / 0.375), 4)}
+    many = [("D2", "has", name) for name in ("q", *"abcdefghi")]  # 30 / (30 + 10)
+    assert scores(graph([("D1", "has", "q"), *many]), "q") == {
+        "D1": round(math.log(0.9 / 0.625), 4),
+        "D2": round(math.log(0.75 / 0.625), 4),
+    }
 
 
 def test_a_broader_annotation_backs_off_and_a_narrower_one_counts_in_full() -> None:
@@ -204,7 +207,7 @@ def _brute(
         pair = _finding(row)
         if pair:
             breadth = len({r for r in map(_finding, rows) if r and r[0] == pair[0]})
-            frequency = weights[row] if weights[row] < 1 else 8 / (8 + breadth)
+            frequency = weights[row] if weights[row] < 1 else 30 / (30 + breadth)
             has[pair] = max(has.get(pair, 0.0), frequency)
     lacks = {(h, t) for h, r, t in rows if r == "lacks"}
     with_it = {n: {d for d in DISEASES if any((d, k) in has for k in down[n])} for n in NODES}

@@ -25,7 +25,7 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import brief
 from kgmed.steps.check import Checked
-from kgmed.steps.diagnosis import CARE, Consult, Rarity
+from kgmed.steps.diagnosis import CARE, Consult, Rarity, first
 from kgmed.steps.family import Family
 from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
 from kgmed.steps.phrase import Numbered
@@ -164,8 +164,8 @@ class Fitting:
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
-        if asks_diagnosis(query.text) and patient:
-            return self._consulted(query, links)
+        if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
+            return [*cards, *self._asked(query, links, patient=True)]
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(query.text))
         verdicts = between(query, links, pair) if pair else []
@@ -180,21 +180,25 @@ class Fitting:
         if compares(query.text) and len(set(stated(links))) == 2:
             return self._compared(query, links)
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
-        if found or (roles_asked(query.text) and not patient):
-            return [*mode_asked(query.text, found), *found] or self._nothing(query, links)
-        return (self._consulted(query, links) if patient else []) or self._overview(query, links)
+        if patient and (not found or self._is_a_case(query, links)):
+            found = [*self._cards(query, links), *found]
+        if not found and roles_asked(query.text) and not patient:
+            return self._nothing(query, links)
+        return [*mode_asked(query.text, found), *found] or self._overview(query, links)
+
+    def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
+        """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
+        return len(stated(links)) > 1 and all(role in CARE for role in roles_asked(query.text))
 
     def _asked(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
-        """What answers the roles asked for."""
+        """What answers the roles asked for; the cards of a patient's diseases tell of their tests and treatments."""
         asked = roles_asked(query.text)
-        patient = patient and (not asked or any(role in PATIENT for role in asked))
-        return AskedFor(self.graph, through=patient)(query, links) if asked else []
+        through = not patient or any(role in PATIENT and role not in CARE for role in asked)
+        return AskedFor(self.graph, through=through)(query, links) if asked else []
 
-    def _consulted(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The diseases that fit, with the care that is asked for, and what else is asked for."""
-        asked = roles_asked(query.text)
-        found = Consult(self.graph, care=tuple(r for r in CARE if r in asked) or CARE)(query, links)
-        return [*found, *self._asked(query, links, patient=True)]
+    def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The diseases that fit, with what is done about them."""
+        return Consult(self.graph, care=first(roles_asked(query.text)))(query, links)
 
     def _strangers(self, query: Query, links: Sequence[Link]) -> list[str]:
         """The names that are asked about and were not linked."""

@@ -117,7 +117,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     if diagnoses:
         yield from _diagnoses(diagnoses, language)
     rest = [row for row in rows if row not in diagnoses and row not in warnings]
-    groups = _groups(rest, language, apart=compares(query.text))
+    groups = _groups([*_care(diagnoses, asked), *rest], language, apart=compares(query.text))
     wanted = [g for g in groups if g.role in asked]
     wanted.sort(key=lambda g: asked.index(g.role))
     shown = wanted if wanted or diagnoses else _usual(groups, language)
@@ -131,6 +131,15 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     for group in shown[:6]:
         yield _list(group, language, room // 2 if short else room)
     yield from _warnings(warnings, language)
+
+
+def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role]) -> list[Numbered]:
+    """What the card of the disease that fits best has in the roles asked for."""
+    return [
+        (i, replace(e, text="", kind="neighbours", triples=mine, about=e.about[:1]))
+        for i, e in diagnoses[:1]
+        if (mine := tuple(t for t in e.triples if t.relation.role in asked))
+    ]
 
 
 def _unlike(groups: Sequence[_Group]) -> list[_Group]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,7 +22,8 @@ from kgmed.steps.retrieve import told
 # - where it states none (a weight of 1), `told` / (`told` + number of findings of d): of a long list few are there;
 # - else, by back-off, that of the nearest broader finding a that d is annotated with, times P(q) / P(a), at most
 #   `share` of it: some of those with "muscle weakness" have a progressive one;
-# - else P(q) * `elsewhere`, at most `unlisted`: graphs leave out much; a finding that d excludes has `excluded`;
+# - else P(q) * `elsewhere`, at most `unlisted`; P(q) * `left_out` where no frequency of d is stated, since what is
+#   listed and not counted is listed in part; a finding that d excludes has `excluded`;
 # - never above `certain`.
 #
 # P(q) is the share of diseases annotated with q or a kind of it. A finding that the patient does not have counts
@@ -40,7 +41,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 CARE = (Role.TESTS, Role.TREATS)
 VERSION = 1  # goes up when the columns kept beside a graph change
-_COLUMNS = ("breadth", "shown", "care", "tail", "owner")
+_COLUMNS = ("breadth", "counted", "shown", "care", "tail", "owner")
 _LONGEST = 40  # characters of a finding's name; longer ones are sentences
 _NAMES = (Scope.PREFERRED, Scope.TRANSLATION)
 _FEW = 3  # diseases; what fewer have is not taken for a finding that others are named after or made of
@@ -54,9 +55,10 @@ _NOT = re.compile(  # what may stand before a finding's name without making a ki
 class Numbers:
     """The numbers of the ranking; ours, chosen on development parts."""
 
-    told: float = 8.0
+    told: float = 30.0
     share: float = 0.5
     elsewhere: float = 0.5
+    left_out: float = 5.0
     unlisted: float = 0.02
     excluded: float = 0.001
     certain: float = 0.9
@@ -77,7 +79,8 @@ class Posterior:
         self.count = max(len(diseases), 1)
         key = f"{VERSION} {graph.label}"
         kept = cached_arrays(graph.folder, "findings", key, _COLUMNS, lambda: _counted(graph, diseases))
-        self.breadth, self.shown, self.care, self._tail, self._owner = (kept[name] for name in _COLUMNS)
+        self.breadth, self.counted, self.shown, self.care, self._tail, self._owner = (kept[name] for name in _COLUMNS)
+        self.is_counted = np.asarray(self.counted > 0)
         self.unstated = numbers.told / (numbers.told + self.breadth)
         self.prior = numbers.common * (np.log1p(self.care) - np.log1p(self.shown / np.maximum(self.breadth, 1)))
         self._own_below = lru_cache(maxsize=1 << 14)(self._kinds)
@@ -103,11 +106,12 @@ class Posterior:
     def probability(self, q: int) -> tuple[Scores, Bools]:
         """P(q | d) for every node d, and which d are annotated with q or a kind of it."""
         n, base = self.numbers, self.share_of(q)
-        p = np.full(self.graph.adjacency.nodes, min(n.unlisted, n.elsewhere * base))
+        p = np.minimum(n.unlisted, base * np.where(self.is_counted, n.elsewhere, n.left_out))
         up = self.above(q)
         for broader in up[1:]:
             hops = self.found.subjects([broader])
-            np.maximum.at(p, hops.node, self._weights(hops) * min(base / self.share_of(broader), n.share))
+            if len(hops.node):  # the broadest have thousands of kinds and no disease of their own
+                np.maximum.at(p, hops.node, self._weights(hops) * min(base / self.share_of(broader), n.share))
         hops = self.found.subjects(self._own_below(q))
         direct = np.zeros(len(p), bool)
         direct[hops.node] = True
@@ -179,6 +183,8 @@ def _counted(graph: LocalGraph, diseases: Ints) -> Arrays:
     """How many findings each node has, how many diseases show it, its care, and the findings' names backwards."""
     nodes = graph.adjacency.nodes
     hops = ByRole(graph, Role.FINDING).objects(diseases)
+    less = np.zeros(len(hops.edge), bool) if graph.weight is None else graph.weight[hops.edge] < 1
+    stated = Hops(*(column[less] for column in hops))
     care = sum((_different(ByRole(graph, role).subjects(diseases), diseases, nodes) for role in CARE), np.zeros(nodes))
     is_finding = np.zeros(nodes, bool)
     is_finding[hops.node] = True
@@ -188,6 +194,7 @@ def _counted(graph: LocalGraph, diseases: Ints) -> Arrays:
     kept = [row for row in rows if 0 < len(row[0]) <= _LONGEST]
     return {
         "breadth": _different(hops, diseases, nodes),
+        "counted": _different(stated, diseases, nodes),
         "shown": _different(Hops(hops.node, diseases[hops.origin], hops.edge), np.arange(nodes), nodes),
         "care": care,
         "tail": np.array([text for text, _ in kept], f"<U{_LONGEST}"),
@@ -316,11 +323,11 @@ def _part(link: Link, triple: Triple, says: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Consult:
-    """The diseases that a question names, then those that explain its findings, a card each.
+    """What a question names (diseases, drugs, tests), then the diseases that explain its findings, a card each.
 
     A card is one piece: the matched findings, then at most `listed` of what the graph has of each role of `care`.
-    Kind "candidate" for one that explains findings, "neighbours" for one that is named, unless it is one of the
-    findings (constipation). The score is the belief in the disease: the softmax of the log odds, 1 for one named.
+    Kind "candidate" for one that explains findings, "neighbours" for what is named, unless it is one of the findings
+    (constipation). The score is the belief in the disease: the softmax of the log odds, 1 for one named.
     """
 
     graph: LocalGraph
@@ -329,18 +336,16 @@ class Consult:
     care: tuple[Role, ...] = CARE
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The cards, those of named diseases first, then by belief."""
+        """The cards, those of what is named first, then by belief."""
         cases = Diagnosis(self.graph, keep=self.keep)(query, links)
-        findings = {self.graph.at(node) for node in findings_of(self.graph, links)} if cases else set()
-        stated = [link.entity for link in links if link.entity.kind == "disease" and not link.mention.negated]
-        named = [disease for disease in dict.fromkeys(stated) if disease not in findings]
-        bare = (Evidence(disease.name, "neighbours", (), (disease,), 1.0) for disease in named)
+        findings = findings_of(self.graph, links)
+        named = [e for e in _stated(links) if self.graph.number(e.id) not in findings or not cases]
+        bare = (Evidence(entity.name, "neighbours", (), (entity,), 1.0) for entity in named)
         found = [card for card in map(self._card, bare) if card.triples]
         odds = np.exp(np.array([e.score for e in cases]) - cases[0].score) if cases else np.empty(0)
         for case, odd in zip(cases, odds.tolist(), strict=True):
             if case.about[0] not in named:
-                card = self._card(case)
-                found.append(Evidence(card.text, card.kind, card.triples, card.about, round(odd / odds.sum(), 4)))
+                found.append(replace(self._card(case), score=round(odd / odds.sum(), 4)))
         return found
 
     def _card(self, case: Evidence) -> Evidence:
@@ -352,16 +357,31 @@ class Consult:
             more = f", … (+{len(edges) - self.listed})" if len(edges) > self.listed else ""
             rows += mine
             texts += [f"{told(case.about[0], mine)}{more}"] if mine else []
-        return Evidence("; ".join(texts), case.kind, tuple(dict.fromkeys(rows)), case.about, case.score)
+        return replace(case, text="; ".join(texts), triples=tuple(dict.fromkeys(rows)))
 
-    def _care(self, disease: Entity, role: Role) -> list[int]:
-        """An edge for each thing that is done about a disease, heaviest first."""
-        hops, weight = ByRole(self.graph, role).subjects([self.graph.number(disease.id)]), self.graph.weight
+    def _care(self, entity: Entity, role: Role) -> list[int]:
+        """An edge for each thing that is done about a disease, or that a drug or a test is for, heaviest first."""
+        ties, node, weight = ByRole(self.graph, role), [self.graph.number(entity.id)], self.graph.weight
+        hops = ties.subjects(node) if entity.kind == "disease" else ties.objects(node)
         order = np.arange(len(hops.edge)) if weight is None else np.argsort(-weight[hops.edge], kind="stable")
         kept: dict[int, int] = {}
         for node, edge in zip(hops.node[order].tolist(), hops.edge[order].tolist(), strict=True):
             kept.setdefault(node, edge)
         return list(kept.values())
+
+
+def _stated(links: Sequence[Link]) -> list[Entity]:
+    """The entities that a question names and does not deny, each once."""
+    return list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
+
+
+def first(asked: Sequence[Role]) -> tuple[Role, ...]:
+    """What is done about a disease, what a question asks for first.
+
+    >>> first((Role.TREATS, Role.CAUSE))
+    (<Role.TREATS: 'treats'>, <Role.TESTS: 'tests'>)
+    """
+    return (*(role for role in asked if role in CARE), *(role for role in CARE if role not in asked))
 
 
 # --- Ranker: says where a list of diseases can hold no common one.
