@@ -184,6 +184,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByForm": lambda w, c: c(facts, facts),
         "Likeliest": lambda w, c: c(facts, made("LikelihoodReader")(Wordwise())),
         "LetterReader": lambda w, c: c(Scripted(["[A]"])),
+        "UnlessDeclined": lambda w, c: c(facts),
         "UnlessWeak": lambda w, c: c(facts, 0.0),
         "ZeroShot": lambda w, c: c(Scripted(["It is flu."])),
         "ChainOfThought": lambda w, c: c(Scripted(["Fever.\nAnswer: flu"])),

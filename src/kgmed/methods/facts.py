@@ -19,8 +19,8 @@ from kgmed.language.question import (
     types_asked,
 )
 from kgmed.linking.verbs import WithoutVerb
-from kgmed.pipeline import Pipeline, Recognizer
-from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
+from kgmed.pipeline import Pipeline, Reader, Recognizer
+from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import brief
@@ -360,6 +360,18 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     )
 
 
+@dataclass(frozen=True)
+class UnlessDeclined:
+    """The reader; where the evidence only says that the graph does not have what is asked for, that is the answer."""
+
+    read: Reader
+
+    def __call__(self, query: Query, context: Context) -> Answer:
+        """The answer of the reader, or the one sentence that declines."""
+        declined = context.cited and is_verdict(context.cited[0], "unknown", "lacking")
+        return brief(query, context) if declined else self.read(query, context)
+
+
 @methods.register(
     "llm",
     about=About(
@@ -383,4 +395,4 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
 
     reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
     base = facts(toolkit, settings=Facts(keep=s.keep))
-    return replace(base, read=Checked(reader, toolkit.check), otherwise=brief, name="llm")
+    return replace(base, read=UnlessDeclined(Checked(reader, toolkit.check)), otherwise=brief, name="llm")
