@@ -122,6 +122,7 @@ def test_a_module_that_opens_connections_is_one_of_those_with_deadline_retries_a
     assert found <= {
         "http.py",  # every server: remote graphs, encoders and pair scorers, a GGUF model's tokenizer, the SDKs
         "models/hosted.py",  # which asks through the official SDKs
+        "graph/get.py",  # which reads files by the client of http.py, with a deadline by size and tries
     }
     known: dict[str, tuple[Callable[..., object], ...]] = {
         "timeout": (OpenAI, Anthropic, HttpEncoder, HttpPairScorer, Limits),
