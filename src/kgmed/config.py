@@ -91,6 +91,14 @@ class Config(BaseModel):
     reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
         0, description="No reply of the model may be longer, for a quick look; 0 = as long as each method asks for."
     )
+    temperature: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+        None,
+        description="0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it.",
+    )
+    top_p: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+        None, description="Words are drawn from the likeliest that together have this probability; 1 = from all."
+    )
+    seed: Annotated[int, Shown(manifest="set")] = Field(0, description="The seed of what is drawn.")
     choose: Annotated[Literal["letter", "likelihood"], Shown(manifest="set")] = Field(
         "letter", description="How options are chosen: letter; likelihood = the likeliest text, for small models."
     )
