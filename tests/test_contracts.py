@@ -178,6 +178,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
         "LikelihoodReader": lambda w, c: c(Wordwise()),
         "WithNotes": lambda w, c: c(facts),
+        "OrFromMemory": lambda w, c: c(facts, facts),
         "ByForm": lambda w, c: c(facts, facts),
         "Likeliest": lambda w, c: c(facts, made("LikelihoodReader")(Wordwise())),
         "LetterReader": lambda w, c: c(Scripted(["[A]"])),

@@ -75,7 +75,9 @@ class Config(BaseModel):
     method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
         AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
     )
-    preset: str = Field("", description="The method's numbers: paper or code.")
+    preset: str = Field(
+        "", description="safe = from the evidence alone, cited (the default); paper or code = as the authors have it."
+    )
     llm: Annotated[str, Shown(model=True)] = Field(
         "", description="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME."
     )

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.limits import Ledger, ledger
 from kgmed.models.sampling import GREEDY, Sampling, sampled
+from kgmed.prompts.task import GROUNDED, Task, tasked
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
 from kgmed.stop import check_stop
 
@@ -155,6 +156,7 @@ class Pipeline:
     name: str = ""
     graph: str = ""
     sampling: Sampling = GREEDY  # how the model's words are drawn
+    task: Task = GROUNDED  # whether the model may add what it knows
 
     def __call__(self, question: Question | str, *, observe: Observer | None = None) -> Run:
         """The run of one question; raises `BadInput` for an empty one and what the stages raise.
@@ -164,7 +166,7 @@ class Pipeline:
         asked = Question(question) if isinstance(question, str) else question
         if not asked.text.strip():
             raise BadInput("the question is empty; ask for example: kgmed ask 'What are the signs of rickets?'")
-        with ledger() as book, sampled(self.sampling):
+        with ledger() as book, sampled(self.sampling), tasked(self.task):
             return self._run(asked, _Clock(book, observe))
 
     def _run(self, asked: Question, clock: "_Clock") -> Run:

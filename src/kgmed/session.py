@@ -21,6 +21,7 @@ from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.sampling import GREEDY, Sampling
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
+from kgmed.prompts.task import of_preset
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
@@ -241,7 +242,8 @@ class Session:
         """
         method, settings = self._method(toolkit)
         made: Pipeline = method.build(toolkit, settings)
-        made = replace(made, sampling=_drawn(made.sampling, self.config))
+        preset = of_preset(self.config.preset or next(iter(method.presets), ""))
+        made = replace(made, task=preset, sampling=_drawn(made.sampling, self.config))
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:

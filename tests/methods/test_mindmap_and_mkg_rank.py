@@ -149,7 +149,7 @@ def test_nothing_of_the_first_question_is_seen_in_the_second(stores: dict[str, S
 
 def test_presets_differ_where_paper_and_code_differ(stores: dict[str, Store]) -> None:
     assert (PRESETS["paper"].direction, PRESETS["code"].direction) == ("both", "out")
-    assert (PRESETS["paper"].relevance, PRESETS["code"].relevance) == ("cosine", "types")
+    assert (PRESETS["paper"].relevance, PRESETS["code"].relevance) == ("asked", "types")
     assert PRESETS["code"].skip == (Role.FINDING,)
     assert mindmap(toolkit(stores["en"], *SAID), preset="code")(FLU).answer.text
 

@@ -17,6 +17,7 @@ from kgmed.linking.dense import AGREEMENT, Dense
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranker, Recognizer, Retriever, note
+from kgmed.prompts.task import ANSWER_TOKENS, of_preset
 from kgmed.records import Evidence, Link, Mention, Query
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
@@ -82,7 +83,7 @@ def _note_cut(found: search.Chains) -> None:
 # answer. Temperatures are the model's own: the paper samples at 0.6.
 
 
-HyKGEPreset = Literal["paper", "code"]
+HyKGEPreset = Literal["safe", "paper", "code"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +113,12 @@ class HyKGESettings:
     keep: int = 10  # paper, topK; 11 in the code
     descriptions: bool = True  # Table 2: without = "w/o description"
     described_from: float = 0.0  # paper: all; 0.2 in the code
-    answer_tokens: int = 512  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 PAPER = HyKGESettings()
 PRESETS: dict[HyKGEPreset, HyKGESettings] = {
+    "safe": PAPER,
     "paper": PAPER,
     "code": replace(
         PAPER, similar=0.6, hops=2, alone="always", window=35, overlap=15, unit="char", keep=11, described_from=0.2
@@ -175,7 +177,7 @@ class WithSingles:
 def hykge(
     toolkit: Toolkit,
     *,
-    preset: HyKGEPreset = "paper",
+    preset: HyKGEPreset = "safe",
     settings: HyKGESettings | None = None,
     pairs: PairScorer | None = None,
 ) -> Pipeline:
@@ -196,6 +198,7 @@ def hykge(
         read=facts,
         name="hykge" if toolkit.llm and s.hypothesis else "hykge without hypothesis",
         graph=toolkit.graph.label,
+        task=of_preset(preset),
     )
     if toolkit.llm is None:
         return base

@@ -21,6 +21,7 @@ from kgmed.models.replies import marks, slots
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
 from kgmed.prompts import prompt
+from kgmed.prompts.task import ANSWER_TOKENS, of_preset
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
@@ -295,7 +296,7 @@ class LetterReader:
 # --- MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
 
 
-MKGRankPreset = Literal["paper", "code"]
+MKGRankPreset = Literal["safe", "paper", "code"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,11 +314,11 @@ class MKGRankSettings:
     extract_tokens: int = 200  # ours
     rewrite_tokens: int = 800  # ours
     background_tokens: int = 400  # ours
-    answer_tokens: int = 400  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 PAPER = MKGRankSettings()
-PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER}  # no code was published
+PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": PAPER, "paper": PAPER, "code": PAPER}  # no code was published
 
 
 @methods.register(
@@ -340,7 +341,7 @@ PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER} 
 def mkg_rank(
     toolkit: Toolkit | RemoteToolkit,
     *,
-    preset: MKGRankPreset = "paper",
+    preset: MKGRankPreset = "safe",
     settings: MKGRankSettings | None = None,
     pairs: PairScorer | None = None,
     glossary: Glossary | None = None,
@@ -375,6 +376,7 @@ def mkg_rank(
         otherwise=WithNotes(facts),
         name="mkg-rank",
         graph=toolkit.graph.label,
+        task=of_preset(preset),
     )
 
 
