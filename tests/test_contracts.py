@@ -163,6 +163,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByLine": lambda w, c: c(made("BM25")(keep=1)),
         "Percentile": lambda w, c: c(TrigramEncoder(), keep=1),
         "PerEntity": lambda w, c: c(made("Random")(keep=1)),
+        "Cut": lambda w, c: c(made("First")(keep=9), 9),
+        "TopChains": lambda w, c: c((made("First")(keep=9),), lambda text: []),
     },
     "Phraser": {
         "Numbered": lambda w, c: c(),

@@ -100,12 +100,16 @@ class Reward(Protocol):
 _LEFT: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 
+class Fact(str):
+    """A note that tells what was found, not what went wrong."""
+
+
 def note(line: str) -> None:
     """Leave a note in the run of the question being asked: what was cut, left out or went wrong, in one line.
 
     Any stage may call it, however deep inside; outside of a run nothing is kept. A note of the rankers or the phraser
-    stands in `Run.notes`, one of any other stage in `Run.failures`. A stage that starts threads runs them in
-    `contextvars.copy_context()`, as for the ledger of model calls.
+    stands in `Run.notes`, as does a `Fact` of any stage; one of any other stage in `Run.failures`. A stage that starts
+    threads runs them in `contextvars.copy_context()`, as for the ledger of model calls.
     """
     if (left := _LEFT.get()) is not None:
         left.append(line)
@@ -224,7 +228,9 @@ class _Clock:
         begin, before = perf_counter(), len(self.book.calls)
         with notes() as left:
             result = stage()
-        (self.notes if name in ("rank", "phrase") else self.failures).extend(left)
+        plain = name in ("rank", "phrase")
+        for line in left:
+            (self.notes if plain or isinstance(line, Fact) else self.failures).append(str(line))
         calls = self.book.calls[before:]
         tokens = sum(call.tokens_in + call.tokens_out for call in calls)
         self.stages.append(Stage(name, perf_counter() - begin, tokens, len(calls)))

@@ -32,6 +32,7 @@ from kgmed.models.replies import (
     tree,
     with_marks,
 )
+from kgmed.models.sampling import Sampling
 from kgmed.pipeline import Checker, Pipeline, Reader, Recognizer, note
 from kgmed.prompts import prompt
 from kgmed.prompts.task import ANSWER_TOKENS, of_preset, task
@@ -513,13 +514,14 @@ class MindMapSettings:
     extract_tokens: int = 128  # ours
     rewrite_tokens: int = 600  # ours
     answer_tokens: int = ANSWER_TOKENS  # ours
+    temperature: float = 0.7  # code (the default of its client); the paper names none; the preset safe: 0
     job: Job = "auto"  # what is asked for: told from the question
     instruction: bool = True  # Table 6: without = "w/o p1", the instruction to combine evidence and own knowledge
 
 
 PAPER = MindMapSettings()
 CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=("disease",), skip=(Role.FINDING,))
-PRESETS: dict[MindMapPreset, MindMapSettings] = {"safe": PAPER, "paper": PAPER, "code": CODE}
+PRESETS: dict[MindMapPreset, MindMapSettings] = {"safe": replace(PAPER, temperature=0.0), "paper": PAPER, "code": CODE}
 
 
 @methods.register(
@@ -564,6 +566,7 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindM
         name=f"mindmap ({s.relevance})",
         graph=toolkit.graph.label,
         task=of_preset(preset),
+        sampling=Sampling(s.temperature),
     )
 
 
