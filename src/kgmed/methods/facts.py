@@ -249,7 +249,7 @@ class Fitting:
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
-        roles = [role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL] or list(_TELLING)
+        roles = tuple(role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL) or _TELLING
         asked = AskedFor(self.graph, pieces=1)
         named = {link.entity: link for link in links if not link.mention.negated}
         return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]

@@ -212,8 +212,8 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     if group.texts and not group.names:
         whole = ("；" if language else "; ").join(group.texts)
         return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
-    told = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in group.names.items()]
-    shown = _fitting(told, language, room)
+    names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in group.names.items()]
+    shown = _fitting(names, language, room)
     more = len(group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])

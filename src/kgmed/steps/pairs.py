@@ -344,7 +344,8 @@ def _joining(out: Csr, left: list[int], right: list[int]) -> list[int]:
     goal = np.unique(np.array(right, np.int64))
     spans = [np.arange(out.indptr[node], out.indptr[node + 1]) for node in left]
     edges = np.concatenate(spans) if spans else np.empty(0, np.int64)
-    return edges[np.isin(out.neighbour[edges], goal)][:_MOST].tolist()
+    joining: list[int] = edges[np.isin(out.neighbour[edges], goal)][:_MOST].tolist()
+    return joining
 
 
 def _rank(order: Sequence[Role], role: Role) -> int:
