@@ -4,6 +4,7 @@ may mean an entity.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.graph.names import canonical_words
+from kgmed.graph.names import TURNING, canonical_words
+from kgmed.language.affixes import beyond, goes_on
 from kgmed.language.negation import Spans, negated
 from kgmed.language.question import words_that_ask
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.linking.cascade import SUBSTANCES
 from kgmed.pipeline import Recognizer
 from kgmed.records import Mention, Query
 
@@ -48,7 +51,7 @@ class WithoutAsking:
 # a file of raw structures; sorted hashes are plain arrays, opened in a millisecond and shared between processes.
 
 
-_VERSION = "lexicon 3"
+_VERSION = "lexicon 4"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
 _ACRONYM, _SYMBOL = 6, 3  # letters at most
@@ -57,6 +60,7 @@ QUALIFIERS = frozenset({"clinical modifier", "course", "frequency", "root"})  # 
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 _HARD = frozenset(".!?;:\n\t|。！？；：")  # no name goes on beyond these
 _PAUSES = frozenset(",，、()（）[]【】/")  # no name in free word order goes on beyond these, nor any in Chinese
+_SIGNS = frozenset("()（）[]【】〔〕/、，,-－·:：~～ ")  # within a Chinese name, where it is written with them
 _PRESENCE = re.compile("(?:常|可|不|没|无|并)?(?:伴有?|无|未见|有|出现|明显|或|和|并|及)+")
 _JOINT = re.compile("[和或及与并伴]")
 _JOINERS = frozenset({"and", "or", "with", "but"})
@@ -88,9 +92,25 @@ class Lexicon:
         """The names in any text, in order; text[m.start:m.end] == m.surface."""
         words = tokens(text)
         spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(words, s)], words))
-        places = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
+        found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
+        places = self._whole(text, [(a, _closed(text, a, b)) for a, b in found])
         denied = negated(text, places)
         return [Mention(text[a:b], text[a:b], a, b, no) for (a, b), no in zip(places, denied, strict=True)]
+
+    def _whole(self, text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The places, each grown to the longer name that it is a piece of: 氯喹 in 左旋氯喹, gout in pseudo-gout.
+
+        So the longer name is what is linked, asked about or not found, and never the piece.
+        """
+        substances = [self._is_substance(text[a:b]) for a, b in places]
+        grown = [
+            (a - left, b + right) for (a, b), substance in zip(places, substances, strict=True)
+            for left, right in [beyond(text, a, b, substance=substance)]
+        ]  # fmt: skip
+        return _merged([*grown, *_joined_substances(text, places, substances)])
+
+    def _is_substance(self, name: str) -> bool:
+        return any(m.entity.kind in SUBSTANCES for m in self.graph.lookup(name)[:1])
 
     @cached_property
     def _index(self) -> Arrays:
@@ -131,6 +151,8 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
             continue
         longest = max(longest, len(words))
         exact.add(_sequence(_inner(name.text, words)))
+        if any(c in _SIGNS for c in name.text) and any(w.is_cjk for w in words):
+            exact.add(_sequence([_hash(w.text) for w in words]))  # written without its brackets
         if not any(w.is_cjk for w in words):
             content = _content([w.text for w in words])
             if 2 <= len(content) <= _BAG:
@@ -157,10 +179,21 @@ def _hash(word: str) -> int:
 
 
 def _inner(text: str, words: list[Token]) -> list[int]:
-    """The hash of each word as one inside a name: a comma before it counts, as in "Muscle weakness, progressive"."""
-    commas = [False] * bool(words)
-    commas += ["," in text[a.end : b.start] and not (a.is_cjk or b.is_cjk) for a, b in pairwise(words)]
-    return [_hash(f",{w.text}" if c else w.text) for w, c in zip(words, commas, strict=True)]
+    """The hash of each word as one inside a name: a comma before it counts ("Muscle weakness, progressive").
+
+    So does every sign before it in a Chinese name, as the brackets in 羟乙基淀粉（200/0.5）氯化钠注射液.
+    """
+    return [_hash(_sign(text, a, b) + b.text) for a, b in pairwise([None, *words]) if b is not None]
+
+
+def _sign(text: str, before: Token | None, word: Token) -> str:
+    """The sign between two words that a name must be written with, in one width."""
+    gap = text[before.end : word.start] if before else ""
+    if not gap or gap.isspace():
+        return ""
+    if before and (before.is_cjk or word.is_cjk):
+        return unicodedata.normalize("NFKC", "".join(gap.split()))
+    return "," if "," in gap else ""
 
 
 def _sequence(hashes: list[int]) -> int:
@@ -184,8 +217,8 @@ def _gaps(text: str, words: list[Token]) -> tuple[NDArray[np.int64], NDArray[np.
         gap = text[words[i - 1].end : words[i].start]
         pause = not gap.isspace() and any(c in _PAUSES for c in gap)
         cjk = bool(gap.strip()) and (words[i - 1].is_cjk or words[i].is_cjk)
-        hard[i] = cjk or any(c in _HARD for c in gap)
-        pauses[i] = pause or hard[i]
+        hard[i] = any(c not in _SIGNS if cjk else c in _HARD for c in gap)
+        pauses[i] = pause or cjk or hard[i]
     return np.cumsum(hard), np.cumsum(pauses)
 
 
@@ -262,6 +295,39 @@ def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
         if not kept or start >= kept[-1][1]:
             kept.append((start, end))
     return kept
+
+
+def _closed(text: str, start: int, end: int) -> int:
+    """The end of a name with the bracket behind it that was opened in it.
+
+    >>> _closed("胃（窦部）痛", 0, 4)
+    5
+    """
+    opened = any(text.rfind(o, start, end) > text.rfind(c, start, end) for o, c in ("（）", "()", "【】"))
+    return end + 1 if opened and text[end : end + 1] in tuple("）)】") else end
+
+
+def _joined_substances(text: str, places: list[tuple[int, int]], substances: list[bool]) -> Iterator[tuple[int, int]]:
+    """The places of two Chinese drugs with nothing between them: together they name one drug (头孢哌酮舒巴坦)."""
+    for i, (one, other) in enumerate(pairwise(places)):
+        general = text[: one[1]].endswith(("类", "药", "药物", "剂"))
+        if one[1] == other[0] and substances[i] and substances[i + 1] and has_cjk(text[slice(*one)]) and not general:
+            yield one[0], other[1]
+
+
+def _merged(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The places in order, those that overlap as one.
+
+    >>> _merged([(0, 2), (2, 5), (4, 6)])
+    [(0, 2), (2, 6)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _simple(spans: list[Span], words: list[Token]) -> list[Span]:
@@ -445,7 +511,7 @@ class Scattered:
         if has_cjk(text):
             return whole
         inside = {i for m in whole for i in range(m.start, m.end)}
-        new = [s for clause in _clauses(text) for s in self._best(clause, inside)]
+        new = [s for clause in _clauses(text) for s in self._best(clause, inside) if _stands(text, clause, s[0])]
         owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
         kept_whole = [
             m for m in whole if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
@@ -548,6 +614,14 @@ def _scattered_content(name: str) -> frozenset[str]:
     stems = frozenset(_stem(w) for w in canonical_words(name))
     short = stems - _ENDINGS - {"due"}
     return short if len(short) > 1 else stems
+
+
+def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
+    """Whether a scattered name is what the text says: none of its words is a piece, and none between turns it round."""
+    own = set(words)
+    between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
+    turned = any(canonical_words(w.text) & TURNING for w in between)
+    return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
 
 
 @lru_cache(maxsize=1 << 16)
