@@ -37,8 +37,8 @@ _THINGS_CJK = (("假性", ""), ("非", ""), ("抗", ""), ("类", ""), ("", "疫�
 _THINGS = (("pseudo", ""), ("pseudo-", ""), ("non-", ""), ("anti-", ""), ("anti", ""), ("non", ""), ("", "-like"))
 _LETTERS = re.compile(r"[^\W\d_]")
 _DESCRIBED = re.compile(
-    r"^[是为每含]|主要|成方|成[份分]|等|[0-9]|[，。；：,;:]|样$|[（(].*[)）]$"
-)  # no names of drugs, though the graph has them as such
+    r"^[是为每含]|主要|成方|成[份分]|[等和加含或]|治疗|混合|中药|[0-9]|[，。；：,;:.]|样$|[（(]"
+)  # no names
 _ASKED_CJK, _ASKED = "{}有什么注意事项？", "What should I know about {}?"
 _SHORTEST, _SHORTEST_CJK, _LONGEST = 5, 3, 40
 _ALIKE = 2  # edits between two names that look alike

@@ -25,6 +25,7 @@ from kgmed.language.negation import Spans, negated
 from kgmed.language.question import words_that_ask
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.linking.cascade import SUBSTANCES
+from kgmed.linking.sense import is_everyday, is_quoted, meant
 from kgmed.pipeline import Recognizer
 from kgmed.records import Mention, Query
 
@@ -40,7 +41,7 @@ class WithoutAsking:
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions, in the order of the text."""
         asking = Spans(words_that_ask(query.text))
-        return [m for m in self.find(query) if not asking.hold(m.start, m.end)]
+        return [m for m in self.find(query) if not asking.hold(m.start, m.end) or is_quoted(query.text, m.start, m.end)]
 
 
 # --- Finds a graph's own names in a text.
@@ -91,7 +92,7 @@ class Lexicon:
     def find(self, text: str) -> list[Mention]:
         """The names in any text, in order; text[m.start:m.end] == m.surface."""
         words = tokens(text)
-        spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(words, s)], words))
+        spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words))
         found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
         places = self._whole(text, [(a, _closed(text, a, b)) for a, b in found])
         denied = negated(text, places)
@@ -347,8 +348,10 @@ def _is_compound(span: Span, name: str, known: set[tuple[int, int]]) -> bool:
     return any((span.start, j) in known and (j + 1, span.end) in known for j in joints)
 
 
-def _is_ordinary(words: list[Token], span: Span) -> bool:
+def _is_ordinary(text: str, words: list[Token], span: Span) -> bool:
     """Whether a name is, in running text, more likely an ordinary word than the entity of that name."""
+    if is_quoted(text, words[span.start].start, words[span.end - 1].end):
+        return False
     run = [w.text for w in words[span.start : span.end]]
     if all(w.is_cjk for w in words[span.start : span.end]):
         return len(run) == 1 or "".join(run) in ordinary_words()
@@ -394,8 +397,17 @@ class WithPhrases:
     def __call__(self, query: Query, /) -> list[Mention]:
         """Names and phrases of the expanded query."""
         text = query.expanded
-        names = self.find(text)
-        return sorted([*names, *phrases(text, names)], key=lambda m: (m.start, m.end))
+        found = self.find(text)
+        names = meant(text, found, more=bool(phrases(text, found)))
+        left = [p for p in phrases(text, found) if not _is_everyday(text, p)]
+        return sorted([*names, *left], key=lambda m: (m.start, m.end))
+
+
+def _is_everyday(text: str, phrase: Mention) -> bool:
+    """Whether a phrase is made of ordinary words alone, and not quoted."""
+    words = tokens(phrase.surface)
+    ordinary = phrase.surface in ordinary_words() or all(w.text in ordinary_words() for w in words)
+    return (ordinary or is_everyday(words)) and not is_quoted(text, phrase.start, phrase.end)
 
 
 def phrases(text: str, names: list[Mention]) -> list[Mention]:
