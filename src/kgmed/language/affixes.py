@@ -12,11 +12,12 @@ from importlib import resources
 
 from kgmed.language.text import has_cjk, normalise
 
-_CJK_START = re.compile(r"(?![的是有和与中对能会可及或为])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)")
-_CJK_RUN = re.compile(r"[\u4e00-\u9fff]{1,6}\Z")
+_CJK_START = re.compile(
+    r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)"
+)
 _FORM = re.compile(
-    r"(?:鼻|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|混悬|含|滴|浓|干|贴|喷雾?|气雾|粉雾)*"
-    r"(?:片|胶囊|颗粒|冲|丸|散|膏|凝胶|贴|栓|糖浆|合|酊|溶液|液|雾|乳|针|粉针|粉|洗|搽|滴|制)剂?|[钠钾钙镁锌]{1,2}盐?|药物|药品|饮片|药材"
+    r"(?:鼻|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|混悬|含|滴|浓|干|胶|贴|喷雾?|气雾|粉雾)*"
+    r"(?:片|胶囊|颗粒|冲|丸|散|膏|凝胶|贴|栓|糖浆|浆|合|酊|溶液|液|雾|乳|针|粉针|粉|洗|搽|滴|制)剂?|[钠钾钙镁锌]{1,2}盐?|药物|药品|饮片|药材"
 )
 _NEAR = 24  # characters beside a name that are looked at
 _STEM = 4  # letters that two words must share before their endings are compared
@@ -26,7 +27,7 @@ _LATIN_BEHIND = re.compile(
     r"[-‐–]?(?:[A-Zα-ωⅠ-Ⅻ]{1,3}(?![A-Za-z])|\d++(?![\d.]*\s*(?:[a-zA-Zμ%.、片粒颗支天次日周月年岁个毫克微包袋瓶盒倍]|小时)))"
 )
 _STRENGTH = re.compile(r"[\d./:：~%\sA-Za-zⅠ-Ⅻα-ω-]+\Z")
-_PREPARED = re.compile("[炒制炙盐酒醋蜜麸烫煅焦生熟泡姜蒸煮炭毛心皮去水油砂土滑石粉甘草]{1,5}")  # of a herb
+_PREPARED = re.compile("[炒制炙盐酒醋蜜麸烫煅焦生熟姜蒸煮炭毛心皮去水油砂土滑石粉甘草]{1,5}")  # of a herb
 _HYPHEN = re.compile(r"([A-Za-z]+)[-‐–]\Z")
 _WORD_BEFORE = re.compile(r"([A-Za-z-]+) \Z")
 _JOINED = re.compile(r"[-‐–/]([A-Za-z0-9]+)")
@@ -55,10 +56,9 @@ def beyond(text: str, start: int, end: int, *, substance: bool) -> tuple[int, in
     """
     before, name, behind = text[max(0, start - _NEAR) : start], text[start:end], text[end : end + _NEAR]
     if has_cjk(name):
-        product = substance and name.endswith(_tuple("chinese forms"))
         salt = substance and name in _words("chinese salts") and _CJK_START.match(behind)
         right = len(salt.group()) if salt else _behind_cjk(behind, substance=substance)
-        return _before_cjk(before, substance=substance, product=product), right
+        return _before_cjk(before, substance=substance), 0 if name in _words("chinese behind") else right
     return _before_english(before, substance=substance), _behind_english(behind, substance=substance)
 
 
@@ -87,9 +87,9 @@ def _behind_english(behind: str, *, substance: bool) -> int:
     return 0
 
 
-def _before_cjk(before: str, *, substance: bool, product: bool) -> int:
-    """What belongs to a Chinese name before it; of a finished product (感冒颗粒) all that no listed word ends."""
+def _before_cjk(before: str, *, substance: bool) -> int:
     affix = _longest(before, "chinese before", str.endswith)
+    affix = affix or (_longest(before, "chinese before substances", str.endswith) if substance else "")
     if affix and not before.endswith(_tuple("chinese before but")):
         return len(affix)
     if not substance or before.endswith(_tuple("chinese salts")):
@@ -103,8 +103,6 @@ def _before_cjk(before: str, *, substance: bool, product: bool) -> int:
         return len(herb)
     if _beside(before[-2:], "before"):
         return len(before) - len(before.rstrip("".join(_characters())))
-    if product and has_cjk(before[-1:]) and before[-1] not in _before_products():
-        return len(before) - len(_CJK_RUN.sub("", before))
     return 0
 
 
@@ -165,7 +163,7 @@ def _is_type(inside: str) -> bool:
     return (
         (bool(inside) and short and bool(_STRENGTH.match(inside)))
         or bool(_PREPARED.fullmatch(inside))
-        or inside in _tuple("chinese before")
+        or inside in _words("chinese before substances")
     )
 
 
@@ -230,6 +228,26 @@ def _changed_cjk(a: str, b: str) -> bool:
     return before in _words("chinese before") or behind in _words("chinese behind")
 
 
+def ends_with_form(name: str) -> bool:
+    """Whether a Chinese drug's name ends with its form, and so is whole.
+
+    >>> ends_with_form("甲钴胺片"), ends_with_form("甲钴胺")
+    (True, False)
+    """
+    return name.endswith(_tuple("chinese forms"))
+
+
+def may_stand_before_a_drug(text: str) -> bool:
+    """Whether what ends a text may stand before the name of a drug without being a piece of it.
+
+    >>> may_stand_before_a_drug("可以吃"), may_stand_before_a_drug("盐酸"), may_stand_before_a_drug("复方")
+    (True, True, False)
+    """
+    return text[-1:] in _before_drugs() or text.endswith(
+        (*_tuple("chinese salts"), *_tuple("chinese words before drugs"))
+    )
+
+
 def is_telling(characters: str) -> bool:
     """Whether one of the characters says which organ, substance or kind of disease a Chinese name means."""
     return not _telling().isdisjoint(characters)
@@ -279,8 +297,8 @@ def _telling() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _before_products() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese before products"]))
+def _before_drugs() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese before drugs"]))
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ may mean an entity.
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.names import TURNING, canonical_words
-from kgmed.language.affixes import beyond, goes_on
+from kgmed.language.affixes import beyond, ends_with_form, goes_on, may_stand_before_a_drug
 from kgmed.language.negation import Spans, negated
 from kgmed.language.question import words_that_ask
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
@@ -104,10 +104,15 @@ class Lexicon:
         So the longer name is what is linked, asked about or not found, and never the piece.
         """
         substances = [self._is_substance(text[a:b]) for a, b in places]
-        grown = [
-            (a - left, b + right) for (a, b), substance in zip(places, substances, strict=True)
-            for left, right in [beyond(text, a, b, substance=substance)]
-        ]  # fmt: skip
+        stops = _cjk_cuts(text) if any(substances) and has_cjk(text) else frozenset[int]()
+        ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
+        grown = []
+        for (a, b), substance in zip(places, substances, strict=True):
+            left, right = beyond(text, a, b, substance=substance)
+            short = substance and b - a <= _SHORT_CJK + 2 * ends_with_form(text[a:b]) and has_cjk(text[a:b])
+            begins = _begins(text, a, stops, ends) if short else a
+            left_to_another = lengths.get(b, 0) > right  # what belongs to the next name stays there
+            grown.append((a if a in ends else min(a - left, begins), b if left_to_another else b + right))
         return _merged([*grown, *_joined_substances(text, places, substances)])
 
     def _is_substance(self, name: str) -> bool:
@@ -308,10 +313,25 @@ def _closed(text: str, start: int, end: int) -> int:
     return end + 1 if opened and text[end : end + 1] in tuple("）)】") else end
 
 
+def _begins(text: str, start: int, stops: Container[int], ends: Container[int]) -> int:
+    """Where the name of a Chinese drug begins: at a word that ends another (服用, 的), another name's end or a sign.
+
+    >>> _begins("吃野牡丹", 1, {0}, ()), _begins("多花野牡丹", 2, (), ())
+    (1, 0)
+    """
+    first = start
+    while (
+        first > max(0, start - _LONGEST_CJK) and has_cjk(text[first - 1]) and first - 1 not in stops
+        and first not in ends and not may_stand_before_a_drug(text[max(0, first - 4) : first])
+    ):  # fmt: skip
+        first -= 1
+    return first
+
+
 def _joined_substances(text: str, places: list[tuple[int, int]], substances: list[bool]) -> Iterator[tuple[int, int]]:
     """The places of two Chinese drugs with nothing between them: together they name one drug (头孢哌酮舒巴坦)."""
     for i, (one, other) in enumerate(pairwise(places)):
-        general = text[: one[1]].endswith(("类", "药", "药物", "剂"))
+        general = text[: one[1]].endswith(("类", "药", "药物", "剂")) or ends_with_form(text[slice(*one)])
         if one[1] == other[0] and substances[i] and substances[i + 1] and has_cjk(text[slice(*one)]) and not general:
             yield one[0], other[1]
 
@@ -382,6 +402,7 @@ def ordinary_words() -> frozenset[str]:
 
 
 _LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
+_SHORT_CJK = 4  # characters of a drug's name that may well be a piece of another's, whatever stands before it
 _LONGEST_CJK = 10  # characters of a Chinese phrase
 _COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
 _AGE = re.compile(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
