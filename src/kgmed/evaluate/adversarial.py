@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib import resources
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import xxhash
 from rapidfuzz.distance import OSA
@@ -23,7 +24,8 @@ from kgmed.graph.store.store import Store, open_store
 from kgmed.language.affixes import is_form
 from kgmed.language.text import has_cjk, normalise
 from kgmed.linking.cascade import SUBSTANCES
-from kgmed.records import Link, Mention
+from kgmed.records import Link, Mention, Question
+from kgmed.toolkit import Toolkit
 
 Understand = Callable[[str], tuple[Sequence[Mention], Sequence[Link]]]
 
@@ -35,6 +37,7 @@ _SUFFIXES = ("amide", "-like", " analogue", "tinib", " antagonist", " receptor")
 _BRACKETS = (" (recombinant)", " (II)", " (200/0.5)", "-B12")
 _THINGS_CJK = (("假性", ""), ("非", ""), ("抗", ""), ("类", ""), ("", "疫苗"), ("", "抗体"), ("", "样肉芽肿"))
 _THINGS = (("pseudo", ""), ("pseudo-", ""), ("non-", ""), ("anti-", ""), ("anti", ""), ("non", ""), ("", "-like"))
+_JOINED = re.compile("[/:]")  # two names in one
 _LETTERS = re.compile(r"[^\W\d_]")
 _DESCRIBED = re.compile(
     r"^[是为每含]|主要|成方|成[份分]|[等和加含或]|治疗|混合|中药|[0-9]|[，。；：,;:.]|样$|[（(]"
@@ -129,6 +132,20 @@ def told(cases: Sequence[TrapCase], wrong: Sequence[Trapped]) -> list[tuple[str,
     ]
 
 
+def gate(toolkit: Toolkit, *, each: int = 40) -> tuple[list[TrapCase], list[Trapped]]:
+    """All cases for a toolkit's graph, and every wrong link: its own names, other domains, and its look-alikes hidden.
+
+    For the last a second graph of its names is built, in a folder that is gone afterwards.
+    """
+    cases = [*traps(toolkit.graph, each=each), *other_domains()]
+    wrong = trapped(lambda text: toolkit.understood(Question(text)), cases)
+    with TemporaryDirectory() as folder:
+        reduced, hidden = without_look_alikes(toolkit.graph, Path(folder) / "reduced", each=each)
+        other = Toolkit(reduced, encoder=toolkit.encoder)
+        wrong += trapped(lambda text: other.understood(Question(text)), hidden)
+    return [*cases, *hidden], wrong
+
+
 def _counts(case: TrapCase, link: Link) -> bool:
     """Whether a link is wrong: a salt or form of a drug is that drug, a disease in a drug's name is named there."""
     made = case.text[case.start : case.end]
@@ -161,7 +178,7 @@ def _fits(name: str) -> bool:
     cjk = has_cjk(name)
     plain = sum(map(len, _LETTERS.findall(name))) >= len(name) - name.count(" ")
     long = (_SHORTEST_CJK if cjk else _SHORTEST) <= len(name) <= _LONGEST
-    return long and (plain or not name.isupper()) and not (cjk and _DESCRIBED.search(name))
+    return long and (plain or not name.isupper()) and not (_DESCRIBED.search(name) if cjk else _JOINED.search(name))
 
 
 def _ids(graph: LocalGraph, *names: str) -> Iterator[str]:
@@ -231,7 +248,7 @@ def _turned(name: str) -> str | None:
     >>> _turned("Hypokalemia"), _turned("Left ear pain"), _turned("高血压"), _turned("Gout")
     ('Hyperkalemia', 'Right ear pain', '低血压', None)
     """
-    pairs = OPPOSITES_CJK if has_cjk(name) else OPPOSITES
+    pairs = OPPOSITES_CJK if has_cjk(name) else [p for p in OPPOSITES if "small" not in p]  # "smalld" is no word
     for one, other in [*pairs, *((b, a) for a, b in pairs)]:
         pattern = re.escape(one) if has_cjk(name) else rf"\b{one}"
         if found := re.search(pattern, name, re.IGNORECASE):

@@ -22,7 +22,9 @@ from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.names import TURNING, canonical_words
 from kgmed.language.affixes import beyond, ends_with_form, goes_on, may_stand_before_a_drug
 from kgmed.language.negation import Spans, negated
+from kgmed.language.particulars import particulars, within
 from kgmed.language.question import words_that_ask
+from kgmed.language.status import marked
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.linking.sense import is_everyday, is_quoted, meant
@@ -421,7 +423,9 @@ class WithPhrases:
         found = self.find(text)
         names = meant(text, found, more=bool(phrases(text, found)))
         left = [p for p in phrases(text, found) if not _is_everyday(text, p)]
-        return sorted([*names, *left], key=lambda m: (m.start, m.end))
+        told = within(particulars(text))
+        kept = [m for m in (*names, *left) if not told.hold(m.start, m.end)]
+        return marked(text, sorted(kept, key=lambda m: (m.start, m.end)))
 
 
 def _is_everyday(text: str, phrase: Mention) -> bool:
@@ -508,7 +512,7 @@ def _cjk_cut_pattern() -> re.Pattern[str]:
     keep = "|".join(sorted(_lists()["kept"], key=len, reverse=True))
     cut = "|".join(sorted(_lists()["chinese"], key=len, reverse=True))
     return re.compile(
-        rf"(?<!无)(?!(?:{keep}))(?:{cut}|[一二两三四五六七八九十几半多]+(?:岁|天|年|个月|周|次|小时|个|点)半?)"
+        rf"(?<!无)(?!(?:{keep}))(?:{cut}|(?<![一二两三四五六七八九十几半多])[一二两三四五六七八九十几半多]{{1,6}}(?:岁|天|年|个月|周|次|小时|个|点)半?)"
     )
 
 
