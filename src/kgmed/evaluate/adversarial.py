@@ -37,6 +37,8 @@ _SUFFIXES = ("amide", "-like", " analogue", "tinib", " antagonist", " receptor")
 _BRACKETS = (" (recombinant)", " (II)", " (200/0.5)", "-B12")
 _THINGS_CJK = (("假性", ""), ("非", ""), ("抗", ""), ("类", ""), ("", "疫苗"), ("", "抗体"), ("", "样肉芽肿"))
 _THINGS = (("pseudo", ""), ("pseudo-", ""), ("non-", ""), ("anti-", ""), ("anti", ""), ("non", ""), ("", "-like"))
+_BEGINNINGS = {"hyper", "hypo", "tachy", "brady", "macro", "micro", "poly", "oligo", "increase", "decrease"}
+_SAME = 8  # letters that two forms of a word share
 _JOINED = re.compile("[/:]")  # two names in one
 _LETTERS = re.compile(r"[^\W\d_]")
 _DESCRIBED = re.compile(
@@ -149,7 +151,8 @@ def gate(toolkit: Toolkit, *, each: int = 40) -> tuple[list[TrapCase], list[Trap
 def _counts(case: TrapCase, link: Link) -> bool:
     """Whether a link is wrong: a salt or form of a drug is that drug, a disease in a drug's name is named there."""
     made = case.text[case.start : case.end]
-    if case.rule == "opposite" and not has_cjk(made) and canonical_words(link.entity.name) <= canonical_words(made):
+    said = {w[:_SAME] for w in canonical_words(made)}
+    if case.rule == "opposite" and not has_cjk(made) and {w[:_SAME] for w in canonical_words(link.entity.name)} <= said:
         return False
     rest = made.replace(link.mention.surface, "", 1)
     same = bool(rest) and link.mention.surface in case.text and is_form(rest)
@@ -250,7 +253,7 @@ def _turned(name: str) -> str | None:
     """
     pairs = OPPOSITES_CJK if has_cjk(name) else [p for p in OPPOSITES if "small" not in p]  # "smalld" is no word
     for one, other in [*pairs, *((b, a) for a, b in pairs)]:
-        pattern = re.escape(one) if has_cjk(name) else rf"\b{one}"
+        pattern = re.escape(one) if has_cjk(name) else rf"\b{one}" + ("" if one in _BEGINNINGS else r"\b")
         if found := re.search(pattern, name, re.IGNORECASE):
             new = other.capitalize() if found.group()[:1].isupper() else other
             return name[: found.start()] + new + name[found.end() :]
