@@ -234,7 +234,8 @@ def _opposites(graph: LocalGraph, names: Sequence[str]) -> Iterator[TrapCase]:
         if right & {m.entity.id for m in graph.lookup(name)}:
             continue
         right |= {m.entity.id for a, b in _parts(other) for m in graph.lookup(other[a:b])}
-        right -= {m.entity.id for m in graph.lookup(name)}
+        if right & {m.entity.id for m in graph.lookup(name)}:
+            continue  # a name of the same entity stands in it, unturned
         yield _case("opposite", other, name, frozenset(right))
 
 
