@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.language.status import marked
 from kgmed.language.text import has_cjk
 from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
 from kgmed.linking.dense import Dense
@@ -106,7 +107,7 @@ class Toolkit:
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
-        return self.link(self.lexicon(text))
+        return self.link(marked(text, self.lexicon(text)))
 
     @part
     def check(self) -> Contradictions:
