@@ -7,7 +7,7 @@ from kgmed.methods.hykge import WithOptions
 from kgmed.models.base import LLM
 from kgmed.pipeline import Expander, Phraser, Pipeline, Ranker, Reader, Retriever
 from kgmed.records import Link, Mention, Query
-from kgmed.steps.check import Citations
+from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader
