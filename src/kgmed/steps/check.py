@@ -184,7 +184,7 @@ def spots_of(text: str, known: Known, links: Sequence[Link]) -> list[Spot]:
 
 
 _ANY = re.compile(
-    r"\b(?:the|an?|of|in|mode|age|type|pattern|form|history|family|clinical|medical)\b|\b(?:patients?|cases?)\b|患者|病人|常见|主要|发病|多见|[\s为的常由与可会者]",
+    r"\b(?:the|an?|of|in|mode|age|type|pattern|form|history|family|clinical|medical)\b|\b(?:patients?|cases?)\b|患者|病人|常见|主要|发病|多见|容易|人群|项目|[\s为的常由与可会者]",
     re.IGNORECASE,
 )
 

@@ -22,8 +22,8 @@ WARNED = frozenset({Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID})
 _CAUSED = frozenset({Role.CAUSE, Role.RISK, Role.GENE})
 _AFTER = frozenset({Role.ADVERSE, Role.COMPLICATION, Role.FINDING})
 _MUST_NOT = (
-    r"(?:should|must|may|can|could)(?: ?n[o'’]t| not| never)(?! ?(?:\w+ )?(?:treat|cure|cause|lead|result|present|show"
-    r"|have|help|work|include|reliev|develop|induce|interact|contain|prevent|affect|manifest|mean|feature|belong|occur))"
+    r"(?:should|must|may|can|could)(?: ?n[o'’]t| not| never)\b(?! ?(?:\w+ )?(?:treat|cure|cause|lead|result|present"
+    r"|show|have|help|work|include|reliev|develop|induce|interact|contain|prevent|affect|manifest|mean|feature|belong|occur))"
     r"(?: be)? ?(?:us\w+|giv\w+|tak\w+|recommend\w*|prescrib\w*|administ\w+|eat\w*"
     r"|drink\w*|receiv\w+|suit\w*|consum\w+)?"
 )
@@ -54,6 +54,7 @@ CUES = (
         r"|不能(?:再|长期|随意)?(?:使用|服|吃|喝|饮|给|接种|注射|同用|合用|用(?!于?来?[治诊]))|勿",
         *WARNED,
     ),
+    _cue(r"有?(?:一定|较好|良好|明显)?的?疗效", Role.TREATS),
     _cue(r"\bside[- ]?effects?|\badverse(?: (?:drug )?(?:effects?|reactions?|events?))?|\btoxicit\w+"
          r"|不良反应|副作用|副反应",
          Role.ADVERSE),
@@ -98,7 +99,7 @@ CUES = (
     _cue(r"\b(?:dos(?:e[sd]?|ages?|ing)|posology)\b|用法(?:用量)?|用量|剂量|怎么吃", Role.DOSAGE),
     _cue(r"\b(?:also (?:known|called|named)|brand(?: names?)?|trade names?|generic(?: names?)?|synonym\w*|same as)\b"
          r"|商品名|通用名|又称|又名|别名|也叫|俗称", Role.SAME_AS),
-    _cue(r"\b(?:(?:an?|the) (?:type|kind|form|subtype|class|example|case) of|sub-?class\w*|subtype\w*|belongs?"
+    _cue(r"\b(?:(?:an?|the|one|no) (?:type|kind|form|subtype|class|example|case) of|sub-?class\w*|subtype\w*|belongs?"
          r"|classif\w+|falls? under"
          r"|categor\w+)\b|分类|是一[种类个]|的一[种类]|上位|下位|类型|分型|归类", Role.IS_A),
     _cue(r"\b(?:differential(?: diagnos\w+)?|distinguish\w*|differentiat\w+|confused|mimic\w*|apart from)\b"
@@ -135,7 +136,7 @@ LINKS = re.compile(  # claim something, but not what
 _NOT = re.compile(
     r"\b(?:not|never|no|without|neither|nor|cannot|lacks?|lacking|absen(?:t|ce)|free of|exclud\w+|ruled? out|false"
     r"|ineffective\w*|unlikely|untrue|wrong|fails?)\b|n['’]t\b"
-    r"|不(?!良|适|全|足|明|同|仅|但|只|光|止|论|管|断|过|可避|少)|未(?!来|成年|必)|没有|没|并非|无(?!论|需|关紧)|排除|否认|缺乏|缺少|错误",
+    r"|不(?!良|适(?![用合宜于])|全|足|明|同|仅|但|只|光|止|论|管|断|过|可避|少)|未(?!来|成年|必)|没有|没|并非|无(?!论|需|关紧)|排除|否认|缺乏|缺少|错误",
     re.IGNORECASE,
 )
 _NOT_REALLY = re.compile(
@@ -313,7 +314,12 @@ def _listed(gap: str) -> list[str]:
     return [item for item in _items(gap[max(ends, default=len(gap)) :]) if item.strip()]
 
 
-_INTRO = re.compile(r"(?:^|[,;，；.。]|\band\b)\s*(?:in|for|among|with|regarding|对于?|在)\s*$", re.IGNORECASE)
+_INTRO = re.compile(
+    r"(?:^|[,;，；.。]|\band\b)\s*(?:in|for|among|with|regarding|about|对于?|在)\b"
+    r"(?:\s*[\d.]+ ?(?:%|percent))?(?: (?:of|patients?|people|individuals|cases|the|those|children|adults|with))*\s*$"
+    r"|(?:^|[,;，；.。])\s*(?:对于?|在)\s*$",
+    re.IGNORECASE,
+)
 
 
 def _introduced(text: str, group: _Group, gap: str) -> bool:
