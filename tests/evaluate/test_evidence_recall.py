@@ -103,3 +103,26 @@ def test_the_published_file_has_its_rows(data: Path) -> None:
     rows = list(consultations(data / "genmedgpt5k" / "NER_chatgpt_first4000.json"))
     assert 3900 < len(rows) < 4000
     assert all(r.question for r in rows)
+
+
+def test_evidence_is_also_cut_after_a_number_of_tokens_and_holds_the_names_that_are_left() -> None:
+    pieces = [
+        Evidence(
+            f"one thing{n} and other{n}",
+            "triple",
+            (Triple(Entity(f"t{n}", f"thing{n}"), Relation("r"), Entity(f"o{n}", f"other{n}")),),
+        )
+        for n in (1, 2)
+    ]  # 6 tokens each
+    recall = EvidenceRecall(ks=(1, 2), tokens=(5, 6, 11, 12))
+    recall.add(pieces, frozenset({"o1", "o2"}), linked=True)
+    assert [recall.micro(cut) for cut in (1, 2, 5, 6, 11, 12)] == [0.5, 1, 0, 0.5, 0.5, 1]
+
+
+def test_two_methods_are_compared_on_the_same_questions_so_that_what_they_share_is_no_error() -> None:
+    rows = [(i % 2, 1) for i in range(100)]
+    one, other = counted(rows), counted([(0, wanted) for _, wanted in rows])
+    assert one.lead(one, 5) == (0, 0)
+    ahead, error = one.lead(other, 5)
+    assert ahead == 0.5
+    assert error == pytest.approx(one.micro_error(5))
