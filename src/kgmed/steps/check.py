@@ -286,7 +286,8 @@ class ByTriples:
         graph = Around(self.graph) if self.graph is not None and self.link is not no_links else None
         judge = _Judge(text, known, graph, asked)
         reading = read(text, spots)
-        claims = [judge.of(said) for said in reading.claims]
+        judged = [(said, judge.of(said)) for said in reading.claims]
+        claims = [claim for said, claim in judged if claim.triple or not _is_list(said)]
         if not claims or any(claim.label != "supported" for claim in claims):
             claims = judge.of_texts(spots or subject, own=bool(spots), far=not claims) or claims
         claims += judge.of_numbers(reading, claims)
@@ -491,6 +492,12 @@ def _fits(said: Said, triple: Triple) -> bool:
     ends = [keys(triple.head) | keys(triple.tail)]
     mine = frozenset().union(*(keys(e) for e in acting.entities))
     return bool(mine & keys(agent)) or not any(mine & end for end in ends)
+
+
+def _is_list(said: Said) -> bool:
+    """Whether both are tests, or drugs, of which none is said to be for the other: "we need A as well as B"."""
+    left, right = ({e.kind for e in spot.entities} for spot in (said.left, said.right))
+    return left == right and left in ({"test"}, {"drug"}) and said.roles <= {Role.TREATS, Role.DOSAGE, Role.TESTS}
 
 
 def _finds(said: Said) -> bool:
