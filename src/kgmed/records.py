@@ -385,6 +385,37 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What a check says of one claim of a sentence: that two things go together in some way, or do not.
+
+    Attributes:
+        subject: What it is about, as the sentence names it.
+        relation: What is said of both: roles, as "treats" or "adverse"; "" = the words do not tell.
+        object: The other thing, or a text such as a dose.
+        denied: Whether the sentence says that it is not so.
+        label: supported, contradicted or unsupported (nothing is known of it).
+        triple: What bears it out or speaks against it; None = nothing does.
+        where: What the triple is from: evidence or graph; "" = nowhere.
+
+    >>> str(Claim("Colchicine", "treats", "gout", denied=True))
+    'Colchicine — not treats → gout'
+    """
+
+    subject: str
+    relation: str
+    object: str
+    denied: bool = False
+    label: str = "unsupported"
+    triple: Triple | None = None
+    where: str = ""
+
+    def __str__(self) -> str:
+        """The claim on one line."""
+        relation = " ".join(filter(None, ["not" if self.denied else "", self.relation]))
+        return f"{self.subject} — {relation} → {self.object}"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a check says of one sentence of the answer.
 
@@ -394,6 +425,7 @@ class Verdict:
         reason: Why, in words.
         citations: The numbers of the evidence that it was held against, from 1.
         label: supported, unsupported or contradicted; by `supported` where it is not given.
+        claims: What the sentence says, claim by claim, each with its own label; none where no two things are named.
 
     >>> Verdict("Gout hurts.", True, "it is in [1]").label
     'supported'
@@ -404,6 +436,7 @@ class Verdict:
     reason: str
     citations: tuple[int, ...] = ()
     label: str = ""
+    claims: tuple[Claim, ...] = ()
 
     def __post_init__(self) -> None:
         """Name what `supported` says."""

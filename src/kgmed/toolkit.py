@@ -18,7 +18,8 @@ from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
-from kgmed.steps.check import Citations, Contradictions
+from kgmed.steps.check import ByTriples
+from kgmed.steps.citations import Citations
 
 T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
@@ -110,9 +111,9 @@ class Toolkit:
         return self.link(marked(text, self.lexicon(text)))
 
     @part
-    def check(self) -> Contradictions:
+    def check(self) -> ByTriples:
         """Holds each sentence of an answer against its evidence and against the graph."""
-        return Contradictions(Citations(names=self.names), self.graph, self.linked)
+        return ByTriples(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
         """The names of the entities that a text names outright."""
@@ -157,9 +158,9 @@ class RemoteToolkit:
         return ()
 
     @property
-    def check(self) -> Contradictions:
+    def check(self) -> ByTriples:
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
-        return Contradictions(Citations())
+        return ByTriples(Citations())
 
 
 def _models(toolkit: Toolkit | RemoteToolkit, *, scorer: bool) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from kgmed.language import affixes, negation, particulars, question, status, tex
 from kgmed.linking import recognise, sense
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
-from kgmed.steps import check, options, read
+from kgmed.steps import citations, options, read, sentences
 
 LENGTH = 4000  # characters; what grows with the square takes far over `SHORT` at twice that
 SHORT = 0.12  # seconds; below it nothing is compared, since a clock that coarse says nothing
@@ -105,10 +105,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "abstains": lambda said: read.abstains(said, ()),
     "cited_answer": llm_answer,
     "parse_choice": lambda said: options.parse_choice(said, OPTIONS),
-    "sentences": check.sentences,
-    "terms": check.terms,
-    "numbers_in": check.numbers_in,
-    "citations": lambda said: check.Citations()(Query(ASKED), CONTEXT, Answer(said)),
+    "sentences": sentences.sentences,
+    "terms": sentences.terms,
+    "numbers_in": sentences.numbers_in,
+    "citations": lambda said: citations.Citations()(Query(ASKED), CONTEXT, Answer(said)),
 }
 
 

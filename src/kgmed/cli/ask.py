@@ -98,7 +98,7 @@ def write_svg(run: Run, path: Path) -> None:
 
 def _sentences(run: Run) -> set[str]:
     """The sentences of the answer, whose verdicts are not about steps."""
-    from kgmed.steps.check import sentences
+    from kgmed.steps.sentences import sentences
 
     return set(sentences(run.answer.text))
 
