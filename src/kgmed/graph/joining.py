@@ -336,7 +336,7 @@ _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
     ("阑尾", r"appendi|append"),
     ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
 )  # fmt: skip
-_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后")  # of some people only
+_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后", "产褥")  # of some people only
 _QUALIFIED = tuple((tuple(words.split()), re.compile(english)) for words, english in _QUALIFIERS)
 
 
