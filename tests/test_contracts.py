@@ -154,7 +154,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Similarity": lambda w, c: c(TrigramEncoder(), keep=1),
         "MMR": lambda w, c: c(TrigramEncoder(), keep=1),
         "First": lambda w, c: c(keep=1),
-        "Warned": lambda w, c: c(w.graph),
+        **dict.fromkeys(("Warned", "Rarity"), lambda w, c: c(w.graph)),
         "Rerank": lambda w, c: c(OverlapScorer(), keep=1),
         "Fragments": lambda w, c: c(OverlapScorer(), keep=1),
         "BM25": lambda w, c: c(keep=1),

@@ -1,4 +1,4 @@
-"""`kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
+"""`kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
 
 import errno
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def _finding(what: str, finding: Finding) -> Iterator[str]:
     yield from (f"  {text}" for text in finding.examples)
 
 
-# --- `kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export.
+# --- `kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export.
 
 
 app = typer.Typer(no_args_is_help=True)
@@ -90,6 +90,67 @@ def together() -> None:
 
     with screen.progress("joining the graphs", "rows") as progress:
         prepare_together(progress)
+
+
+@app.command()
+def get(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Which to fetch; none = list them.", metavar="[NAME]...")
+    ] = None,
+    given: Annotated[
+        Path | None, typer.Option("--from", help="Its file, or a folder with its files, that was fetched by hand.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fetch public graphs by name, check them and build them; without a name, list what there is."""
+    from kgmed.graph.get import published
+
+    if not names:
+        _published(as_json)
+        return
+    rows = [published(name) for name in names]
+    built = [_get(row.name, given, force) for row in rows]
+    if any(one.fresh for one in built):
+        together()
+    if as_json:
+        screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
+        return
+    for row, one in zip(rows, built, strict=True):
+        said = "built" if one.fresh else "is up to date, nothing to do; --force builds it again:"
+        screen.lines([f"{row.name} {said} {_counts(one.manifest)}", f"  licence: {row.licence}"])
+        screen.lines([f"  cite: {row.citation}"])
+
+
+def _get(name: str, given: Path | None, force: bool) -> library.Built:
+    """A graph, fetched and built, with progress for both."""
+    from kgmed.graph.get import get as fetch
+    from kgmed.session import prepare
+
+    with screen.progress(f"fetching {name}", "bytes") as fetching:
+        built = fetch(name, given=given, force=force, fetching=fetching)
+    if built.fresh:
+        with screen.progress(f"preparing {name}", "names"):
+            prepare(name)
+    return built
+
+
+def _published(as_json: bool) -> None:
+    """Print what can be fetched, and what of it is built."""
+    from kgmed.graph.get import TABLE
+
+    there = {m.name for m in library.graphs()}
+    if as_json:
+        screen.data([{"row": row, "built": row.name in there} for row in TABLE])
+        return
+    screen.table(
+        ("name", "what", "release", "MB", "names in", "licence", "built"),
+        (
+            (r.name, r.what, r.release, f"{r.size / 1e6:.1f}", r.languages, r.licence, "yes" if r.name in there else "")
+            for r in TABLE
+        ),
+    )
+    screen.warn(["fetch one with: kgmed graph get NAME"])
 
 
 @app.command()

@@ -52,8 +52,20 @@ def build_graph(
     (see `sources.roles`). `progress` is called with the number of rows read so far. Raises `BadInput`,
     `SourceError`, `Unavailable`, `StoreError`; the graph that was there stays then.
     """
+    folder_of(name)
+    return build_source(name, _source(name, path, format, relations), format=format, force=force, progress=progress)
+
+
+def build_source(
+    name: str,
+    source: Source,
+    *,
+    format: str = "",
+    force: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Built:
+    """The graph `name`, built from a source unless it stands there from the same files; raises as `build_graph`."""
     folder = folder_of(name)
-    source = _source(name, path, format, relations)
     inputs = _hash(source, format)
     if not force and (standing := _standing(folder, inputs)):
         return Built(standing, fresh=False)
@@ -224,6 +236,10 @@ def _place(graph: str | Path) -> Path:
         return graphs_folder() / graph
     if graph in PACKAGED:
         raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
+    from kgmed.graph.get import TABLE
+
+    if any(graph == row.name for row in TABLE):
+        raise UnknownName("built graph", graph, _names(), f"fetch and build it with: kgmed graph get {graph}")
     raise UnknownName("graph", graph, {*_names(), *PACKAGED}, "list them with: kgmed graph list")
 
 
