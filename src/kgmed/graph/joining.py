@@ -175,7 +175,8 @@ class Joiner:
                 yield Candidate(-1, one, other, "id")
             for record in self._alone(rows) if owners else ():
                 if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
-                    yield Candidate(3, *sorted((owners[0], record)), f"code {self.facts(owners[0]).id}")
+                    why = f"code {self.facts(owners[0]).id}"
+                    yield Candidate(3, min(owners[0], record), max(owners[0], record), why)
 
     def _alone(self, rows: list[tuple[int, bool]]) -> list[int]:
         """The records that have a code which is no other's in their graph and is not their id."""
