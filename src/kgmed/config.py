@@ -70,7 +70,8 @@ class Config(BaseModel):
 
     graph: Annotated[str, Shown("--graph", "-g")] = Field(
         AUTO,
-        description="A graph's name or folder; umls-rest, dbpedia, wikidata, sparql+URL; auto = the one that knows.",
+        description="Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL; "
+        "auto = all that are installed, as one.",
     )
     method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
         AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
