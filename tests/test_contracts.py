@@ -163,6 +163,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByLine": lambda w, c: c(made("BM25")(keep=1)),
         "Percentile": lambda w, c: c(TrigramEncoder(), keep=1),
         "PerEntity": lambda w, c: c(made("Random")(keep=1)),
+        "Cut": lambda w, c: c(made("First")(keep=9), 9),
+        "TopChains": lambda w, c: c((made("First")(keep=9),), lambda text: []),
     },
     "Phraser": {
         "Numbered": lambda w, c: c(),
@@ -178,6 +180,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
         "LikelihoodReader": lambda w, c: c(Wordwise()),
         "WithNotes": lambda w, c: c(facts),
+        "OrFromMemory": lambda w, c: c(facts, facts),
         "ByForm": lambda w, c: c(facts, facts),
         "Likeliest": lambda w, c: c(facts, made("LikelihoodReader")(Wordwise())),
         "LetterReader": lambda w, c: c(Scripted(["[A]"])),

@@ -21,7 +21,9 @@ from kgmed.graph.store.store import Store
 from kgmed.language.text import has_cjk, prompt_language
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import NgramEncoder
+from kgmed.models.sampling import GREEDY, Sampling
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
+from kgmed.prompts.task import of_preset
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
@@ -248,6 +250,8 @@ class Session:
         """
         method, settings = self._method(toolkit)
         made: Pipeline = method.build(toolkit, settings)
+        preset = of_preset(self.config.preset or next(iter(method.presets), ""))
+        made = replace(made, task=preset, sampling=_drawn(made.sampling, self.config))
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
@@ -305,7 +309,7 @@ class Session:
         return replace(
             run,
             preset=self.config.preset or next(iter(method.presets), ""),
-            settings=_plain(settings),
+            settings=(*_plain(settings), *(made.sampling.settings.items() if made.sampling != GREEDY else ())),
             models=toolkit.models(scorer="pairs" in method.about.needs),
             hits=tuple(hits),
         )
@@ -368,6 +372,12 @@ def _hits(graph: KnowledgeGraph) -> dict[str, tuple[int, int]]:
 
 
 # --- What options and callers do to a method's pipeline.
+
+
+def _drawn(preset: Sampling, config: Config) -> Sampling:
+    """How the model's words are drawn: as the options say, else as the method's preset."""
+    warm = preset.temperature if config.temperature is None else config.temperature
+    return Sampling(warm, preset.top_p if config.top_p is None else config.top_p, config.seed)
 
 
 class _Nothing:
