@@ -25,7 +25,7 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import brief
 from kgmed.steps.check import Checked
-from kgmed.steps.diagnosis import CARE, Consult, Rarity, first
+from kgmed.steps.diagnosis import CARE, Consult, Rarity, findings_of, first
 from kgmed.steps.family import Family
 from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
 from kgmed.steps.phrase import Numbered
@@ -188,7 +188,7 @@ class Fitting:
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
-        return len(stated(links)) > 1 and all(role in CARE for role in roles_asked(query.text))
+        return len(findings_of(self.graph, links)) > 1 and all(role in CARE for role in roles_asked(query.text))
 
     def _asked(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
         """What answers the roles asked for; the cards of a patient's diseases tell of their tests and treatments."""
