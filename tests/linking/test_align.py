@@ -64,6 +64,7 @@ def test_a_map_is_trained_once_and_opened_afterwards(graph: Store) -> None:
     assert again is not None
     assert found is not None
     assert "training" not in told
+    assert again.search(["a name of no graph"]) == found.search(["a name of no graph"])
     assert np.array_equal(again.matrix, found.matrix)
 
 

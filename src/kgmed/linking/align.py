@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 import xxhash
@@ -154,7 +155,8 @@ def align(
                 publish(place, lambda new: _write(new, weights))
             aligned = Aligned(encoder, weights)
     known = compute(graph, encoder)  # what the encoder says of each name is there by now
-    return compute(graph, Aligned(_Known(known), aligned.weights), lambda done, of: progress("mapping", done, of))
+    made = compute(graph, Aligned(_Known(known), aligned.weights), lambda done, of: progress("mapping", done, of))
+    return Vectors(made.names, aligned, made.matrix, made.near)
 
 
 def _write(folder: Any, weights: Arrays) -> None:
@@ -323,8 +325,8 @@ def _adamw(
 def _readings() -> NDArray[Any]:
     """How each Chinese character is read, without tones; empty where the package is not installed."""
     try:
-        from pypinyin import lazy_pinyin
+        from pypinyin.pinyin_dict import pinyin_dict
     except ImportError:
         return np.zeros(0, "S6")
-    read = (lazy_pinyin(chr(c))[0] for c in range(_FIRST_CJK, _LAST_CJK + 1))
-    return np.array([r.encode() if r.isascii() else b"" for r in read], "S6")
+    read = (pinyin_dict.get(c, "").split(",")[0] for c in range(_FIRST_CJK, _LAST_CJK + 1))
+    return np.array([normalize("NFD", r).encode("ascii", "ignore") for r in read], "S6")
