@@ -27,10 +27,10 @@ import numpy as np
 from rapidfuzz import fuzz, process
 
 from kgmed.evaluate.datasets import annotated, known_other
-from kgmed.evaluate.linking import Concepts, LinkingCase, hold_out, mention, misspelled
+from kgmed.evaluate.linking import Concepts, LinkingCase, hold_out, mention, misspelled, names_of
 from kgmed.graph.base import Alias, Match, NodeRow, Scope, Source
 from kgmed.graph.formats import cmekg, obo
-from kgmed.graph.formats.pubtator import Document, documents, read_pubtator
+from kgmed.graph.formats.pubtator import documents, read_pubtator
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.language.text import has_cjk, normalise
@@ -273,7 +273,7 @@ def _kind(store: Store, case: LinkingCase) -> str:
 def marked(paths: list[Path], test: Path, folder: Path, name: str) -> Task:
     """Marked texts: the names of the last over a graph of those of the others."""
     store = graph(_joined(paths), folder, name)
-    cases = [c for c in _cases(documents(test), Concepts(store)) if c.right]
+    cases = [c for c in names_of(documents(test), Concepts(store)) if c.right]
     own = frozenset(normalise(n.text) for n in store.names())
     by_kind = {k: [c for c in cases if _kind(store, c) == k] for k in sorted({_kind(store, c) for c in cases})}
     unlisted = [c for c in cases if normalise(c.text) not in own]
@@ -284,13 +284,6 @@ def _joined(paths: list[Path]) -> Source:
     """One source of several files of marked text."""
     parts = [read_pubtator(path) for path in paths]
     return replace(parts[0], rows=lambda: chain.from_iterable(p.rows() for p in parts), inputs=())
-
-
-def _cases(texts: Iterator[Document], concepts: Concepts) -> Iterator[LinkingCase]:
-    """The names of texts with their concepts, each once."""
-    seen = dict.fromkeys((m.surface, m.ids) for d in texts for m in d.marked if len(m.ids) == 1)
-    keys = {normalise(text): LinkingCase(text, concepts(ids)) for text, ids in seen}
-    return iter(keys.values())
 
 
 def xlbel(folder: Path, seed: int, data: Path) -> Task:

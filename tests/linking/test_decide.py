@@ -9,7 +9,7 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.linking import LinkingCase, mention
 from kgmed.graph.base import Match
 from kgmed.linking.align import align
-from kgmed.linking.decide import FEATURES, Decided, Finder, Guessed, Scorer, may_link, open_scorer
+from kgmed.linking.decide import FEATURES, OWN, Decided, Finder, Guessed, Scorer, may_link, open_scorer
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.records import Entity
 from kgmed.toolkit import Toolkit
@@ -123,3 +123,12 @@ def test_candidates_of_nothing_are_none(toolkit: Toolkit) -> None:
     assert toolkit.decided is not None
     assert Finder(toolkit.graph, toolkit.decided.find.vectors)([]) == []
     assert toolkit.link([]) == []
+
+
+def test_a_scorer_of_the_users_own_is_used_in_place_of_the_shipped_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = open_scorer()
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path))
+    np.savez(tmp_path / OWN, **{**shipped.arrays, "link": np.array(0.5)})
+    assert open_scorer().link == 0.5

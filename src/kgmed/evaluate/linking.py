@@ -14,6 +14,7 @@ import xxhash
 
 from kgmed.errors import UnknownName
 from kgmed.graph.base import EdgeRow, LocalGraph, Match, NodeRow, Row, Scope, Source
+from kgmed.graph.formats.pubtator import Document
 from kgmed.language.text import normalise
 from kgmed.linking.cascade import Cascade
 from kgmed.records import Link, Mention
@@ -212,6 +213,12 @@ class Concepts:
             return named | {self.graph.entity(concept).id}
         except UnknownName:
             return named
+
+
+def names_of(texts: Iterable[Document], concepts: Concepts) -> list[LinkingCase]:
+    """The names of marked texts, each once, with the entities of their concept; none where the graph has none."""
+    marked = ((m.surface, m.ids) for d in texts for m in d.marked if len(m.ids) == 1)
+    return list({normalise(name): LinkingCase(name, concepts(ids)) for name, ids in marked}.values())
 
 
 class LinkingPlace(NamedTuple):

@@ -23,6 +23,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA, JaroWinkler
 
 from kgmed.errors import SourceError
+from kgmed.folders import data_folder
 from kgmed.graph.base import LocalGraph, Match
 from kgmed.graph.names import Fuzzy, Rewordings, canonical_words, contradicts
 from kgmed.graph.vectors import Vectors
@@ -254,14 +255,17 @@ class Scorer:
         return float(self.arrays["ask"])
 
 
+OWN = "linker.npz"  # a scorer that the user has trained, in the data folder
 TREES = ("feature", "threshold", "left", "right", "value")  # a leaf is left and right of itself
 PLAIN = ("first", "link", "ask")
 _MEND = "train one: kgmed train linker"
 
 
 def open_scorer(path: Path | None = None) -> Scorer:
-    """The scorer of a file, by default the one that kgmed brings; raises `SourceError` for a file that holds none."""
-    place = path or Path(str(resources.files("kgmed.linking").joinpath("decide.npz")))
+    """The scorer of a file, else the user's own, else kgmed's; raises `SourceError` for a file that holds none."""
+    place = path or data_folder() / OWN
+    if path is None and not place.exists():
+        place = Path(str(resources.files("kgmed.linking").joinpath("decide.npz")))
     try:
         with np.load(place, allow_pickle=False) as file:
             arrays = {name: file[name] for name in (*TREES, *PLAIN, "features")}
