@@ -345,7 +345,7 @@ def main() -> None:
         save(options.fit, arrays)
         print(figures)
         return
-    for name in [n for n in every if options.only in n]:
+    for name in [n for n in every if options.only in n and n != "BC5CDR, development"]:
         task = every[name]()
         task = task._replace(test={t: cases[: options.cases] for t, cases in task.test.items()})
         tell(name, task, Decided(finder(task), open_scorer()))
