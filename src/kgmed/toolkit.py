@@ -85,9 +85,10 @@ class Toolkit:
 
         Where no map is trained: by spelling, by wording, by small slips, by the encoder's vectors.
         """
-        if self.decided is not None:
-            return Cascade((Spelled(self.graph), self.decided), nearest=Guessed(self.decided))
         names = self._names
+        if self.decided is not None:  # of a slip of the pen the rules are surer than the scorer
+            slips = Misspelled(self.graph, names)
+            return Cascade((Spelled(self.graph), self.decided, slips), nearest=Guessed(self.decided))
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
             stages.append(Dense(self.graph, self.encoder, names))
