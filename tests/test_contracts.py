@@ -196,7 +196,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     },
     "Checker": {
         "Citations": lambda w, c: c(),
-        "Contradictions": lambda w, c: c(made("Citations")(), w.graph, w.link),
+        "ByTriples": lambda w, c: c(made("Citations")(), w.graph, w.link),
         "Reasoning": lambda w, c: c(w.graph),
     },
     "LLM": {

@@ -72,9 +72,10 @@ class _Toolkits:
 class Session:
     """Answers questions from one of some graphs; `kgmed.load` makes it from names.
 
-    `open_graph` gives the graph of a name. With several graphs those in the question's language are tried first, and
-    the first that has an answer gives it; a graph that is not needed is not opened. Where all abstain, the first that
-    knows a word of the question does. Safe to share between threads from the first question on.
+    `open_graph` gives the graph of a name. Graphs whose files are here are asked as one (`graph.union`), under one name
+    with commas; others, behind servers, one after the other: those in the question's language first, and the first that
+    has an answer gives it. Where all abstain, the first that knows a word of the question does. Safe to share between
+    threads from the first question on.
     """
 
     graphs: Sequence[str]
@@ -564,6 +565,16 @@ def _tagger(config: Config) -> Recognizer | None:
 def prepare(name: str) -> None:
     """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it."""
     Toolkit(library.load(name), encoder=NgramEncoder()).prepare()
+
+
+def prepare_together(progress: Progress | None = None) -> None:
+    """Make one graph of all that are built, as `auto` asks it, with its indexes, so that no question waits for it."""
+    names = [m.name for m in library.graphs()]
+    names = sorted(names, key=list(library.languages()).index)
+    if len(names) > 1:
+        graph = library.together(names, progress=progress)
+        for language in ("en", "zh"):
+            Toolkit(graph.speaking(language), encoder=NgramEncoder()).prepare()
 
 
 def vectors(name: str, progress: Progress, *, encoder: str = "") -> tuple[int, str]:

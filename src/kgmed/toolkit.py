@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.language.status import marked
 from kgmed.language.text import has_cjk
 from kgmed.linking.align import open_aligned
 from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
@@ -19,7 +20,8 @@ from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
-from kgmed.steps.check import Citations, Contradictions
+from kgmed.steps.check import ByTriples
+from kgmed.steps.citations import Citations
 
 T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
@@ -125,12 +127,12 @@ class Toolkit:
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
-        return self.link(self.lexicon(text))
+        return self.link(marked(text, self.lexicon(text)))
 
     @part
-    def check(self) -> Contradictions:
+    def check(self) -> ByTriples:
         """Holds each sentence of an answer against its evidence and against the graph."""
-        return Contradictions(Citations(names=self.names), self.graph, self.linked)
+        return ByTriples(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
         """The names of the entities that a text names outright."""
@@ -175,9 +177,9 @@ class RemoteToolkit:
         return ()
 
     @property
-    def check(self) -> Contradictions:
+    def check(self) -> ByTriples:
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
-        return Contradictions(Citations())
+        return ByTriples(Citations())
 
 
 def _models(toolkit: Toolkit | RemoteToolkit, *, scorer: bool) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from kgmed.cli import show as screen
 from kgmed.config import Config
 from kgmed.errors import BadInput, KgmedError
 from kgmed.language.text import one_line, visible
-from kgmed.records import Evidence, Run, to_json
+from kgmed.records import Evidence, Particular, Run, to_json
 
 # --- The words of a model as they come, on standard error; the answer that was made of them follows on standard output.
 
@@ -98,7 +98,7 @@ def write_svg(run: Run, path: Path) -> None:
 
 def _sentences(run: Run) -> set[str]:
     """The sentences of the answer, whose verdicts are not about steps."""
-    from kgmed.steps.check import sentences
+    from kgmed.steps.sentences import sentences
 
     return set(sentences(run.answer.text))
 
@@ -273,10 +273,22 @@ def _show_words(out: Callable[..., None], run: Run, near: Near, *, explain: bool
     found = [_link_text(run, i, explain=explain) for i in range(len(run.links))]
     if found:
         out(("Found:", "green"), f" {_joined(found, explain=explain)}")
+    if explain and run.particulars:
+        out(("Told:", "green"), f" {one_line('; '.join(map(_particular_text, run.particulars)))}")
     if run.missed:
         names, like = {m.surface: m.name for m in run.missed}, near(run)
         told = (f"{surface}{_meant(like.get(name, []))}" for surface, name in names.items())
         out(("Not found in the graph:", "yellow"), f" {one_line(', '.join(told))}")
+
+
+def _particular_text(told: Particular) -> str:
+    """A particular with its kind, and what was measured where it is a value.
+
+    >>> _particular_text(Particular("value", "2.9 mmol/L", 0, 10, 2.9, "mmol/l", "low", "potassium"))
+    'value 2.9 mmol/L (potassium, low)'
+    """
+    more = ", ".join(filter(None, (told.of, told.direction)))
+    return f"{told.kind} {told.text}{f' ({more})' if more else ''}"
 
 
 def _meant(names: list[str]) -> str:
@@ -295,7 +307,10 @@ def _joined(rows: Iterable[str], *, explain: bool) -> str:
 
 def _link_text(run: Run, i: int, *, explain: bool) -> str:
     link = run.links[i]
-    text = f"{'not ' if link.mention.negated else ''}{link.mention.surface} = {link.entity.name} ({link.entity.id})"
+    said = f" ({link.mention.status})" if link.mention.status else ""
+    text = (
+        f"{'not ' if link.mention.negated else ''}{link.mention.surface}{said} = {link.entity.name} ({link.entity.id})"
+    )
     if explain:
         ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
         text += f", {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}"

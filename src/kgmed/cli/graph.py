@@ -81,6 +81,8 @@ def build(
             from kgmed.session import prepare
 
             prepare(name)
+    if built.fresh:
+        together()
     if as_json:
         screen.data({"fresh": built.fresh} | _summary(built.manifest))
     else:
@@ -89,6 +91,14 @@ def build(
     names = built.manifest.counts["entities"] + built.manifest.counts["aliases"]
     if built.fresh and train and _WORTH <= names <= _AT_BUILD:
         _train(name, "", [])
+
+
+def together() -> None:
+    """Make one graph of all that are built, where there are several."""
+    from kgmed.session import prepare_together
+
+    with screen.progress("joining the graphs", "rows") as progress:
+        prepare_together(progress)
 
 
 @app.command()
@@ -110,6 +120,8 @@ def get(
         return
     rows = [published(name) for name in names]
     built = [_get(row.name, given, force) for row in rows]
+    if any(one.fresh for one in built):
+        together()
     if as_json:
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return

@@ -12,7 +12,7 @@ from kgmed.pipeline import Pipeline
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.check import Checked
-from kgmed.steps.diagnosis import Consult, Diagnosis, Rarity, first
+from kgmed.steps.diagnosis import Consult, Diagnosis, Rarity, findings_of, first
 from kgmed.steps.facts import facts as read_facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
@@ -292,8 +292,8 @@ class Fitting:
     """The retriever that fits the question.
 
     A question with options gets the ties to each; one that asks for drugs, tests, causes, ... those; one that
-    describes a patient the diseases that fit, each with its care, before them; any other, or one for which these find
-    nothing, what the graph says of the entities it names.
+    describes a patient by several findings the diseases that fit, each with its care, before them; any other, or one
+    for which these find nothing, what the graph says of the entities it names.
     """
 
     graph: LocalGraph
@@ -306,7 +306,8 @@ class Fitting:
         asked = roles_asked(query.text)
         patient = _describes_a_patient(query.text, links) and (not asked or any(role in PATIENT for role in asked))
         found = AskedFor(self.graph, through=not patient)(query, links) if asked else []
-        if asks_diagnosis(query.text) or patient:
+        story = patient and (not found or len(findings_of(self.graph, links)) > 1)
+        if asks_diagnosis(query.text) or story:
             found = [*Consult(self.graph, care=first(asked))(query, links), *found]
         return found or Overview(self.graph)(query, links)
 
