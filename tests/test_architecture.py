@@ -13,7 +13,7 @@ import kgmed
 LAYERS = [
     "errors",
     "records show_run folders stop",
-    "config language registry servers http cache",
+    "config language registry servers http cache runs",
     "models",
     "prompts graph",
     "pipeline",

@@ -404,13 +404,13 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
 @methods.register(
     "llm",
     about=About(
-        does="a model answers from the evidence of `facts`; what the evidence does not bear out is left out",
+        does="a model answers from the evidence of `facts`; what the evidence does not bear out is marked as its own",
         calls=Calls.always(1, "the answer"),
     ),
     presets={"": Grounded()},
 )
 def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
-    """A language model answers from the evidence; sentences that the evidence does not bear out are left out.
+    """A language model answers from the evidence; sentences that the evidence does not bear out are marked as its own.
 
     Where the model cannot be reached, or nothing that it writes stands, the facts are read instead, and the run says
     so. Raises `BadInput` without a model in the toolkit.
