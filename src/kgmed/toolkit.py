@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
@@ -17,7 +17,9 @@ from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
-from kgmed.steps.check import Citations, Contradictions
+
+if TYPE_CHECKING:
+    from kgmed.steps.check import Contradictions
 
 T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
@@ -109,8 +111,10 @@ class Toolkit:
         return self.link(self.lexicon(text))
 
     @part
-    def check(self) -> Contradictions:
+    def check(self) -> "Contradictions":
         """Holds each sentence of an answer against its evidence and against the graph."""
+        from kgmed.steps.check import Citations, Contradictions  # read in where a model answers
+
         return Contradictions(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
@@ -156,8 +160,10 @@ class RemoteToolkit:
         return ()
 
     @property
-    def check(self) -> Contradictions:
+    def check(self) -> "Contradictions":
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
+        from kgmed.steps.check import Citations, Contradictions
+
         return Contradictions(Citations())
 
 

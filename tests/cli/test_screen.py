@@ -178,3 +178,16 @@ def test_a_model_that_cannot_be_reached_is_said_first(home: Path) -> None:
     )  # fmt: skip
     assert done.stdout.startswith("Failed on the way: ")
     assert "colchicine" in done.stdout
+
+
+def test_an_answer_without_a_model_waits_for_nothing_that_it_does_not_need(home: Path) -> None:
+    code = (
+        "import sys\nfrom kgmed.cli import app\n"
+        "try:\n    app(['ask', '-g', 'toe', 'what', 'treats', 'gout'])\nexcept SystemExit:\n    pass\n"
+        "heavy = ['rich', 'asyncio', 'torch', 'scipy', 'sklearn', 'kgmed.evaluate', 'kgmed.train', 'kgmed.cli.graph',\n"
+        "         'kgmed.steps.check', 'pandas', 'networkx', 'openai']\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    env = {**os.environ, "KGMED_HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr

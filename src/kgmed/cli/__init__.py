@@ -1,6 +1,7 @@
 """The command line: every command calls one library function; only here is anything printed."""
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -116,6 +117,8 @@ def start(
 def main() -> None:
     """Run the command; a known error is one line on standard error and exit code 2 (bad input) or 1."""
     say_anything()
+    gc.set_threshold(50_000, 20, 20)  # ours: a tenth of a short command is looking for garbage that is not there yet
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # to look for plug-ins takes longer than to read a question
     try:
         app()
     except KgmedError as e:

@@ -11,7 +11,6 @@ from kgmed.language.question import OF_THE_SUBJECT, asking_part, asks_diagnosis,
 from kgmed.pipeline import Pipeline
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.check import Checked
 from kgmed.steps.facts import facts as read_facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
@@ -420,7 +419,8 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     s = settings or Grounded()
     small = not toolkit.llm.name.startswith(("openai/", "anthropic/"))
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
-    from kgmed.steps.read import LLMReader  # not read in where no model is asked
+    from kgmed.steps.check import Checked  # not read in where no model is asked
+    from kgmed.steps.read import LLMReader
 
     reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
     base = facts(toolkit, settings=Facts(keep=s.keep))
