@@ -11,12 +11,13 @@ from kgmed.language.text import visible
 from kgmed.records import to_json
 
 if TYPE_CHECKING:
+    import rich.style
     from rich.text import Text
 
 # --- Text of graphs, models, files and servers on a terminal: nothing in it is a command to the terminal or markup.
 
 
-Piece: TypeAlias = "str | tuple[str, str | Style]"  # noqa: F821 - rich is read in only where something is drawn
+Piece: TypeAlias = "str | tuple[str, str | rich.style.Style]"  # rich is read in only where something is drawn
 
 
 def folded(text: str) -> str:
