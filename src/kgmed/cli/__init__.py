@@ -1,6 +1,5 @@
 """The command line: every command calls one library function; only here is anything printed."""
 
-import errno
 import gc
 import os
 import sys
@@ -11,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kgmed.cli.show import say_anything, warn
+from kgmed.cli.show import warn
+from kgmed.cli.terminal import no_room, nobody_reads, say_anything
 from kgmed.errors import BadInput, KgmedError
 
-_NO_MORE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # nobody reads on; the disk or one's share of it is full
 PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
     "ask": ("ask:ask", ""),
     "chat": ("chat:chat", ""),
@@ -78,10 +77,10 @@ class Commands(TyperGroup):
                 os._exit(130)  # what a killed run leaves is whole, so nobody waits for the questions that were begun
             sys.exit(130)
         except OSError as e:
-            if e.errno not in _NO_MORE:
+            if not (nobody_reads(e) or no_room(e)):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more
-            if isinstance(e, BrokenPipeError):
+            if nobody_reads(e):
                 sys.exit(0)
             sys.stderr.write(f"kgmed: {e.strerror}; make room and run the command again\n")
             sys.exit(1)

@@ -14,6 +14,7 @@ from kgmed.cli import log, options
 from kgmed.cli import show as screen
 from kgmed.cli.answer import detail, show
 from kgmed.config import Config
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput
 from kgmed.language.text import visible
 from kgmed.records import Run
@@ -83,7 +84,7 @@ def _replace(path: Path, text: str) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         Path(name).chmod(0o644)
-        Path(name).replace(path)
+        put_in_place(Path(name), path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

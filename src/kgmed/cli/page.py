@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TextIO
 
+from kgmed.cli.terminal import knows_styles
 from kgmed.language.text import visible
 
 # --- Where a line may end: at a space, and beside a character of a script without spaces.
@@ -145,9 +146,8 @@ def _looked(piece: Piece) -> tuple[str, Look]:
 
 def page() -> Page:
     """Standard output as a page: styled on a terminal, as wide as the screen; in a pipe as wide as COLUMNS, if set."""
-    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else 0
-    return Page(sys.stdout, wide, terminal and "NO_COLOR" not in os.environ)
+    return Page(sys.stdout, wide, knows_styles(sys.stdout))
 
 
 Out = Callable[..., None]

@@ -1,6 +1,5 @@
 """How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs."""
 
-import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,13 +41,6 @@ def printer() -> Callable[..., None]:
 
     console = Console(highlight=False, soft_wrap=True)
     return lambda *pieces: console.print(styled(*pieces))
-
-
-def say_anything() -> None:
-    """From now on a character that an output's encoding does not have is printed as "?"."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 # --- Progress on standard error; silent where that is not a terminal.

@@ -550,7 +550,7 @@ def _scattered_content(name: str) -> frozenset[str]:
     return short if len(short) > 1 else stems
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _stems(word: str) -> tuple[str, ...]:
     """The stems that a word of the text may stand for."""
     return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
@@ -566,7 +566,7 @@ def _singular(word: str) -> tuple[str, ...]:
     return (_ONE + folded,) if folded != word and len(folded) >= _SHORTEST else ()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
     """The stem of an English word (Porter 2) without a last vowel: injury and injured have one.
 

@@ -135,7 +135,7 @@ def _load() -> Any:
 # --- An encoder that remembers: methods that are compared on the same questions ask for the same texts again and again.
 
 
-_MOST = 1 << 14  # texts: 32 MB at 512 dimensions
+_MOST = 1 << 12  # texts: 8 MB at 512 dimensions
 
 
 class Remembered:

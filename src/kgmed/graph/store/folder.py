@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
+from kgmed.disk import put_in_place, to_disk
 from kgmed.errors import StoreError
 from kgmed.records import Relation, Role
 
@@ -215,7 +216,7 @@ def publish(folder: Path, work: Path, content: str) -> Path:
     with locked(folder):
         (work / LOCK).unlink()
         target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
-        work.rename(target)
+        put_in_place(work, target)
         old = [v for v in folder.glob("v-*") if v != target]
         for version in old:
             if version.name.startswith(name):
@@ -233,19 +234,8 @@ def _point(folder: Path, version: str) -> None:
     pointer.write_text(version, encoding="utf-8")
     to_disk(pointer)
     to_disk(folder)  # the version's folder has its name
-    pointer.replace(folder / "CURRENT")
+    put_in_place(pointer, folder / "CURRENT")
     to_disk(folder)
-
-
-def to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk; a system that cannot do that of folders may not."""
-    if path.is_dir() and os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def current(folder: Path) -> Path:
