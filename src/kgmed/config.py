@@ -70,12 +70,15 @@ class Config(BaseModel):
 
     graph: Annotated[str, Shown("--graph", "-g")] = Field(
         AUTO,
-        description="A graph's name or folder; umls-rest, dbpedia, wikidata, sparql+URL; auto = the one that knows.",
+        description="Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL; "
+        "auto = all that are installed, as one.",
     )
     method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
         AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
     )
-    preset: str = Field("", description="The method's numbers: paper or code.")
+    preset: str = Field(
+        "", description="safe = from the evidence alone, cited (the default); paper or code = as the authors have it."
+    )
     llm: Annotated[str, Shown(model=True)] = Field(
         "", description="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME."
     )
@@ -91,6 +94,14 @@ class Config(BaseModel):
     reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
         0, description="No reply of the model may be longer, for a quick look; 0 = as long as each method asks for."
     )
+    temperature: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+        None,
+        description="0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it.",
+    )
+    top_p: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+        None, description="Words are drawn from the likeliest that together have this probability; 1 = from all."
+    )
+    seed: Annotated[int, Shown(manifest="set")] = Field(0, description="The seed of what is drawn.")
     choose: Annotated[Literal["letter", "likelihood"], Shown(manifest="set")] = Field(
         "letter", description="How options are chosen: letter; likelihood = the likeliest text, for small models."
     )

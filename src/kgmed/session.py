@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
 from queue import Queue
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -14,11 +15,14 @@ from kgmed.folders import data_folder
 from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.graph.store.store import Store
 from kgmed.language.follow import asked_about, put_in
 from kgmed.language.text import has_cjk, prompt_language
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import NgramEncoder
+from kgmed.models.sampling import GREEDY, Sampling
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
+from kgmed.prompts.task import of_preset
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
@@ -213,9 +217,15 @@ class Session:
                 toolkit.prepare()
         return self
 
-    def toolkit(self, name: str) -> Toolkit | RemoteToolkit:
-        """The toolkit of a graph, opened once."""
-        return self._toolkits.get(name, lambda: self._opened(self.open_graph(name)))
+    def toolkit(self, name: str, language: str = "") -> Toolkit | RemoteToolkit:
+        """The toolkit of a graph, opened once; its entities bear their names in a language where one is given."""
+        opened = self._toolkits.get(name, lambda: self._opened(self.open_graph(name)))
+        if not language or not isinstance(opened.graph, Store):
+            return opened
+        graph = opened.graph.speaking(language)
+        return (
+            opened if graph is opened.graph else self._toolkits.get(f"{name} {language}", lambda: self._opened(graph))
+        )
 
     def close(self) -> None:
         """Keep what the caches of remote graphs have counted, and close them; they open again by themselves."""
@@ -250,6 +260,8 @@ class Session:
         """
         method, settings = self._method(toolkit)
         made: Pipeline = method.build(toolkit, settings)
+        preset = of_preset(self.config.preset or next(iter(method.presets), ""))
+        made = replace(made, task=preset, sampling=_drawn(made.sampling, self.config))
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
@@ -281,7 +293,7 @@ class Session:
         deadline = self.config.deadline
         with stopping_by(stop if deadline is None else Stop(deadline, also=stop)):
             for name in self.order(asked, after):
-                run = self._run(self.toolkit(name), asked, after, observe)
+                run = self._run(self.toolkit(name, prompt_language(asked)), asked, after, observe)
                 if not run.answer.abstained:
                     return run
                 first = run if first is None or (run.links and not first.links) else first
@@ -307,7 +319,7 @@ class Session:
         return replace(
             run,
             preset=self.config.preset or next(iter(method.presets), ""),
-            settings=_plain(settings),
+            settings=(*_plain(settings), *(made.sampling.settings.items() if made.sampling != GREEDY else ())),
             models=toolkit.models(scorer="pairs" in method.about.needs),
             hits=tuple(hits),
         )
@@ -373,6 +385,12 @@ def _hits(graph: KnowledgeGraph) -> dict[str, tuple[int, int]]:
 
 
 # --- What options and callers do to a method's pipeline.
+
+
+def _drawn(preset: Sampling, config: Config) -> Sampling:
+    """How the model's words are drawn: as the options say, else as the method's preset."""
+    warm = preset.temperature if config.temperature is None else config.temperature
+    return Sampling(warm, preset.top_p if config.top_p is None else config.top_p, config.seed)
 
 
 class _Nothing:
@@ -510,8 +528,7 @@ def open_session(
     """
     if not callable(config.method) and config.method != AUTO:
         methods.get(config.method)
-    languages = library.languages() if config.graph == AUTO else {}
-    names = tuple(languages) if config.graph == AUTO else (config.graph,)
+    names = _as_one(list(library.languages()) if config.graph == AUTO else library.named(config.graph))
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')
     encoder = _encoder(config)
@@ -522,7 +539,7 @@ def open_session(
     return Session(
         names,
         open_graph,
-        languages,
+        {},
         config,
         _llm(config),
         encoder,
@@ -530,6 +547,13 @@ def open_session(
         glossary=Glossary(library.open_graph(config.glossary, progress=progress)) if config.glossary else None,
         tagger=_tagger(config),
     )
+
+
+def _as_one(names: Sequence[str | Path]) -> tuple[str, ...]:
+    """The graphs to ask: those whose files are here as one, then those behind servers."""
+    remote = [str(name) for name in names if library.is_remote(str(name))]
+    local = ",".join(str(name) for name in names if str(name) not in remote)
+    return (local, *remote) if local else tuple(remote)
 
 
 def open_named(

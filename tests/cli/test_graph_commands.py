@@ -193,3 +193,32 @@ def test_interrupting_a_build_leaves_nothing(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait() not in (0, None)
     assert not list((tmp_path / "home").rglob("*big*"))
+
+
+def test_get_alone_lists_the_graphs_that_can_be_fetched(home: Path) -> None:
+    rows = {line.split("\t")[0]: line for line in run(home, "get").stdout.splitlines()}
+    assert {"name", "who-eml", "icd10", "hpo-translations"} <= set(rows)
+    assert "GPL-3.0-or-later" in rows["icd10"]
+    assert {one["row"]["name"]: one["built"] for one in said(home, "get")}["icd10"] is False
+
+
+def test_get_tells_what_it_does_not_know_and_what_is_not_the_file(home: Path, tmp_path: Path) -> None:
+    unknown = real(home, "get", "icd11")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "did you mean icd10" in unknown.stderr
+    other = real(home, "get", "who-eml", "--from", tmp_path / "flu.tsv")
+    assert other.returncode == 2
+    assert "is not the gnuhealth_who_essential_medicines-5.0.4-py3-none-any.whl" in other.stderr
+    assert other.stderr.count("\n") == 1
+
+
+@pytest.mark.data
+def test_get_builds_from_files_at_hand_and_tells_licence_and_citation(home: Path, data: Path) -> None:
+    given = data / "public_graphs" / "symptom_ontology"
+    shown = run(home, "get", "symptom-ontology", "--from", given)
+    assert shown.exit_code == 0, shown.output
+    assert "symptom-ontology built 895 entities" in shown.stdout
+    assert "licence: CC0" in shown.stdout
+    assert "cite: Schriml" in shown.stdout
+    assert said(home, "get", "symptom-ontology")[0]["fresh"] is False
+    assert any(row["name"] == "symptom-ontology" for row in said(home, "list"))

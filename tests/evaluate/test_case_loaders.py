@@ -42,6 +42,19 @@ def test_a_file_of_gmd_is_read_with_the_signs_of_its_symptoms(tmp_path: Path) ->
     assert made.test.report(lambda cases: ["Asthma" for _ in cases]).accuracy == 1.0
 
 
+@pytest.mark.parametrize("part", ["dev", "validate", "validation"])
+def test_the_part_that_settings_are_chosen_on_is_read_under_any_of_its_names(tmp_path: Path, part: str) -> None:
+    here = [goal("Asthma", {"Wheezing": True}, {})]
+    found = case_files.read_goals(pickled(tmp_path / "goals.p", {"train": here, "test": here, part: here * 2}))
+    assert (len(found.train), len(found.validation), len(found.test)) == (1, 2, 1)
+
+
+def test_a_part_of_another_name_is_refused_by_name(tmp_path: Path) -> None:
+    here = [goal("Asthma", {"Wheezing": True}, {})]
+    with pytest.raises(SourceError, match="has a part 'extra'"):
+        case_files.read_goals(pickled(tmp_path / "goals.p", {"train": here, "test": here, "extra": here}))
+
+
 class Harm:
     """An object whose pickle would run something."""
 

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from kgmed.methods.facts import AskedFor, Consult
+from kgmed.methods.facts import AskedFor
 from kgmed.records import Relation, Role
+from kgmed.steps.diagnosis import Consult
 from kgmed.steps.retrieve import Overview
 from role_graph import RoleGraph, query
 
@@ -113,8 +114,16 @@ def test_an_overview_lists_each_neighbour_once_with_the_number_left_out() -> Non
 
 def test_a_consultation_gives_the_disease_then_its_care() -> None:
     found = Consult(G)(query("What is it?"), [G.link("toe pain")])
-    assert [e.kind for e in found] == ["candidate", "neighbours", "neighbours"]
-    assert all(e.about[0].name == "gout" for e in found)
+    assert [e.text for e in found] == [
+        "gout: toe pain; ← shows — uric acid test; — treated by → colchicine; ← treats — cure-all"
+    ]
+    assert found[0].kind == "candidate"
+    assert [e.name for e in found[0].about] == ["gout", "toe pain"]
+
+
+def test_a_card_says_how_much_it_leaves_out_and_what_is_asked_for_first() -> None:
+    [card] = Consult(G, listed=1, care=(Role.TREATS, Role.TESTS))(query("What helps?"), [G.link("toe pain")])
+    assert card.text == "gout: toe pain; — treated by → colchicine, … (+1); ← shows — uric acid test"
 
 
 def test_a_disease_that_is_named_comes_first_in_a_consultation() -> None:

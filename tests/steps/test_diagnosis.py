@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.pipeline import notes
 from kgmed.records import Relation, Role
-from kgmed.steps.retrieve import Diagnosis
+from kgmed.steps.diagnosis import Diagnosis, Rarity, posterior
 from role_graph import RoleGraph, query
 
 HAS = Relation("has", Role.FINDING)
@@ -31,23 +32,28 @@ def scores(g: RoleGraph, *links: str, no: tuple[str, ...] = ()) -> dict[str, flo
 
 def test_a_score_is_the_log_of_the_frequency_over_the_base_rate() -> None:
     g = graph([("D1", "has", "q"), ("D2", "has", "r")], {("D1", "has", "q"): 0.8, ("D2", "has", "r"): 0.8})
-    # P(q) = (1 + 1) / (3 + 2)
-    assert scores(g, "q") == {"D1": round(math.log(0.8 / 0.4), 4)}
-    # D2 lacks q, D1 lacks r: a tenth of the base rate
-    both = round(math.log(0.8 / 0.4) + math.log(0.1), 4)
+    # P(q) = (1 + 0.5) / (3 + 1)
+    assert scores(g, "q") == {"D1": round(math.log(0.8 / 0.375), 4)}
+    # D2 lacks q, D1 lacks r: half the base rate, at most 0.02
+    both = round(math.log(0.8 / 0.375) + math.log(0.02 / 0.375), 4)
     assert scores(g, "q", "r") == {"D1": both, "D2": both}
 
 
-def test_without_frequencies_an_annotation_counts_a_half() -> None:
-    assert scores(graph([("D1", "has", "q")]), "q") == {"D1": round(math.log(0.5 / 0.4), 4)}
+def test_without_frequencies_a_finding_of_a_short_list_counts_more_than_one_of_a_long_list() -> None:
+    assert scores(graph([("D1", "has", "q")]), "q") == {"D1": round(math.log(0.9 / 0.375), 4)}
+    many = [("D2", "has", name) for name in ("q", *"abcdefghi")]  # 30 / (30 + 10)
+    assert scores(graph([("D1", "has", "q"), *many]), "q") == {
+        "D1": round(math.log(0.9 / 0.625), 4),
+        "D2": round(math.log(0.75 / 0.625), 4),
+    }
 
 
 def test_a_broader_annotation_backs_off_and_a_narrower_one_counts_in_full() -> None:
     rows = [("q", "is_a", "wide"), ("D1", "has", "wide"), ("D2", "has", "q")]
     g = graph(rows, {rows[1]: 0.8, rows[2]: 0.6})
-    # P(q) = 2/5, P(wide) = 3/5; D1 has q by 0.8 * min(2/3, 1/2)
-    assert scores(g, "q", "wide")["D1"] == round(math.log(0.4 / 0.4) + math.log(0.8 / 0.6), 4)
-    assert scores(g, "wide")["D2"] == round(math.log(0.6 / 0.6), 4)
+    # P(q) = 1.5/4, P(wide) = 2.5/4; D1 has q by 0.8 * min(3/5, 1/2)
+    assert scores(g, "q", "wide")["D1"] == round(math.log(0.4 / 0.375) + math.log(0.8 / 0.625), 4)
+    assert scores(g, "wide")["D2"] == round(math.log(0.6 / 0.625), 4)
 
 
 def test_a_disease_that_only_has_something_broader_is_not_proposed() -> None:
@@ -87,8 +93,70 @@ def test_what_a_disease_lacks_is_said_in_the_language_of_the_graph() -> None:
 
 
 def test_only_diseases_are_proposed_and_each_name_once() -> None:
-    g = RoleGraph([("D1", "has", "q"), ("gene", "has", "q")], RELATIONS, {"disease": ["D1"]})
-    assert set(scores(g, "q")) == {"D1"}
+    names = ["D1", "Stickler syndrome, type I", "Stickler syndrome, type II"]
+    g = RoleGraph([(n, "has", "q") for n in (*names, "gene")], RELATIONS, {"disease": names})
+    assert set(scores(g, "q")) == {"D1", "Stickler syndrome, type I"}
+
+
+def cared(*rows: tuple[str, str, str]) -> RoleGraph:
+    treats = Relation("treats", Role.TREATS)
+    return RoleGraph(rows, (*RELATIONS, treats), {"disease": ["common", "rare", "pain"]})
+
+
+def test_of_two_that_fit_alike_the_one_about_which_more_is_done_comes_first() -> None:
+    fits = [("common", "has", "q"), ("rare", "has", "q")]
+    found = scores(cared(*fits, *((f"drug {i}", "treats", "common") for i in range(5))), "q")
+    assert found["common"] - found["rare"] == pytest.approx(math.log(6), abs=2e-4)
+
+
+def test_what_many_diseases_show_is_no_good_explanation() -> None:
+    found = scores(cared(("rare", "has", "q"), ("pain", "has", "q"), ("common", "has", "pain")), "q")
+    assert found["rare"] > found["pain"]
+
+
+def test_a_finding_does_not_explain_itself() -> None:
+    assert set(scores(cared(("pain", "has", "pain"), ("rare", "has", "pain")), "pain")) == {"rare"}
+
+
+def test_one_case_of_one_counts_less_than_many_of_many() -> None:
+    # a weight of 1 states nothing, see the module; readers of counts shrink them
+    g = graph([("D1", "has", "q"), ("D2", "has", "q")], {("D1", "has", "q"): 0.56, ("D2", "has", "q"): 0.8})
+    assert scores(g, "q")["D1"] < scores(g, "q")["D2"]
+
+
+def named(*findings: str) -> dict[str, float]:
+    """The diseases that 腹痛, which three diseases have, leads to, one disease a finding."""
+    plain = [(f"P{i}", "has", "腹痛") for i in range(3)]
+    rows = [(f"D{i}", "has", name) for i, name in enumerate(findings)]
+    g = RoleGraph([*plain, *rows], RELATIONS, {"disease": [r[0] for r in (*plain, *rows)]}, language="zh")
+    return scores(g, "腹痛")
+
+
+def test_a_finding_named_after_another_is_a_kind_of_it_unless_its_name_denies_it() -> None:
+    assert set(named("右下腹痛", "无腹痛", "不伴腹痛", "腹痛剧烈")) == {"P0", "P1", "P2", "D0"}
+
+
+def test_a_name_made_of_two_findings_stands_for_both() -> None:
+    rows = [(f"{d}{i}", "has", d) for d in ("发热", "咳嗽") for i in range(3)]
+    rows = [("both", "has", "发热"), ("both", "has", "咳嗽"), ("other", "has", "发热咳嗽"), *rows]
+    g = RoleGraph(rows, RELATIONS, {"disease": [r[0] for r in rows]}, language="zh")
+    assert Diagnosis(g)(Q, [g.link("发热咳嗽")])[0].about == (g.entity("both"), g.entity("发热"), g.entity("咳嗽"))
+
+
+def test_a_finding_that_no_disease_has_gives_way_to_a_broader_one() -> None:
+    g = graph([("q", "is_a", "wide"), ("D1", "has", "wide")])
+    found = Diagnosis(g)(Q, [g.link("q")])
+    assert [e.about[0].name for e in found] == ["D1"]
+    assert found[0].text == "D1: wide"
+
+
+def test_where_nothing_is_done_about_any_disease_it_is_said_that_common_ones_are_lacking() -> None:
+    rare, common = graph([("D1", "has", "q")]), cared(("rare", "has", "q"), ("drug", "treats", "rare"))
+    for g, said in ((rare, 1), (common, 0)):
+        evidence = Diagnosis(g)(Q, [g.link("q")])
+        with notes() as left:
+            assert Rarity(g)(Q, evidence) == evidence
+        assert len(left) == said
 
 
 NODES = ["q", "r", "wide"]
@@ -111,7 +179,7 @@ def test_it_scores_as_the_definition_says(
     weights = {row: w / 10 for row, w in zip(rows, drawn, strict=True)}
     asked = data.draw(st.lists(st.sampled_from(NODES), min_size=1, unique=True))
     g = graph(rows, weights)
-    links = [g.link(n, no=n in denied) for n in asked]
+    links = [g.link(n, no=n in denied) for n in asked if posterior(g).is_finding(g.number(n))]
     want = _brute(rows, weights, {n: n in denied for n in asked})
     got = {e.about[0].name: e.score for e in Diagnosis(g)(Q, links)}
     assert got.keys() == want.keys()
@@ -136,21 +204,27 @@ def _brute(
     down = {n: {m for m in NODES if n in up[m]} for n in NODES}
     has: dict[tuple[str, str], float] = {}
     for row in rows:
-        pair = (row[0], row[2]) if row[1] == "has" else (row[2], row[0]) if row[1] == "seen in" else None
+        pair = _finding(row)
         if pair:
-            has[pair] = max(has.get(pair, 0.0), weights[row])
+            breadth = len({r for r in map(_finding, rows) if r and r[0] == pair[0]})
+            frequency = weights[row] if weights[row] < 1 else 30 / (30 + breadth)
+            has[pair] = max(has.get(pair, 0.0), frequency)
     lacks = {(h, t) for h, r, t in rows if r == "lacks"}
     with_it = {n: {d for d in DISEASES if any((d, k) in has for k in down[n])} for n in NODES}
-    base = {n: (len(with_it[n]) + 1) / (len(DISEASES) + 2) for n in NODES}
+    base = {n: (len(with_it[n]) + 0.5) / (len(DISEASES) + 1) for n in NODES}
     known = {n: no for n, no in asked.items() if with_it[n]}
     proposed = {d for n, no in known.items() if not no for d in with_it[n]}
     return {d: sum(_term(d, n, no, has, lacks, up, down, base) for n, no in known.items()) for d in proposed}
 
 
+def _finding(row: tuple[str, str, str]) -> tuple[str, str] | None:
+    return (row[0], row[2]) if row[1] == "has" else (row[2], row[0]) if row[1] == "seen in" else None
+
+
 def _term(d, n, no, has, lacks, up, down, base) -> float:  # type: ignore[no-untyped-def]
     broader = [has[d, a] * min(base[n] / base[a], 0.5) for a in up[n] - {n} if (d, a) in has]
     direct = [has[d, k] for k in down[n] if (d, k) in has]
-    p = max([0.1 * base[n], *broader, *direct])
+    p = max([min(0.02, 0.5 * base[n]), *broader, *direct])
     if any((d, a) in lacks for a in up[n]):
         p = 0.001
     p = min(max(p, 1e-6), 0.9)

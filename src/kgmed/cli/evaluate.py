@@ -316,7 +316,7 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
-@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings")))
+@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings", "seed")))
 def run(
     config: Config,
     out: Out,

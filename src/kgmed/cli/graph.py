@@ -1,4 +1,4 @@
-"""`kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
+"""`kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
 
 import errno
 from collections.abc import Iterator, Sequence
@@ -33,6 +33,10 @@ def _content(report: GraphReport) -> Iterator[str]:
     yield from _finding("edges from an entity to itself", report.loops)
     yield from _finding("entities without a triple or text", report.isolated)
     yield from _finding("names that several entities share", report.ambiguous)
+    if report.joins:
+        records = sum(len(join.ids) for join in report.joins)
+        yield f"records of one thing that were joined: {records:,} to {len(report.joins):,}"
+        yield from (f"  {' = '.join(join.ids)} ({'; '.join(join.why)})" for join in report.joins[:5])
     yield f"edges with an edge back: {report.reversed_share:.1%}"
     for pair in report.inverses:
         yield f"{pair.relation} and {pair.inverse} look inverse; {pair.missing:,} of {pair.triples:,} have no edge back"
@@ -44,7 +48,7 @@ def _finding(what: str, finding: Finding) -> Iterator[str]:
     yield from (f"  {text}" for text in finding.examples)
 
 
-# --- `kgmed graph`: build, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export.
+# --- `kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export.
 
 
 app = typer.Typer(no_args_is_help=True)
@@ -76,6 +80,65 @@ def build(
         return
     said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
     screen.lines([f"{name} {said} {_counts(built.manifest)}"])
+
+
+@app.command()
+def get(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Which to fetch; none = list them.", metavar="[NAME]...")
+    ] = None,
+    given: Annotated[
+        Path | None, typer.Option("--from", help="Its file, or a folder with its files, that was fetched by hand.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fetch public graphs by name, check them and build them; without a name, list what there is."""
+    from kgmed.graph.get import published
+
+    if not names:
+        _published(as_json)
+        return
+    rows = [published(name) for name in names]
+    built = [_get(row.name, given, force) for row in rows]
+    if as_json:
+        screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
+        return
+    for row, one in zip(rows, built, strict=True):
+        said = "built" if one.fresh else "is up to date, nothing to do; --force builds it again:"
+        screen.lines([f"{row.name} {said} {_counts(one.manifest)}", f"  licence: {row.licence}"])
+        screen.lines([f"  cite: {row.citation}"])
+
+
+def _get(name: str, given: Path | None, force: bool) -> library.Built:
+    """A graph, fetched and built, with progress for both."""
+    from kgmed.graph.get import get as fetch
+    from kgmed.session import prepare
+
+    with screen.progress(f"fetching {name}", "bytes") as fetching:
+        built = fetch(name, given=given, force=force, fetching=fetching)
+    if built.fresh:
+        with screen.progress(f"preparing {name}", "names"):
+            prepare(name)
+    return built
+
+
+def _published(as_json: bool) -> None:
+    """Print what can be fetched, and what of it is built."""
+    from kgmed.graph.get import TABLE
+
+    there = {m.name for m in library.graphs()}
+    if as_json:
+        screen.data([{"row": row, "built": row.name in there} for row in TABLE])
+        return
+    screen.table(
+        ("name", "what", "release", "MB", "names in", "licence", "built"),
+        (
+            (r.name, r.what, r.release, f"{r.size / 1e6:.1f}", r.languages, r.licence, "yes" if r.name in there else "")
+            for r in TABLE
+        ),
+    )
+    screen.warn(["fetch one with: kgmed graph get NAME"])
 
 
 @app.command()
@@ -249,7 +312,10 @@ def doctor(name: Name, as_json: Json = False) -> None:
     """Look for damage and for traits that lead to poor answers; exit code 1 only when it is damaged."""
     from kgmed.graph.doctor import examine
 
-    report = examine(library.load(name), notes=library.edits(name).notes)
+    names = library.named(name)
+    notes = tuple(note for one in names for note in library.edits(one).notes)
+    parts = [library.load(one) for one in names] if len(names) > 1 else []
+    report = examine(library.load(name), notes=notes, parts=parts)
     if as_json:
         screen.data(report)
     else:

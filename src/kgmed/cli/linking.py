@@ -23,7 +23,9 @@ Names = list[tuple[str, tuple[str, ...]]]
 @options.with_options("graph", "encoder", "config")
 def linking(
     config: Config,
-    dataset: Annotated[str, typer.Option("--set", "-s", help="xlbel-en, xlbel-ja, xlbel-zh or bc5cdr.")],
+    dataset: Annotated[
+        str, typer.Option("--set", "-s", help="bc5cdr, or xlbel- and a language: xlbel-en, xlbel-zh, ...")
+    ],
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="Only the first so many; 0 = all.", min=0)] = 0,
@@ -51,6 +53,9 @@ def linking(
         "recall@5": found.get("five"), "linked": found.get("linked"), "precision": found.get("precision"),
         "linked though not in the graph": recall(toolkit.link, unknown).linked if unknown else None,
     }  # fmt: skip
+    if misplaced := [mark for document in documents for mark in document.misplaced]:
+        told["marks left out"] = len(misplaced)
+        told["first left out"] = f"line {misplaced[0].line} {misplaced[0]}"
     if documents:
         with screen.progress("reading", "texts") as progress:
             seen = spot(lambda text: toolkit.understood(Question(text)), map(_text, documents), concepts, each=progress)

@@ -3,6 +3,7 @@ reader
 of a file yields before there is a graph; and the edges of a graph by what they mean.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -40,6 +41,7 @@ class Alias(NamedTuple):
 
     text: str
     scope: Scope = Scope.EXACT
+    language: str = ""  # ISO 639-1; "" = that of the graph, or what its script tells
 
 
 class NodeRow(NamedTuple):
@@ -85,33 +87,49 @@ _NO_CODES = np.empty(0, np.int32)
 
 
 class Batch(NamedTuple):
-    """Many rows at once: edges of weight 1 without support as columns of codes (k,), the other rows one by one."""
+    """Many rows at once: edges as columns of codes (k,), the other rows one by one."""
 
     told: Sequence[Told]
     head: Codes = _NO_CODES
     relation: Codes = _NO_CODES
     tail: Codes = _NO_CODES
+    weight: NDArray[np.float32] | None = None  # None = all 1
+    support: Codes | None = None  # None = none has one
+
+
+def _no_supports(codes: list[int]) -> list[str]:
+    """Nothing for each code."""
+    return [""] * len(codes)
 
 
 @dataclass(frozen=True, eq=False)
 class Batches:
     """Rows that a reader has as columns: iterated they come one by one, `batches` gives them as they are.
 
-    Codes are small numbers from 0 that the reader gives to keys and relations as it likes; `keys` and `relations`
-    turn them into texts.
+    Codes are small numbers from 0 that the reader gives to keys, relations and supports as it likes; `keys`,
+    `relations` and `supports` turn them into texts, a support into that of `store.arrays.pack_support`.
     """
 
     batches: Iterable[Batch]
     keys: Callable[[list[int]], list[str]]
     relations: Callable[[list[int]], list[str]]
+    supports: Callable[[list[int]], list[str]] = _no_supports
 
     def __iter__(self) -> Iterator[Row]:
         """The rows one by one: of each batch first the edges."""
-        for told, *columns in self.batches:
-            head, relation, tail = (codes.tolist() for codes in columns)
-            edges = zip(self.keys(head), self.relations(relation), self.keys(tail), repeat(1.0), repeat(()))
+        for batch in self.batches:
+            head, relation, tail = (codes.tolist() for codes in (batch.head, batch.relation, batch.tail))
+            weight = repeat(1.0) if batch.weight is None else batch.weight.tolist()
+            said = repeat(()) if batch.support is None else map(_unpacked, self.supports(batch.support.tolist()))
+            edges = zip(self.keys(head), self.relations(relation), self.keys(tail), weight, said)  # noqa: B905
             yield from map(tuple.__new__, repeat(EdgeRow), edges)  # three times as fast as EdgeRow(*edge)
-            yield from told
+            yield from batch.told
+
+
+def _unpacked(support: str) -> tuple[Support, ...]:
+    """The support in a text of `store.arrays.pack_support`."""
+    rows = json.loads(support) if support else ()
+    return tuple(Support(reference, tuple((k, v) for k, v in said)) for reference, said in rows)
 
 
 @dataclass(frozen=True)
@@ -127,6 +145,8 @@ class Source:
     prefix: str = ""  # put before every key, as in cmekg:肺炎; "" = keys are CURIEs already
     relations: Mapping[str, Relation] = field(default_factory=dict)  # those not named here are inferred by name
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # relation -> kind of head, kind of tail
+    parts: tuple[str, ...] = ()  # the labels of the graphs that it is made of, where it is made of graphs
+    origins: Mapping[str, str] = field(default_factory=dict)  # relation -> graph and release of its triples
     inputs: tuple[Path, ...] = ()  # the files it is read from; their hash tells whether a build is needed
     size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known
 

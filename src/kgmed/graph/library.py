@@ -4,7 +4,7 @@ Building again from the same files does nothing; what was edited stays edited.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from kgmed.graph import formats
 from kgmed.graph.base import Match, Source
 from kgmed.graph.store.build import build
 from kgmed.graph.store.edits import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
+from kgmed.graph.store.edits import FILE as JOURNAL
 from kgmed.graph.store.folder import FORMAT, Manifest, current, hash_file, read_manifest
 from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
 REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
-READERS = 1  # goes up when a reader makes another graph of the same file, so that graphs are built again
+READERS = 2  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
@@ -52,8 +53,20 @@ def build_graph(
     (see `sources.roles`). `progress` is called with the number of rows read so far. Raises `BadInput`,
     `SourceError`, `Unavailable`, `StoreError`; the graph that was there stays then.
     """
+    folder_of(name)
+    return build_source(name, _source(name, path, format, relations), format=format, force=force, progress=progress)
+
+
+def build_source(
+    name: str,
+    source: Source,
+    *,
+    format: str = "",
+    force: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Built:
+    """The graph `name`, built from a source unless it stands there from the same files; raises as `build_graph`."""
     folder = folder_of(name)
-    source = _source(name, path, format, relations)
     inputs = _hash(source, format)
     if not force and (standing := _standing(folder, inputs)):
         return Built(standing, fresh=False)
@@ -129,19 +142,82 @@ def _language(name: str) -> str | None:
 def open_graph(name: str | Path, *, progress: Callable[[int], None] | None = None) -> Store:
     """A graph by name or folder; a packaged one is built, with `progress(rows)`, when it is not there yet.
 
-    Raises `UnknownName`, `StoreError`, and `Unavailable` for a packaged graph whose package is not installed.
+    Several names with commas between them give one graph of all (`together`). Raises
+    `UnknownName`, `StoreError`, and `Unavailable` for a packaged graph whose package is not installed.
     """
-    if name in PACKAGED and not any(m.name == name for m in graphs()):
-        build_graph(str(name), progress=progress)
-    return load(name)
+    names = named(name)
+    for one in names:
+        if one in PACKAGED and not any(m.name == one for m in graphs()):
+            build_graph(str(one), progress=progress)
+    return together(names, progress=progress) if len(names) > 1 else load(name)
 
 
 def load(graph: str | Path) -> Store:
     """The graph of a name, or in a folder, with its edits; raises `UnknownName`, `BadInput`, `StoreError`.
 
-    What its edits ask for in vain is told by `edits(graph).notes`.
+    Several names with commas between them give one graph of all. What its edits ask for in vain is told by
+    `edits(graph).notes`.
     """
-    return _with_edits(_place(graph))[0]
+    names = named(graph)
+    return together(names) if len(names) > 1 else _with_edits(_place(graph))[0]
+
+
+def named(graph: str | Path) -> list[str | Path]:
+    """The graphs that an option names, each once.
+
+    >>> named("hpo, cmekg,hpo"), named("hpo")
+    (['hpo', 'cmekg'], ['hpo'])
+    """
+    if isinstance(graph, Path) or Path(graph).is_dir():
+        return [graph]
+    return list(dict.fromkeys(name.strip() for name in graph.split(",") if name.strip()))
+
+
+TOGETHER = ".together"  # the folder of graphs that are made of several, among those of the graphs
+APART = "apart.tsv"  # two ids a line that are never joined, in the folder of the graphs
+
+
+def together(names: Sequence[str | Path], *, progress: Callable[[int], None] | None = None) -> Store:
+    """The graphs of some names as one (see `graph.union`), made anew where it is not there or not of these parts."""
+    from kgmed.graph import union
+
+    places = [_place(name) for name in names]
+    key = _key_of(places)
+    folder = graphs_folder() / TOGETHER / "+".join(place.name for place in places)[:100]
+    try:
+        if read_manifest(current(folder)).inputs == key:
+            return open_store(folder)
+    except StoreError:
+        pass
+    try:
+        union.merge(list(map(load, names)), folder, forbidden=apart(), progress=progress, inputs=key)
+    except OSError as e:
+        raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
+    return open_store(folder)
+
+
+def _key_of(places: Sequence[Path]) -> str:
+    """What a graph of several is made from: the content and the edits of each, the pairs kept apart, and the code."""
+    from kgmed.graph.joining import glossary
+    from kgmed.graph.union import VERSION
+
+    digest = xxhash.xxh3_128(repr((VERSION, FORMAT, glossary(), apart())).encode())
+    for place in places:
+        manifest, journal = read_manifest(current(place)), place / JOURNAL
+        edited = hash_file(journal) if journal.exists() else ""
+        digest.update(repr((str(place), manifest.name, manifest.release, manifest.content, edited)).encode())
+    return digest.hexdigest()
+
+
+def apart() -> list[tuple[str, str]]:
+    """The pairs of ids that are never joined, from the file `apart.tsv` beside the graphs; raises `BadInput`."""
+    file = graphs_folder() / APART
+    if not file.is_file():
+        return []
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    if wrong := next((row for row in rows if len(row) < 2), None):
+        raise BadInput(f"{file}: {wrong[0][:40]!r} names no pair; write two ids with a tab between them")
+    return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
 def _with_edits(folder: Path) -> tuple[Store, Journal]:
@@ -162,6 +238,10 @@ def _place(graph: str | Path) -> Path:
         return graphs_folder() / graph
     if graph in PACKAGED:
         raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
+    from kgmed.graph.get import TABLE
+
+    if any(graph == row.name for row in TABLE):
+        raise UnknownName("built graph", graph, _names(), f"fetch and build it with: kgmed graph get {graph}")
     raise UnknownName("graph", graph, {*_names(), *PACKAGED}, "list them with: kgmed graph list")
 
 

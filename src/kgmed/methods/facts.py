@@ -11,10 +11,11 @@ from kgmed.language.question import OF_THE_SUBJECT, asking_part, asks_diagnosis,
 from kgmed.pipeline import Pipeline
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
+from kgmed.steps.diagnosis import Consult, Diagnosis, Rarity, first
 from kgmed.steps.facts import facts as read_facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
-from kgmed.steps.retrieve import Diagnosis, Overview
+from kgmed.steps.retrieve import Overview
 from kgmed.toolkit import Toolkit
 
 # --- Ranker: adds what the graph warns of to the drugs that the evidence speaks of.
@@ -62,42 +63,6 @@ def _is_about(evidence: Evidence, triple: Triple, *, listed: bool) -> bool:
     """Whether a piece of evidence speaks of the drug of a triple, or `listed` and it names it as a treatment."""
     role = triple.relation.role
     return (listed and role is Role.TREATS) or (role in _DRUG_ROLES and triple.subject in evidence.about)
-
-
-# --- Retriever: the diseases that explain a patient's findings, and for each what the graph says to do about it.
-
-
-CARE = (Role.TESTS, Role.TREATS)
-
-
-@dataclass(frozen=True)
-class Consult:
-    """`Diagnosis`, and after each disease its tests and treatments; a disease named in the question comes first,
-    unless it is one of the findings (constipation).
-
-    The score of a piece is the belief in its disease: the softmax of the diagnostic scores, 1 for one that is named.
-    """
-
-    graph: LocalGraph
-    keep: int = 10
-    listed: int = 12
-    care: tuple[Role, ...] = CARE
-
-    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """Pieces of kind "candidate" and "neighbours", by belief; those of one disease stand together."""
-        around = Overview(self.graph, listed=self.listed, roles=self.care)
-        cases = Diagnosis(self.graph, keep=self.keep)(query, links)
-        findings = {entity for case in cases for entity in case.about[1:]}
-        stated = [link.entity for link in links if link.entity.kind == "disease" and not link.mention.negated]
-        named = [disease for disease in dict.fromkeys(stated) if disease not in findings]
-        found = [piece for disease in named for piece in around.of(disease)]
-        if not cases:
-            return found
-        odds = np.exp(np.array([e.score for e in cases]) - cases[0].score)
-        for case, belief in zip(cases, (odds / odds.sum()).tolist(), strict=True):
-            if case.about[0] not in named:
-                found += [case, *around.of(case.about[0], score=belief)]
-        return found
 
 
 # --- Retriever: for a question with options, the shortest ties between what it names and what each option names.
@@ -326,8 +291,8 @@ class Fitting:
     """The retriever that fits the question.
 
     A question with options gets the ties to each; one that asks for drugs, tests, causes, ... those; one that
-    describes a patient the diseases that fit; any other, or one for which these find nothing, what the graph says of
-    the entities it names.
+    describes a patient the diseases that fit, each with its care, before them; any other, or one for which these find
+    nothing, what the graph says of the entities it names.
     """
 
     graph: LocalGraph
@@ -340,8 +305,8 @@ class Fitting:
         asked = roles_asked(query.text)
         patient = _describes_a_patient(query.text, links) and (not asked or any(role in PATIENT for role in asked))
         found = AskedFor(self.graph, through=not patient)(query, links) if asked else []
-        if asks_diagnosis(query.text) or (not found and patient):
-            found = [*Consult(self.graph, care=tuple(r for r in CARE if r in asked) or CARE)(query, links), *found]
+        if asks_diagnosis(query.text) or patient:
+            found = [*Consult(self.graph, care=first(asked))(query, links), *found]
         return found or Overview(self.graph)(query, links)
 
 
@@ -392,7 +357,7 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
         recognize=toolkit.recognize,
         link=toolkit.link,
         retrieve=(Fitting(toolkit.graph, toolkit.linked),),
-        rank=(First(s.keep), Warned(toolkit.graph)),
+        rank=(First(s.keep), Warned(toolkit.graph), Rarity(toolkit.graph)),
         phrase=Numbered(),
         read=read_facts,
         name="facts",

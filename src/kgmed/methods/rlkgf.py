@@ -13,10 +13,10 @@ from kgmed.pipeline import Pipeline, Reader
 from kgmed.records import Answer, Candidate, Context, Query
 from kgmed.registry import About, Calls, methods
 from kgmed.reward.cases import NamesIn
+from kgmed.steps.diagnosis import Diagnosis
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader
-from kgmed.steps.retrieve import Diagnosis
 from kgmed.toolkit import Toolkit
 
 RLKGFPromptPreset = Literal["paper"]

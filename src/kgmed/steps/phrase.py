@@ -170,6 +170,7 @@ class Rewritten:
     style: Style = "mindmap"
     max_tokens: int = 600
     prompts: Path | None = None
+    language: str = ""  # of the sentences; "" = that of the question
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The sentences in the order of the evidence, each with its number and label."""
@@ -194,7 +195,7 @@ class Rewritten:
         values = {"evidence": "\n".join(f"{label}: {chain(e)}" for label, e in rows)}
         values["fence"] = f"=== {blake2b(values['evidence'].encode(), digest_size=6).hexdigest()}"
         values |= {"question": query.text} if self.style == "declarative" else {}
-        asked = prompt(step, language=prompt_language(query.question), folder=self.prompts)
+        asked = prompt(step, language=self.language or prompt_language(query.question), folder=self.prompts)
         reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens)
         return sentences_by_label(reply.text, [label for label, _ in rows])
 

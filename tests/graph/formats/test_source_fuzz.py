@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import tarfile
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kgmed.graph import formats
 from kgmed.graph.base import DroppedRow, EdgeRow, NodeRow, TextRow
 from kgmed.graph.formats.base import roles_from_toml
 from kgmed.records import to_json
+from made_wheels import ICD10, WHO, icd10_wheel, who_wheel
 
 OBO = b"""format-version: 1.2
 data-version: hp/releases/2030-02-01
@@ -68,6 +70,11 @@ def tar() -> bytes:
     return buffer.getvalue()
 
 
+def packed(make: Callable[[Path], Path]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return make(Path(folder) / "a.whl").read_bytes()
+
+
 SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the file, whole data)
     "tsv": ("triples", "a.tsv", "a (b)\tr\t干咳\nb\thas_symptom\tc_d\nnan\tr\tb\n".encode() * 3),
     "csv": (
@@ -92,6 +99,18 @@ SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the fi
         "pubtator",
         "a.pubtator",
         b"7|t|Gout\n7|a|and FAM\n7\t0\t4\tGout\tDisease\tD006073\n7\t9\t12\tFAM\tChemical\t-1\n7\tCID\tD1\tD006073\n",
+    ),
+    "indications": (
+        "pharmacotherapydb",
+        "a.tsv",
+        b"doid_id\tdrugbank_id\tdisease\tdrug\tcategory\nDOID:1\tDB1\tgout\tA\tDM\nDOID:1\tDB2\tgout\tB\tNOT\n",
+    ),
+    "icd10": ("icd10", "a.whl", packed(icd10_wheel)),
+    "who-eml": ("who-eml", "a.whl", packed(who_wheel)),
+    "babelon": (
+        "babelon",
+        "hp-de.tsv",
+        b"subject_id\ttranslation_value\ttranslation_status\nHP:1\ta|b\tOFFICIAL\nHP:2\tc\tX\nID\tAL\tb\n",
     ),
     "n-triples": (
         "rdf",
@@ -233,6 +252,17 @@ def test_a_damaged_file_gives_rows_or_one_line_of_error(
     survives(format, path, len(data))
 
 
+@pytest.mark.parametrize(("format", "name"), [*(("icd10", n) for n in ICD10), *(("who-eml", n) for n in WHO)])
+@FUZZ
+@given(damage=damages())
+def test_a_damaged_file_in_a_wheel_gives_rows_or_one_line_of_error(
+    tmp_path: Path, format: str, name: str, damage: list[tuple[str, float, float, bytes]]
+) -> None:
+    make, files = {"icd10": (icd10_wheel, ICD10), "who-eml": (who_wheel, WHO)}[format]
+    path = make(tmp_path / "a.whl", {**files, name: hurt(files[name].encode(), damage)})
+    survives(format, path, sum(map(len, files.values())))
+
+
 @pytest.mark.parametrize("name", ["hp.obo", "phenotype.hpoa", "genes_to_phenotype.txt"])
 @FUZZ
 @given(damage=damages())
@@ -277,12 +307,12 @@ def test_a_damaged_table_of_roles_is_read_or_refused(
 
 
 @pytest.mark.parametrize("seed", sorted(SEEDS))
-def test_the_undamaged_file_gives_edges_and_so_does_its_gzip(tmp_path: Path, seed: str) -> None:
+def test_the_undamaged_file_gives_edges_or_names_and_so_does_its_gzip(tmp_path: Path, seed: str) -> None:
     format, name, data = SEEDS[seed]
     path = tmp_path / name
     path.write_bytes(data)
     rows = list(formats.read(format, path).rows())
-    assert any(isinstance(row, EdgeRow) for row in rows)
-    if not name.endswith(".gz"):
+    assert any(isinstance(row, NodeRow if format == "babelon" else EdgeRow) for row in rows)
+    if not name.endswith((".gz", ".whl")):
         path.write_bytes(gzip.compress(data))
         assert list(formats.read(format, path).rows()) == rows

@@ -93,3 +93,18 @@ def test_a_damaged_line_is_named(tmp_path: Path, text: str, line: int, problem: 
         list(pubtator.documents(made(tmp_path, text)))
     assert caught.value.line == line
     assert "\n" not in str(caught.value)
+
+
+def test_one_mark_at_another_place_is_left_out_and_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = made(tmp_path, FILE + "8\t0\t4\twrong\tDisease\tD000001\n")
+    document = list(pubtator.documents(path))[-1]
+    assert [m.surface for m in document.marked] == [
+        m.surface for m in list(pubtator.documents(made(tmp_path)))[-1].marked
+    ]
+    path = made(tmp_path, FILE + "8\t0\t4\twrong\tDisease\tD000001\n")
+    [misplaced] = list(pubtator.documents(path))[-1].misplaced
+    line = len(path.read_text("utf-8").splitlines())
+    assert (misplaced.line, misplaced.said) == (line, "wrong")
+    assert "marks 'wrong', but the text has" in str(misplaced)
+    dropped = [row for row in pubtator.read_pubtator(path).rows() if isinstance(row, DroppedRow)]
+    assert DroppedRow("a mark that is not in the text where it says", line) in dropped

@@ -128,7 +128,7 @@ def _xlbel_set(language: str) -> DataSetInfo[Iterator[tuple[str, str]]]:
     )
 
 
-for language in ("en", "ja", "zh"):
+for language in ("de", "en", "es", "fi", "ja", "ko", "ru", "th", "tr", "zh"):  # all of XL-BEL
     datasets.add(_xlbel_set(language))
 
 

@@ -12,6 +12,7 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import DataSetInfo
 from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading, whole_text
 from kgmed.graph.formats.cmekg import DAMAGE, plain_data
+from kgmed.language.text import one_line
 from kgmed.registry import datasets
 from kgmed.reward.cases import Case, Split, split
 from kgmed.reward.phenotype_table import ONSETS, Patient, years
@@ -184,21 +185,28 @@ def _json(path: Path, needed: str) -> dict[str, dict[str, Any]]:
 
 # --- The pickle of MZ, DXY and GMD: {"train": [...], "test": [...]} of {explicit_inform_slots, implicit_inform_slots,
 # disease_tag}.
-# The slots may stand one deeper, under "goal", and "validate" may be a third part. Nothing but plain data is
-# unpickled: no class can be named.
+# The slots may stand one deeper, under "goal", and "validate", or "dev" as in GMD, may be a third part; a part of any
+# other name is refused. Nothing but plain data is unpickled: no class can be named.
 
 
 _LARGEST = 1 << 25  # bytes; those of the papers have less than one megabyte
+_CHOSEN_ON = ("validate", "validation", "dev")  # what settings are chosen on, as different releases call it
+_GOAL_PARTS = ("train", "test", *_CHOSEN_ON)
+_NAMED = ", ".join(_GOAL_PARTS)
 _GOALS_MEND = "give the pickle with train and test of explicit_inform_slots, implicit_inform_slots and disease_tag"
 
 
 def read_goals(path: Path, *, name: str = "", language: str = "zh", seed: int = 0) -> Split:
     """The split of the file; train gives a validation part where the file has none. Raises `SourceError`."""
     parts = _parts(path)
-    cases = {part: list(_cases(path, part, parts.get(part, []))) for part in ("train", "test", "validate")}
+    if unknown := [str(part) for part, rows in parts.items() if part not in _GOAL_PARTS and rows]:
+        raise SourceError(
+            path, 0, f"has a part {one_line(unknown[0])[:30]!r}", f"name it one of {_NAMED}, or leave it out"
+        )
+    cases = {part: list(_cases(path, part, parts.get(part, []))) for part in _GOAL_PARTS}
     if not cases["train"]:
         raise SourceError(path, 0, "has no train cases", _GOALS_MEND)
-    made = {"validation": cases["validate"], "language": language, "seed": seed}
+    made = {"validation": [case for part in _CHOSEN_ON for case in cases[part]], "language": language, "seed": seed}
     return split(name or path.stem, cases["train"], cases["test"], **made)  # type: ignore[arg-type]
 
 

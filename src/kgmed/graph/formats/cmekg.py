@@ -211,7 +211,8 @@ _TEXTS = """
 """
 _ALIASES = """
 英文名 英文名称 英文别名 英文别称 外文名 英文 拉丁学名 学名 二名法 | TRANSLATION
-别称 又称 同义词 其他名称 中文名 中文学名 中医病名 药品名称 | EXACT
+别称 又称 同义词 其他名称 中文名 中文学名 药品名称 | EXACT
+中医病名 | RELATED
 """
 
 CODES: Mapping[str, str] = {"ICD10": "ICD10", "ATC编码": "ATC", "CAS号": "CAS"}  # relation -> vocabulary

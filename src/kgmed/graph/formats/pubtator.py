@@ -5,8 +5,9 @@
     8701013<tab>0<tab>10<tab>Famotidine<tab>Chemical<tab>D015738
     8701013<tab>CID<tab>D015738<tab>D003693
 
-Offsets count characters of title, blank and abstract. The graph has the marked concepts, by the names that stand in the
-texts, and the relations, each with the publication it is from. Texts themselves are not part of it.
+Offsets count characters of title, blank and abstract. A mark whose words are not where it says is left out and named;
+a file most of whose marks are such counts otherwise, and is refused. The graph has the marked concepts, by the names
+that stand in the texts, and the relations, each with the publication it is from. Texts themselves are not part of it.
 """
 
 import re
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
@@ -46,6 +48,18 @@ class Marked:
     ids: tuple[str, ...] = ()  # MESH:D015738
 
 
+class Misplaced(NamedTuple):
+    """A mark that was left out: the text has other words where it says."""
+
+    line: int
+    said: str
+    there: str
+
+    def __str__(self) -> str:
+        """What is wrong with it, in words."""
+        return f"marks {self.said[:30]!r}, but the text has {self.there[:30]!r} there"
+
+
 @dataclass(slots=True)
 class Document:
     """A title and an abstract, what is marked in them, and the relations (name, id, id, line) that they tell."""
@@ -55,6 +69,7 @@ class Document:
     text: str = ""
     marked: list[Marked] = field(default_factory=list)
     relations: list[tuple[str, str, str, int]] = field(default_factory=list)
+    misplaced: list[Misplaced] = field(default_factory=list)
 
 
 @formats.register("pubtator", suffixes=(".pubtator",), looks=lambda first: 3 if _TITLE.match(first[0]) else 0)
@@ -74,6 +89,17 @@ def read_pubtator(path: Path | None, *, name: str = "", release: str = "") -> So
 
 def documents(path: Path) -> Iterator[Document]:
     """The documents of a file, one at a time; raises `SourceError` that names the line."""
+    marked, misplaced = 0, list[Misplaced]()
+    for document in _documents(path):
+        marked += len(document.marked)
+        misplaced += document.misplaced
+        yield document
+    if len(misplaced) > marked:
+        first = misplaced[0]
+        raise SourceError(path, first.line, str(first), "offsets count characters of title, blank and abstract")
+
+
+def _documents(path: Path) -> Iterator[Document]:
     now: Document | None = None
     for number, line in lines(path):
         if not line.strip():
@@ -105,8 +131,8 @@ def _annotate(path: Path, number: int, document: Document, cells: list[str]) -> 
         raise SourceError(path, number, "is neither an entity nor a relation", _MEND)
     start, end, surface, kind = int(cells[1]), int(cells[2]), cells[3], cells[4]
     if not surface or document.text[start:end] != surface:
-        problem = f"marks {surface[:30]!r}, but the text has {document.text[start:end][:30]!r} there"
-        raise SourceError(path, number, problem, "offsets count characters of title, blank and abstract")
+        document.misplaced.append(Misplaced(number, surface, document.text[start:end]))
+        return
     raw = cells[5] if len(cells) > _LEAST else ""
     ids = tuple(dict.fromkeys(key for part in re.split(r"[|;]", raw) if (key := _key(part.strip(), kind))))
     document.marked.append(Marked(start, end, surface, kind, ids))
@@ -136,6 +162,7 @@ def _rows(path: Path) -> Iterator[Row]:
                 counted = names.setdefault(key, Counter())
                 if len(marked.ids) == 1:  # a place that names several concepts is the name of none of them
                     counted[" ".join(marked.surface.split())] += 1
+        yield from (DroppedRow("a mark that is not in the text where it says", m.line) for m in document.misplaced)
         support = (Support(f"PMID:{document.id}" if document.id.isdecimal() else document.id),)
         for relation, head, tail, number in document.relations:
             yield EdgeRow(head, relation, tail, 1.0, support) if head and tail else DroppedRow("no id", number)

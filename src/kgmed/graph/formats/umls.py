@@ -435,7 +435,7 @@ def _node(concept: int, names: list[_Name], *, known: bool) -> NodeRow:
         if text not in scopes or scope < scopes[text]:
             scopes[text] = scope
     scopes.pop(best, None)
-    return NodeRow(_cui(concept), best, aliases=tuple([_new(Alias, alias) for alias in scopes.items()]))
+    return NodeRow(_cui(concept), best, aliases=tuple([_new(Alias, (*alias, "")) for alias in scopes.items()]))
 
 
 def _types(path: Path, wanted: _Filter) -> Iterator[Told]:

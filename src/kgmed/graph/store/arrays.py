@@ -308,6 +308,10 @@ class Supports:
             return np.zeros(len(supports), np.uint32)
         return np.fromiter(map(self.number, supports), np.uint32, len(supports))
 
+    def packed(self, texts: Iterable[str]) -> list[int]:
+        """The number of each support that is packed already; 0 for ""."""
+        return [self.texts.add(text) if text else 0 for text in texts]
+
     def merged(self, numbers: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
         """Of each run of numbers, which begin at `starts`, the one that says all of it, each word once."""
         if len(starts) == len(numbers):
@@ -350,6 +354,7 @@ class Tables:
     alias: Arena  # (a,) sorted by node
     alias_node: NDArray[np.int32]  # (a,)
     alias_scope: NDArray[np.uint8]  # (a,)
+    alias_language: NDArray[np.uint8] | None  # (a,) number in Manifest.languages; None = all 0
     description: Arena  # (d,)
     described: NDArray[np.int32]  # (d,) node of each description, ascending; of equal ones the last counts
     text: Arena  # (t,) sorted by node
@@ -368,7 +373,7 @@ class Tables:
         found: dict[str, Any] = {column: load(folder, column) for column in _COLUMNS}
         found |= {index: HashIndex.open(folder, file) for index, file in _INDEXES.items()}
         found |= {arena: Arena.open(folder, arena) for arena in ("alias", "description", "text", "support")}
-        for column in ("weight", "edge_support"):
+        for column in ("weight", "edge_support", "alias_language"):
             found[column] = load(folder, column) if f"{column}.npy" in manifest.files else None
         key = Arena.open(folder, "key") if "key_start.npy" in manifest.files else name
         return cls(adjacency=_adjacency(folder), key=key, name=name, **found)

@@ -334,7 +334,7 @@ class EntityTexts:
 Progress = Callable[[int], None]  # called with the number of rows read so far
 
 _EVERY = 1 << 13
-MOST = 65_535  # what two bytes can number
+MOST, MOST_LANGUAGES = 65_535, 255  # what two bytes and one can number
 
 
 def build(source: Source, folder: Path, *, progress: Progress | None = None, inputs: str = "") -> Manifest:
@@ -393,7 +393,8 @@ class _Builder:
         self.columns, self.supports = EdgeColumns(folder), Supports(folder)
         self.given = EntityTexts(folder, "given", "given_node")  # names that are not the key
         self.description = EntityTexts(folder, "description", "described")
-        self.alias = EntityTexts(folder, "alias", "alias_node", alias_scope="B")
+        self.alias = EntityTexts(folder, "alias", "alias_node", alias_scope="B", alias_language="B")
+        self.languages: dict[str, int] = {"": 0}
         self.text = EntityTexts(folder, "text", "text_node", text_relation="H", text_support="I")
         self.dropped: dict[str, tuple[int, list[int]]] = {}
 
@@ -420,10 +421,12 @@ class _Builder:
         """Take in rows that come as columns."""
         entities = Numbers(lambda codes: self.number(rows.keys(codes)))
         relations = Numbers(lambda codes: list(map(self.relations.__getitem__, rows.relations(codes))))
+        supports = Numbers(lambda codes: self.supports.packed(rows.supports(codes)))
         for batch in rows.batches:
             if len(batch.head):
                 head, tail = np.split(entities(np.concatenate([batch.head, batch.tail])), 2)
-                self._edges(head, tail, relations(batch.relation))
+                support = None if batch.support is None else supports(batch.support)
+                self._edges(head, tail, relations(batch.relation), weight=batch.weight, support=support)
             if batch.told:
                 self._tell(batch.told)
             yield len(batch.head) + len(batch.told)
@@ -473,6 +476,12 @@ class _Builder:
             raise self.fault(f"has more than {MOST:,} kinds of entity", "check which column holds the kind")
         return number
 
+    def _language(self, name: str) -> int:
+        number = self.languages.setdefault(name, len(self.languages))
+        if number > MOST_LANGUAGES:
+            raise self.fault(f"has names in more than {MOST_LANGUAGES} languages", "check the languages of its names")
+        return number
+
     def _relation(self, name: str) -> int:
         """The number of a relation that is met for the first time."""
         number = len(self.relations)
@@ -513,7 +522,8 @@ class _Builder:
         self.description.extend((text for _, text in told), (node for node, _ in told))
         aliases = [alias for row in rows for alias in row.aliases]
         of = np.repeat(numbers, [len(row.aliases) for row in rows])
-        self.alias.extend((text for text, _ in aliases), of, (scope for _, scope in aliases))
+        spoken = (self._language(language) for _, _, language in aliases)
+        self.alias.extend((text for text, _, _ in aliases), of, (scope for _, scope, _ in aliases), spoken)
 
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
@@ -523,6 +533,8 @@ class _Builder:
         self._write_names()
         for texts in (self.description, self.alias, self.text):
             texts.close()
+        if len(self.languages) == 1:
+            (self.folder / "alias_language.npy").unlink()
         with NameIndex(self.folder).helped() as index:
             edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
             self.supports.texts.close()
@@ -534,10 +546,12 @@ class _Builder:
 
     def _manifest(self, name: str, counts: dict[str, int], of_relation: tuple[int, ...], inputs: str) -> Manifest:
         s = self.source
+        origins = tuple(s.origins.get(name, "") for name in self.relations) if s.origins else ()
         return Manifest(
             name=name, source=s.name, release=s.release, licence=s.licence, citation=s.citation, language=s.language,
             prefix=s.prefix, inputs=inputs, counts=counts, relations=tuple(self.declared),
-            relation_counts=of_relation, kinds=tuple(self.kinds),
+            relation_counts=of_relation, kinds=tuple(self.kinds), parts=s.parts, origins=origins,
+            languages=tuple(self.languages) if len(self.languages) > 1 else (),
             dropped={reason: {"count": n, "lines": lines} for reason, (n, lines) in self.dropped.items()},
         )  # fmt: skip
 

@@ -326,6 +326,7 @@ def _with_aliases(t: Tables, added: list[tuple[int, str, int]], names: list[str]
         alias=t.alias.inserted(places, texts),
         alias_node=np.insert(t.alias_node, places, nodes),
         alias_scope=np.insert(t.alias_scope, places, scopes),
+        alias_language=None if t.alias_language is None else np.insert(t.alias_language, places, 0),
         normalised=HashIndex(t.normalised.hashes, moved[t.normalised.numbers]).inserted(plain, new.astype(np.int32)),
         folded=HashIndex(t.folded.hashes, moved[t.folded.numbers]).inserted(folded, new[folded_of].astype(np.int32)),
     )

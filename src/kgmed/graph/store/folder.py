@@ -103,6 +103,9 @@ class Manifest:
     relations: tuple[Relation, ...] = ()
     relation_counts: tuple[int, ...] = ()
     kinds: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()  # labels of the graphs that it is made of, where it is made of graphs
+    origins: tuple[str, ...] = ()  # by relation: the graph and release of its triples; () = this one
+    languages: tuple[str, ...] = ()  # of other names, by the number in `alias_language`; the first is ""
     dropped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # reason -> {count, lines}
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # name -> bytes, hash
     content: str = ""  # hash over the hashes of the files
@@ -150,7 +153,8 @@ def read_manifest(folder: Path) -> Manifest:
         if data["check"] != _check(data):
             raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
         data["relations"] = tuple(Relation(r["name"], Role(r["role"]), r["reverse"]) for r in data["relations"])
-        data["relation_counts"], data["kinds"] = tuple(data["relation_counts"]), tuple(data["kinds"])
+        for row in ("relation_counts", "kinds", "parts", "origins", "languages"):
+            data[row] = tuple(data.get(row, ()))
         data["files"] = {name: (size, digest) for name, (size, digest) in data["files"].items()}
         return Manifest(**data)
     except (FileNotFoundError, NotADirectoryError):

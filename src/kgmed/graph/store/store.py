@@ -1,8 +1,8 @@
 """The embedded graph: immutable files, mapped, shared by every process that opens them."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from kgmed.errors import StoreError, UnknownName
 from kgmed.graph.base import Match, Named, Scope
 from kgmed.graph.store.arrays import RecordCache, Tables, records
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
-from kgmed.language.text import fold, normalise
+from kgmed.language.relations import spoken as in_words
+from kgmed.language.text import fold, has_cjk, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
 _HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
@@ -53,15 +54,29 @@ class Store:
     """
 
     def __init__(
-        self, manifest: Manifest, tables: Tables, folder: Path, *, edited: frozenset[int] = frozenset(), edits: str = ""
+        self,
+        manifest: Manifest,
+        tables: Tables,
+        folder: Path,
+        *,
+        edited: frozenset[int] = frozenset(),
+        edits: str = "",
+        speaks: str = "",
     ) -> None:
-        """The graph of those tables; `edited` are the edges that `edits`, a part of the label, have added."""
+        """The graph of those tables; `edited` are the edges that `edits`, a part of the label, have added.
+
+        `speaks` is the language of the names that its entities bear where it has some in it; "" = the first names.
+        """
         self.manifest, self.tables, self.edited, self.edits = manifest, tables, edited, edits
+        self.speaks = speaks
         self.adjacency, self.weight, self.relations = tables.adjacency, tables.weight, manifest.relations
+        if speaks:
+            self.relations = tuple(in_words(relation, speaks) for relation in manifest.relations)
         self._folder, self._kinds = folder, manifest.kinds
         self._key, self._name, self._kind = tables.key, tables.name, tables.kind
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
-        self._source = f"{manifest.name} {manifest.release}".strip()
+        self._source = manifest.source if manifest.parts else f"{manifest.name} {manifest.release}".strip()
+        self._origin = _origins(manifest, self._source)
         self._has_loops = bool(manifest.counts.get("loops"))
         self._entities, self._triples = RecordCache[Entity](), RecordCache[Triple]()
         self._supports = RecordCache[tuple[Support, ...]]()
@@ -96,6 +111,12 @@ class Store:
         """The folder of this version."""
         return str(self._folder)
 
+    def speaking(self, language: str) -> "Store":
+        """The same graph whose entities and relations are called in a language, where there are words; ids stay."""
+        if language == self.speaks or (language == self.language and not self.manifest.parts):
+            return self
+        return Store(self.manifest, self.tables, self._folder, edited=self.edited, edits=self.edits, speaks=language)
+
     def verify(self) -> None:
         """Check the content of every file against its hash; raises `StoreError`."""
         verify(self.manifest, self._folder)
@@ -112,7 +133,15 @@ class Store:
         for node in self.tables.keys.find(key):
             if self._key[node] == key:
                 return node
+        if self.manifest.parts and (node := self._joined(entity_id)) >= 0:
+            return node
         raise UnknownName(f"entity of {self.name}", entity_id, (), f"search with: kgmed graph find {self.name} NAME")
+
+    def _joined(self, entity_id: str) -> int:
+        """The node that an id was joined to when graphs became one; -1 = none, or several."""
+        rows = [self.name_row(number) for number in self.tables.normalised.find(normalise(entity_id))]
+        nodes = {row.node for row in rows if row.text == entity_id and row.scope == Scope.XREF}
+        return nodes.pop() if len(nodes) == 1 else -1
 
     def at(self, node: int, /) -> Entity:
         """The entity of a node number, without its description (see `entity`)."""
@@ -122,9 +151,26 @@ class Store:
         at = np.array(nodes)
         name = self._name.many(at)
         key = name if self._key is self._name else self._key.many(at)
+        if self.speaks:
+            name = [self._spoken(i, said) for i, said in zip(self._in_language[nodes].tolist(), name, strict=True)]
         kind = map(self._kinds.__getitem__, self._kind[at].tolist())
         ids = [self._colon + k for k in key]
         return records(Entity, len(nodes), id=ids, name=name, kind=kind, description=repeat(""))
+
+    @cached_property
+    def _in_language(self) -> NDArray[np.int32]:
+        """The number of the other name that each entity bears in the language that is spoken (n,); -1 = its own."""
+        from kgmed.graph.derived import cached_arrays  # it is kept beside the graph as its indexes are
+
+        key, made = f"spoken 1 {self.speaks} {self.label}", lambda: {"name": spoken(self, self.speaks)}
+        return cached_arrays(self.folder, f"spoken-{self.speaks}", key, ("name",), made)["name"]
+
+    def _spoken(self, alias: int, name: str) -> str:
+        """The name of an entity in the language that is spoken, one that is broader with the entity's own behind it."""
+        if alias < 0:
+            return name
+        text = self.tables.alias[alias]
+        return f"{text} ({name})" if self.tables.alias_scope.item(alias) == Scope.BROAD else text
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`."""
@@ -186,7 +232,7 @@ class Store:
         """
         rows = []
         for number in numbers:
-            text, node, scope = self._named(number)
+            text, node, scope = self.name_row(number)
             if (fold if folded else normalise)(text) == key if key else text == name:
                 how = "folded" if folded else "exact" if text == name else "normalised"
                 score = _HOW_SCORE[how] - _SCOPE_COST * scope
@@ -194,7 +240,8 @@ class Store:
                 rows.append((Match(self.at(node), text, how, score), node))
         return rows
 
-    def _named(self, number: int) -> Named:
+    def name_row(self, number: int) -> Named:
+        """The name of a name number: those of the entities come first, then the other names."""
         i = number - len(self._name)
         if i < 0:
             return Named(self._name[number], number, Scope.PREFERRED)
@@ -266,9 +313,16 @@ class Store:
             relation=map(self.relations.__getitem__, out.relation[edges].tolist()),
             tail=ends[n:],
             weight=repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[edges].tolist()],
-            source=[EDITS if edge in self.edited else self._source for edge in numbers],
+            source=self._sources(numbers),
             support=repeat(()) if support is None else self._supports(support[edges].tolist(), self._make_supports),
         )
+
+    def _sources(self, edges: list[int]) -> Iterable[str]:
+        """The graph and release of each edge."""
+        if not self.edited and not self.manifest.parts:
+            return repeat(self._source)
+        relations = self.adjacency.out.relation[edges].tolist()
+        return [EDITS if e in self.edited else self._origin[r] for e, r in zip(edges, relations, strict=True)]
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
@@ -279,9 +333,47 @@ class Store:
     def text(self, number: int) -> Triple:
         """The text of a text number, with the entity that it is about."""
         t = self.tables
-        head, relation = self.at(t.text_node.item(number)), self.relations[t.text_relation.item(number)]
+        head, relation = self.at(t.text_node.item(number)), t.text_relation.item(number)
         tail, support = Entity("", t.text[number], "text"), self.support(t.text_support.item(number))
-        return Triple(head, relation, tail, source=self._source, support=support)
+        return Triple(head, self.relations[relation], tail, source=self._origin[relation], support=support)
+
+
+_SPOKEN = {Scope.EXACT: 0, Scope.TRANSLATION: 0, Scope.LAYPERSON: 1}  # names a thing may be called by; less is better
+_CJK_LANGUAGES = ("zh", "ja")
+
+
+def written_in(name: str, tag: str, language: str) -> bool:
+    """Whether a name may be of a language: by its tag, else by its script.
+
+    >>> written_in("发热", "", "zh"), written_in("Fieber", "de", "en"), written_in("fever", "", "en")
+    (True, False, True)
+    """
+    return tag == language if tag else has_cjk(name) == (language in _CJK_LANGUAGES)
+
+
+def spoken(store: Store, language: str) -> NDArray[np.int32]:
+    """The number of the other name by which each entity is best called in a language (n,); -1 = by its own, or none.
+
+    Of names of one sort the first that the graph gives; where none means the entity, a broader one of that language.
+    """
+    t, languages = store.tables, store.manifest.languages
+    tags = repeat("") if t.alias_language is None else map(languages.__getitem__, t.alias_language.tolist())
+    wanting = [not written_in(name, "", language) for name in t.name]
+    best: dict[int, tuple[int, int]] = {}
+    rows = zip(t.alias, t.alias_node.tolist(), t.alias_scope.tolist(), tags, strict=False)
+    for i, (text, node, scope, tag) in enumerate(rows):
+        rank = _SPOKEN.get(Scope(scope), 2 if scope == Scope.BROAD and tag else 9)
+        if rank < 9 and wanting[node] and (rank, i) < best.get(node, (9, 0)) and written_in(text, tag, language):
+            best[node] = rank, i
+    made = np.full(len(store), -1, np.int32)
+    made[list(best)] = [i for _, i in best.values()]
+    return made
+
+
+def _origins(manifest: Manifest, source: str) -> list[str]:
+    """The graph and release of each relation's triples; edits may have added relations."""
+    origins = [origin or source for origin in manifest.origins]
+    return [*origins, *repeat(source, len(manifest.relations) - len(origins))]
 
 
 def _masks(relations: Sequence[Relation]) -> Callable[[tuple[Role, ...]], NDArray[np.bool_]]:

@@ -1,0 +1,64 @@
+"""Is the textbook diagnosis of a patient's story among the first five that are proposed? A development set of ours.
+
+    python bench/stories.py [GRAPH ...]
+
+Of each story in `stories.jsonl` what the graph links is ranked by `Diagnosis`; it is a hit if a name of one of the
+first five diseases holds one of the names accepted. Each story is asked of the first graph of its language, or of the
+only one that is given.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from kgmed.graph import library
+from kgmed.language.text import has_cjk
+from kgmed.records import Query, Question
+from kgmed.steps.diagnosis import Diagnosis
+from kgmed.toolkit import Toolkit
+
+STORIES = Path(__file__).with_suffix(".jsonl")
+FIRST = 5
+
+
+def main() -> None:
+    """Ask, and print a line a story and the hits."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("graphs", nargs="*", default=["hpo", "cmekg"], help="installed graphs")
+    kits = [Toolkit(library.open_graph(name)) for name in options.parse_args().graphs]
+    stories = [json.loads(line) for line in STORIES.read_text(encoding="utf-8").splitlines()]
+    hits = {language: [_hit(_kit(kits, language), s) for s in mine] for language, mine in _by_language(stories).items()}
+    for language, found in hits.items():
+        print(f"{language}: {sum(found)} of {len(found)} among the first {FIRST}")
+
+
+def _by_language(stories: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
+    return {
+        language: [story for story in stories if has_cjk(story["story"]) == (language == "zh")]
+        for language in ("en", "zh")
+    }
+
+
+def _kit(kits: list[Toolkit], language: str) -> Toolkit:
+    return next((kit for kit in kits if kit.graph.language == language), kits[0])
+
+
+def _hit(kit: Toolkit, story: dict[str, str]) -> bool:
+    """Whether the right disease is among the first; prints them."""
+    question = Question(story["story"])
+    links = kit.understood(question)[1]
+    found = Diagnosis(kit.graph, keep=FIRST)(Query(question), links)
+    names = [" | ".join([e.about[0].name, *_others(kit, e.about[0].id)]) for e in found]
+    hit = any(accepted in name.casefold() for accepted in story["accept"] for name in names)
+    understood = ", ".join(dict.fromkeys(link.entity.name for link in links))
+    print(f"{'+' if hit else '-'} {story['id']:16} [{understood}] {'; '.join(e.about[0].name for e in found)}")
+    return hit
+
+
+def _others(kit: Toolkit, entity: str) -> list[str]:
+    """The other names of an entity."""
+    return [text for text, _ in kit.graph.aliases(kit.graph.number(entity))]
+
+
+if __name__ == "__main__":
+    main()

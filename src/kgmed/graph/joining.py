@@ -1,0 +1,444 @@
+"""Which records of one graph or several are one thing: candidates by id, code and name, and the guards between them.
+
+Two records are candidates where they have the same id, the same code of a vocabulary, or a name in common that both
+mean (not one that is merely near). They are joined only where nothing speaks against it: their kinds go together, no
+vocabulary has a code for each of them, no name of the one contradicts one of the other, and the group stays small.
+Candidates are taken in the order of trust, so that a weaker one cannot keep a stronger one out.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.graph.base import Scope
+from kgmed.graph.names import contradicts
+from kgmed.graph.store.store import Store
+from kgmed.language.text import has_cjk, normalise
+
+MOST = 12  # ours: records in one thing; real twins are two to five, larger groups were chains of loose names
+_SHARED = 6  # ours: a name that more records have than this says too little
+_NAMES = (Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION, Scope.LAYPERSON)
+_CONDITION = frozenset({"disease", "symptom", "phenotype", "cause", "risk factor", "past medical history"})
+_SUBSTANCE = frozenset({"drug", "ingredient"})
+_CODE = re.compile(r"([A-Za-z][\w.-]*):([A-Z]?\d[\d.]*)$")
+_ICD = re.compile(r"ICD-?10(?:-?CM)?:([A-Z]\d\d)(\.\w+)?")
+
+# --- Names in one form, and names that everybody knows.
+
+
+_NUMERALS = {"IV": "4", "III": "3", "II": "2", "I": "1", "四": "4", "三": "3", "二": "2", "一": "1"}
+_COUNTED = re.compile(r"(?<![A-Za-zIVX])(IV|I{1,3}|[一二三四])(?=[型期度级])")
+_FORMS = (("综合症", "综合征"), ("梗塞", "梗死"), ("癥", "症"), ("炎症性", "炎性"), ("粘", "黏"))
+
+
+def chinese_form(name: str) -> str:
+    """A Chinese name with its types in Arabic numerals and the words that are written in two ways in one.
+
+    >>> chinese_form("Ⅱ型糖尿病"), chinese_form("肾病综合症"), chinese_form("一度烧伤"), chinese_form("统一")
+    ('2型糖尿病', '肾病综合征', '1度烧伤', '统一')
+    """
+    if not has_cjk(name):
+        return name
+    for roman, latin in (("Ⅳ", "IV"), ("Ⅲ", "III"), ("Ⅱ", "II"), ("Ⅰ", "I")):
+        name = name.replace(roman, latin)
+    name = _COUNTED.sub(lambda found: _NUMERALS[found[1]], name)
+    for other, usual in _FORMS:
+        name = name.replace(other, usual)
+    return name
+
+
+@lru_cache(maxsize=1)
+def glossary() -> tuple[tuple[str, ...], ...]:
+    """The names of each thing of glossary.txt; an abbreviation may stand for several things."""
+    text = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return tuple(tuple(name.strip() for name in line.split("=")) for line in lines)
+
+
+@lru_cache(maxsize=1)
+def _short_forms() -> Counter[str]:
+    """In how many lines of the glossary each short form stands."""
+    return Counter(name for names in glossary() for name in names if is_abbreviation(name))
+
+
+def joins(name: str) -> bool:
+    """Whether a name of the glossary is enough to join records: no short form of two letters or of two meanings.
+
+    >>> joins("COPD"), joins("PE"), joins("gout")
+    (True, False, True)
+    """
+    return not is_abbreviation(name) or (len(name) > 2 and _short_forms()[name] == 1)
+
+
+def is_abbreviation(name: str) -> bool:
+    """Whether a name is made of capitals, such as T2DM: it may stand for several things.
+
+    >>> is_abbreviation("COPD"), is_abbreviation("Gout"), is_abbreviation("甲亢")
+    (True, False, False)
+    """
+    return len(name) < 8 and name.isascii() and sum(c.isupper() for c in name) > 1 and " " not in name
+
+
+# --- Candidates and guards.
+
+
+_LIKE = 0.5  # ours: of the letter pairs of two names, where they share a code
+_UNSPECIFIED = re.compile(r",? unspecified|[，,（(]?未特指的?[）)]?", re.IGNORECASE)
+
+
+_REST = re.compile(
+    r"\b(?:other|unspecified|elsewhere|uncertain|not specified|sites?)\b|其他|其它|未特指", re.IGNORECASE
+)
+
+
+def is_rest(title: str) -> bool:
+    """Whether a title of a classification holds what no other does, so that it names nothing.
+
+    >>> is_rest("Other specified diseases of pancreas"), is_rest("Tuberculosis of skin")
+    (True, False)
+    """
+    return _REST.search(title) is not None
+
+
+def _pairs_of(name: str) -> frozenset[str]:
+    """The pairs of neighbouring letters of a name."""
+    return frozenset(a + b for a, b in pairwise(f" {name} "))
+
+
+class Candidate(NamedTuple):
+    """Two records that may be one, why, and how much is to be said for it; less is more."""
+
+    rank: int
+    one: int
+    other: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """Records that became one thing, the first that the thing is named after, and why each came in."""
+
+    records: tuple[int, ...]
+    why: tuple[str, ...]
+
+
+class Joiner:
+    """Puts records together, as long as nothing speaks against it."""
+
+    def __init__(self, parts: Sequence[Store], forbidden: Iterable[tuple[str, str]] = ()) -> None:
+        """Over all records of the graphs; two ids that are forbidden never come into one thing."""
+        self.parts = parts
+        self.first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        self._group: dict[int, list[int]] = {}  # record -> all of its thing, which share this list
+        self._why: dict[int, list[str]] = {}
+        self._forbidden = {frozenset(pair) for pair in forbidden}
+        self._facts = lru_cache(maxsize=None)(self._facts_of)
+
+    def joins(self) -> list[Join]:
+        """The things of several records, after all candidates have been looked at."""
+        for candidate in sorted(set(self._candidates())):
+            self._take(candidate)
+        groups = {id(group): group for group in self._group.values()}
+        return sorted((self._join(group) for group in groups.values()), key=lambda join: join.records)
+
+    def _join(self, group: list[int]) -> Join:
+        """A group with the record that it is named after first: of the first graph, the one with most triples."""
+        ordered = sorted(group, key=lambda r: (self.facts(r).part, -self.degree(r), r))
+        return Join(tuple(ordered), tuple(dict.fromkeys(w for r in ordered for w in self._why.get(r, ()))))
+
+    def degree(self, record: int) -> int:
+        """The number of triples at a record."""
+        facts = self.facts(record)
+        return self.parts[facts.part].degree(record - self.first[facts.part])
+
+    # --- candidates
+
+    def _candidates(self) -> Iterator[Candidate]:
+        yield from self._by_code()
+        yield from self._by_name()
+        yield from self._by_glossary()
+
+    def _by_code(self) -> Iterator[Candidate]:
+        """Records of the same id, and those that are the only ones of their graph with the code of another's id."""
+        for rows in _coded(self.parts, self.first).values():
+            owners = sorted({record for record, is_id in rows if is_id})
+            for one, other in pairwise(owners):
+                yield Candidate(-1, one, other, "id")
+            for record in self._alone(rows) if owners else ():
+                if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
+                    yield Candidate(3, *sorted((owners[0], record)), f"code {self.facts(owners[0]).id}")
+
+    def _alone(self, rows: list[tuple[int, bool]]) -> list[int]:
+        """The records that have a code which is no other's in their graph and is not their id."""
+        count = Counter(self._part(record) for record in {record for record, _ in rows})
+        return sorted({record for record, is_id in rows if not is_id and count[self._part(record)] == 1})
+
+    def _alike(self, one: int, other: int) -> bool:
+        """Whether a name of the one shares half of its letters with one of the other: a code alone may be broader."""
+        theirs = [_pairs_of(name) for name in self._names_of(other)]
+        own = map(_pairs_of, self._names_of(one))
+        return any(2 * len(a & b) >= _LIKE * (len(a) + len(b)) for a in own for b in theirs)
+
+    def _names_of(self, record: int) -> list[str]:
+        """The names that mean a record, in one form."""
+        part = self._part(record)
+        store, node = self.parts[part], record - self.first[part]
+        names = [store.name_row(node).text, *(text for text, scope in store.aliases(node) if scope in _NAMES)]
+        return [normalise(chinese_form(_UNSPECIFIED.sub("", name))) for name in names]
+
+    def coded(self) -> Iterator[tuple[int, int]]:
+        """Records with a code, and the record whose id it is, which may be broader."""
+        for rows in _coded(self.parts, self.first).values():
+            owners = sorted({record for record, is_id in rows if is_id})
+            yield from ((record, owners[0]) for record, is_id in rows if not is_id and owners)
+
+    def _by_name(self) -> Iterator[Candidate]:
+        """Records that share a name, whichever way it is written."""
+        for rows in _shared(self.parts, self.first):
+            yield from self._pairs(rows)
+        yield from self._by_form()
+
+    def _pairs(self, rows: list[tuple[int, int, str]]) -> Iterator[Candidate]:
+        """The candidates of one name, from its bearers as (record, scope, as it is written)."""
+        best: dict[int, tuple[int, str]] = {}
+        for record, scope, text in rows:
+            if not is_abbreviation(text) and len(text) > 1:
+                best[record] = min(best.get(record, (scope, text)), (scope, text))
+        if not 1 < len(best) <= _SHARED:
+            return
+        for one, other in combinations(sorted(best), 2):
+            if self._part(one) == self._part(other) and best[one][0] + best[other][0] > Scope.EXACT:
+                continue  # what one graph has twice is one only by the very name of a record
+            yield Candidate(best[one][0] + best[other][0], one, other, f"name {best[one][1]}")
+
+    def _by_form(self) -> Iterator[Candidate]:
+        """Records whose Chinese names are the same in one form."""
+        bearers: dict[str, list[tuple[int, int, str]]] = {}
+        for part, first in zip(self.parts, self.first, strict=False):
+            for name in part.names(scopes=(Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION)):
+                if name.text.isascii():
+                    continue
+                plain = normalise(name.text)
+                form = chinese_form(plain)
+                if form != plain or _may_vary(form):
+                    bearers.setdefault(form, []).append((first + name.node, name.scope, name.text))
+        for rows in bearers.values():
+            yield from self._pairs(rows)
+
+    def _by_glossary(self) -> Iterator[Candidate]:
+        """Records that bear names which glossary.txt has for one thing."""
+        for names in glossary():
+            records = sorted({record for name in names if joins(name) for record in self.bearers(name)})
+            for one, other in combinations(records, 2) if len(records) <= MOST else ():
+                yield Candidate(0, one, other, f"glossary {names[0]}")
+
+    def bearers(self, name: str) -> Iterator[int]:
+        """The records of which that is the name, or another name that means the same."""
+        key = normalise(name)
+        for part, first in zip(self.parts, self.first, strict=False):
+            for number in part.tables.normalised.find(key):
+                found = part.name_row(number)
+                if found.scope <= Scope.EXACT and normalise(found.text) == key:
+                    yield first + found.node
+
+    def _part(self, record: int) -> int:
+        return bisect_right(self.first, record) - 1
+
+    # --- guards
+
+    def _take(self, candidate: Candidate) -> None:
+        """Join the things of two records if nothing speaks against it."""
+        one, other = (self._group.get(r, [r]) for r in (candidate.one, candidate.other))
+        if one is other or len(one) + len(other) > MOST:
+            return
+        if not all(self._go_together(a, b) for a in one for b in other):
+            return
+        self._why.setdefault(candidate.other, []).append(candidate.why)
+        joined = [*one, *other]
+        self._group.update(dict.fromkeys(joined, joined))
+
+    def _go_together(self, a: int, b: int) -> bool:
+        """Whether nothing speaks against two records being one."""
+        one, other = self.facts(a), self.facts(b)
+        if one.id == other.id:
+            return True
+        if frozenset((one.id, other.id)) in self._forbidden or not _kinds_fit(one, other):
+            return False
+        if one.vocabulary and one.vocabulary == other.vocabulary:  # a vocabulary has one code for a thing
+            return False
+        if one.icd and other.icd and one.icd.isdisjoint(other.icd):
+            return False
+        return not contradicts(chinese_form(one.name), chinese_form(other.name)) and not _qualifies(one, other)
+
+    def facts(self, record: int) -> "Facts":
+        """What the guards need of a record."""
+        return self._facts(record)
+
+    def _facts_of(self, record: int) -> "Facts":
+        part = self._part(record)
+        store, node = self.parts[part], record - self.first[part]
+        entity = store.at(node)
+        code = _CODE.match(entity.id)
+        codes = [entity.id, *(text for text, scope in store.aliases(node) if scope is Scope.XREF)]
+        icd = [found[1] for text in codes if (found := _ICD.match(text))]
+        return Facts(part, entity.id, entity.name, entity.kind, code[1] if code else "", frozenset(icd))
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What speaks for or against two records being one."""
+
+    part: int
+    id: str
+    name: str
+    kind: str
+    vocabulary: str  # of its id, "" where the id is but its name
+    icd: frozenset[str] = field(default_factory=frozenset)  # ICD-10 categories
+
+
+def _kinds_fit(one: Facts, other: Facts) -> bool:
+    """Whether two records can be one by their kinds; of one graph, substances never are."""
+    kinds = {one.kind, other.kind}
+    if kinds & _SUBSTANCE:
+        return kinds <= _SUBSTANCE and one.part != other.part
+    if len(kinds) == 1 or "" in kinds:
+        return True
+    if one.part == other.part and one.vocabulary and other.vocabulary:
+        return False
+    return kinds <= _CONDITION
+
+
+_QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
+    ("小儿 儿童 幼儿 婴儿 少年", r"pa?ediatric|child|infan|juvenil|adolescen|neonat"),
+    ("新生儿 胎儿", r"neonat|newborn|f(?:o)?etal|infan|congenit"),
+    ("老年", r"senil|age|elder|old"),
+    ("妊娠 产后 产褥 孕", r"pregnan|gestat|partum|puerper|matern|gravid"),
+    ("先天", r"congen|inborn|heredit|famil"),
+    ("急性", r"acute"),
+    ("慢性", r"chronic"),
+    ("原发", r"primary|essential|idiopath|hepatocellular"),
+    ("继发", r"secondary"),
+    ("恶性", r"malign|cancer|carcin|sarcom|melanom|lymphom|pernicious"),
+    ("良性", r"benign"),
+    ("转移", r"metasta|secondary"),
+    ("外伤 创伤", r"traum|injur"),
+    ("药物", r"drug|medic|toxic"),
+    ("胆囊", r"gall|chole"),
+    ("阑尾", r"appendi|append"),
+    ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
+)  # fmt: skip
+_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后")  # of some people only
+_QUALIFIED = tuple((tuple(words.split()), re.compile(english)) for words, english in _QUALIFIERS)
+
+
+def _qualifies(one: Facts, other: Facts) -> bool:
+    """Whether the one has a Chinese name that says more than the name of the other.
+
+    >>> _qualifies(Facts(0, "a", "小儿肺炎", "", ""), Facts(0, "b", "Pneumonia", "", ""))
+    True
+    """
+    if has_cjk(one.name) and has_cjk(other.name):
+        return _adds(chinese_form(one.name), chinese_form(other.name))
+    if not has_cjk(one.name) and not has_cjk(other.name):
+        return False
+    chinese, english = (one.name, other.name) if has_cjk(one.name) else (other.name, one.name)
+    if is_abbreviation(english):
+        return False
+    text = english.casefold()
+    if (letter := _LETTER.search(english)) and not any(c in chinese for c in (letter[1], _LETTERS[letter[1]])):
+        return True
+    return any(any(w in chinese for w in words) and not said.search(text) for words, said in _QUALIFIED)
+
+
+_LETTER = re.compile(r"(?<=[ ,])([A-E])$")
+_LETTERS = dict(zip("ABCDE", "甲乙丙丁戊", strict=True))
+
+
+def _adds(one: str, other: str) -> bool:
+    """Whether one of two Chinese names is the other with more said in it; short names may be short forms.
+
+    >>> _adds("静脉炎", "血栓性静脉炎"), _adds("慢性咽炎", "慢性肥厚性咽炎"), _adds("甲亢", "甲状腺功能亢进症")
+    (True, True, False)
+    """
+    if any((word in one) != (word in other) for word in _OF_SOME):
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) < 3 or len(long) - len(short) < 2 or _lines_of(short) & _lines_of(long):
+        return False
+    begin = next((i for i, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    return short in long or short[begin:] == long[len(long) - len(short) + begin :]
+
+
+@lru_cache(maxsize=1)
+def _lines() -> dict[str, frozenset[int]]:
+    """The lines of the glossary by name."""
+    found: dict[str, frozenset[int]] = {}
+    for i, names in enumerate(glossary()):
+        for name in names:
+            found[name] = found.get(name, frozenset()) | {i}
+    return found
+
+
+def _lines_of(name: str) -> frozenset[int]:
+    """The lines of the glossary that have a name."""
+    return _lines().get(name, frozenset())
+
+
+def _may_vary(form: str) -> bool:
+    """Whether a Chinese name in one form may be written otherwise elsewhere."""
+    return any(usual in form for _, usual in _FORMS) or re.search(r"[1-4][型期度级]", form) is not None
+
+
+# --- Codes and names that several records have, by the indexes of the graphs.
+
+
+def _coded(parts: Sequence[Store], first: Sequence[int]) -> dict[str, list[tuple[int, bool]]]:
+    """The records of each code that is an id somewhere and stands elsewhere too, and whether it is theirs."""
+    found: dict[str, list[tuple[int, bool]]] = {}
+    for part, begin in zip(parts, first, strict=False):
+        if part.manifest.prefix:  # ids that are but names
+            continue
+        for node, key in enumerate(part.tables.key):
+            found.setdefault(key, []).append((begin + node, True))
+    for part, begin in zip(parts, first, strict=False):
+        for name in part.names(scopes=(Scope.XREF,)):
+            code = name.text.replace("ICD-10:", "ICD10:")
+            if code in found:
+                found[code].append((begin + name.node, False))
+    return {code: rows for code, rows in found.items() if len(rows) > 1}
+
+
+def _shared(parts: Sequence[Store], first: Sequence[int]) -> Iterator[list[tuple[int, int, str]]]:
+    """The bearers of each name that several records have, as (record, scope, as it is written)."""
+    columns = [_indexed(part, begin, i) for i, (part, begin) in enumerate(zip(parts, first, strict=False))]
+    hashes, part, number, record = (np.concatenate([c[i] for c in columns]) for i in range(4))
+    order = np.lexsort((record, hashes))
+    hashes, part, number, record = hashes[order], part[order], number[order], record[order]
+    begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+    ends = np.append(begins[1:], len(hashes))
+    several = record[ends - 1] != record[begins]  # sorted by record within a hash
+    for begin, end in zip(begins[several].tolist(), ends[several].tolist(), strict=True):
+        if end - begin <= 4 * _SHARED:
+            named = [(parts[part[i]].name_row(int(number[i])), first[part[i]]) for i in range(begin, end)]
+            yield [(n.node + start, n.scope, n.text) for n, start in named]
+
+
+def _indexed(store: Store, first: int, part: int) -> tuple[NDArray[np.uint64], ...]:
+    """Of the names of a graph that mean their record: hash of its key, graph, name number, record."""
+    t, n = store.tables, len(store)
+    scope = np.append(np.zeros(n, np.uint8), t.alias_scope)
+    owner = np.append(np.arange(n), t.alias_node)
+    hashes = np.concatenate([t.normalised.hashes, t.folded.hashes])
+    number = np.concatenate([t.normalised.numbers, t.folded.numbers])
+    kept = np.isin(scope[number], [int(s) for s in _NAMES])
+    hashes, number = hashes[kept], number[kept]
+    return hashes, np.full(len(number), part), number, owner[number] + first

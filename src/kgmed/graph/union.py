@@ -1,0 +1,263 @@
+"""Several graphs as one: a merged store, in which a thing that more than one of them has is one node.
+
+The merged store is made of the parts, which stay as they are, and kept under the graphs' folder like anything derived:
+made when it is first asked for, and again when a part, its edits, the pairs that may not be joined or this code have
+changed. Each relation stands once for each graph that has it, so that every triple tells which graph it is of.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
+from kgmed.graph.joining import Join, Joiner, glossary, is_abbreviation, is_rest, joins
+from kgmed.graph.store.build import build
+from kgmed.graph.store.store import EDITS, Store
+from kgmed.language.text import has_cjk
+from kgmed.records import Relation
+
+VERSION = 7  # goes up when the same parts make another store
+_EVERY = 1 << 14  # rows of a batch
+_BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
+
+Numbers = NDArray[np.int64]
+
+
+def merge(
+    parts: Sequence[Store],
+    folder: Path,
+    *,
+    forbidden: Iterable[tuple[str, str]] = (),
+    progress: Callable[[int], None] | None = None,
+    inputs: str = "",
+) -> None:
+    """Make the store of some graphs as one in a folder."""
+    build(union(parts, forbidden=forbidden), folder, progress=progress, inputs=inputs)
+
+
+def union(parts: Sequence[Store], *, forbidden: Iterable[tuple[str, str]] = ()) -> Source:
+    """The graphs as one source; records of one thing are one entity."""
+    joiner = Joiner(parts, forbidden)
+    whole = _Union(parts, joiner.joins(), joiner)
+    languages = dict.fromkeys(part.language for part in parts)
+    return Source(
+        name=" + ".join(f"{p.manifest.name} {p.manifest.release}".strip() for p in parts),
+        rows=whole.rows,
+        release=" + ".join(p.manifest.release for p in parts),
+        licence="; ".join(f"{p.name}: {p.manifest.licence}" for p in parts if p.manifest.licence),
+        citation="; ".join(p.manifest.citation for p in parts if p.manifest.citation),
+        language=next(iter(languages)) if len(languages) == 1 else "",
+        relations={key: relation for part in whole.parts for key, relation in part.relations.items()},
+        kinds={key: ("", "") for part in whole.parts for key in part.relations},
+        parts=tuple(part.label for part in parts),
+        origins={key: origin for part in whole.parts for key, origin in part.origins.items()},
+        size=sum(len(p) + p.adjacency.edges + len(p.tables.text_node) for p in parts),
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One of the graphs, and how its relations are called in the whole."""
+
+    store: Store
+    first: int  # number of its first record
+
+    @property
+    def keys(self) -> list[str]:
+        """The key of each relation in the whole, by its number; then those of relations by which edits were made."""
+        names = [relation.name for relation in self.store.relations]
+        name = self.store.name
+        return [f"{where}{_BETWEEN}{n}" for where in (name, f"{name}{_BETWEEN}{EDITS}") for n in names]
+
+    @property
+    def relations(self) -> dict[str, Relation]:
+        """The relations by their key."""
+        return dict(zip(self.keys, [*self.store.relations] * 2, strict=True))
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The graph and release of each relation's triples."""
+        m, count = self.store.manifest, len(self.store.relations)
+        sources = [f"{m.name} {m.release}".strip()] * count + [f"{EDITS} of {m.name}"] * count
+        return dict(zip(self.keys, sources, strict=True))
+
+
+class _Union:
+    """The rows of several graphs as those of one."""
+
+    def __init__(self, parts: Sequence[Store], joins: Sequence[Join], joiner: Joiner) -> None:
+        first = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+        self.parts = [_Part(part, begin) for part, begin in zip(parts, first, strict=False)]
+        self.joins = {join.records[0]: join for join in joins}
+        self.thing = np.arange(first[-1])  # record -> the record that its thing is named after
+        for join in joins:
+            self.thing[list(join.records)] = join.records[0]
+        self._first = first
+        self._said = self._known(joiner)
+        self._broader = self._coded(joiner)
+
+    def rows(self) -> Batches:
+        """All rows: entities first, so that they are numbered in the order of the graphs."""
+        relations = [key for part in self.parts for key in part.keys]
+        supports = [part.store.tables.support for part in self.parts]
+        starts = np.cumsum([0, *(len(s) for s in supports)])
+
+        def said(codes: list[int]) -> list[str]:
+            of = np.searchsorted(starts, codes, "right") - 1
+            return [supports[p][code - int(starts[p])] for p, code in zip(of.tolist(), codes, strict=True)]
+
+        return Batches(self._batches(), lambda c: [self._id(i) for i in c], lambda c: [relations[i] for i in c], said)
+
+    def _batches(self) -> Iterator[Batch]:
+        rows = self._told()
+        while told := list(islice(rows, _EVERY)):
+            yield Batch(told)
+        relations = supports = 0
+        for part in self.parts:
+            yield from self._edges(part, relations, supports)
+            relations, supports = relations + len(part.keys), supports + len(part.store.tables.support)
+
+    def _id(self, record: int) -> str:
+        """The id of a record."""
+        part = next(p for p in reversed(self.parts) if p.first <= record)
+        return part.store.at(record - part.first).id
+
+    # --- edges
+
+    def _edges(self, part: _Part, relations: int, supports: int) -> Iterator[Batch]:
+        """The edges of a graph between things; those that a join has made loops are left out."""
+        store, out = part.store, part.store.adjacency.out
+        heads = np.repeat(np.arange(len(store)), np.diff(out.indptr)) + part.first
+        tails = out.neighbour.astype(np.int64) + part.first
+        relation = out.relation.astype(np.int32) + relations
+        relation[list(store.edited)] += len(store.relations)
+        head, tail = self.thing[heads], self.thing[tails]
+        kept = np.flatnonzero((head != tail) | (heads == tails))
+        support = store.tables.edge_support
+        for begin in range(0, len(kept), _EVERY):
+            at = kept[begin : begin + _EVERY]
+            yield Batch(
+                (), head[at], relation[at], tail[at],
+                None if store.weight is None else store.weight[at],
+                None if support is None else np.where(support[at] > 0, support[at].astype(np.int64) + supports, 0),
+            )  # fmt: skip
+
+    # --- entities and texts
+
+    def _told(self) -> Iterator[Told]:
+        """Each thing with all names of its records, then the texts about it."""
+        shared = list(map(_Shared, (part.store for part in self.parts)))
+        for number, part in enumerate(self.parts):
+            for node in range(len(part.store)):
+                record = node + part.first
+                if self.thing[record] == record:
+                    join = self.joins.get(record)
+                    row = self._joined(join, shared) if join else shared[number].row(node)
+                    row = row._replace(aliases=(*row.aliases, *self._broader.get(record, ())))
+                    yield self._with_known(row, record) if record in self._said else row
+        for part in self.parts:
+            yield from self._texts(part)
+
+    def _joined(self, join: Join, shared: "Sequence[_Shared]") -> NodeRow:
+        """The entity that several records are: named after the first, with the names and ids of all."""
+        rows = [shared[part].row(node) for part, node in map(self._place, join.records)]
+        parts = [self.parts[part].store for part, _ in map(self._place, join.records)]
+        first, language = rows[0], parts[0].language
+        names = [
+            Alias(r.name, _scope(p.language, language), p.language) for r, p in zip(rows[1:], parts[1:], strict=True)
+        ]
+        ids = [Alias(r.key, Scope.XREF) for r in rows[1:]]
+        aliases = [
+            a if a.scope is not Scope.EXACT else a._replace(scope=_scope(p.language, language), language=p.language)
+            for r, p in zip(rows, parts, strict=True) for a in r.aliases
+        ]  # fmt: skip
+        kinds = [r.kind for r in rows if r.kind]
+        kind = "disease" if "disease" in kinds else next(iter(kinds), "")
+        described = next((r.description for r in rows if r.description), "")
+        return NodeRow(first.key, first.name, kind, described, _once((*names, *aliases, *ids), first.name))
+
+    def _known(self, joiner: Joiner) -> dict[int, list[str]]:
+        """The names that the glossary has for a thing, by record; of several that bear one, the one told most of."""
+        known: dict[int, list[str]] = {}
+        for names in glossary():
+            things = {int(self.thing[r]) for name in names if joins(name) for r in joiner.bearers(name)}
+            if things:
+                known.setdefault(max(things, key=self._degree(joiner)), []).extend(names)
+        return known
+
+    def _coded(self, joiner: Joiner) -> dict[int, list[Alias]]:
+        """The titles of codes that a thing has and is not joined to, which may be broader, by record."""
+        found: dict[int, list[Alias]] = {}
+        for record, owner in joiner.coded():
+            if self.thing[record] != self.thing[owner] and not is_rest(joiner.facts(owner).name):
+                part, node = self._place(owner)
+                store = self.parts[part].store
+                title = Alias(store.name_row(node).text, Scope.BROAD, store.language)
+                found.setdefault(int(self.thing[record]), []).append(title)
+        return found
+
+    def _degree(self, joiner: Joiner) -> Callable[[int], int]:
+        """The number of triples at a thing."""
+        return lambda thing: sum(map(joiner.degree, self.joins[thing].records if thing in self.joins else (thing,)))
+
+    def _with_known(self, row: NodeRow, record: int) -> NodeRow:
+        """An entity that answers to the names of the glossary too."""
+        is_chinese = has_cjk(row.name)
+        known = []
+        for name in self._said[record]:
+            foreign = has_cjk(name) != is_chinese
+            scope = Scope.ABBREVIATION if is_abbreviation(name) else Scope.TRANSLATION if foreign else Scope.LAYPERSON
+            known.append(Alias(name, scope, "zh" if has_cjk(name) else "en"))
+        own = len(self.joins[record].records) - 1 if record in self.joins else 0  # names of the records themselves
+        return row._replace(aliases=_once((*row.aliases[:own], *known, *row.aliases[own:]), row.name))
+
+    def _place(self, record: int) -> tuple[int, int]:
+        """The graph of a record and its number there."""
+        part = bisect_right(self._first, record) - 1
+        return part, record - self._first[part]
+
+    def _texts(self, part: _Part) -> Iterator[TextRow]:
+        """The texts of a graph about things."""
+        store, t, keys = part.store, part.store.tables, part.keys
+        of = self.thing[t.text_node.astype(np.int64) + part.first].tolist()
+        rows = zip(of, t.text_relation.tolist(), t.text, t.text_support.tolist(), strict=True)
+        for record, relation, text, support in rows:
+            yield TextRow(self._id(record), keys[relation], text, store.support(support) if support else ())
+
+
+class _Shared:
+    """The entities of a graph as rows, read in bulk."""
+
+    def __init__(self, store: Store) -> None:
+        t = store.tables
+        self.store = store
+        self._first = t.alias_node.searchsorted(np.arange(len(store) + 1, dtype=np.int32)).tolist()
+        languages = store.manifest.languages
+        spoken = repeat("") if t.alias_language is None else map(languages.__getitem__, t.alias_language.tolist())
+        self._aliases = list(map(Alias, t.alias, map(Scope, t.alias_scope.tolist()), spoken))
+        self._described = {int(node): text for node, text in zip(t.described, t.description, strict=True)}
+
+    def row(self, node: int) -> NodeRow:
+        """An entity with its other names."""
+        e = self.store.at(node)
+        aliases = tuple(self._aliases[self._first[node] : self._first[node + 1]])
+        return NodeRow(e.id, e.name, e.kind, self._described.get(node, ""), aliases)
+
+
+def _scope(language: str, of: str) -> Scope:
+    """What the name of a record is to an entity whose name is in the language `of`."""
+    return Scope.EXACT if language == of else Scope.TRANSLATION
+
+
+def _once(aliases: Iterable[Alias], name: str) -> tuple[Alias, ...]:
+    """The aliases, each text once with the surest of its scopes, without the name itself."""
+    best: dict[str, Alias] = {}
+    for alias in aliases:
+        if alias.text != name and (alias.text not in best or alias.scope < best[alias.text].scope):
+            best[alias.text] = alias
+    return tuple(best.values())
