@@ -40,14 +40,14 @@ def main() -> None:
     every = max(chosen.questions // 20, 1)
     if chosen.where:
         tracemalloc.start(12)
-    begin, first, before = perf_counter(), 0, None
+    begin, first, before = perf_counter(), 0.0, None
     print(f"{'questions':>10} {'heap MB':>8} {'files MB':>8} {'seconds':>8}")
     for i, text in enumerate(questions(names, chosen.questions, chosen.unknown), start=1):
         session.ask(text)
         if i % every == 0:
             gc.collect()
             heap, files = memory()
-            first = first or (heap if i * 10 >= chosen.questions else 0)
+            first = first or (heap if i * 10 >= chosen.questions else 0.0)
             print(f"{i:>10,} {heap:>8.1f} {files:>8.1f} {perf_counter() - begin:>8.1f}", flush=True)
         if chosen.where and i == chosen.questions // 2:
             before = tracemalloc.take_snapshot()

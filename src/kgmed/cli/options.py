@@ -18,7 +18,18 @@ Explain = Annotated[
 ]
 PANELS = {  # of help, in this order; what is in none stands first
     "Graph and method": ("graph", "method", "preset", "settings", "config"),
-    "Language model": ("llm", "base_url", "strict", "choose", "reply_tokens", "batch", "precision", "prompts"),
+    "Language model": (
+        "llm",
+        "base_url",
+        "strict",
+        "choose",
+        "temperature",
+        "top_p",
+        "seed",
+        "reply_tokens",
+        "prompts",
+    ),
+    "Model in this process": ("batch", "precision"),
     "Cost of the model": ("cache", "cache_mode", "budget", "prices", "max_calls", "rate"),
     "Other models": ("encoder", "scorer", "tagger", "glossary"),
     "Limits and log": ("evidence_tokens", "abstain_below", "deadline", "log"),

@@ -381,6 +381,8 @@ def _says_something(run: list[Token]) -> bool:
 
 def _cjk_cuts(text: str) -> frozenset[int]:
     """The offsets of Chinese characters that belong to a cut word."""
+    if text.isascii():  # to compile the pattern takes longer than to read the question
+        return frozenset()
     pattern = _cjk_cut_pattern()
     return frozenset(i for m in pattern.finditer(text) for i in range(m.start(), m.end()))
 
