@@ -10,6 +10,8 @@ from time import perf_counter
 from typing import Protocol, TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.language.particulars import particulars
+from kgmed.language.status import of_patient
 from kgmed.models.limits import Ledger, ledger
 from kgmed.models.sampling import GREEDY, Sampling, sampled
 from kgmed.prompts.task import GROUNDED, Task, tasked
@@ -177,7 +179,8 @@ class Pipeline:
         query = clock("expand", lambda: self._expanded(asked))
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
-        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, links)])
+        own = of_patient(links)
+        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, own)])
         evidence = clock("rank", lambda: self._ranked(query, found))
         context = clock("phrase", lambda: self.phrase(query, evidence))
         answer = clock("read", lambda: self._read(query, context))
@@ -187,7 +190,7 @@ class Pipeline:
         return Run(
             query, tuple(mentions), tuple(links), missed, tuple(evidence), context, answer, tuple(clock.stages),
             self.name, self.graph, tuple(clock.failures), (*clock.notes, *context.notes),
-            prompts=clock.book.prompts, spent=clock.book.spent(),
+            prompts=clock.book.prompts, spent=clock.book.spent(), particulars=particulars(asked.text),
         )  # fmt: skip
 
     def _expanded(self, asked: Question) -> Query:

@@ -74,9 +74,10 @@ class _Toolkits:
 class Session:
     """Answers questions from one of some graphs; `kgmed.load` makes it from names.
 
-    `open_graph` gives the graph of a name. With several graphs those in the question's language are tried first, and
-    the first that has an answer gives it; a graph that is not needed is not opened. Where all abstain, the first that
-    knows a word of the question does. Safe to share between threads from the first question on.
+    `open_graph` gives the graph of a name. Graphs whose files are here are asked as one (`graph.union`), under one name
+    with commas; others, behind servers, one after the other: those in the question's language first, and the first that
+    has an answer gives it. Where all abstain, the first that knows a word of the question does. Safe to share between
+    threads from the first question on.
     """
 
     graphs: Sequence[str]
@@ -421,10 +422,11 @@ def _within(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, tokens: int) -
 
 def _by_likelihood(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, choose: str) -> Pipeline:
     """Options chosen by the likelihood of their texts; a reader that asks no model stays."""
+    from kgmed.steps.brief import brief
     from kgmed.steps.facts import facts
     from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
 
-    if toolkit.llm is None or pipeline.read is facts:
+    if toolkit.llm is None or pipeline.read in (brief, facts):
         return pipeline
     by_text = LikelihoodReader(likelihood_of(toolkit.llm), prompts=toolkit.prompts)
     return replace(pipeline, read=Likeliest(pipeline.read, by_text))
@@ -440,13 +442,17 @@ def _unless_weak(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, at_least:
 
 def _strictly(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, strict: Any) -> Pipeline:
     """A model's sentences that the evidence does not bear out are left out; a reader that checks none stays."""
+    return replace(pipeline, read=_strict(pipeline.read, strict))
+
+
+def _strict(read: Any, strict: Any) -> Any:
+    """A reader, or the one within it, that leaves out or marks."""
     from kgmed.steps.check import Checked
 
-    return (
-        replace(pipeline, read=replace(pipeline.read, strict=strict))
-        if isinstance(pipeline.read, Checked)
-        else pipeline
-    )
+    if isinstance(read, Checked):
+        return replace(read, strict=strict)
+    within = is_dataclass(read) and any(f.name == "read" for f in fields(read))
+    return replace(read, read=_strict(read.read, strict)) if within else read  # type: ignore[type-var]
 
 
 _CHANGES: Mapping[str, Callable[[Pipeline, Toolkit | RemoteToolkit, Any], Pipeline]] = {  # in this order
@@ -609,6 +615,16 @@ def _tagger(config: Config) -> Recognizer | None:
 def prepare(name: str) -> None:
     """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it."""
     Toolkit(library.load(name), encoder=NgramEncoder()).prepare()
+
+
+def prepare_together(progress: Progress | None = None) -> None:
+    """Make one graph of all that are built, as `auto` asks it, with its indexes, so that no question waits for it."""
+    names = [m.name for m in library.graphs()]
+    names = sorted(names, key=list(library.languages()).index)
+    if len(names) > 1:
+        graph = library.together(names, progress=progress)
+        for language in ("en", "zh"):
+            Toolkit(graph.speaking(language), encoder=NgramEncoder()).prepare()
 
 
 def vectors(name: str, progress: Progress) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.language.status import marked
 from kgmed.language.text import has_cjk
 from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
 from kgmed.linking.dense import Dense
@@ -19,7 +20,7 @@ from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
 
 if TYPE_CHECKING:
-    from kgmed.steps.check import Contradictions
+    from kgmed.steps.check import ByTriples
 
 T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
@@ -108,14 +109,15 @@ class Toolkit:
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
-        return self.link(self.lexicon(text))
+        return self.link(marked(text, self.lexicon(text)))
 
     @part
-    def check(self) -> "Contradictions":
+    def check(self) -> "ByTriples":
         """Holds each sentence of an answer against its evidence and against the graph."""
-        from kgmed.steps.check import Citations, Contradictions  # read in where a model answers
+        from kgmed.steps.check import ByTriples  # read in where a model answers
+        from kgmed.steps.citations import Citations
 
-        return Contradictions(Citations(names=self.names), self.graph, self.linked)
+        return ByTriples(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
         """The names of the entities that a text names outright."""
@@ -160,11 +162,12 @@ class RemoteToolkit:
         return ()
 
     @property
-    def check(self) -> "Contradictions":
+    def check(self) -> "ByTriples":
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
-        from kgmed.steps.check import Citations, Contradictions
+        from kgmed.steps.check import ByTriples
+        from kgmed.steps.citations import Citations
 
-        return Contradictions(Citations())
+        return ByTriples(Citations())
 
 
 def _models(toolkit: Toolkit | RemoteToolkit, *, scorer: bool) -> tuple[tuple[str, str], ...]:

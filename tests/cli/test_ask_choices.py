@@ -68,7 +68,7 @@ def failed(result: Result) -> str:
 
 def test_the_run_tells_settings_models_prompts_calls_and_cost(server: JsonServer, home: Path) -> None:
     run_ = told(run(home, *ASKED, *model(server), "--set", "ranking=mmr", "--set", "keep=5", "--json"))
-    assert run_["preset"] == "paper"
+    assert run_["preset"] == "safe"
     assert dict(run_["settings"])["ranking"] == "mmr"
     assert dict(run_["settings"])["keep"] == 5
     assert dict(run_["models"])["llm"] == name(server)

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from kgmed.errors import ModelFailed
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Question, Relation, Role, Triple, Verdict
-from kgmed.steps.check import Checked, Citations
+from kgmed.steps.check import Checked
+from kgmed.steps.citations import Citations
 
 
 def fact(head: str, relation: str, tail: str, role: Role = Role.OTHER, text: str = "") -> Evidence:

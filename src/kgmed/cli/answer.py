@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from kgmed.cli.page import Look, Page, Piece, cells, page
 from kgmed.language.text import one_line, prompt_language
-from kgmed.records import Evidence, Link, Run, to_json
+from kgmed.records import Evidence, Link, Particular, Run, to_json
 
 LINKS = {
     "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
@@ -97,15 +97,27 @@ def _show_words(out: Page, run: Run, near: Near, shown: Detail) -> None:
         for i, link in enumerate(run.links):
             out((words["found"] if not i else " " * len(words["found"]), "green"), _explained(link))
     elif run.links:
-        once = {(x.entity.id or x.entity.name, x.mention.negated): x for x in reversed(run.links)}
+        once = {(x.entity.id or x.entity.name, x.mention.negated, x.mention.status): x for x in reversed(run.links)}
         listed = [_link_text(x, words) for x in reversed(once.values())]
         out((words["found"], "green"), *_some(listed, words))
+    if shown is Detail.ALL and run.particulars:
+        out(("Told: ", "green"), one_line("; ".join(map(_particular_text, run.particulars))))
     missed = list({m.name: m for m in run.missed}.values())
     if missed:
         asked = missed[:MOST]
         like = near(replace(run, missed=tuple(asked)))
         listed = [((_short(m.surface) + _meant(like.get(m.name, []), words)),) for m in missed]
         out((words["missed"], "yellow"), *_some(listed, words))
+
+
+def _particular_text(told: Particular) -> str:
+    """A particular with its kind, and what was measured where it is a value.
+
+    >>> _particular_text(Particular("value", "2.9 mmol/L", 0, 10, 2.9, "mmol/l", "low", "potassium"))
+    'value 2.9 mmol/L (potassium, low)'
+    """
+    more = ", ".join(filter(None, (told.of, told.direction)))
+    return f"{told.kind} {told.text}{f' ({more})' if more else ''}"
 
 
 def _some(listed: Sequence[tuple[Piece, ...]], words: dict[str, str]) -> Iterator[Piece]:
@@ -120,7 +132,8 @@ def _link_text(link: Link, words: dict[str, str]) -> tuple[Piece, ...]:
     """What was linked, and to what, where that is called otherwise: "heart attack = Myocardial infarction"."""
     said, name = _short(link.mention.surface), _short(link.entity.name)
     same = said.casefold() == name.casefold()
-    begin = f"{words['not'] if link.mention.negated else ''}{name if same else f'{said} = {name}'}"
+    status = _status(link)
+    begin = f"{words['not'] if link.mention.negated else ''}{f'{name}{status}' if same else f'{said}{status} = {name}'}"
     kind, _, number = link.entity.id.partition(":")
     if not number or number == link.entity.name:
         return (begin,)
@@ -129,9 +142,15 @@ def _link_text(link: Link, words: dict[str, str]) -> tuple[Piece, ...]:
 
 def _explained(link: Link) -> str:
     """All of a link: its words, its entity, how it was made, what is as good."""
-    text = f"{'not ' if link.mention.negated else ''}{link.mention.surface} = {link.entity.name} ({link.entity.id})"
+    said = f"{'not ' if link.mention.negated else ''}{link.mention.surface}{_status(link)}"
+    text = f"{said} = {link.entity.name} ({link.entity.id})"
     ties = ", ".join(f"{e.name} ({e.id})" for e in link.ties)
     return one_line(f"{text}, {link.how} {link.score:.2f}{f'; as good: {ties}' if ties else ''}")
+
+
+def _status(link: Link) -> str:
+    """Whether what was named is another person's, past or uncertain."""
+    return f" ({link.mention.status})" if link.mention.status else ""
 
 
 def _short(name: str) -> str:
@@ -270,7 +289,7 @@ def tree_lines(run: Run) -> Iterator[str]:
     if not run.answer.reasoning:
         return
     from kgmed.models.replies import outputs, tree
-    from kgmed.steps.check import sentences
+    from kgmed.steps.sentences import sentences
     from kgmed.steps.tree import draw_text as drawn
 
     parts = outputs(run.answer.reasoning)

@@ -60,7 +60,10 @@ def diagnose(
     graph: Annotated[str, typer.Option("--graph", "-g", help="HPO's graph: its name or folder.")] = "hpo",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Rank the diseases of HPO by a patient's findings, and say what speaks for and against each."""
+    """Rank the diseases of HPO by a patient's findings, and say what speaks for and against each.
+
+    Of two that fit alike the one with more publications comes first: that is how much is written, not how common it is.
+    """
     from kgmed.evaluate.datasets.cases import packets
 
     ids, text = _sorted(findings or [])

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
+from kgmed.cli.checking import check
 from kgmed.cli.judge import judge, ratings
 from kgmed.cli.linking import linking
 from kgmed.config import Config
@@ -272,6 +273,7 @@ app.command()(report)
 app.command()(judge)
 app.command()(ratings)
 app.command()(linking)
+app.command()(check)
 app.command(context_settings=REST)(sweep)
 
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]

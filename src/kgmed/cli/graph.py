@@ -75,11 +75,21 @@ def build(
             from kgmed.session import prepare
 
             prepare(name)
+    if built.fresh:
+        together()
     if as_json:
         screen.data({"fresh": built.fresh} | _summary(built.manifest))
         return
     said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
     screen.lines([f"{name} {said} {_counts(built.manifest)}"])
+
+
+def together() -> None:
+    """Make one graph of all that are built, where there are several."""
+    from kgmed.session import prepare_together
+
+    with screen.progress("joining the graphs", "rows") as progress:
+        prepare_together(progress)
 
 
 @app.command()
@@ -101,6 +111,8 @@ def get(
         return
     rows = [published(name) for name in names]
     built = [_get(row.name, given, force) for row in rows]
+    if any(one.fresh for one in built):
+        together()
     if as_json:
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return

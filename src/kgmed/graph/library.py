@@ -25,7 +25,7 @@ from kgmed.records import Entity, Triple
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
 REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
-READERS = 2  # goes up when a reader makes another graph of the same file, so that graphs are built again
+READERS = 3  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 

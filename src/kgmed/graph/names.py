@@ -15,6 +15,7 @@ from rapidfuzz.distance import OSA
 
 from kgmed.graph.base import LocalGraph, Match, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.language.affixes import changed
 from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, normalise
 
 # --- Names of a graph that look like a given one: character n-grams find them, edit distance ranks them.
@@ -168,8 +169,9 @@ _REWORDINGS_VERSION = "wording 1"
 SCORE = 0.9  # below the score of every spelling of the name itself
 _REWORDED_SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.NARROW, Scope.RELATED)
 _PAIRS = (({"increase", "size"}, "enlarge"), ({"decrease", "size"}, "small"))
+_ACRONYM = re.compile(r"(?<![A-Za-z])[A-Z][A-Z0-9]{1,5}(?![A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
-_OPPOSITES = (
+OPPOSITES = (
     ("hyper", "hypo"),
     ("tachy", "brady"),
     ("macro", "micro"),
@@ -191,7 +193,7 @@ _OPPOSITES = (
     ("hard", "soft"),
     ("fast", "slow"),
 )
-_OPPOSITES_CJK = (
+OPPOSITES_CJK = (
     "高低",
     "左右",
     "上下",
@@ -206,6 +208,10 @@ _OPPOSITES_CJK = (
     "长短",
     "大小",
 )
+
+
+_SIDES = {"left", "right", "male", "female", "early", "late", "hard", "soft", "fast", "slow", "acute", "chronic"}
+TURNING = frozenset(word for pair in OPPOSITES for word in pair) - _SIDES  # between a name's words these make another
 
 
 class Rewordings:
@@ -287,21 +293,34 @@ def canonical_words(name: str) -> frozenset[str]:
 
 
 def contradicts(a: str, b: str) -> bool:
-    """Whether two like names cannot mean the same: another number or type, or opposite words.
+    """Whether two like names cannot mean the same: another number or type, opposite words, affix or abbreviation.
 
     >>> contradicts("Hypokalemia", "Hyperkalemia"), contradicts("type 1 diabetes", "type 2 diabetes")
     (True, True)
     >>> contradicts("血压高", "血压低"), contradicts("high CK", "elevated CK")
     (True, False)
+    >>> contradicts("thrombocytopenic", "Thrombocytosis"), contradicts("VLCAD deficiency", "LCAT deficiency")
+    (True, True)
     """
-    if sorted(_NUMBER.findall(normalise(a))) != sorted(_NUMBER.findall(normalise(b))):
+    if (
+        changed(a, b)
+        or _other_acronym(a, b)
+        or sorted(_NUMBER.findall(normalise(a))) != sorted(_NUMBER.findall(normalise(b)))
+    ):
         return True
     if has_cjk(a) and has_cjk(b):
         only = set(a) ^ set(b)
-        return any(only.issuperset(pair) for pair in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
+        return any(only.issuperset(pair) for pair in OPPOSITES_CJK) or (("无" in a) != ("无" in b))
     left, right = canonical_words(a), canonical_words(b)
     one, other = left - right, right - left
-    return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in _OPPOSITES)
+    return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in OPPOSITES)
+
+
+def _other_acronym(a: str, b: str) -> bool:
+    """Whether each name has an abbreviation in capitals that the other lacks: these are never misspelled."""
+    one, other = frozenset(_ACRONYM.findall(a)), frozenset(_ACRONYM.findall(b))
+    shouted = any(name.isupper() and " " in name for name in (a, b))
+    return not shouted and bool(one - other) and bool(other - one)
 
 
 def _opposed(one: frozenset[str], other: frozenset[str], x: str, y: str) -> bool:

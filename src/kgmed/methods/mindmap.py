@@ -38,7 +38,7 @@ from kgmed.prompts import prompt
 from kgmed.prompts.task import ANSWER_TOKENS, of_preset, task
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.check import Citations
+from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import NumberedChains, Rewritten

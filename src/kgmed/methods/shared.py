@@ -13,7 +13,7 @@ from kgmed.models.base import LLM
 from kgmed.pipeline import Expander, Phraser, Pipeline, Ranker, Reader, Retriever
 from kgmed.prompts.task import ANSWER_TOKENS, task
 from kgmed.records import Answer, Context, Link, Mention, Query, Question
-from kgmed.steps.check import Citations
+from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader, Steps, cited_answer, usable_answer
