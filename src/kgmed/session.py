@@ -452,7 +452,7 @@ def _strict(read: Any, strict: Any) -> Any:
     if isinstance(read, Checked):
         return replace(read, strict=strict)
     within = is_dataclass(read) and any(f.name == "read" for f in fields(read))
-    return replace(read, read=_strict(read.read, strict)) if within else read  # type: ignore[type-var]
+    return replace(read, read=_strict(read.read, strict)) if within else read
 
 
 _CHANGES: Mapping[str, Callable[[Pipeline, Toolkit | RemoteToolkit, Any], Pipeline]] = {  # in this order
