@@ -577,11 +577,7 @@ def _encoder(config: Config) -> Encoder:
     """The encoder that is named, else the embedded one; it remembers what it has encoded, unless that costs nothing."""
     from kgmed.models.encoders import Remembered
 
-    encoder = default_encoder()
-    if config.encoder:
-        from kgmed.models.named import encoder_from
-
-        encoder = encoder_from(config.encoder)
+    encoder = _encoder_named(config.encoder)
     return encoder if isinstance(encoder, NgramEncoder) else Remembered(encoder)
 
 
@@ -627,10 +623,38 @@ def prepare_together(progress: Progress | None = None) -> None:
             Toolkit(graph.speaking(language), encoder=NgramEncoder()).prepare()
 
 
-def vectors(name: str, progress: Progress) -> tuple[int, str]:
+def vectors(name: str, progress: Progress, *, encoder: str = "") -> tuple[int, str]:
     """How many names of a graph have vectors now, and by which encoder."""
     from kgmed.graph.vectors import compute
 
-    store, encoder = library.load(name), default_encoder()
-    compute(store, encoder, lambda done, of: progress(done))
-    return len(Fuzzy(store)), encoder.name
+    store, found = library.load(name), _encoder_named(encoder)
+    compute(store, found, lambda done, of: progress(done))
+    return len(Fuzzy(store)), found.name
+
+
+def train_map(
+    name: str, progress: Callable[[str, int, int], None], *, encoder: str = "", others: Sequence[str] = ()
+) -> int:
+    """How many names of a graph have vectors through a map trained on them; 0 where they are too few to learn from."""
+    from kgmed.linking.align import align
+
+    graphs = [library.load(other) for other in others]
+    found = align(library.load(name), _encoder_named(encoder), progress, others=graphs)
+    return len(found) if found else 0
+
+
+def map_of(name: str) -> str:
+    """The map of a graph for the embedded encoder, in words; "" where none is trained."""
+    from kgmed.linking.align import open_aligned
+
+    found = open_aligned(library.load(name), default_encoder())
+    return f"{len(found):,} names by {found.encoder.name}" if found else ""
+
+
+def _encoder_named(text: str) -> Encoder:
+    """The encoder of that name; "" = the embedded one."""
+    if not text:
+        return default_encoder()
+    from kgmed.models.named import encoder_from
+
+    return encoder_from(text)

@@ -222,7 +222,9 @@ class Misspelled:
         slips = [n for n in near if self._is_slip(key, normalise(n.name)) and (name.isupper() or not n.name.isupper())]
         slips = [n for n in slips if not contradicts(name, n.name)]
         found = [Match(m.entity, n.name, "fuzzy", n.score) for n in slips for m in self.graph.lookup(n.name)[:1]]
-        return distinct([m for m in found if m.entity.kind not in SUBSTANCES or _is_safe(key, normalise(m.name))])[:k]
+        return distinct([m for m in found if m.entity.kind not in SUBSTANCES or is_one_slip(key, normalise(m.name))])[
+            :k
+        ]
 
     def _is_slip(self, written: str, name: str) -> bool:
         """Whether one normalised name may be a misspelling of the other."""
@@ -241,10 +243,10 @@ class Misspelled:
         return links([self], mentions)
 
 
-def _is_safe(written: str, name: str) -> bool:
+def is_one_slip(written: str, name: str) -> bool:
     """Whether a name of a substance is misspelled beyond doubt: one slip, not in its first letter.
 
-    >>> [_is_safe("asprin", "aspirin"), _is_safe("methanol", "ethanol"), _is_safe("clonazepam", "clotiazepam")]
+    >>> [is_one_slip("asprin", "aspirin"), is_one_slip("methanol", "ethanol"), is_one_slip("clonazepam", "clotiazepam")]
     [True, False, False]
     """
     return not has_cjk(name) and written[:1] == name[:1] and OSA.distance(written, name) <= 1
