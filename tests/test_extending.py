@@ -231,9 +231,12 @@ def test_a_metric_and_a_data_set_are_one_file_each(machine: Machine) -> None:
 
 def test_an_option_is_one_file(machine: Machine) -> None:
     installed(machine.site, {"shorter": OPTION}, {"kgmed.options:most_lines": "other.shorter:lines"})
-    whole, cut = (machine.told("ask", "--graph", "mine", *more, ASK) for more in ((), ("--most-lines", "1")))
+    listed = ("ask", "--graph", "mine", "--method", "kg-rank", "--encoder", "ngrams")
+    whole, cut = (machine.told(*listed, *more, ASK) for more in ((), ("--most-lines", "1")))
     assert cut["answer"]["text"] == whole["answer"]["text"].split("\n")[0] != whole["answer"]["text"]
-    (machine.folder / "mine.toml").write_text('graph = "mine"\nmost_lines = 1\n', "utf-8")
+    (machine.folder / "mine.toml").write_text(
+        'graph = "mine"\nmethod = "kg-rank"\nencoder = "ngrams"\nmost_lines = 1\n', "utf-8"
+    )
     assert machine.told("ask", "--config", "mine.toml", ASK)["answer"] == cut["answer"]
     assert "must be a whole number" in machine.python("import kgmed; kgmed.load('mine', most_lines='x')").stderr
 
