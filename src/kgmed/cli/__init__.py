@@ -11,9 +11,12 @@ from kgmed.cli import evaluate, graph, methods, reward, train
 from kgmed.cli.ask import ask, chat
 from kgmed.cli.diagnose import SETTINGS, diagnose
 from kgmed.cli.show import say_anything, warn
-from kgmed.errors import BadInput, KgmedError
+from kgmed.errors import BadInput, KgmedError, StoreError
 
 _NO_MORE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # nobody reads on; the disk or one's share of it is full
+
+
+_NO_RIGHTS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Commands(TyperGroup):
@@ -32,6 +35,8 @@ class Commands(TyperGroup):
                 os._exit(130)  # what a killed run leaves is whole, so nobody waits for the questions that were begun
             sys.exit(130)
         except OSError as e:
+            if e.errno in _NO_RIGHTS and e.filename is not None:
+                raise StoreError(f"{e.filename}: {e.strerror}; check whose it is, or set KGMED_HOME") from e
             if e.errno not in _NO_MORE:
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more
