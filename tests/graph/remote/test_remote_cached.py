@@ -249,3 +249,19 @@ def test_the_key_of_umls_is_nowhere_in_the_file(path: Path) -> None:
             assert key not in repr(cached)
         assert len(server.asked) == 1
     assert not [p for p in path.parent.iterdir() if key.encode() in p.read_bytes()]
+
+
+def test_an_answer_of_which_a_letter_was_changed_is_asked_for_again_and_one_of_old_is_not(path: Path) -> None:
+    graph = Far()
+    with CachedGraph(graph, path) as cached:
+        cached.entity("x:1")
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("UPDATE answer SET value = replace(value, 'Asthma', 'Asthna')")
+    with CachedGraph(graph, path) as cached:
+        assert cached.entity("x:1") == ASTHMA
+    asked = len(graph.asked)
+    connection.execute("UPDATE answer SET value = substr(value, 17)")
+    with CachedGraph(graph, path) as cached:
+        assert cached.entity("x:1") == ASTHMA
+    assert len(graph.asked) == asked == 2
+    connection.close()
