@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-os.environ.update({"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"})
 BEGIN, END = "<!-- attack -->", "<!-- /attack -->"
 SHORT = {"inputs": 12_000, "kills": 11, "flips": 60}
 Row = dict[str, Any]  # what, tried, lost, how
@@ -28,6 +26,8 @@ Row = dict[str, Any]  # what, tried, lost, how
 
 def main() -> None:
     """Attack, and say what was tried, held and lost."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    os.environ.update({"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"})
     asked = _asked()
     if asked.only is not None:
         import _fuzz

@@ -1,4 +1,4 @@
-"""The suite that attacks notices what it is there to notice: errors that are not ours, hangs, lost work, wrong bytes."""
+"""The suite that attacks notices what it is there to notice: foreign errors, lost work, wrong bytes."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -252,5 +252,5 @@ def test_a_reply_of_which_a_letter_was_changed_is_not_given_and_one_of_old_is(tm
     cached.file.write("UPDATE replies SET reply = replace(reply, '10 mg', '90 mg')", ())
     with pytest.raises(StoreError, match="is damaged at key"):
         cached(asks("a"))
-    cached.file.write('UPDATE replies SET reply = \'["as before", 1, 2, "m"]\'')
+    cached.file.write("UPDATE replies SET reply = ?", ('["as before", 1, 2, "m"]',))
     assert cached(asks("a")) == Reply("as before", 1, 2, "m")

@@ -229,7 +229,7 @@ def test_a_file_of_the_module_that_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_an_encoding_that_nobody_knows_is_named(tmp_path: Path) -> None:
     data = xml().replace('encoding="utf-8"', 'encoding="ut"')
-    with pytest.raises(SourceError, match="is no XML .*unknown encoding: ut"):
+    with pytest.raises(SourceError, match=r"is no XML .*unknown encoding: ut"):
         rows(icd10_wheel(tmp_path / "a.whl", {**ICD10, "data/diseases.xml": data}), "icd10")
 
 

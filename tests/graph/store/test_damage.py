@@ -136,7 +136,7 @@ def test_a_large_graph_that_was_written_to_is_read_whole_and_a_copy_only_once(gr
     whole, sealed = path.read_bytes(), (folder / "manifest.json").stat().st_mtime_ns
     path.write_bytes(whole[:-1] + b"?")
     os.utime(path, ns=(sealed + 1, sealed + 1))
-    with pytest.raises(StoreError, match="name_bytes.npy: damaged"):
+    with pytest.raises(StoreError, match=r"name_bytes\.npy: damaged"):
         verify(manifest, folder, contents=False)  # as for a graph above `FULL_CHECK`
     path.write_bytes(whole)
     os.utime(path, ns=(sealed + 5, sealed + 5))
