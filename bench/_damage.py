@@ -216,7 +216,7 @@ def _shift():
 time.time = lambda: _time() - _shift()
 time.time_ns = lambda: _ns() - _shift() * 10**9
 """
-STEPS = (
+STEPS: tuple[tuple[str, ...], ...] = (
     ("graph", "build", "flu", "flu.tsv"),
     ("graph", "build", "flu", "flu.tsv", "--force"),
     ("graph", "vectors", "flu"),

@@ -5,10 +5,10 @@ import json
 import os
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from damaged import ANNOTATIONS, GENES, OBO, SEEDS
 
@@ -147,9 +147,9 @@ def _replies() -> Iterator[Target]:
     from kgmed.steps.options import parse_choice
     from prompts.test_malformed_replies import CASES
 
-    for name, (read, said) in CASES.items():
+    for prompt, (read, said) in CASES.items():
         seeds = tuple(reply.encode("utf-8", "surrogatepass") for reply, _ in said)
-        yield Target("replies", name, seeds, lambda data, _, read=read: read(text(data)), is_text=True)
+        yield Target("replies", prompt, seeds, _of_text(read), is_text=True)
     every = tuple(r.encode("utf-8", "surrogatepass") for _, said in CASES.values() for r, _ in said)
     options = (("A", "gout"), ("B", "flu"), ("C", "肺炎"))
     parsers: dict[str, Callable[[str], object]] = {
@@ -160,7 +160,12 @@ def _replies() -> Iterator[Target]:
         "final line": replies.split_final,
     }
     for name, parse in parsers.items():
-        yield Target("replies", name, every, lambda data, _, parse=parse: parse(text(data)), is_text=True)
+        yield Target("replies", name, every, _of_text(parse), is_text=True)
+
+
+def _of_text(parse: Callable[[str], object]) -> Read:
+    """What parses the text of the bytes."""
+    return lambda data, _: parse(text(data))
 
 
 # --- Settings.
@@ -169,38 +174,19 @@ def _replies() -> Iterator[Target]:
 def _settings() -> Iterator[Target]:
     from kgmed.config import configure, read_config
     from kgmed.models.limits import prices
-    from kgmed.prompts import prompt
 
     toml = b'graph = "hpo"\nmethod = "kg-rank"\nevidence_tokens = 300\ndeadline = 2.5\ncache = "r.db"\nrate = 10.0\n'
     toml += b'[settings]\nranking = "mmr"\nkeep = 5\n'
     yield Target("configuration", "config.toml", (toml,), _file("c.toml", read_config), 3)
     money = b'["openai/gpt"]\ninput = 1.5\noutput = 6\n["x"]\ninput = "0.1"\noutput = 0\n'
     yield Target("configuration", "prices.toml", (money,), _file("p.toml", prices), 2)
-    own = b"Answer {question} from {evidence}.\n"
 
-    def fill(data: bytes, folder: Path) -> object:
-        (folder / "ask").mkdir(exist_ok=True)
-        (folder / "ask" / "reader.en.txt").write_bytes(data)
-        return prompt("ask/reader", language="en", own=folder) if _takes_own() else None
-
-    if _takes_own():
-        yield Target("configuration", "a prompt of one's own", (own,), fill)
-
-    def given(data: bytes, _: Path) -> object:
+    def given(data: bytes, where: Path) -> object:
         name, _, value = text(data).partition("=")
         return configure(None, {name: value})
 
     pairs = (b"graph=hpo", b"evidence_tokens=300", b"deadline=1e9", b"cache_mode=replay", b"choose=letter", b"rate=1")
     yield Target("configuration", "options as text", pairs, given, 2, is_text=True)
-
-
-@cache
-def _takes_own() -> bool:
-    from inspect import signature
-
-    from kgmed.prompts import prompt
-
-    return "own" in signature(prompt).parameters
 
 
 # --- Patients.
@@ -261,8 +247,7 @@ def _data_sets() -> Iterator[Target]:
         return call
 
     for name, place, data, *beside in _SETS:
-        with suppress(KeyError):
-            yield Target("data sets", name, (data,), read(name, place, tuple(beside)))
+        yield Target("data sets", name, (data,), read(name, place, tuple(beside)))
     own = b'{"question": "Which?", "options": {"A": "x", "B": "y"}, "answer": "B", "id": "q"}\n'
     own += b'{"question": "Why?", "texts": ["so"], "entities": ["gout"], "part": "dev"}\n'
     yield Target("data sets", "own", (own,), _file("mine.jsonl", lambda p: load(str(p), p.parent)), 2)
@@ -278,21 +263,21 @@ _NER = {
 _CPE = json.dumps([{"id": 1, "question": "?", "options": ["A.a", "B.b"], "answer": "A", "explanation": "x"}]).encode()
 _CPE_PLACES = [f"explaincpe/{part}.json" for part in ("train", "dev", "test")]
 _ASKED = b'{"question": "Why?", "answer": "so", "metadata": {"field": "Healthcare / Medicine"}}\n'
-_SETS: list[tuple[str, str, bytes]] = [
+_SETS: list[tuple[Any, ...]] = [  # name, file, what is in it, other files with what is in them
     (
         "cmb",
         "cmb_exam/apollo_xmedbench_zh.json",
         json.dumps([{"source": "cmb-single", "question": "?", "options": "(A) a\n(B) b", "answer": "A"}]).encode(),
     ),
     ("mirage", "mirage/benchmark.json", json.dumps(_MIRAGE).encode()),
-    ("explaincpe", _CPE_PLACES[2], _CPE, *((p, _CPE) for p in _CPE_PLACES[:2])),  # type: ignore[list-item]
+    ("explaincpe", _CPE_PLACES[2], _CPE, *((p, _CPE) for p in _CPE_PLACES[:2])),
     ("cmcqa", "cmcqa/Chinese_doctor_qa_ner.json", '{"question": "痛", "answer": "药"}\n'.encode() * 2),
     ("genmedgpt", "genmedgpt5k/NER_chatgpt_first4000.json", (json.dumps(_NER) + "\n").encode() * 2),
     (
         "expertqa",
         "expertqa/r1_data_anon.jsonl",
         _ASKED,
-        *((f"expertqa/rand_lfqa_{p}.json", _ASKED) for p in ("train", "val", "test")),  # type: ignore[list-item]
+        *((f"expertqa/rand_lfqa_{p}.json", _ASKED) for p in ("train", "val", "test")),
     ),
     (
         "liveqa",
@@ -303,7 +288,7 @@ _SETS: list[tuple[str, str, bytes]] = [
         "mintaka",
         "mintaka/mintaka_test_en_subset.json",
         json.dumps(_MINTAKA).encode(),
-        ("mintaka/mintaka_dev.json", json.dumps(_MINTAKA).encode()),  # type: ignore[list-item]
+        ("mintaka/mintaka_dev.json", json.dumps(_MINTAKA).encode()),
     ),
     ("xlbel-en", "xlbel/v0.0_en.txt", b"C1||gout\nC2||toe pain\n"),
     (
@@ -407,7 +392,7 @@ def _asked(home: Path) -> Iterator[Target]:
 
 
 @cache
-def session(home: Path) -> "object":
+def session(home: Path) -> Any:
     """A session on a small graph."""
     import kgmed
 

@@ -118,6 +118,15 @@ def test_that_there_is_nothing_counts_for_a_time_and_an_answer_for_longer(path: 
         assert len(far.asked) == asked
 
 
+def test_that_there_is_nothing_does_not_count_for_ever_when_the_clock_goes_back(path: Path) -> None:
+    far, now = Far(), [9e9]
+    cached = CachedGraph(far, path, negative=2.0, clock=lambda: now[0])
+    for moment, asked in ((9e9, 1), (9e9 - 3600, 1), (1e9, 2), (1e9, 2)):
+        now[0] = moment
+        assert not cached.lookup("nothing")
+        assert len(far.asked) == asked
+
+
 def test_an_answer_that_failed_is_never_kept(path: Path) -> None:
     far = Far(fails=Unavailable("far cannot be reached"))
     cached = CachedGraph(far, path)

@@ -165,7 +165,8 @@ class CachedGraph:
         if not rows or rows[0][2] < asked:
             return None
         value, empty, _, written = rows[0]
-        return str(value) if (self._clock() - written) / 3600 < self._hours[empty] else None
+        hours = abs(self._clock() - written) / 3600  # below 0 where the clock has gone back
+        return str(value) if hours < self._hours[empty] else None
 
 
 def _hash(text: str) -> str:
