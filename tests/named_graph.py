@@ -39,3 +39,18 @@ def small(folder: Path, rows: tuple[Row, ...] = HPO, name: str = "small", langua
     """A store of those rows."""
     build(Source(name, lambda: iter(rows), language=language), folder / name)
     return open_store(folder / name)
+
+
+SITES = [a + b for a in ("hepat", "nephr", "cardi", "derm", "arthr", "oste", "neur", "gastr", "rhin", "ot")
+          for b in ("o", "al", "ic", "oid", "ine")]  # fmt: skip
+KINDS = (("itis", "inflammation"), ("algia", "pain"), ("omegaly", "enlargement"), ("osis", "decay"), ("oma", "tumour"))
+
+
+def paired(folder: Path) -> Store:
+    """A graph whose entities have two names that share no word: Xitis, and inflammation of X."""
+    rows = [
+        NodeRow(f"X:{site}{end}", site + end, aliases=(Alias(f"{word} of the {site}"),))
+        for site in SITES
+        for end, word in KINDS
+    ]
+    return small(folder, tuple(rows))

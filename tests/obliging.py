@@ -26,6 +26,7 @@ GOOD: Mapping[str, str] = {
     "mindmap/neighbours": "",
     "mindmap/paths": "",
     "mindmap/reason": "Output 1: It is so (P1).\nOutput 2: P1('a'->'b'->'c')\nOutput 3:\na (P1)",
+    "mindmap/infer": "Output 1: It is so.\nOutput 2: P1('a'->'b'->'c')\nOutput 3:\na (P1)",
     "mindmap/relevant": "1",
     "mkg_rank/background": "It is so, as it is known.",
     "mkg_rank/declarative": "",

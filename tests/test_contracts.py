@@ -119,6 +119,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Listed": lambda w, c: c(Scripted(["cough, fever, sepsis"])),
         "Translated": lambda w, c: c(Scripted(['{"medical entities": ["fever", "cough"]}', '["Flu", null]']), w.graph),
         "OrElse": lambda w, c: c(Lexicon(w.graph), Lexicon(w.graph)),
+        "Once": lambda w, c: c(Lexicon(w.graph)),
+        "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),
         "Tagger": lambda w, c: c(
@@ -163,6 +165,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByLine": lambda w, c: c(made("BM25")(keep=1)),
         "Percentile": lambda w, c: c(TrigramEncoder(), keep=1),
         "PerEntity": lambda w, c: c(made("Random")(keep=1)),
+        "Cut": lambda w, c: c(made("First")(keep=9), 9),
+        "TopChains": lambda w, c: c((made("First")(keep=9),), lambda text: []),
     },
     "Phraser": {
         "Numbered": lambda w, c: c(),
@@ -173,14 +177,17 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "ByEntity": lambda w, c: c(w.graph),
     },
     "Reader": {
+        "brief": lambda w, c: c,
         "facts": lambda w, c: facts,  # a function, and not the only one of that name
         "LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
         "LikelihoodReader": lambda w, c: c(Wordwise()),
         "WithNotes": lambda w, c: c(facts),
+        "OrFromMemory": lambda w, c: c(facts, facts),
         "ByForm": lambda w, c: c(facts, facts),
         "Likeliest": lambda w, c: c(facts, made("LikelihoodReader")(Wordwise())),
         "LetterReader": lambda w, c: c(Scripted(["[A]"])),
+        "UnlessDeclined": lambda w, c: c(facts),
         "UnlessWeak": lambda w, c: c(facts, 0.0),
         "ZeroShot": lambda w, c: c(Scripted(["It is flu."])),
         "ChainOfThought": lambda w, c: c(Scripted(["Fever.\nAnswer: flu"])),
@@ -193,7 +200,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     },
     "Checker": {
         "Citations": lambda w, c: c(),
-        "Contradictions": lambda w, c: c(made("Citations")(), w.graph, w.link),
+        "ByTriples": lambda w, c: c(made("Citations")(), w.graph, w.link),
         "Reasoning": lambda w, c: c(w.graph),
     },
     "LLM": {

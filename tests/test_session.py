@@ -76,7 +76,7 @@ def test_where_all_abstain_the_one_that_knows_the_words_does_so(stores: dict[str
     run = session(stores).ask("What are the genes of toe pain?")
     assert run.answer.abstained
     assert run.graph.startswith("en")
-    assert run.answer.text.startswith("Not in the graph: Genes")
+    assert run.answer.text.startswith("The graph has no genes for toe pain.")
 
 
 def test_a_question_that_no_graph_knows_says_which_were_asked(stores: dict[str, Store]) -> None:

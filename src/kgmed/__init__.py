@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgmed.records import (
         Answer,
         Candidate,
+        Claim,
         Context,
         Entity,
         Evidence,
@@ -64,8 +65,8 @@ _PLACES = {  # public name -> the module that defines it
     "kgmed.evaluate.scores": "compare_methods",
     "kgmed.graph.library": "build_graph open_graph",
     "kgmed.pipeline": "Pipeline",
-    "kgmed.records": "Answer Candidate Context Entity Evidence Link Mention Query Question Relation Role Run Stage "
-    "Support Triple Verdict to_json",
+    "kgmed.records": "Answer Candidate Claim Context Entity Evidence Link Mention Query Question Relation Role Run "
+    "Stage Support Triple Verdict to_json",
     "kgmed.session": "Conversation Event Session",
     "kgmed.stop": "Stop",
     "kgmed.toolkit": "Toolkit",
@@ -76,6 +77,7 @@ __all__ = [
     "Answer",
     "BadInput",
     "Candidate",
+    "Claim",
     "Config",
     "Context",
     "Conversation",

@@ -76,7 +76,9 @@ class Config(BaseModel):
     method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
         AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
     )
-    preset: str = Field("", description="The method's numbers: paper or code.")
+    preset: str = Field(
+        "", description="safe = from the evidence alone, cited (the default); paper or code = as the authors have it."
+    )
     llm: Annotated[str, Shown(model=True)] = Field(
         "", description="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME."
     )
@@ -92,6 +94,14 @@ class Config(BaseModel):
     reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
         0, description="No reply of the model may be longer, for a quick look; 0 = as long as each method asks for."
     )
+    temperature: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+        None,
+        description="0 = the likeliest words; above = drawn, 2 at most; not given = as the preset has it.",
+    )
+    top_p: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
+        None, description="Words are drawn from the likeliest that together have this probability; 1 = from all."
+    )
+    seed: Annotated[int, Shown(manifest="set")] = Field(0, description="The seed of what is drawn.")
     choose: Annotated[Literal["letter", "likelihood"], Shown(manifest="set")] = Field(
         "letter", description="How options are chosen: letter; likelihood = the likeliest text, for small models."
     )
@@ -131,6 +141,14 @@ class Config(BaseModel):
     abstain_below: float | None = Field(None, description="Say nothing below this score of the evidence.")
     deadline: Annotated[float | None, Shown(manifest="never")] = Field(
         None, description="End an ask without an answer after so many seconds."
+    )
+    strict: Annotated[bool, Shown("--strict/--no-strict", manifest="set")] = Field(
+        default=False,
+        description="Leave out what a language model says and the evidence does not bear out, instead of marking it.",
+    )
+    log: Annotated[bool, Shown("--log/--no-log", manifest="never")] = Field(
+        default=True,
+        description="Keep what the command line is asked in the data folder (kgmed log); it is sent nowhere.",
     )
     settings: Annotated[Mapping[str, Any], Shown("--set")] = Field(
         default_factory=dict, description="A setting of the method, as NAME=VALUE."

@@ -10,7 +10,11 @@ from time import perf_counter
 from typing import Protocol, TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.language.particulars import particulars
+from kgmed.language.status import of_patient
 from kgmed.models.limits import Ledger, ledger
+from kgmed.models.sampling import GREEDY, Sampling, sampled
+from kgmed.prompts.task import GROUNDED, Task, tasked
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
 from kgmed.stop import check_stop
 
@@ -98,12 +102,16 @@ class Reward(Protocol):
 _LEFT: ContextVar[list[str] | None] = ContextVar("notes", default=None)
 
 
+class Fact(str):
+    """A note that tells what was found, not what went wrong."""
+
+
 def note(line: str) -> None:
     """Leave a note in the run of the question being asked: what was cut, left out or went wrong, in one line.
 
     Any stage may call it, however deep inside; outside of a run nothing is kept. A note of the rankers or the phraser
-    stands in `Run.notes`, one of any other stage in `Run.failures`. A stage that starts threads runs them in
-    `contextvars.copy_context()`, as for the ledger of model calls.
+    stands in `Run.notes`, as does a `Fact` of any stage; one of any other stage in `Run.failures`. A stage that starts
+    threads runs them in `contextvars.copy_context()`, as for the ledger of model calls.
     """
     if (left := _LEFT.get()) is not None:
         left.append(line)
@@ -153,6 +161,8 @@ class Pipeline:
     otherwise: Reader | None = None  # reads where `read` cannot; the run says so
     name: str = ""
     graph: str = ""
+    sampling: Sampling = GREEDY  # how the model's words are drawn
+    task: Task = GROUNDED  # whether the model may add what it knows
 
     def __call__(self, question: Question | str, *, observe: Observer | None = None) -> Run:
         """The run of one question; raises `BadInput` for an empty one and what the stages raise.
@@ -162,14 +172,15 @@ class Pipeline:
         asked = Question(question) if isinstance(question, str) else question
         if not asked.text.strip():
             raise BadInput("the question is empty; ask for example: kgmed ask 'What are the signs of rickets?'")
-        with ledger() as book:
+        with ledger() as book, sampled(self.sampling), tasked(self.task):
             return self._run(asked, _Clock(book, observe))
 
     def _run(self, asked: Question, clock: "_Clock") -> Run:
         query = clock("expand", lambda: self._expanded(asked))
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
-        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, links)])
+        own = of_patient(links)
+        found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, own)])
         evidence = clock("rank", lambda: self._ranked(query, found))
         context = clock("phrase", lambda: self.phrase(query, evidence))
         answer = clock("read", lambda: self._read(query, context))
@@ -179,7 +190,7 @@ class Pipeline:
         return Run(
             query, tuple(mentions), tuple(links), missed, tuple(evidence), context, answer, tuple(clock.stages),
             self.name, self.graph, tuple(clock.failures), (*clock.notes, *context.notes),
-            prompts=clock.book.prompts, spent=clock.book.spent(),
+            prompts=clock.book.prompts, spent=clock.book.spent(), particulars=particulars(asked.text),
         )  # fmt: skip
 
     def _expanded(self, asked: Question) -> Query:
@@ -220,7 +231,9 @@ class _Clock:
         begin, before = perf_counter(), len(self.book.calls)
         with notes() as left:
             result = stage()
-        (self.notes if name in ("rank", "phrase") else self.failures).extend(left)
+        plain = name in ("rank", "phrase")
+        for line in left:
+            (self.notes if plain or isinstance(line, Fact) else self.failures).append(str(line))
         calls = self.book.calls[before:]
         tokens = sum(call.tokens_in + call.tokens_out for call in calls)
         self.stages.append(Stage(name, perf_counter() - begin, tokens, len(calls)))

@@ -223,6 +223,47 @@ class Query:
         return f"{self.text}\n{self.hypothesis}" if self.hypothesis else self.text
 
 
+class Status(StrEnum):
+    """What a text says of a finding besides that it is there or not (`Mention.negated`).
+
+    >>> Status("past"), Status("") is Status.STATED
+    (<Status.PAST: 'past'>, True)
+    """
+
+    STATED = ""  # the patient's, now
+    OTHER = "other person"  # of the family or somebody else
+    PAST = "past"
+    UNCERTAIN = "uncertain"
+
+
+@dataclass(frozen=True, slots=True)
+class Particular:
+    """Something a text tells of a patient that is no entity: an age, a value, a dose.
+
+    Attributes:
+        kind: age, sex, population, value, dose or duration.
+        text: The words as they stand in the text.
+        start: The offset of the first character.
+        end: The offset behind the last character.
+        number: The number said; None where none is.
+        unit: Its unit in small letters: year, mmol/l, mg, 天; "" where none is.
+        direction: Of a value: high, low or normal, where the text says so.
+        of: Of a value: what was measured, where the text says so.
+
+    >>> Particular("dose", "500 mg", 0, 6, 500, "mg").number
+    500
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    number: float | None = None
+    unit: str = ""
+    direction: str = ""
+    of: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A stretch of text that may name an entity.
@@ -233,6 +274,7 @@ class Mention:
         start: The offset of the first character in the text that it was found in; -1 = not from the text.
         end: The offset behind the last character; -1 = not from the text.
         negated: Whether the text denies it ("no fever").
+        status: Whether it is another person's, past or uncertain.
 
     >>> Mention("fever", "fever", 3, 8, negated=True).negated
     True
@@ -243,6 +285,7 @@ class Mention:
     start: int
     end: int
     negated: bool = False
+    status: Status = Status.STATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +385,37 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What a check says of one claim of a sentence: that two things go together in some way, or do not.
+
+    Attributes:
+        subject: What it is about, as the sentence names it.
+        relation: What is said of both: roles, as "treats" or "adverse"; "" = the words do not tell.
+        object: The other thing, or a text such as a dose.
+        denied: Whether the sentence says that it is not so.
+        label: supported, contradicted or unsupported (nothing is known of it).
+        triple: What bears it out or speaks against it; None = nothing does.
+        where: What the triple is from: evidence or graph; "" = nowhere.
+
+    >>> str(Claim("Colchicine", "treats", "gout", denied=True))
+    'Colchicine — not treats → gout'
+    """
+
+    subject: str
+    relation: str
+    object: str
+    denied: bool = False
+    label: str = "unsupported"
+    triple: Triple | None = None
+    where: str = ""
+
+    def __str__(self) -> str:
+        """The claim on one line."""
+        relation = " ".join(filter(None, ["not" if self.denied else "", self.relation]))
+        return f"{self.subject} — {relation} → {self.object}"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a check says of one sentence of the answer.
 
@@ -351,6 +425,7 @@ class Verdict:
         reason: Why, in words.
         citations: The numbers of the evidence that it was held against, from 1.
         label: supported, unsupported or contradicted; by `supported` where it is not given.
+        claims: What the sentence says, claim by claim, each with its own label; none where no two things are named.
 
     >>> Verdict("Gout hurts.", True, "it is in [1]").label
     'supported'
@@ -361,6 +436,7 @@ class Verdict:
     reason: str
     citations: tuple[int, ...] = ()
     label: str = ""
+    claims: tuple[Claim, ...] = ()
 
     def __post_init__(self) -> None:
         """Name what `supported` says."""
@@ -464,6 +540,7 @@ class Run:
         models: As (llm, encoder or scorer; name).
         prompts: Name, language and hash of each prompt that was asked with.
         spent: What was asked of language models.
+        particulars: What the question tells of a patient besides names: age, values, doses, ...
         hits: Of a remote graph's cache: (question, found there, asked for).
         id: A name that no other run has, sorting by the time of its making; two runs that differ in it alone are equal.
 
@@ -492,6 +569,7 @@ class Run:
     prompts: tuple[str, ...] = ()
     spent: Spent = Spent()
     hits: tuple[tuple[str, int, int], ...] = ()
+    particulars: tuple[Particular, ...] = ()
     id: str = field(default_factory=new_id, compare=False)
 
     @property

@@ -1,15 +1,13 @@
 """A session: graphs, a method and models by name, asked one question after the other, from any number of threads."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from queue import Queue
 from threading import RLock
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.errors import BadInput, Unavailable
@@ -18,14 +16,20 @@ from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
 from kgmed.graph.store.store import Store
+from kgmed.language.follow import asked_about, put_in
 from kgmed.language.text import has_cjk, prompt_language
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import NgramEncoder
+from kgmed.models.sampling import GREEDY, Sampling
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
+from kgmed.prompts.task import of_preset
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
 from kgmed.toolkit import RemoteToolkit, Toolkit, default_encoder
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 OnStage = Callable[[Stage], object]
 Progress = Callable[[int], None]
@@ -70,9 +74,10 @@ class _Toolkits:
 class Session:
     """Answers questions from one of some graphs; `kgmed.load` makes it from names.
 
-    `open_graph` gives the graph of a name. With several graphs those in the question's language are tried first, and
-    the first that has an answer gives it; a graph that is not needed is not opened. Where all abstain, the first that
-    knows a word of the question does. Safe to share between threads from the first question on.
+    `open_graph` gives the graph of a name. Graphs whose files are here are asked as one (`graph.union`), under one name
+    with commas; others, behind servers, one after the other: those in the question's language first, and the first that
+    has an answer gives it. Where all abstain, the first that knows a word of the question does. Safe to share between
+    threads from the first question on.
     """
 
     graphs: Sequence[str]
@@ -131,6 +136,8 @@ class Session:
 
         Raises what `ask` raises. A reader of the stream that leaves early stops the run.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         from kgmed.models.asking import listening
 
         events: Queue[Event | Future[Run]] = Queue()
@@ -163,6 +170,8 @@ class Session:
         on_stage: OnStage | None = None,
     ) -> Run:
         """`ask` in a thread of its own; a task that is cancelled stops the run."""
+        import asyncio
+
         ending = stop or Stop()
         try:
             return await asyncio.to_thread(
@@ -176,6 +185,8 @@ class Session:
         self, question: Question | str, *, options: Mapping[str, str] | None = None, stop: Stop | None = None
     ) -> Run:
         """`retrieve` in a thread of its own."""
+        import asyncio
+
         return await asyncio.to_thread(self.retrieve, question, options=options, stop=stop)
 
     async def astream(
@@ -187,6 +198,8 @@ class Session:
         stop: Stop | None = None,
     ) -> AsyncIterator[Event]:
         """`stream`, each event awaited in a thread."""
+        import asyncio
+
         ending = stop or Stop()
         events = self.stream(question, options=options, after=after, stop=ending)
         try:
@@ -248,6 +261,8 @@ class Session:
         """
         method, settings = self._method(toolkit)
         made: Pipeline = method.build(toolkit, settings)
+        preset = of_preset(self.config.preset or next(iter(method.presets), ""))
+        made = replace(made, task=preset, sampling=_drawn(made.sampling, self.config))
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
@@ -278,7 +293,7 @@ class Session:
         first: Run | None = None
         deadline = self.config.deadline
         with stopping_by(stop if deadline is None else Stop(deadline, also=stop)):
-            for name in self._order(asked, after):
+            for name in self.order(asked, after):
                 run = self._run(self.toolkit(name, prompt_language(asked)), asked, after, observe)
                 if not run.answer.abstained:
                     return run
@@ -305,7 +320,7 @@ class Session:
         return replace(
             run,
             preset=self.config.preset or next(iter(method.presets), ""),
-            settings=_plain(settings),
+            settings=(*_plain(settings), *(made.sampling.settings.items() if made.sampling != GREEDY else ())),
             models=toolkit.models(scorer="pairs" in method.about.needs),
             hits=tuple(hits),
         )
@@ -330,11 +345,14 @@ class Session:
             return Toolkit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
         return RemoteToolkit(graph, *parts, attributes=graph.name != "umls")
 
-    def _order(self, question: Question, after: Run | None) -> list[str]:
+    def order(self, question: Question, after: Run | None) -> list[str]:
         """The graphs to try: the one of the conversation, then those in the question's language."""
         language = question.language or ("zh" if has_cjk(question.text) else "en")
         label = after.graph if after else ""
         before = {name for name, toolkit in self._toolkits.made.items() if label and toolkit.graph.label == label}
+        before |= {
+            name for name in self.graphs if label.split(" ")[0] == name
+        }  # a talk that goes on in another process
         return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
 
 
@@ -370,6 +388,12 @@ def _hits(graph: KnowledgeGraph) -> dict[str, tuple[int, int]]:
 # --- What options and callers do to a method's pipeline.
 
 
+def _drawn(preset: Sampling, config: Config) -> Sampling:
+    """How the model's words are drawn: as the options say, else as the method's preset."""
+    warm = preset.temperature if config.temperature is None else config.temperature
+    return Sampling(warm, preset.top_p if config.top_p is None else config.top_p, config.seed)
+
+
 class _Nothing:
     """The default of an option that is no field of `Config`."""
 
@@ -398,10 +422,11 @@ def _within(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, tokens: int) -
 
 def _by_likelihood(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, choose: str) -> Pipeline:
     """Options chosen by the likelihood of their texts; a reader that asks no model stays."""
+    from kgmed.steps.brief import brief
     from kgmed.steps.facts import facts
     from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
 
-    if toolkit.llm is None or pipeline.read is facts:
+    if toolkit.llm is None or pipeline.read in (brief, facts):
         return pipeline
     by_text = LikelihoodReader(likelihood_of(toolkit.llm), prompts=toolkit.prompts)
     return replace(pipeline, read=Likeliest(pipeline.read, by_text))
@@ -415,7 +440,23 @@ def _unless_weak(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, at_least:
     return replace(pipeline, read=UnlessWeak(pipeline.read, at_least), otherwise=otherwise)
 
 
+def _strictly(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, strict: Any) -> Pipeline:
+    """A model's sentences that the evidence does not bear out are left out; a reader that checks none stays."""
+    return replace(pipeline, read=_strict(pipeline.read, strict))
+
+
+def _strict(read: Any, strict: Any) -> Any:
+    """A reader, or the one within it, that leaves out or marks."""
+    from kgmed.steps.check import Checked
+
+    if isinstance(read, Checked):
+        return replace(read, strict=strict)
+    within = is_dataclass(read) and any(f.name == "read" for f in fields(read))
+    return replace(read, read=_strict(read.read, strict)) if within else read
+
+
 _CHANGES: Mapping[str, Callable[[Pipeline, Toolkit | RemoteToolkit, Any], Pipeline]] = {  # in this order
+    "strict": _strictly,
     "evidence_tokens": _within,
     "choose": _by_likelihood,
     "abstain_below": _unless_weak,
@@ -441,15 +482,31 @@ class Conversation:
     turns: int = TURNS
     runs: list[Run] = field(default_factory=list)
 
-    def ask(self, question: Question | str) -> Run:
-        """The run of the next question; one that raises is no turn. Raises what the session raises."""
+    def ask(self, question: Question | str, *, options: Mapping[str, str] | None = None) -> Run:
+        """The run of the next question; one that raises is no turn. Raises what the session raises.
+
+        "What about gout?" is the last question with gout in place of what that one was about; the run says so.
+        """
         asked = Question(question) if isinstance(question, str) else question
         last = next((run for run in reversed(self.runs) if run.links), None)
+        if last is not None and not asked.options and (text := self._again(asked, last)):
+            asked = replace(asked, text=text)
         recent = self.runs[-self.turns :] if self.turns else []
         history = tuple(line for run in recent for line in turn_lines(run))
-        run = self.session.ask(replace(asked, history=(*asked.history, *history)), after=last)
+        run = self.session.ask(replace(asked, history=(*asked.history, *history)), options=options, after=last)
         self.runs.append(run)
         return run
+
+    def _again(self, asked: Question, last: Run) -> str:
+        """The last question with the thing that this one names in the place of one of its kind; "" = it is no such."""
+        new = asked_about(asked.text)
+        if not new:
+            return ""
+        toolkits = [self.session.toolkit(name) for name in self.session.order(asked, last)[:1]]
+        kinds = {x.entity.kind for toolkit in toolkits if isinstance(toolkit, Toolkit) for x in toolkit.linked(new)}
+        stated = [x for x in last.links if not x.mention.negated] or list(last.links)
+        old = next((x for x in stated if x.entity.kind in kinds), stated[0])
+        return put_in(last.question.text, old.mention.surface, new)
 
 
 def turn_lines(run: Run) -> tuple[str, str]:
@@ -520,11 +577,7 @@ def _encoder(config: Config) -> Encoder:
     """The encoder that is named, else the embedded one; it remembers what it has encoded, unless that costs nothing."""
     from kgmed.models.encoders import Remembered
 
-    encoder = default_encoder()
-    if config.encoder:
-        from kgmed.models.named import encoder_from
-
-        encoder = encoder_from(config.encoder)
+    encoder = _encoder_named(config.encoder)
     return encoder if isinstance(encoder, NgramEncoder) else Remembered(encoder)
 
 
@@ -560,10 +613,48 @@ def prepare(name: str) -> None:
     Toolkit(library.load(name), encoder=NgramEncoder()).prepare()
 
 
-def vectors(name: str, progress: Progress) -> tuple[int, str]:
+def prepare_together(progress: Progress | None = None) -> None:
+    """Make one graph of all that are built, as `auto` asks it, with its indexes, so that no question waits for it."""
+    names = [m.name for m in library.graphs()]
+    names = sorted(names, key=list(library.languages()).index)
+    if len(names) > 1:
+        graph = library.together(names, progress=progress)
+        for language in ("en", "zh"):
+            Toolkit(graph.speaking(language), encoder=NgramEncoder()).prepare()
+
+
+def vectors(name: str, progress: Progress, *, encoder: str = "") -> tuple[int, str]:
     """How many names of a graph have vectors now, and by which encoder."""
     from kgmed.graph.vectors import compute
 
-    store, encoder = library.load(name), default_encoder()
-    compute(store, encoder, lambda done, of: progress(done))
-    return len(Fuzzy(store)), encoder.name
+    store, found = library.load(name), _encoder_named(encoder)
+    compute(store, found, lambda done, of: progress(done))
+    return len(Fuzzy(store)), found.name
+
+
+def train_map(
+    name: str, progress: Callable[[str, int, int], None], *, encoder: str = "", others: Sequence[str] = ()
+) -> int:
+    """How many names of a graph have vectors through a map trained on them; 0 where they are too few to learn from."""
+    from kgmed.linking.align import align
+
+    graphs = [library.load(other) for other in others]
+    found = align(library.load(name), _encoder_named(encoder), progress, others=graphs)
+    return len(found) if found else 0
+
+
+def map_of(name: str) -> str:
+    """The map of a graph for the embedded encoder, in words; "" where none is trained."""
+    from kgmed.linking.align import open_aligned
+
+    found = open_aligned(library.load(name), default_encoder())
+    return f"{len(found):,} names by {found.encoder.name}" if found else ""
+
+
+def _encoder_named(text: str) -> Encoder:
+    """The encoder of that name; "" = the embedded one."""
+    if not text:
+        return default_encoder()
+    from kgmed.models.named import encoder_from
+
+    return encoder_from(text)

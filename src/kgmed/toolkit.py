@@ -4,20 +4,25 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.language.status import marked
 from kgmed.language.text import has_cjk
+from kgmed.linking.align import open_aligned
 from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
+from kgmed.linking.decide import Decided, Finder, Guessed, open_scorer
 from kgmed.linking.dense import Dense
 from kgmed.linking.recognise import Lexicon, Scattered, WithoutAsking, WithPhrases
 from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
-from kgmed.steps.check import Citations, Contradictions
+
+if TYPE_CHECKING:
+    from kgmed.steps.check import ByTriples
 
 T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
@@ -79,13 +84,25 @@ class Toolkit:
 
     @part
     def link(self) -> Cascade:
-        """From the surest to the boldest: by spelling, by wording, by small slips, by meaning."""
+        """From the surest to the boldest: by spelling, then what the scorer is sure of among what the map finds.
+
+        Where no map is trained: by spelling, by wording, by small slips, by the encoder's vectors.
+        """
         names = self._names
+        if self.decided is not None:  # of a slip of the pen the rules are surer than the scorer
+            slips = Misspelled(self.graph, names)
+            return Cascade((Spelled(self.graph), self.decided, slips), nearest=Guessed(self.decided))
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
         if not isinstance(self.encoder, NgramEncoder):
             stages.append(Dense(self.graph, self.encoder, names))
         nearest = Dense(self.graph, self.encoder, names, at_least=-1, agreement=0, agreement_cjk=0)
         return Cascade(tuple(stages), nearest=nearest)
+
+    @part
+    def decided(self) -> Decided | None:
+        """Decides among what the graph's map finds; None where no map is trained (`kgmed graph vectors --train`)."""
+        vectors = open_aligned(self.graph, self.encoder)
+        return Decided(Finder(self.graph, vectors), open_scorer()) if vectors else None
 
     @part
     def _names(self) -> Fuzzy:
@@ -96,7 +113,12 @@ class Toolkit:
         return _models(self, scorer=scorer)
 
     def near(self, name: str) -> list[str]:
-        """At most three names spelled much like one that was not linked, best first: to ask a person about."""
+        """At most three names that one that was not linked may mean, best first: to ask a person about.
+
+        By the scorer, and where no map is trained by how they are spelled.
+        """
+        if self.decided is not None:
+            return self.decided.asked(name, most=3)
         return [n.name for n in self._names.search(name, limit=3, at_least=LIKE_CJK if has_cjk(name) else LIKE)]
 
     def prepare(self) -> None:
@@ -106,12 +128,15 @@ class Toolkit:
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
-        return self.link(self.lexicon(text))
+        return self.link(marked(text, self.lexicon(text)))
 
     @part
-    def check(self) -> Contradictions:
+    def check(self) -> "ByTriples":
         """Holds each sentence of an answer against its evidence and against the graph."""
-        return Contradictions(Citations(names=self.names), self.graph, self.linked)
+        from kgmed.steps.check import ByTriples  # read in where a model answers
+        from kgmed.steps.citations import Citations
+
+        return ByTriples(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
         """The names of the entities that a text names outright."""
@@ -156,9 +181,12 @@ class RemoteToolkit:
         return ()
 
     @property
-    def check(self) -> Contradictions:
+    def check(self) -> "ByTriples":
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
-        return Contradictions(Citations())
+        from kgmed.steps.check import ByTriples
+        from kgmed.steps.citations import Citations
+
+        return ByTriples(Citations())
 
 
 def _models(toolkit: Toolkit | RemoteToolkit, *, scorer: bool) -> tuple[tuple[str, str], ...]:

@@ -7,11 +7,11 @@ from time import process_time
 
 import pytest
 
-from kgmed.language import negation, question, text
-from kgmed.linking import recognise
+from kgmed.language import affixes, negation, particulars, question, status, text
+from kgmed.linking import recognise, sense
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
-from kgmed.steps import check, options, read
+from kgmed.steps import citations, options, read, sentences
 
 LENGTH = 4000  # characters; what grows with the square takes far over `SHORT` at twice that
 SHORT = 0.12  # seconds; below it nothing is compared, since a clock that coarse says nothing
@@ -39,6 +39,7 @@ UNITS = (
     *("[", "{", "[1,", "[1] ", "[ ", "\\[", '\\"', '"', "'", "\\", "(P1 ", "P1(", "(", ", ", ",", ",not ", ".", ". "),
     *("!", "- ", "-", "->", "```", "Output 1: ", "Answer: ", "\n#", "因此", "gout. ", "entities ", "diagnos", "how "),
     *("is wrong ", "etc. ", "a. [1] ", "1", "1 ", "_", "，", "result ", "Marfan syndrome and ", "but ", "hand or "),
+    *("her mother ", "history of ", "可能", "家族史", "12 ", "5 mg ", "high ", "三", "boil "),
 )
 
 
@@ -52,6 +53,15 @@ def phrases(said: str) -> object:
     return recognise.phrases(said, names), recognise.phrases(said, [])
 
 
+def marked(said: str) -> object:
+    names = [Mention(w.text, w.text, w.start, w.end) for w in text.tokens(said)]
+    return status.marked(said, names), sense.meant(said, names, more=True)
+
+
+def beyond(said: str) -> object:
+    return [affixes.beyond(said, w.start, w.end, substance=True) for w in text.tokens(said)]
+
+
 def llm_answer(said: str) -> object:
     return read.cited_answer(said, ASKED, CONTEXT, shown=1, reader="x")
 
@@ -59,6 +69,9 @@ def llm_answer(said: str) -> object:
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "negated": negated,
     "phrases": phrases,
+    "marked": marked,
+    "beyond": beyond,
+    "particulars": particulars.particulars,
     "roles_asked": question.roles_asked.__wrapped__,
     "asks_diagnosis": question.asks_diagnosis.__wrapped__,
     "words_that_ask": lambda said: question.words_that_ask.__wrapped__(said + "?"),
@@ -92,10 +105,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "abstains": lambda said: read.abstains(said, ()),
     "cited_answer": llm_answer,
     "parse_choice": lambda said: options.parse_choice(said, OPTIONS),
-    "sentences": check.sentences,
-    "terms": check.terms,
-    "numbers_in": check.numbers_in,
-    "citations": lambda said: check.Citations()(Query(ASKED), CONTEXT, Answer(said)),
+    "sentences": sentences.sentences,
+    "terms": sentences.terms,
+    "numbers_in": sentences.numbers_in,
+    "citations": lambda said: citations.Citations()(Query(ASKED), CONTEXT, Answer(said)),
 }
 
 

@@ -26,7 +26,7 @@ def test_terms_go_by_graph_and_glossary_first_and_by_model_for_the_rest() -> Non
     llm = Scripted(['{"medical entities": ["高血压", "头痛"]}', '["痛风", null]', '["headache", "gout"]'])
     assert names(llm) == [("痛风", "gout"), ("高血压", "hypertension"), ("头痛", "headache")]
     assert llm.asked[2][-1].text.endswith("头痛\n痛风")
-    assert " en " in llm.asked[2][-1].text.replace("en", " en ")
+    assert " 英文 " in llm.asked[2][-1].text
 
 
 def test_nothing_is_translated_that_the_graph_knows_and_at_most_three_terms_are_taken() -> None:

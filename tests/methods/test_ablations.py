@@ -7,7 +7,7 @@ import pytest
 
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
-from kgmed.methods.hykge import hykge
+from kgmed.methods.hykge import TopChains, hykge
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.pipeline import Pipeline, Ranker
 from kgmed.records import Query, Run
@@ -43,11 +43,11 @@ ORDER = ["query", "links", "evidence", "context"]
 
 def _whole(rank: Ranker) -> Ranker:
     """Question and hypothesis as one fragment."""
-    return (
-        replace(rank, window=1 << 30, overlap=0, window_cjk=1 << 30, overlap_cjk=0)
-        if isinstance(rank, Fragments)
-        else rank
-    )
+    if isinstance(rank, TopChains):
+        return replace(rank, ways=tuple(map(_whole, rank.ways)))
+    if isinstance(rank, Fragments):
+        return replace(rank, window=1 << 30, overlap=0, window_cjk=1 << 30, overlap_cjk=0)
+    return rank
 
 
 @pytest.fixture(scope="module")

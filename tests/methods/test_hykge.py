@@ -1,22 +1,23 @@
 """HyKGE from question to answer with a model that says what it is told."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 
 import pytest
 
-from kgmed.errors import ModelFailed
+from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import EdgeRow, NodeRow, Row
+from kgmed.graph.search.chains import SHAPES
 from kgmed.graph.store.store import Store
 from kgmed.linking.by_model import Tagger
-from kgmed.methods.hykge import PAPER, PRESETS, HyKGESettings, hykge
+from kgmed.methods.hykge import PAPER, PRESETS, ChainRetriever, HyKGESettings, TopChains, hykge
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
 from kgmed.models.w2ner import FoundEntity
-from kgmed.pipeline import Pipeline
-from kgmed.records import Question
+from kgmed.pipeline import Pipeline, notes
+from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
 from kgmed.registry import methods
-from kgmed.steps.rank import Fragments
+from kgmed.steps.rank import First, Fragments
 from kgmed.toolkit import Toolkit
 from named_graph import small
 
@@ -131,15 +132,15 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
 @pytest.mark.parametrize(
     ("settings", "stage"),
     [
-        (replace(PAPER, hypothesis=False), "expand"),
-        (replace(PAPER, descriptions=False), "phrase"),
-        (replace(PAPER, fragments=False), "rank"),
-        (replace(PAPER, rerank=False), "rank"),
-        (replace(PAPER, chains=False), "retrieve"),
-        (replace(PAPER, aggregate="quota"), "rank"),
-        (replace(PAPER, keep=5), "rank"),
-        (replace(PAPER, hops=2), "retrieve"),
-        (replace(PAPER, alone="never"), "retrieve"),
+        (replace(PRESETS["safe"], hypothesis=False), "expand"),
+        (replace(PRESETS["safe"], descriptions=False), "phrase"),
+        (replace(PRESETS["safe"], fragments=False), "rank"),
+        (replace(PRESETS["safe"], rerank=False), "rank"),
+        (replace(PRESETS["safe"], chains=False), "retrieve"),
+        (replace(PRESETS["safe"], aggregate="quota"), "rank"),
+        (replace(PRESETS["safe"], keep=5), "rank"),
+        (replace(PRESETS["safe"], hops=2), "retrieve"),
+        (replace(PRESETS["safe"], alone="never"), "retrieve"),
     ],
 )
 def test_an_ablation_is_one_setting_and_changes_one_stage(graph: Store, settings: HyKGESettings, stage: str) -> None:
@@ -158,7 +159,9 @@ def test_without_chains_there_are_triples_and_without_a_reranker_the_first_found
 
 
 def test_without_fragments_question_and_hypothesis_are_the_only_rows(graph: Store) -> None:
-    rank = hykge(toolkit(graph), settings=replace(PAPER, fragments=False)).rank[-1]
+    [top] = hykge(toolkit(graph), settings=replace(PAPER, fragments=False)).rank
+    assert isinstance(top, TopChains)
+    rank = top.ways[-1]
     assert isinstance(rank, Fragments)
     parts = toolkit(graph, [GUESS, SAID])
     query = hykge(parts)(Q).query
@@ -177,3 +180,41 @@ def test_a_trained_tagger_takes_the_place_of_the_graphs_names(graph: Store) -> N
     run = hykge(parts)(Question(Q, (("A", "remedy 3"), ("B", "colchicine"))))
     assert [m.name for m in run.mentions] == ["gout"]
     assert [link.entity.name for link in run.links] == ["gout"]
+
+
+def chained(inner: str, *, role: Role = Role.OTHER) -> Evidence:
+    """A chain from a to b over an inner entity."""
+    a, x, b = (Entity(n, n) for n in ("a", inner, "b"))
+    triples = (Triple(a, Relation("r", role), x), Triple(b, Relation("s"), x))
+    return Evidence(f"a {inner} b", "co_ancestor", triples, (a, b), 1.0)
+
+
+def named(*names: str) -> Callable[[str], list[Link]]:
+    return lambda _: [Link(Mention(n, n, 0, 1), Entity(n, n), 1.0, "exact") for n in names]
+
+
+def test_the_number_of_chains_is_a_limit_and_what_is_asked_about_warns_beside_it() -> None:
+    chains = [chained(str(i), role=Role.CONTRAINDICATED) for i in range(20)]
+    top = TopChains((First(1 << 30),), named("a"), keep=10, same_pattern=0, warnings=3)
+    with notes() as left:
+        kept = top(Query(Question("a?")), chains)
+    assert [e.kind for e in kept] == ["co_ancestor"] * 10 + ["warning"] * 3
+    assert left == ["chains kept: 20 -> 10", "warnings: 3 of 10 shown"]
+    assert len(TopChains(top.ways, named("other"), keep=10)(Query(Question("c?")), chains)) == 10
+
+
+def test_one_pattern_does_not_take_all_places_while_others_are_left() -> None:
+    same, other = [chained(str(i)) for i in range(9)], chained("z", role=Role.TREATS)
+    other = replace(other, triples=(replace(other.triples[0], relation=Relation("q")), other.triples[1]))
+    top = TopChains((First(1 << 30),), named(), keep=5, same_pattern=3)
+    kept = top(Query(Question("?")), [*same, other])
+    assert [e.text for e in kept] == ["a 0 b", "a 1 b", "a 2 b", "a z b", "a 3 b"]
+
+
+def test_each_shape_alone_can_be_asked_for(graph: Store) -> None:
+    query, links = Query(Question(Q)), toolkit(graph).linked("red toe, gout")
+    found = {shape: {e.kind for e in ChainRetriever(graph, shapes=(shape,))(query, links)} for shape in SHAPES}
+    assert all(kinds <= {shape} for shape, kinds in found.items())
+    assert any(found.values())
+    with pytest.raises(BadInput, match="shape"):
+        ChainRetriever(graph, shapes=("ring",))(Query(Question(Q)), toolkit(graph).linked("red toe, gout"))

@@ -17,7 +17,8 @@ from kgmed.models.files import get, installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.models.replies import slots
 from kgmed.records import Answer, Evidence, Query, Question
-from kgmed.steps.check import Checked, Citations
+from kgmed.steps.check import Checked
+from kgmed.steps.citations import Citations
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader
 

@@ -19,6 +19,7 @@ from kgmed.models.cache import CachedLLM
 from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.models.named import llm_from
+from kgmed.models.sampling import Sampling, sampled
 from kgmed.models.transformers_lm import TransformersLM
 from tiny_causal import SAID, WORDS, bytes_in, saved_in, sizes
 
@@ -140,7 +141,7 @@ def test_a_model_trained_anew_does_not_meet_the_replies_of_the_old_one(saved: Pa
     assert first.settings == second.settings
     with torch.no_grad():
         second._model.lm_head.weight += 0.1
-    second.__dict__.pop("settings")
+    second.__dict__.pop("_weights")
     CachedLLM(first, tmp_path / "c.db")(HELLO, max_tokens=4)
     other = CachedLLM(second, tmp_path / "c.db")
     other(HELLO, max_tokens=4)
@@ -336,3 +337,12 @@ def test_a_reply_cut_within_a_character_ends_before_it(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"const": "\u75db\u98ce"}}, "required": ["a"]}
     cut = [llm.as_json(HELLO, schema, max_tokens=n).text for n in range(1, 16)]
     assert cut[5:12] == ['{"a": ', '{"a": "', '{"a": "', '{"a": "', '{"a": "\u75db', '{"a": "\u75db', '{"a": "\u75db']
+
+
+def test_a_draw_follows_its_seed(llm: TransformersLM) -> None:
+    def drawn(seed: int) -> str:
+        with sampled(Sampling(2.0, seed=seed)):
+            return llm(HELLO, max_tokens=12).text
+
+    assert drawn(1) == drawn(1)
+    assert len({drawn(seed) for seed in range(4)}) > 1

@@ -12,9 +12,9 @@ import pytest
 from kgmed.errors import ModelFailed, Unavailable
 from kgmed.evaluate.judge import KINDS, criterion_scores, order
 from kgmed.linking.by_model import ByModel
-from kgmed.methods.baselines_closed import ZeroShot
 from kgmed.methods.mindmap import MindMapReader
 from kgmed.methods.mkg_rank import LetterReader, fragments
+from kgmed.methods.shared import ZeroShot
 from kgmed.models.asking import Malformed, strings
 from kgmed.models.fakes import Scripted
 from kgmed.models.replies import (
@@ -28,6 +28,7 @@ from kgmed.models.replies import (
     split_final,
 )
 from kgmed.prompts import prompt, prompt_files
+from kgmed.prompts.task import OWN_KNOWLEDGE, tasked
 from kgmed.records import Context, Entity, Evidence, Query, Question, Relation, Triple
 from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import sentences_by_label
@@ -61,6 +62,12 @@ def letter(reply: str) -> Any:
 def mindmap(reply: str) -> Any:
     answer = MindMapReader(Scripted([reply]))(Query(Question("What is it?")), CONTEXT)
     return answer.text, answer.limits
+
+
+def inferred(reply: str) -> Any:
+    """What MindMap makes of a reply where the model may add what it knows."""
+    with tasked(OWN_KNOWLEDGE):
+        return mindmap(reply)
 
 
 def guess(name: str) -> Read:
@@ -191,6 +198,16 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
                     "the model wrote no reasoning graph; the model wrote no decision tree; the model cited no evidence",
                 ),
             ),
+            ("Output 1: 可以使用药物治疗该病。", FAILED),
+        ],
+    ),
+    "mindmap/infer": (
+        inferred,
+        [
+            ("", FAILED),
+            ("Output 2: P1('a'->'b'->'c')", FAILED),
+            (f"Output 1: {LOOP}", FAILED),
+            ("Output 1: Gout.", ("Gout.", "the model wrote no reasoning graph; the model wrote no decision tree")),
             ("Output 1: 可以使用药物治疗该病。", FAILED),
         ],
     ),
@@ -341,7 +358,11 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         [("", MALFORMED), ("both", MALFORMED), ("3", MALFORMED), ("1 and 2", MALFORMED), ("第 1 段", 1)],
     ),
 }
-UNREAD = {"likelihood/background", "likelihood/blank", "likelihood/question"}  # scored: nobody replies to these
+UNREAD = {  # scored, or parts of another prompt: nobody replies to these
+    *(f"likelihood/{step}" for step in ("background", "blank", "question")),
+    *(f"task/{part}" for part in ("answer", "options", "grounded", "own")),
+    *(f"mindmap/{part}" for part in ("diagnosis", "options", "food", "open", "combine")),
+}
 FIXTURES = [(name, reply, comes) for name, (_, replies) in CASES.items() for reply, comes in replies]
 
 

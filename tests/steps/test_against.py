@@ -10,7 +10,8 @@ from kgmed.methods.facts import grounded
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
-from kgmed.steps.check import Checked, Citations, Contradictions, with_warnings
+from kgmed.steps.check import ByTriples, Checked, with_warnings
+from kgmed.steps.citations import Citations
 from kgmed.toolkit import Toolkit
 from memory_graph import MemoryGraph
 
@@ -38,7 +39,7 @@ def labels(text: str, evidence: Sequence[Evidence] = EVIDENCE) -> list[str]:
 
 
 def checked(text: str, evidence: Sequence[Evidence] = EVIDENCE) -> Answer:
-    return Contradictions(Citations())(QUERY, Context("", tuple(evidence)), Answer(text))
+    return ByTriples(Citations())(QUERY, Context("", tuple(evidence)), Answer(text))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_a_contradicted_sentence_is_shown_with_the_triple_that_speaks_against_it
 
 def test_a_reader_whose_sentences_are_left_out_still_shows_what_is_contradicted() -> None:
     said = "Aspirin treats fever. Aspirin is safe in peptic ulcer. The moon is made of cheese."
-    read = Checked(lambda query, context: Answer(said, reader="test"), Contradictions(Citations()))
+    read = Checked(lambda query, context: Answer(said, reader="test"), ByTriples(Citations()), strict=True)
     answer = read(QUERY, Context("", EVIDENCE))
     assert "safe in peptic ulcer" in answer.text
     assert "moon" not in answer.text
@@ -119,7 +120,7 @@ def test_a_reader_whose_sentences_are_left_out_still_shows_what_is_contradicted(
 
 def test_an_answer_of_which_nothing_stands_is_not_shown_and_the_contradiction_is_the_reason() -> None:
     read = Checked(
-        lambda query, context: Answer("The moon is cheese. Gout presents with rash."), Contradictions(Citations())
+        lambda query, context: Answer("The moon is cheese. Gout presents with rash."), ByTriples(Citations())
     )
     with pytest.raises(ModelFailed, match="the evidence says Gout — lacks → Rash"):
         read(QUERY, Context("", EVIDENCE))
@@ -136,7 +137,7 @@ def test_the_graph_is_asked_where_the_evidence_is_silent() -> None:
             for n in names
         ]
 
-    against = Contradictions(Citations(), graph, link)
+    against = ByTriples(Citations(), graph, link)
     answer = against(QUERY, Context("", ()), Answer("Aspirin helps in Ulcer. Aspirin does not treat Fever."))
     assert [v.label for v in answer.verdicts] == ["contradicted", "contradicted"]
     assert "Warning: the graph contradicts “Aspirin helps in Ulcer.”" in answer.text
@@ -160,7 +161,7 @@ def test_what_one_is_allergic_to_is_no_contraindicated_disease() -> None:
 
 def test_an_abstention_is_left_as_it_is() -> None:
     answer = Answer("Aspirin is safe in peptic ulcer.", abstained=True)
-    assert Contradictions(Citations())(QUERY, Context("", EVIDENCE), answer) == answer
+    assert ByTriples(Citations())(QUERY, Context("", EVIDENCE), answer) == answer
 
 
 def test_without_a_contradiction_the_text_stays() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kgmed.graph.search.chains import SearchBudget
 from kgmed.methods.hykge import ChainRetriever
-from kgmed.pipeline import notes
+from kgmed.pipeline import Fact, notes
 from kgmed.records import Evidence, Link, Mention, Query, Question
 from memory_graph import MemoryGraph
 
@@ -75,9 +75,11 @@ def test_a_cut_search_says_so_in_its_notes_and_a_whole_one_has_none() -> None:
     links = linked(graph, "A", "B")
     with notes() as left:
         ChainRetriever(graph)(QUERY, links)
-        assert left == []
+        assert left == ["chains: 9 between 1 pairs, 9 looked at"]
+        assert isinstance(left.pop(), Fact)
         ChainRetriever(graph, budget=SearchBudget(middles=3))(QUERY, links)
-    [line] = left
+    counted, line = left
+    assert isinstance(counted, Fact)
     assert "budget (middles)" in line
 
 

@@ -2,7 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.records import Entity, Evidence, Relation, Role, Triple
-from kgmed.steps.check import denies, numbers_in, sentences, terms, unsupported_claim
+from kgmed.steps.citations import unclaimed
+from kgmed.steps.sentences import denies, numbers_in, sentences, terms
 
 
 def test_sentences_end_at_stops_of_either_script_and_at_lines() -> None:
@@ -47,5 +48,5 @@ def test_a_syllable_of_denial_within_a_word_denies_nothing() -> None:
 
 def test_a_role_bears_out_a_claim_that_the_words_do_not() -> None:
     triple = Triple(Entity("a", "a"), Relation("r", Role.TREATS), Entity("b", "b"))
-    assert unsupported_claim("A treats B.", [Evidence("a r b", "triple")]) == "that something treats"
-    assert unsupported_claim("A treats B.", [Evidence("a r b", "triple", (triple,))]) == ""
+    assert unclaimed("A treats B.", [Evidence("a r b", "triple")]) == "treats"
+    assert unclaimed("A treats B.", [Evidence("a r b", "triple", (triple,))]) == ""

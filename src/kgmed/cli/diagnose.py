@@ -15,7 +15,7 @@ from kgmed.records import Link
 from kgmed.reward.phenotype import WEIGHTS, Differential, FindingReason, Phenotypes, RankedDisease
 from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
 
-SETTINGS = {"ignore_unknown_options": True}  # so that -HP:0000365 is a finding that is absent
+app = typer.Typer(add_completion=False)
 HEADINGS = {
     "exact": "fits",
     "narrower": "fits, by a kind of it",
@@ -44,6 +44,7 @@ class Diagnosed:
     skipped: tuple[str, ...] = ()  # patients of whom a file gives no findings, and where
 
 
+@app.command(context_settings={"ignore_unknown_options": True})  # so that -HP:0000365 is a finding that is absent
 def diagnose(
     findings: Annotated[
         list[str] | None,
@@ -59,7 +60,10 @@ def diagnose(
     graph: Annotated[str, typer.Option("--graph", "-g", help="HPO's graph: its name or folder.")] = "hpo",
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Rank the diseases of HPO by a patient's findings, and say what speaks for and against each."""
+    """Rank the diseases of HPO by a patient's findings, and say what speaks for and against each.
+
+    Of two that fit alike the one with more publications comes first: that is how much is written, not how common it is.
+    """
     from kgmed.evaluate.datasets.cases import packets
 
     ids, text = _sorted(findings or [])

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
+from kgmed.cli.checking import check
 from kgmed.cli.judge import judge, ratings
 from kgmed.cli.linking import linking
 from kgmed.config import Config
@@ -267,10 +268,12 @@ def _findings(means: Any, found: Any, difference: Any, *, trained: bool) -> list
 
 
 app = typer.Typer(no_args_is_help=True)
+app.add_typer(rescore_app, name="rescore", help="Score the papers' recorded answers again.")
 app.command()(report)
 app.command()(judge)
 app.command()(ratings)
 app.command()(linking)
+app.command()(check)
 app.command(context_settings=REST)(sweep)
 
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
@@ -315,7 +318,7 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
-@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings")))
+@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings", "seed")))
 def run(
     config: Config,
     out: Out,

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,7 @@ app = typer.Typer(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="A graph's name (hpo, cmekg, or your own) or its folder.", metavar="NAME")]
 EntityText = Annotated[str, typer.Argument(help="An id or a name.", metavar="ENTITY")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_WORTH, _AT_BUILD = 1_000, 250_000  # names that are learnt after a build without being asked to: in three minutes
 Limit = Annotated[int, typer.Option(help="How many to show.", min=1)]
 
 
@@ -66,6 +68,10 @@ def build(
     format: Annotated[str, typer.Option(help="hpo, cmekg, triples, obo, rdf, ...; found out if not given.")] = "",
     relations: Annotated[Path | None, typer.Option(help="A TOML table of what the relations mean.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
+    train: Annotated[
+        bool,
+        typer.Option("--train/--no-train", help="Then learn its names, about a minute; it can be asked meanwhile."),
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Build a graph from its files, unless it stands there already."""
@@ -75,11 +81,24 @@ def build(
             from kgmed.session import prepare
 
             prepare(name)
+    if built.fresh:
+        together()
     if as_json:
         screen.data({"fresh": built.fresh} | _summary(built.manifest))
-        return
-    said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
-    screen.lines([f"{name} {said} {_counts(built.manifest)}"])
+    else:
+        said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
+        screen.lines([f"{name} {said} {_counts(built.manifest)}"])
+    names = built.manifest.counts["entities"] + built.manifest.counts["aliases"]
+    if built.fresh and train and _WORTH <= names <= _AT_BUILD:
+        _train(name, "", [])
+
+
+def together() -> None:
+    """Make one graph of all that are built, where there are several."""
+    from kgmed.session import prepare_together
+
+    with screen.progress("joining the graphs", "rows") as progress:
+        prepare_together(progress)
 
 
 @app.command()
@@ -101,6 +120,8 @@ def get(
         return
     rows = [published(name) for name in names]
     built = [_get(row.name, given, force) for row in rows]
+    if any(one.fresh for one in built):
+        together()
     if as_json:
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return
@@ -142,24 +163,55 @@ def _published(as_json: bool) -> None:
 
 
 @app.command()
-def vectors(name: Name, as_json: Json = False) -> None:
+def vectors(
+    name: Name,
+    train: Annotated[
+        bool, typer.Option("--train", help="Train a map on the names and compute them through it.")
+    ] = False,
+    also: Annotated[
+        list[str] | None, typer.Option("--with", help="Learn from the names of this graph too; may be repeated.")
+    ] = None,
+    encoder: Annotated[str, typer.Option(help="As `kgmed ask --encoder`; the embedded one if not given.")] = "",
+    as_json: Json = False,
+) -> None:
     """Compute the vectors of all names, so that names are found by meaning among all of them; goes on where it stopped.
 
-    Without them only the names that share most letters with a phrase are compared.
+    Without them only the names that share most letters with a phrase are compared. With --train names of one entity
+    are pulled together first, which finds more and is what links are decided by; about a minute (docs: linking).
     """
     from kgmed.session import vectors as compute
 
-    try:
+    with _kept(name):
         with screen.progress(f"encoding the names of {name}", "names") as progress:
-            count, encoder = compute(name, progress)
+            count, by = compute(name, progress, encoder=encoder)
+        trained = _train(name, encoder, also or []) if train or also else 0
+    if as_json:
+        screen.data({"graph": name, "names": count, "encoder": by, "map": trained})
+    else:
+        screen.lines([f"{name}: {count:,} names by {by}"])
+        screen.lines([f"{name}: {trained:,} names through its map"] if trained else [])
+
+
+@contextmanager
+def _kept(name: str) -> Iterator[None]:
+    """A block whose files are kept beside a graph; raises `StoreError` where they cannot be."""
+    try:
+        yield
     except OSError as e:
         if e.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT):
             raise  # a full disk ends every command alike
         raise StoreError(f"the vectors of {name} cannot be kept ({e.strerror or e}); let its folder be written") from e
-    if as_json:
-        screen.data({"graph": name, "names": count, "encoder": encoder})
-    else:
-        screen.lines([f"{name}: {count:,} names by {encoder}"])
+
+
+def _train(name: str, encoder: str, others: list[str]) -> int:
+    """How many names have vectors through the map of a graph, which is trained if there is none."""
+    from kgmed.session import train_map
+
+    with _kept(name), screen.steps(f"learning the names of {name}") as at:
+        count = train_map(name, lambda what, done, of: at(f"{what} {done:,}/{of:,}"), encoder=encoder, others=others)
+    if not count:
+        screen.warn([f"{name} has too few other names to learn from; its names are found without a map"])
+    return count
 
 
 @app.command("list")
@@ -181,15 +233,18 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 def info(name: Name, as_json: Json = False) -> None:
     """Tell where a graph comes from and what is in it."""
+    from kgmed.session import map_of
+
     store = library.load(name)
     m = store.manifest
     if as_json:
-        screen.data({"label": store.label, "folder": store.folder} | _summary(m))
+        screen.data({"label": store.label, "folder": store.folder, "map": map_of(name)} | _summary(m))
         return
     told = {
         "graph": store.label, "source": f"{m.source} {m.release}".strip(), "licence": m.licence, "citation": m.citation,
         "language": m.language, "holds": _counts(m), "kinds": ", ".join(k for k in m.kinds if k),
         "on disk": f"{m.bytes / 1e6:.1f} MB in {store.folder}",
+        "map": map_of(name) or f"none; names are found by meaning after: kgmed graph vectors {name} --train",
     }  # fmt: skip
     screen.table(("what", "value"), ((k, v) for k, v in told.items() if v))
 

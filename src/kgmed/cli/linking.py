@@ -16,7 +16,9 @@ from kgmed.errors import BadInput, UnknownName
 if TYPE_CHECKING:
     from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
     from kgmed.graph.formats.pubtator import Document
+    from kgmed.toolkit import Toolkit
 
+ADVERSARIAL = "adversarial"  # made from the graph by rule, from no file
 Names = list[tuple[str, tuple[str, ...]]]
 
 
@@ -24,7 +26,7 @@ Names = list[tuple[str, tuple[str, ...]]]
 def linking(
     config: Config,
     dataset: Annotated[
-        str, typer.Option("--set", "-s", help="bc5cdr, or xlbel- and a language: xlbel-en, xlbel-zh, ...")
+        str, typer.Option("--set", "-s", help="bc5cdr, adversarial, or xlbel- and a language: xlbel-en, ...")
     ],
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
@@ -37,12 +39,15 @@ def linking(
     from kgmed.session import open_session
     from kgmed.toolkit import Toolkit
 
-    documents, names = _read(dataset, data, part, number)
+    documents, names = _read(dataset, data, part, number) if dataset != ADVERSARIAL else ([], [])
     if config.graph == AUTO:
         raise BadInput("name the graph to link to: --graph NAME")
     toolkit = open_session(config).toolkit(config.graph)
     if not isinstance(toolkit, Toolkit):
         raise BadInput("linking is measured on a graph whose files are here")
+    if dataset == ADVERSARIAL:
+        _traps(toolkit, number or 40, as_json=as_json)
+        return
     concepts = Concepts(toolkit.graph)
     cases = _cases(names, concepts)
     known, unknown = [c for c in cases if c.right], [c for c in cases if not c.right]
@@ -67,6 +72,20 @@ def linking(
     if documents:
         screen.lines(["", "From the texts alone"])
         screen.lines(f"{name}: {_shown(value)}" for name, value in told["in texts"].items())
+
+
+def _traps(toolkit: "Toolkit", each: int, *, as_json: bool) -> None:
+    """Show how often names that the graph lacks were linked, a row a rule, and the links that were wrong."""
+    from kgmed.evaluate.adversarial import gate, told
+
+    cases, wrong = gate(toolkit, each=each)
+    rows = [("rule", "cases", "other drug", "opposite", "other entity"), *told(cases, wrong)]
+    links = [(t.case.rule, t.case.text, t.link.mention.surface, t.link.entity.name, t.wrong) for t in wrong]
+    if as_json:
+        screen.data({"graph": toolkit.graph.label, "rows": rows, "links": links})
+        return
+    screen.lines("\t".join(map(str, row)) for row in rows)
+    screen.lines(f"{rule}: {text} [{said} = {name}] {what}" for rule, text, said, name, what in links)
 
 
 def _read(name: str, data: Path, part: str, number: int) -> "tuple[list[Document], Names]":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -376,7 +376,41 @@ def _telling() -> "Iterator[Callable[[Row], None]]":
 # --- `kgmed train`: models that are trained here, on a graph's own names, on marked text or on cases.
 
 
+# --- `kgmed train linker`: what decides links, from marked text.
+
+
+def linker(
+    graph: Annotated[str, typer.Argument(help="The graph that the texts' concepts are in; its map must be trained.")],
+    texts: Annotated[list[Path], typer.Argument(help="PubTator files with the ids of concepts.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The scorer's file; linker.npz in the data folder, which is then used.")
+    ] = None,
+    precision: Annotated[float, typer.Option(help="How often the links made are to be right.", min=0.5, max=1)] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Train the scorer that decides what a name is linked to, on texts whose entities are marked."""
+    from kgmed.evaluate.linking import Concepts, names_of
+    from kgmed.graph.formats.pubtator import documents
+    from kgmed.graph.library import load
+    from kgmed.linking.decide import OWN
+    from kgmed.toolkit import Toolkit
+    from kgmed.train.linker import fit, judge, save
+
+    toolkit = Toolkit(load(graph))
+    if toolkit.decided is None:
+        raise BadInput(f"no map of {graph} is trained; train it first: kgmed graph vectors {graph} --train")
+    cases = names_of((d for path in texts for d in documents(path)), Concepts(toolkit.graph))
+    arrays, figures = fit(list(judge(toolkit.decided.find, cases)), link=precision)
+    place = out or data_folder() / OWN
+    save(place, arrays)
+    if as_json:
+        show.data(asdict(figures) | {"file": str(place)})
+    else:
+        show.table(["what", "value"], [*asdict(figures).items(), ("file", place)])
+
+
 app = typer.Typer(no_args_is_help=True)
+app.command()(linker)
 app.command()(ner)
 app.command()(pairs)
 app.command()(sft)

@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 import xxhash
 
 from kgmed.errors import UnknownName
-from kgmed.graph.base import Alias, EdgeRow, LocalGraph, Match, NodeRow, Row, Scope, Source
+from kgmed.graph.base import EdgeRow, LocalGraph, Match, NodeRow, Row, Scope, Source
+from kgmed.graph.formats.pubtator import Document
 from kgmed.language.text import normalise
 from kgmed.linking.cascade import Cascade
 from kgmed.records import Link, Mention
@@ -90,9 +91,17 @@ class NameSplit:
 
 
 def hold_out(
-    source: Source, *, scopes: Iterable[Scope], every: int = 6, seed: int = 0, keep: Callable[[str], bool] = bool
+    source: Source,
+    *,
+    scopes: Iterable[Scope],
+    every: int = 6,
+    seed: int = 0,
+    keep: Callable[[str], bool] = bool,
+    whole: bool = False,
 ) -> NameSplit:
     """One alias of every `every`-th entity is held out, half of them for training.
+
+    With `whole` all that are like it are taken out with it, so that nothing is left to learn the entity from.
 
     Only an alias of one of `scopes` that `keep` lets pass and that no other name of its entity spells. One that also
     names another entity is held out and not asked for, because there is no telling which is meant.
@@ -106,7 +115,13 @@ def hold_out(
     cases = {k: LinkingCase(a, frozenset({prefix + k})) for k, a in held.items() if owners[normalise(a)] == 1}
     train = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 0)
     test = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 1)
-    return NameSplit(replace(source, rows=lambda: _without(source, held)), train, test)
+    out = keep if whole else _nothing
+    return NameSplit(replace(source, rows=lambda: _without(source, held, wanted, out)), train, test)
+
+
+def _nothing(_: str) -> bool:
+    """Never."""
+    return False
 
 
 def _entities(source: Source) -> Iterator[NodeRow]:
@@ -138,18 +153,16 @@ def _chosen(row: NodeRow, scopes: frozenset[Scope], every: int, seed: int, keep:
     return min(free, key=lambda text: _draw(text, seed), default=None)
 
 
-def _without(source: Source, held: dict[str, str]) -> Iterator[Row]:
-    """The rows of a source without the held-out names."""
+def _without(
+    source: Source, held: dict[str, str], scopes: frozenset[Scope], out: Callable[[str], bool]
+) -> Iterator[Row]:
+    """The rows of a source without the held-out names, and without what else is `out` of the same entities."""
     for row in source.rows():
         if isinstance(row, NodeRow) and row.key in held:
-            yield row._replace(aliases=tuple(_others(row.aliases, held[row.key])))
+            left = (a for a in row.aliases if a.text != held[row.key] and not (a.scope in scopes and out(a.text)))
+            yield row._replace(aliases=tuple(left))
         else:
             yield row
-
-
-def _others(aliases: Iterable[Alias], held: str) -> Iterator[Alias]:
-    """The aliases that are not the one held out."""
-    return (a for a in aliases if a.text != held)
 
 
 def _draw(key: str, seed: int) -> int:
@@ -200,6 +213,12 @@ class Concepts:
             return named | {self.graph.entity(concept).id}
         except UnknownName:
             return named
+
+
+def names_of(texts: Iterable[Document], concepts: Concepts) -> list[LinkingCase]:
+    """The names of marked texts, each once, with the entities of their concept; none where the graph has none."""
+    marked = ((m.surface, m.ids) for d in texts for m in d.marked if len(m.ids) == 1)
+    return list({normalise(name): LinkingCase(name, concepts(ids)) for name, ids in marked}.values())
 
 
 class LinkingPlace(NamedTuple):

@@ -340,7 +340,7 @@ class NamedMethods:
 
         settings = {**self.config.settings, **dict(found.settings)}
         wraps = (control,) if found.control else ()
-        return self._session.under(*wraps, method=found.method, settings=settings).ask
+        return self._session.under(*wraps, method=found.method, settings=settings, seed=seed).ask
 
     def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Config]]":
         """Sent to another process as its configuration."""

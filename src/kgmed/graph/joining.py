@@ -175,7 +175,8 @@ class Joiner:
                 yield Candidate(-1, one, other, "id")
             for record in self._alone(rows) if owners else ():
                 if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
-                    yield Candidate(3, *sorted((owners[0], record)), f"code {self.facts(owners[0]).id}")
+                    why = f"code {self.facts(owners[0]).id}"
+                    yield Candidate(3, min(owners[0], record), max(owners[0], record), why)
 
     def _alone(self, rows: list[tuple[int, bool]]) -> list[int]:
         """The records that have a code which is no other's in their graph and is not their id."""
@@ -336,7 +337,7 @@ _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
     ("阑尾", r"appendi|append"),
     ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
 )  # fmt: skip
-_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后")  # of some people only
+_OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后", "产褥")  # of some people only
 _QUALIFIED = tuple((tuple(words.split()), re.compile(english)) for words, english in _QUALIFIERS)
 
 

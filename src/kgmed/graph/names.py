@@ -1,6 +1,7 @@
 """Finding a graph's names by their form: spelled alike, in other words, or in another language."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -15,6 +16,7 @@ from rapidfuzz.distance import OSA
 
 from kgmed.graph.base import LocalGraph, Match, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.language.affixes import changed
 from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, normalise
 
 # --- Names of a graph that look like a given one: character n-grams find them, edit distance ranks them.
@@ -23,7 +25,7 @@ from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, normalise
 # ranked by edit similarity: 1 - edits / length, two swapped letters being one edit (optimal string alignment).
 
 
-_VERSION = "fuzzy 2"
+_VERSION = "fuzzy 3"
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 _SHORTLIST = 64  # names ranked by edit distance
 _READ = 400_000  # postings read a query at most, those of the rarest grams first
@@ -57,6 +59,18 @@ class Fuzzy:
         start = int(arrays["ends"][row - 1]) if row else 0
         return bytes(arrays["text"][start : int(arrays["ends"][row])]).decode("utf-8")
 
+    def nodes(self, row: int) -> list[int]:
+        """The entities of the name of that number, in the order of trust."""
+        arrays = self._arrays()
+        found: list[int] = arrays["node"][arrays["nodes"][row] : arrays["nodes"][row + 1]].tolist()
+        return found
+
+    def rows(self, node: int) -> list[int]:
+        """The numbers of an entity's names."""
+        arrays = self._arrays()
+        found: list[int] = arrays["name"][arrays["names"][node] : arrays["names"][node + 1]].tolist()
+        return found
+
     def search(self, name: str, *, limit: int = 10, at_least: float = 0.0) -> list[Near]:
         """The names most like `name` by edit distance, best first, ties by name."""
         key = normalise(name)
@@ -70,9 +84,13 @@ class Fuzzy:
 
     def knows(self, word: str) -> bool:
         """Whether a folded word stands in some name."""
+        return self.often(word) > 0
+
+    def often(self, word: str) -> int:
+        """In how many names a folded word stands."""
         words, value = self._arrays()["word"], _word(word)
         place = int(np.searchsorted(words, np.uint64(value)))
-        return place < len(words) and int(words[place]) == value
+        return int(self._arrays()["often"][place]) if place < len(words) and int(words[place]) == value else 0
 
     def shortlist(self, name: str, *, limit: int) -> NDArray[np.int64]:
         """The numbers of at most `limit` names that share most n-grams with `name`, best first."""
@@ -87,11 +105,12 @@ class Fuzzy:
         return rows[order].astype(np.int64)
 
     def _arrays(self) -> Arrays:
-        """`text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings; `word`: the words."""
+        """What `_build` gives, made once and kept beside the graph."""
         if self._made is None:
-            names = ("text", "ends", "size", "gram", "start", "row", "word")
+            names = ("text", "ends", "size", "gram", "start", "row", "word", "often", "nodes", "node", "names", "name")
             key = f"{_VERSION} {self.graph.label}"
-            self._made = cached_arrays(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
+            made = cached_arrays(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
+            self._made = {name: np.asarray(array) for name, array in made.items()}  # mapped still, and quick to index
         return self._made
 
 
@@ -106,13 +125,21 @@ def _postings(arrays: Arrays, wanted: NDArray[np.uint64]) -> list[NDArray[np.int
 
 
 def _build(graph: LocalGraph) -> Arrays:
-    """The arrays of all distinct names."""
+    """The arrays of all distinct names.
+
+    `text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings; `word`, `often`: the words
+    and in how many names each is; `nodes`, `node`: the entities of each name; `names`, `name`: the names of each.
+    """
     distinct: dict[str, str] = {}
+    owners: dict[tuple[int, int], int] = {}
+    numbers: dict[str, int] = {}
     for named in graph.names(scopes=_SCOPES):
         key = normalise(named.text)
         if key and len(key) <= _LONGEST:
             distinct.setdefault(key, named.text)
-    words = {fold_word(w) for key in distinct for w in key.split()}
+            pair = numbers.setdefault(key, len(numbers)), named.node
+            owners[pair] = min(named.scope, owners.get(pair, named.scope))
+    words = Counter(_word(w) for key in distinct for w in {fold_word(w) for w in key.split()})
     encoded = [text.encode("utf-8") for text in distinct.values()]
     grams, of = _grams(list(distinct))
     gram, number = np.unique(grams, return_inverse=True)
@@ -126,7 +153,22 @@ def _build(graph: LocalGraph) -> Arrays:
         "gram": gram,
         "start": start.astype(np.int64),
         "row": row,
-        "word": np.unique(np.array([_word(w) for w in words], np.uint64)),
+        "word": np.array(sorted(words), np.uint64),
+        "often": np.array([words[w] for w in sorted(words)], np.int32),
+        **_owned(owners, len(distinct), graph.adjacency.nodes),
+    }
+
+
+def _owned(owners: Mapping[tuple[int, int], int], names: int, nodes: int) -> Arrays:
+    """The entities of each name, those it is closest to first, and the names of each entity."""
+    pairs = np.array([(row, node, scope) for (row, node), scope in owners.items()], np.int64).reshape(-1, 3)
+    by_name = pairs[np.lexsort((pairs[:, 1], pairs[:, 2], pairs[:, 0]))]
+    by_node = pairs[np.lexsort((pairs[:, 0], pairs[:, 2], pairs[:, 1]))]
+    return {
+        "nodes": np.searchsorted(by_name[:, 0], np.arange(names + 1)),
+        "node": by_name[:, 1].astype(np.int32),
+        "names": np.searchsorted(by_node[:, 1], np.arange(nodes + 1)),
+        "name": by_node[:, 0].astype(np.int32),
     }
 
 
@@ -168,8 +210,9 @@ _REWORDINGS_VERSION = "wording 1"
 SCORE = 0.9  # below the score of every spelling of the name itself
 _REWORDED_SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.NARROW, Scope.RELATED)
 _PAIRS = (({"increase", "size"}, "enlarge"), ({"decrease", "size"}, "small"))
+_ACRONYM = re.compile(r"(?<![A-Za-z])[A-Z][A-Z0-9]{1,5}(?![A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
-_OPPOSITES = (
+OPPOSITES = (
     ("hyper", "hypo"),
     ("tachy", "brady"),
     ("macro", "micro"),
@@ -191,7 +234,7 @@ _OPPOSITES = (
     ("hard", "soft"),
     ("fast", "slow"),
 )
-_OPPOSITES_CJK = (
+OPPOSITES_CJK = (
     "高低",
     "左右",
     "上下",
@@ -206,6 +249,10 @@ _OPPOSITES_CJK = (
     "长短",
     "大小",
 )
+
+
+_SIDES = {"left", "right", "male", "female", "early", "late", "hard", "soft", "fast", "slow", "acute", "chronic"}
+TURNING = frozenset(word for pair in OPPOSITES for word in pair) - _SIDES  # between a name's words these make another
 
 
 class Rewordings:
@@ -287,21 +334,34 @@ def canonical_words(name: str) -> frozenset[str]:
 
 
 def contradicts(a: str, b: str) -> bool:
-    """Whether two like names cannot mean the same: another number or type, or opposite words.
+    """Whether two like names cannot mean the same: another number or type, opposite words, affix or abbreviation.
 
     >>> contradicts("Hypokalemia", "Hyperkalemia"), contradicts("type 1 diabetes", "type 2 diabetes")
     (True, True)
     >>> contradicts("血压高", "血压低"), contradicts("high CK", "elevated CK")
     (True, False)
+    >>> contradicts("thrombocytopenic", "Thrombocytosis"), contradicts("VLCAD deficiency", "LCAT deficiency")
+    (True, True)
     """
-    if sorted(_NUMBER.findall(normalise(a))) != sorted(_NUMBER.findall(normalise(b))):
+    if (
+        changed(a, b)
+        or _other_acronym(a, b)
+        or sorted(_NUMBER.findall(normalise(a))) != sorted(_NUMBER.findall(normalise(b)))
+    ):
         return True
     if has_cjk(a) and has_cjk(b):
         only = set(a) ^ set(b)
-        return any(only.issuperset(pair) for pair in _OPPOSITES_CJK) or (("无" in a) != ("无" in b))
+        return any(only.issuperset(pair) for pair in OPPOSITES_CJK) or (("无" in a) != ("无" in b))
     left, right = canonical_words(a), canonical_words(b)
     one, other = left - right, right - left
-    return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in _OPPOSITES)
+    return any(_opposed(one, other, x, y) or _opposed(other, one, x, y) for x, y in OPPOSITES)
+
+
+def _other_acronym(a: str, b: str) -> bool:
+    """Whether each name has an abbreviation in capitals that the other lacks: these are never misspelled."""
+    one, other = frozenset(_ACRONYM.findall(a)), frozenset(_ACRONYM.findall(b))
+    shouted = any(name.isupper() and " " in name for name in (a, b))
+    return not shouted and bool(one - other) and bool(other - one)
 
 
 def _opposed(one: frozenset[str], other: frozenset[str], x: str, y: str) -> bool:

@@ -21,7 +21,7 @@ from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk
 from kgmed.records import Relation
 
-VERSION = 7  # goes up when the same parts make another store
+VERSION = 8  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 

@@ -177,11 +177,10 @@ class Vectors:
     def search(self, texts: list[str], *, limit: int = 10) -> list[list[Near]]:
         """For each text the `limit` names of highest cosine, best first, ties by row."""
         parts = [texts[i : i + _QUERIES] for i in range(0, len(texts), _QUERIES)]
-        return [near for part in parts for near in self._search(part, limit)]
+        return [near for part in parts for near in self.nearest(self.encoder(part), limit=limit)]
 
-    def _search(self, texts: list[str], limit: int) -> list[list[Near]]:
-        """The nearest names of a few texts at once."""
-        queries = self.encoder(texts)
+    def nearest(self, queries: NDArray[np.float32], *, limit: int = 10) -> list[list[Near]]:
+        """The nearest names of a few texts at once, by their unit rows."""
         best = self._best(queries, limit) if self.near is None else self._among(self.near, queries, limit)
         return [[Near(self.names.name(int(r)), float(s), int(r)) for r, s in zip(*b, strict=True)] for b in best]
 

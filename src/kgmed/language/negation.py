@@ -21,7 +21,8 @@ _PSEUDO = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    r"(?:\b|(?=n['’]t ))(?:no|without|w/o|den(?:y|ies|ied|ying)|neither|nor|never (?:had|has|have)|negative for"
+    r"(?<=, )not(?! (?:only|just|sure|certain)\b)\b"
+    r"|(?:\b|(?=n['’]t ))(?:no|without|w/o|den(?:y|ies|ied|ying)|neither|nor|never (?:had|has|have)|negative for"
     r"|free of|absence of"
     r"|(?:lack|lacks|lacking)(?: of)?|ruled? out|no (?:evidence|signs?|history|complaints?) of"
     r"|(?:not|n['’]t) (?:have|had|having|experienc\w+|show\w*|report\w*|complain\w*|suffer\w*|develop\w*|demonstrat\w+"
@@ -32,6 +33,7 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     r"\b(?:(?P<one>is|was|has been)|(?P<many>are|were|have been)) (?:also |both |all )?"
     r"(?:ruled out|absent|negative|denied|excluded|not (?:seen|present|detected|found|noted|observed))\b"
+    r"| ?[:：=] ?(?:negative|absent|none|阴性|无|\(-\)|（-）)"
     r"|(?:均|都|已|被|检查|检测|呈)*+(?:阴性|排除)|(?P<idle>(?:均|都|已|被|检查|检测|呈)++)",
     re.IGNORECASE,
 )

@@ -1,57 +1,283 @@
-"""What a question asks for, by its words: a diagnosis, a drug, a test, ... (English and Chinese)."""
+"""What a question asks for, by its words: the table of question types (English and Chinese), and who it is about."""
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from kgmed.records import Role
 
-# In this order; every rule that matches counts. `FINDING <` = the subject is asked for: which disease has this?
-_RULES: tuple[tuple[Role, bool, str], ...] = (
-    (
-        Role.FINDING,
-        True,
+# --- The types. Every row that matches counts, in this order.
+
+
+@dataclass(frozen=True)
+class QuestionType:
+    """A row of the table: what a question of the type looks like, and what of a graph answers it.
+
+    Attributes:
+        name: What it is called.
+        looks: A pattern of its words, English and Chinese.
+        role: What answers it; None = a text whose relation is called as in `relations`, or the thing itself.
+        also: Roles that answer it where the first has nothing.
+        of_what: Whether the subject of the role is asked for: which disease has this?
+        relations: A pattern of the names of relations that answer it, for what no role stands for (a price, a year).
+        says: What it asks for, in English and Chinese: "Treatments", "治疗"; of a row without a role as it is denied.
+    """
+
+    name: str
+    looks: str
+    role: Role | None = None
+    also: tuple[Role, ...] = ()
+    of_what: bool = False
+    relations: str = ""
+    says: tuple[str, str] = ("", "")
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """`looks`, compiled."""
+        return re.compile(self.looks, re.IGNORECASE)
+
+    @cached_property
+    def named(self) -> re.Pattern[str]:
+        """`relations`, compiled; of an empty one a pattern that nothing matches."""
+        return re.compile(self.relations or r"(?!)", re.IGNORECASE)
+
+
+TYPES: tuple[QuestionType, ...] = (
+    QuestionType(
+        "diagnosis",
         r"what (?:could|can|might|is|may) (?:it|this|that|be wrong|be the (?:problem|cause|diagnosis))\b"
         r"|diagnos(?!tic test)"
         r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
         r"|是什么病|什么疾病|什么病|哪种病|怎么回事|怎么了|诊断|咋回事|得了什么",
+        Role.FINDING,
+        of_what=True,
+        says=("Diseases that fit the findings", "与所述表现相符的疾病"),
     ),
-    (
+    QuestionType(
+        "treatment",
+        r"(?<!doctor )(?<!department )(?<!specialist )\btreat"
+        r"|medic(?:ine|ation)|\bantibiotics?\b|\bpainkillers?\b"
+        r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take"
+        r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b"
+        r"|什么药|啥药|哪些药|用药|吃药|药物|治疗|怎么治|如何治|怎么办|疗法|怎样治|怎么缓解|如何缓解",
         Role.TREATS,
-        False,
-        r"\btreat|medic(?:ine|ation)|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take|prescri"
-        r"|什么药|哪些药|用药|吃药|药物|治疗|怎么治|如何治|怎么办|疗法|怎样治",
+        says=("Treatments", "治疗"),
     ),
-    (
+    QuestionType(
+        "test",
+        r"\btest(?:s|ed|ing)?\b|examin|\bscan|\bx-?ray|investigat|how (?=.{0,200}diagnosed)|how (?=.{0,200}\bconfirm)"
+        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|如何确诊|怎么确诊",
         Role.TESTS,
-        False,
-        r"\btests?\b|examin|\bscan|\bx-?ray|investigat|how .{0,200}diagnosed|检查|化验|检验|怎么查|筛查",
+        says=("Tests", "检查"),
     ),
-    (Role.FINDING, False, r"symptom|\bsigns?\b|\bfeatures?\b|phenotyp|manifest|present with|症状|表现|体征|征兆"),
-    (Role.ADVERSE, False, r"side.?effect|adverse|\bharm|副作用|不良反应|副反应|危害"),
-    (
-        Role.CONTRAINDICATED,
-        False,
+    QuestionType(
+        "symptom",
+        r"symptom|\bsigns?\b|\bfeatures?\b|phenotyp|manifest|present with|症状|表现|体征|征兆",
+        Role.FINDING,
+        says=("Findings", "症状与体征"),
+    ),
+    QuestionType(
+        "side effect",
+        r"side.?effect|adverse|\bharm|副作用|不良反应|副反应|危害",
+        Role.ADVERSE,
+        says=("Side effects", "不良反应"),
+    ),
+    QuestionType(
+        "contraindication",
         r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
-        r"|safe to (?:take|use)|avoid"
-        r"|禁忌|禁用|不能吃(?!什么)|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)",
+        r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
+        r"|禁忌|禁用|不能吃(?!什么)|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
+        Role.CONTRAINDICATED,
+        also=(Role.PRECAUTION,),
+        says=("Contraindications", "禁忌"),
     ),
-    (Role.INTERACTS, False, r"interact|taken? together|combin(?:e|ation) with|相互作用|一起吃|同时吃|同服"),
-    (Role.DOSAGE, False, r"\bdos(?:e|age|ing)|how (?:much|often)|用法|用量|剂量|怎么吃|怎么用|吃几"),
-    (Role.CAUSE, False, r"\bcauses? of|what causes|why (?:do|does|is)|etiolog|aetiolog|病因|原因|为什么|引起的|导致的"),
-    (Role.RISK, False, r"\brisk|predispos|高危|危险因素|易感"),
-    (Role.COMPLICATION, False, r"complicat|sequela|lead to|并发症|后遗症|会引起什么"),
-    (Role.PREVENTION, False, r"prevent|prophyla|vaccin|预防|避免得"),
-    (Role.GENE, False, r"\bgenes?\b|mutation|基因|突变"),
-    (Role.INHERITANCE, False, r"inherit|heredit|遗传"),
-    (Role.ONSET, False, r"\bonset\b|what age|发病年龄|几岁"),
-    (Role.LOCATION, False, r"\bwhere in the body|affected (?:organ|part)|发病部位|哪个部位|什么部位"),
-    (Role.CARE, False, r"which (?:doctor|department|specialist)|科室|挂什么号|挂哪|什么科|哪个科"),
-    (Role.FOOD, False, r"\b(?:eat|foods?|diet)\b|饮食|(?<!不能)(?<!不宜)(?<!不要)(?<!忌)吃什么(?!药)|宜吃|食物"),
-    (Role.AVOID, False, r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)"),
-    (Role.DIFFERENTIAL, False, r"different(?:ial| from)|distinguish|鉴别|区别"),
+    QuestionType(
+        "interaction",
+        r"interact|\btogether\b|combin(?:e|ation) with"
+        r"|相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|合用|配伍",
+        Role.INTERACTS,
+        says=("Interactions", "相互作用"),
+    ),
+    QuestionType(
+        "dose",
+        r"\bdos(?:e|age|ing)|how (?:much|often)|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]",
+        Role.DOSAGE,
+        says=("Dosage", "用法用量"),
+    ),
+    QuestionType(
+        "cause",
+        r"\bcauses? of|what causes|why (?:do|does|is|are|did)|etiolog|aetiolog|病因|原因|为什么|引起的|导致的|怎么得的",
+        Role.CAUSE,
+        also=(Role.RISK,),
+        says=("Causes", "病因"),
+    ),
+    QuestionType(
+        "risk",
+        r"(?:(?:rais|increas|reduc)(?:e|es|ed|ing) (?:the |my |your )?)?\b(?:risks?|chances? of)\b"
+        r"|predispos|likely to (?:get|develop)|who gets|高危|危险因素|易感|易患|容易(?:得|患)|诱因|诱发因素",
+        Role.RISK,
+        also=(Role.CAUSE,),
+        says=("Risk factors", "危险因素"),
+    ),
+    QuestionType(
+        "complication",
+        r"complicat|sequela|lead to|并发症|后遗症|会引起什么|不治(?:疗)?会",
+        Role.COMPLICATION,
+        says=("Complications", "并发症"),
+    ),
+    QuestionType(
+        "prevention",
+        r"prevent|prophyla|vaccin|预防|避免得",
+        Role.PREVENTION,
+        says=("Prevention", "预防"),
+    ),
+    QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
+    QuestionType(
+        "inheritance",
+        r"inherit|heredit|\brecessive\b|autosomal|x-linked|run in (?:the )?famil|遗传|显性|隐性",
+        Role.INHERITANCE,
+        says=("Inheritance", "遗传方式"),
+    ),
+    QuestionType("onset", r"\bonset\b|what age|发病年龄|几岁", Role.ONSET, says=("Onset", "起病")),
+    QuestionType(
+        "location",
+        r"\bwhere in the body|affected (?:organ|part)|发病部位|哪个部位|什么部位",
+        Role.LOCATION,
+        says=("Where in the body", "部位"),
+    ),
+    QuestionType(
+        "department",
+        r"(?:which|what) (?:(?:kind|type|sort) of )?(?:doctor|department|specialist|clinic)\b"
+        r"|科室|挂什么号|挂哪|什么科|哪个科|哪科",
+        Role.CARE,
+        says=("Who treats it", "就诊科室"),
+    ),
+    QuestionType(
+        "food",
+        r"\b(?:eat|foods?|diet)\b|饮食|(?<!不能)(?<!不宜)(?<!不要)(?<!忌)吃什么(?!药)|宜吃|食物",
+        Role.FOOD,
+        says=("Food", "饮食"),
+    ),
+    QuestionType(
+        "to avoid",
+        r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)",
+        Role.AVOID,
+        says=("What to avoid", "忌口"),
+    ),
+    QuestionType(
+        "differential",
+        r"different(?:ial| from)|\bdifferences?\b|distinguish|\bvs\b|\bversus\b|\bcompar|鉴别|区别|不同|差别|差异|相比",
+        Role.DIFFERENTIAL,
+        says=("To tell apart from", "鉴别"),
+    ),
+)
+# What no role stands for. A graph that has a relation of such a name answers; any other says that it does not hold it.
+# These come before the roles: "how much is metformin a month" asks for no dose.
+TEXTS: tuple[QuestionType, ...] = (
+    QuestionType(
+        "contagion",
+        r"contagious|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b|catch it|传染|传播|会不会传",
+        relations=r"传染|传播|contagi|transmi",
+        says=("way of infection", "传染性"),
+    ),
+    QuestionType(
+        "price",
+        r"\bprices?\b|\bcosts?\b|expensive|how much (?:is|are|do|does|for)\b(?!.*\b(?:take|give|dose)\b)"
+        r"|多少钱|价格|价钱|费用|贵不贵|贵吗",
+        relations=r"price|cost|价格|费用",
+        says=("price", "价格"),
+    ),
+    QuestionType(
+        "insurance",
+        r"insurance|reimburs|医保|报销",
+        relations=r"insur|reimburs|医保",
+        says=("insurance cover", "医保信息"),
+    ),
+    QuestionType(
+        "prescription",
+        r"over.the.counter|\botc\b|prescription.only|need a prescription|处方药|非处方",
+        relations=r"处方|OTC|prescription",
+        says=("prescription status", "处方信息"),
+    ),
+    QuestionType(
+        "storage",
+        r"\bstor(?:ed?|age|ing)\b|\bfridge\b|shelf life|expir|贮藏|储存|保存|存放|保质期|有效期",
+        relations=r"贮藏|储存|有效期|storage|shelf",
+        says=("storage", "贮藏方法"),
+    ),
+    QuestionType(
+        "survival",
+        r"surviv|life expectanc|mortality|prognos|death rate|how long (?:do|does|will|can|would) .{0,60}\bliv"
+        r"|(?:生存|存活|死亡|治愈|复发)率|能活多|活多久|寿命|预后",
+        relations=r"预后|prognos|surviv|mortality|(?:生存|存活|死亡|治愈|复发)率",
+        says=("survival or prognosis", "生存率或预后"),
+    ),
+    QuestionType(
+        "frequency",
+        r"how many (?:people|patients|cases|children|adults|men|women)|how (?:common|rare|frequent) (?:is|are)"
+        r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率|多少人|几率|概率|多大比例",
+        relations=r"prevalen|inciden|发病率|患病率",
+        says=("frequency in the population", "发病率"),
+    ),
+    QuestionType(
+        "duration",
+        r"how long (?:does|do|will|should|is|until|before|can)|how soon|how fast"
+        r"|多久|多长时间|几天(?:能|会|可以)?好|要几天|什么时候能好",
+        relations=r"病程|住院时间|duration|疗程",
+        says=("duration", "时间"),
+    ),
+    QuestionType(
+        "history",
+        r"(?:what|which) (?:year|decade|century)|who (?:first |was the first |originally )?"
+        r"(?:discover|invent|describ|develop|name|isolat|synthesi[sz])"
+        r"|when was .{0,80}(?:discover|invent|describ|approv|introduc|develop)|named after"
+        r"|哪一?年|什么年代|谁(?:最早|首先|第一个)?(?:发现|发明|提出|命名|描述)|(?:何时|什么时候)(?:被)?(?:发现|发明|上市|批准)",
+        relations=r"discover|history|发现|历史|上市",
+        says=("history", "历史资料"),
+    ),
+    QuestionType(
+        "provider",
+        r"(?:which|what|best|good|nearest|top) (?:hospital|clinic|surgeon|pharmacy)|best (?:doctor|specialist)\b"
+        r"|near me|哪(?:家|个|所)医院|什么医院|医院(?:比较|最)?好|推荐.{0,8}(?:医院|医生|专家)"
+        r"|哪(?:里|儿)(?:能|可以)?买",
+        relations=r"hospital|医院",
+        says=("hospitals or doctors to recommend", "医院或医生的推荐"),
+    ),
+    QuestionType(
+        "pharmacokinetics",
+        r"half.?li(?:fe|ves)|bioavailab|pharmacokinetic|clearance\b|metaboli[sz]ed|excreted"
+        r"|(?:how does .{0,60}|mechanism of )(?:work|action)"
+        r"|半衰期|生物利用度|代谢途径|作用机[制理]|药代动力|药理|起效",
+        relations=r"半衰期|药代|药理|机[制理]|half|kinetic|mechanism",
+        says=("pharmacology", "药理资料"),
+    ),
+    QuestionType(
+        "value",
+        r"(?:\d[\d.,]*\s?(?:%|mg/dl|mmol|g/l|mg/l|u/l|iu|ng|pg|umol|μmol)|\bis \d[\d.]*\b|\bof \d[\d.]*\b)"
+        r".{0,80}(?:mean|normal|high|low|too|should i|what (?:to|do|should)|dangerous|worr)"
+        r"|(?:is|are) .{0,60}\d[\d.]* ?\S{0,8} (?:normal|too|high|low|dangerous)"
+        r"|(?:normal|reference) (?:range|value|level)|cut.?off"
+        r"|正常(?:值|范围)|参考(?:值|范围)|\d[\d.]*\s?\S{0,8}(?:说明什么|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
+        relations=r"参考值|正常值|reference|normal",
+        says=("meaning of values", "数值的意义"),
+    ),
+    QuestionType(
+        "dose by weight",
+        r"\bper (?:kg|kilo)|/ ?kg\b|\b\d+ ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重|\d+ ?(?:公斤|千克|kg)",
+        relations=r"体重|weight",
+        says=("dose by body weight", "按体重的剂量"),
+    ),
+    QuestionType(
+        "change of dose",
+        r"(?:increase|reduce|raise|lower|double|halve|change|adjust|skip|miss(?:ed)?|stop|do with)\b.{0,40}"
+        r"\bdos(?:e|age)"
+        r"|(?:漏服|漏吃|忘(?:了|记)吃|加量|减量|停药|调整剂量|换药)",
+        relations=r"漏服|减量|停药|missed",
+        says=("advice on changing a dose", "调整用药的建议"),
+    ),
 )
 # Asked of an entity, these mean what it has, never what has it: the symptoms of gout, not what gout is a symptom of.
 OF_THE_SUBJECT = frozenset(
@@ -71,9 +297,8 @@ _ASKS_HERE = re.compile(
     re.IGNORECASE,
 )
 _COMMA = re.compile(r"[,，;；]")
-_SHORT = 40  # characters; a text this short is a query even where it asks nothing: "symptoms of gout"
+_SHORT = 60  # characters; a text this short is a query even where it asks nothing: "symptoms of gout"
 _SHORT_CJK = 20
-_COMPILED = tuple((role, subject, re.compile(pattern, re.IGNORECASE)) for role, subject, pattern in _RULES)
 
 
 @lru_cache(maxsize=1024)
@@ -85,8 +310,29 @@ def roles_asked(text: str) -> tuple[Role, ...]:
     >>> roles_asked("饭后胃反酸，应该吃什么药？"), roles_asked("What are the symptoms of gout?")
     ((<Role.TREATS: 'treats'>,), (<Role.FINDING: 'finding'>,))
     """
+    return tuple(dict.fromkeys(row.role for row in types_asked(text) if row.role and not row.of_what))
+
+
+@lru_cache(maxsize=1024)
+def types_asked(text: str) -> tuple[QuestionType, ...]:
+    """The rows of `TYPES` whose words are in the asking part of a text.
+
+    >>> [row.name for row in types_asked("What tests and drugs are there for gout?")]
+    ['treatment', 'test']
+    """
     said = asking_part(text)
-    return tuple(dict.fromkeys(role for role, subject, pattern in _COMPILED if not subject and pattern.search(said)))
+    return tuple(row for row in TYPES if row.pattern.search(said))
+
+
+@lru_cache(maxsize=1024)
+def texts_asked(text: str) -> tuple[QuestionType, ...]:
+    """The rows of `TEXTS` whose words are in the asking part of a text: what few graphs hold.
+
+    >>> [row.name for row in texts_asked("How much does metformin cost?")], texts_asked("What treats gout?")
+    (['price'], ())
+    """
+    said = asking_part(text)
+    return tuple(row for row in TEXTS if row.pattern.search(said))
 
 
 @lru_cache(maxsize=1024)
@@ -96,8 +342,7 @@ def asks_diagnosis(text: str) -> bool:
     >>> asks_diagnosis("He has a fever. What could it be?"), asks_diagnosis("What treats gout?")
     (True, False)
     """
-    said = asking_part(text)
-    return any(subject and pattern.search(said) for _, subject, pattern in _COMPILED)
+    return any(row.of_what for row in types_asked(text))
 
 
 @lru_cache(maxsize=1024)
@@ -110,12 +355,21 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     said = [
         stretch
         for begin, end in _stretches(text)
-        for _, _, pattern in _COMPILED
+        for row in TYPES
         for stretch in _to_word_ends(
-            text, [(begin + m.start(), begin + m.end()) for m in pattern.finditer(text[begin:end])]
+            text, [(begin + m.start(), begin + m.end()) for m in row.pattern.finditer(text[begin:end])]
         )
     ]
     return tuple(sorted(said))
+
+
+def compares(text: str) -> bool:
+    """Whether a question asks how two things differ.
+
+    >>> compares("What is the difference between gout and pseudogout?"), compares("What treats gout?")
+    (True, False)
+    """
+    return bool(next(row for row in TYPES if row.role is Role.DIFFERENTIAL).pattern.search(text))
 
 
 def asking_part(text: str) -> str:

@@ -10,6 +10,7 @@ from rapidfuzz.distance import OSA
 
 from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match, Scope
 from kgmed.graph.names import Fuzzy, Rewordings, contradicts
+from kgmed.language.affixes import is_telling
 from kgmed.language.negation import Spans
 from kgmed.language.question import words_that_ask
 from kgmed.language.text import fold_word, has_cjk, normalise
@@ -219,28 +220,33 @@ class Misspelled:
             return []
         near = self.names.search(name, limit=4 * k, at_least=self.at_least_cjk if cjk else self.at_least)
         slips = [n for n in near if self._is_slip(key, normalise(n.name)) and (name.isupper() or not n.name.isupper())]
+        slips = [n for n in slips if not contradicts(name, n.name)]
         found = [Match(m.entity, n.name, "fuzzy", n.score) for n in slips for m in self.graph.lookup(n.name)[:1]]
-        return distinct([m for m in found if m.entity.kind not in SUBSTANCES or _is_safe(key, normalise(m.name))])[:k]
+        return distinct([m for m in found if m.entity.kind not in SUBSTANCES or is_one_slip(key, normalise(m.name))])[
+            :k
+        ]
 
     def _is_slip(self, written: str, name: str) -> bool:
         """Whether one normalised name may be a misspelling of the other."""
         other = {fold_word(w) for w in name.split()}
         if len(written) < _SURE_START and written[:1] != name[:1]:
             return False
+        if has_cjk(name) and len(name) != len(written) and is_telling("".join({*name} ^ {*written})):
+            return False
         if OSA.distance(written, name) > 1 + (len(written) >= _LONG):
             return False
         strange = [w for w in map(fold_word, written.split()) if w not in other]
-        return not any(self.names.knows(w) for w in strange) and not contradicts(written, name)
+        return not any(self.names.knows(w) for w in strange)
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
         return links([self], mentions)
 
 
-def _is_safe(written: str, name: str) -> bool:
+def is_one_slip(written: str, name: str) -> bool:
     """Whether a name of a substance is misspelled beyond doubt: one slip, not in its first letter.
 
-    >>> [_is_safe("asprin", "aspirin"), _is_safe("methanol", "ethanol"), _is_safe("clonazepam", "clotiazepam")]
+    >>> [is_one_slip("asprin", "aspirin"), is_one_slip("methanol", "ethanol"), is_one_slip("clonazepam", "clotiazepam")]
     [True, False, False]
     """
     return not has_cjk(name) and written[:1] == name[:1] and OSA.distance(written, name) <= 1

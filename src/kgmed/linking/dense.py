@@ -90,7 +90,7 @@ class Dense:
         agreement = self.agreement_cjk if has_cjk(mention) else self.agreement
         if agreement <= 0:
             return near
-        near = [n for n in near if not contradicts(mention, n.name)] if _says_enough(mention) else []
+        near = [n for n in near if not contradicts(mention, n.name)] if says_enough(mention) else []
         same = [differing(mention, n.name) == ("", "") for n in near]
         if agreement >= 1:  # not by vectors: those of two characters that the encoder has never seen are equal
             return [n for n, alike in zip(near, same, strict=True) if alike]
@@ -118,10 +118,10 @@ def _many(name: str) -> bool:
     return len(name.split()) > 1
 
 
-def _says_enough(name: str) -> bool:
+def says_enough(name: str) -> bool:
     """Whether a vector can tell what a name means: of an abbreviation or a word of three letters it cannot.
 
-    >>> [_says_enough(n) for n in ("HLB", "yes", "gout", "痛风")]
+    >>> [says_enough(n) for n in ("HLB", "yes", "gout", "痛风")]
     [False, False, True, True]
     """
     return has_cjk(name) or (len(name) > _WORD and not (name.isupper() and len(name) <= _ACRONYM))

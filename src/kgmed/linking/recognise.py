@@ -4,8 +4,9 @@ may mean an entity.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -18,10 +19,15 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.graph.names import canonical_words
+from kgmed.graph.names import TURNING, canonical_words
+from kgmed.language.affixes import beyond, ends_with_form, goes_on, may_stand_before_a_drug
 from kgmed.language.negation import Spans, negated
+from kgmed.language.particulars import particulars, within
 from kgmed.language.question import words_that_ask
+from kgmed.language.status import marked
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.linking.cascade import SUBSTANCES
+from kgmed.linking.sense import is_everyday, is_quoted, meant
 from kgmed.pipeline import Recognizer
 from kgmed.records import Mention, Query
 
@@ -37,7 +43,7 @@ class WithoutAsking:
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions, in the order of the text."""
         asking = Spans(words_that_ask(query.text))
-        return [m for m in self.find(query) if not asking.hold(m.start, m.end)]
+        return [m for m in self.find(query) if not asking.hold(m.start, m.end) or is_quoted(query.text, m.start, m.end)]
 
 
 # --- Finds a graph's own names in a text.
@@ -48,7 +54,7 @@ class WithoutAsking:
 # a file of raw structures; sorted hashes are plain arrays, opened in a millisecond and shared between processes.
 
 
-_VERSION = "lexicon 3"
+_VERSION = "lexicon 4"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
 _ACRONYM, _SYMBOL = 6, 3  # letters at most
@@ -57,6 +63,7 @@ QUALIFIERS = frozenset({"clinical modifier", "course", "frequency", "root"})  # 
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
 _HARD = frozenset(".!?;:\n\t|。！？；：")  # no name goes on beyond these
 _PAUSES = frozenset(",，、()（）[]【】/")  # no name in free word order goes on beyond these, nor any in Chinese
+_SIGNS = frozenset("()（）[]【】〔〕/、，,-－·:：~～ ")  # within a Chinese name, where it is written with them
 _PRESENCE = re.compile("(?:常|可|不|没|无|并)?(?:伴有?|无|未见|有|出现|明显|或|和|并|及)+")
 _JOINT = re.compile("[和或及与并伴]")
 _JOINERS = frozenset({"and", "or", "with", "but"})
@@ -87,10 +94,31 @@ class Lexicon:
     def find(self, text: str) -> list[Mention]:
         """The names in any text, in order; text[m.start:m.end] == m.surface."""
         words = tokens(text)
-        spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(words, s)], words))
-        places = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
+        spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words))
+        found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
+        places = self._whole(text, [(a, _closed(text, a, b)) for a, b in found])
         denied = negated(text, places)
         return [Mention(text[a:b], text[a:b], a, b, no) for (a, b), no in zip(places, denied, strict=True)]
+
+    def _whole(self, text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The places, each grown to the longer name that it is a piece of: 氯喹 in 左旋氯喹, gout in pseudo-gout.
+
+        So the longer name is what is linked, asked about or not found, and never the piece.
+        """
+        substances = [self._is_substance(text[a:b]) for a, b in places]
+        stops = _cjk_cuts(text) if any(substances) and has_cjk(text) else frozenset[int]()
+        ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
+        grown = []
+        for (a, b), substance in zip(places, substances, strict=True):
+            left, right = beyond(text, a, b, substance=substance)
+            short = substance and b - a <= _SHORT_CJK + 2 * ends_with_form(text[a:b]) and has_cjk(text[a:b])
+            begins = _begins(text, a, stops, ends) if short else a
+            left_to_another = lengths.get(b, 0) > right  # what belongs to the next name stays there
+            grown.append((a if a in ends else min(a - left, begins), b if left_to_another else b + right))
+        return _merged([*grown, *_joined_substances(text, places, substances)])
+
+    def _is_substance(self, name: str) -> bool:
+        return any(m.entity.kind in SUBSTANCES for m in self.graph.lookup(name)[:1])
 
     @cached_property
     def _index(self) -> Arrays:
@@ -131,6 +159,8 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
             continue
         longest = max(longest, len(words))
         exact.add(_sequence(_inner(name.text, words)))
+        if any(c in _SIGNS for c in name.text) and any(w.is_cjk for w in words):
+            exact.add(_sequence([_hash(w.text) for w in words]))  # written without its brackets
         if not any(w.is_cjk for w in words):
             content = _content([w.text for w in words])
             if 2 <= len(content) <= _BAG:
@@ -157,10 +187,21 @@ def _hash(word: str) -> int:
 
 
 def _inner(text: str, words: list[Token]) -> list[int]:
-    """The hash of each word as one inside a name: a comma before it counts, as in "Muscle weakness, progressive"."""
-    commas = [False] * bool(words)
-    commas += ["," in text[a.end : b.start] and not (a.is_cjk or b.is_cjk) for a, b in pairwise(words)]
-    return [_hash(f",{w.text}" if c else w.text) for w, c in zip(words, commas, strict=True)]
+    """The hash of each word as one inside a name: a comma before it counts ("Muscle weakness, progressive").
+
+    So does every sign before it in a Chinese name, as the brackets in 羟乙基淀粉（200/0.5）氯化钠注射液.
+    """
+    return [_hash(_sign(text, a, b) + b.text) for a, b in pairwise([None, *words]) if b is not None]
+
+
+def _sign(text: str, before: Token | None, word: Token) -> str:
+    """The sign between two words that a name must be written with, in one width."""
+    gap = text[before.end : word.start] if before else ""
+    if not gap or gap.isspace():
+        return ""
+    if before and (before.is_cjk or word.is_cjk):
+        return unicodedata.normalize("NFKC", "".join(gap.split()))
+    return "," if "," in gap else ""
 
 
 def _sequence(hashes: list[int]) -> int:
@@ -184,8 +225,8 @@ def _gaps(text: str, words: list[Token]) -> tuple[NDArray[np.int64], NDArray[np.
         gap = text[words[i - 1].end : words[i].start]
         pause = not gap.isspace() and any(c in _PAUSES for c in gap)
         cjk = bool(gap.strip()) and (words[i - 1].is_cjk or words[i].is_cjk)
-        hard[i] = cjk or any(c in _HARD for c in gap)
-        pauses[i] = pause or hard[i]
+        hard[i] = any(c not in _SIGNS if cjk else c in _HARD for c in gap)
+        pauses[i] = pause or cjk or hard[i]
     return np.cumsum(hard), np.cumsum(pauses)
 
 
@@ -264,6 +305,54 @@ def _apart(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
+def _closed(text: str, start: int, end: int) -> int:
+    """The end of a name with the bracket behind it that was opened in it.
+
+    >>> _closed("胃（窦部）痛", 0, 4)
+    5
+    """
+    opened = any(text.rfind(o, start, end) > text.rfind(c, start, end) for o, c in ("（）", "()", "【】"))
+    return end + 1 if opened and text[end : end + 1] in tuple("）)】") else end
+
+
+def _begins(text: str, start: int, stops: Container[int], ends: Container[int]) -> int:
+    """Where the name of a Chinese drug begins: at a word that ends another (服用, 的), another name's end or a sign.
+
+    >>> _begins("吃野牡丹", 1, {0}, ()), _begins("多花野牡丹", 2, (), ())
+    (1, 0)
+    """
+    first = start
+    while (
+        first > max(0, start - _LONGEST_CJK) and has_cjk(text[first - 1]) and first - 1 not in stops
+        and first not in ends and not may_stand_before_a_drug(text[max(0, first - 4) : first])
+    ):  # fmt: skip
+        first -= 1
+    return first
+
+
+def _joined_substances(text: str, places: list[tuple[int, int]], substances: list[bool]) -> Iterator[tuple[int, int]]:
+    """The places of two Chinese drugs with nothing between them: together they name one drug (头孢哌酮舒巴坦)."""
+    for i, (one, other) in enumerate(pairwise(places)):
+        general = text[: one[1]].endswith(("类", "药", "药物", "剂")) or ends_with_form(text[slice(*one)])
+        if one[1] == other[0] and substances[i] and substances[i + 1] and has_cjk(text[slice(*one)]) and not general:
+            yield one[0], other[1]
+
+
+def _merged(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The places in order, those that overlap as one.
+
+    >>> _merged([(0, 2), (2, 5), (4, 6)])
+    [(0, 2), (2, 6)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
 def _simple(spans: list[Span], words: list[Token]) -> list[Span]:
     """The spans without Chinese names that only say that another name is there or not (伴头痛, 无发热, 恶心或呕吐)."""
     known = {(s.start, s.end) for s in spans}
@@ -281,8 +370,10 @@ def _is_compound(span: Span, name: str, known: set[tuple[int, int]]) -> bool:
     return any((span.start, j) in known and (j + 1, span.end) in known for j in joints)
 
 
-def _is_ordinary(words: list[Token], span: Span) -> bool:
+def _is_ordinary(text: str, words: list[Token], span: Span) -> bool:
     """Whether a name is, in running text, more likely an ordinary word than the entity of that name."""
+    if is_quoted(text, words[span.start].start, words[span.end - 1].end):
+        return False
     run = [w.text for w in words[span.start : span.end]]
     if all(w.is_cjk for w in words[span.start : span.end]):
         return len(run) == 1 or "".join(run) in ordinary_words()
@@ -313,6 +404,7 @@ def ordinary_words() -> frozenset[str]:
 
 
 _LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
+_SHORT_CJK = 4  # characters of a drug's name that may well be a piece of another's, whatever stands before it
 _LONGEST_CJK = 10  # characters of a Chinese phrase
 _COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
 _AGE = re.compile(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
@@ -328,8 +420,19 @@ class WithPhrases:
     def __call__(self, query: Query, /) -> list[Mention]:
         """Names and phrases of the expanded query."""
         text = query.expanded
-        names = self.find(text)
-        return sorted([*names, *phrases(text, names)], key=lambda m: (m.start, m.end))
+        found = self.find(text)
+        names = meant(text, found, more=bool(phrases(text, found)))
+        left = [p for p in phrases(text, found) if not _is_everyday(text, p)]
+        told = within(particulars(text))
+        kept = [m for m in (*names, *left) if not told.hold(m.start, m.end)]
+        return marked(text, sorted(kept, key=lambda m: (m.start, m.end)))
+
+
+def _is_everyday(text: str, phrase: Mention) -> bool:
+    """Whether a phrase is made of ordinary words alone, and not quoted."""
+    words = tokens(phrase.surface)
+    ordinary = phrase.surface in ordinary_words() or all(w.text in ordinary_words() for w in words)
+    return (ordinary or is_everyday(words)) and not is_quoted(text, phrase.start, phrase.end)
 
 
 def phrases(text: str, names: list[Mention]) -> list[Mention]:
@@ -381,6 +484,8 @@ def _says_something(run: list[Token]) -> bool:
 
 def _cjk_cuts(text: str) -> frozenset[int]:
     """The offsets of Chinese characters that belong to a cut word."""
+    if text.isascii():  # to compile the pattern takes longer than to read the question
+        return frozenset()
     pattern = _cjk_cut_pattern()
     return frozenset(i for m in pattern.finditer(text) for i in range(m.start(), m.end()))
 
@@ -409,7 +514,7 @@ def _cjk_cut_pattern() -> re.Pattern[str]:
     keep = "|".join(sorted(_lists()["kept"], key=len, reverse=True))
     cut = "|".join(sorted(_lists()["chinese"], key=len, reverse=True))
     return re.compile(
-        rf"(?<!无)(?!(?:{keep}))(?:{cut}|[一二两三四五六七八九十几半多]+(?:岁|天|年|个月|周|次|小时|个|点)半?)"
+        rf"(?<!无)(?!(?:{keep}))(?:{cut}|(?<![一二两三四五六七八九十几半多])[一二两三四五六七八九十几半多]{{1,6}}(?:岁|天|年|个月|周|次|小时|个|点)半?)"
     )
 
 
@@ -445,7 +550,7 @@ class Scattered:
         if has_cjk(text):
             return whole
         inside = {i for m in whole for i in range(m.start, m.end)}
-        new = [s for clause in _clauses(text) for s in self._best(clause, inside)]
+        new = [s for clause in _clauses(text) for s in self._best(clause, inside) if _stands(text, clause, s[0])]
         owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
         kept_whole = [
             m for m in whole if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
@@ -550,7 +655,15 @@ def _scattered_content(name: str) -> frozenset[str]:
     return short if len(short) > 1 else stems
 
 
-@lru_cache(maxsize=1 << 16)
+def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
+    """Whether a scattered name is what the text says: none of its words is a piece, and none between turns it round."""
+    own = set(words)
+    between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
+    turned = any(canonical_words(w.text) & TURNING for w in between)
+    return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
+
+
+@lru_cache(maxsize=1 << 14)
 def _stems(word: str) -> tuple[str, ...]:
     """The stems that a word of the text may stand for."""
     return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
@@ -566,7 +679,7 @@ def _singular(word: str) -> tuple[str, ...]:
     return (_ONE + folded,) if folded != word and len(folded) >= _SHORTEST else ()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
     """The stem of an English word (Porter 2) without a last vowel: injury and injured have one.
 

@@ -7,39 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from kgmed.methods.shared import model, unaided
+from kgmed.methods.shared import ZeroShot, both, from_memory, model, unaided
 from kgmed.models.asking import Malformed, Tally, strings_schema
 from kgmed.models.base import LLM
 from kgmed.models.replies import nonempty_strings, number
 from kgmed.pipeline import Pipeline
+from kgmed.prompts.task import ANSWER_TOKENS
 from kgmed.records import Answer, Context, Query, Question
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.read import Steps, cited_answer, split_conclusion, usable_answer
+from kgmed.steps.read import Steps, split_conclusion, usable_answer
 from kgmed.toolkit import Toolkit
 
 # --- Readers that ask a model without evidence: the controls that any retrieval has to beat.
-
-
-FROM_MEMORY = "from the model's own memory: no evidence was looked up"
-_NOTHING = Context("")
-
-
-@dataclass(frozen=True, slots=True)
-class ZeroShot:
-    """The model's answer to the question alone. Whatever evidence there is, it is not shown."""
-
-    chooses: ClassVar[str] = "without evidence"
-    llm: LLM
-    max_tokens: int = 256
-    prompts: Path | None = None
-    tally: Tally = field(default_factory=Tally)
-
-    def __call__(self, query: Query, context: Context, /) -> Answer:
-        """The answer, without a citation."""
-        question = query.question
-        steps = Steps(self.llm, "zero_shot", self.max_tokens, self.prompts, self.tally)
-        said = steps.ask("answer", question, partial(usable_answer, question=question))
-        return _from_memory(said, question, f"zero-shot {self.llm.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +31,7 @@ class ChainOfThought:
 
     chooses: ClassVar[str] = "after thinking"
     llm: LLM
-    max_tokens: int = 512
+    max_tokens: int = ANSWER_TOKENS
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
 
@@ -63,7 +42,7 @@ class ChainOfThought:
         thoughts, said = steps.ask("answer", question, partial(_thought, question=question))
         if not said:
             said = steps.ask("conclude", question, partial(usable_answer, question=question), thoughts=thoughts)
-        return _from_memory(said, question, f"chain of thought {self.llm.name}", thoughts)
+        return from_memory(said, question, f"chain of thought {self.llm.name}", thoughts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +58,7 @@ class TreeOfThought:
     depth: int = 2
     width: int = 3
     thought_tokens: int = 300
-    answer_tokens: int = 256
+    answer_tokens: int = ANSWER_TOKENS
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
 
@@ -102,7 +81,7 @@ class TreeOfThought:
                 path.append(proposed[0])
         last = Steps(self.llm, "tot", self.answer_tokens, self.prompts, self.tally)
         said = last.ask("answer", question, partial(usable_answer, question=question), thoughts=_numbered(path) or "-")
-        return _from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path), limits)
+        return from_memory(said, question, f"tree of thought {self.llm.name}", "\n".join(path), limits)
 
     def _proposed(self, steps: Steps, question: Question, path: Sequence[str]) -> list[str]:
         """The next thoughts that the model proposes."""
@@ -136,12 +115,6 @@ def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, start=1))
 
 
-def _from_memory(said: str, question: Question, reader: str, reasoning: str = "", limits: Sequence[str] = ()) -> Answer:
-    """The answer, which cites nothing and says so."""
-    whole = (FROM_MEMORY, *limits)
-    return cited_answer(said, question, _NOTHING, shown=0, reader=reader, reasoning=reasoning, limits=whole)
-
-
 # --- Zero-shot: the question alone, the control that every retrieval has to beat.
 
 
@@ -149,7 +122,7 @@ def _from_memory(said: str, question: Question, reader: str, reasoning: str = ""
 class ZeroShotSettings:
     """The numbers of zero-shot."""
 
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -164,7 +137,7 @@ class ZeroShotSettings:
         ours=("the prompt is ours: the papers do not print theirs",),
         baseline=True,
     ),
-    presets={"paper": ZeroShotSettings()},
+    presets=both(ZeroShotSettings()),
 )
 def zero_shot(toolkit: Toolkit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
@@ -179,7 +152,7 @@ def zero_shot(toolkit: Toolkit, *, settings: ZeroShotSettings | None = None) -> 
 class ChainOfThoughtSettings:
     """The numbers of chain of thought."""
 
-    answer_tokens: int = 512  # ours, thoughts and answer together
+    answer_tokens: int = ANSWER_TOKENS  # ours, thoughts and answer together
 
 
 @methods.register(
@@ -197,7 +170,7 @@ class ChainOfThoughtSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": ChainOfThoughtSettings()},
+    presets=both(ChainOfThoughtSettings()),
 )
 def cot(toolkit: Toolkit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
@@ -215,7 +188,7 @@ class TreeOfThoughtSettings:
     depth: int = 2  # paper, of its open-ended task (creative writing): a plan, then the text
     width: int = 3  # ours: thoughts proposed at a time; 5 in the paper's open-ended task
     thought_tokens: int = 300  # ours, for all thoughts of a level
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -233,7 +206,7 @@ class TreeOfThoughtSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": TreeOfThoughtSettings()},
+    presets=both(TreeOfThoughtSettings()),
 )
 def tot(toolkit: Toolkit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from kgmed.errors import PromptTooLong
 from kgmed.language.text import prompt_language
-from kgmed.methods.shared import aided, model
+from kgmed.methods.shared import aided, both, model
 from kgmed.models.asking import Tally, strings_schema
 from kgmed.models.base import LLM
 from kgmed.models.replies import nonempty_strings, number, says_yes, short_text
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline
+from kgmed.prompts.task import ANSWER_TOKENS
 from kgmed.records import Answer, Candidate, Context, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Lines
@@ -46,7 +47,7 @@ class NotesReader:
 
     chooses: ClassVar[str] = "after thinking"
     llm: LLM
-    max_tokens: int = 700
+    max_tokens: int = ANSWER_TOKENS
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
 
@@ -75,7 +76,7 @@ class CorrectedReader:
     chooses: ClassVar[str] = "after thinking"
     llm: LLM
     correct_tokens: int = 128
-    answer_tokens: int = 256
+    answer_tokens: int = ANSWER_TOKENS
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
 
@@ -119,7 +120,7 @@ class VerifiedReader:
     llm: LLM
     rounds: int = 3
     batch: int = 10
-    answer_tokens: int = 256
+    answer_tokens: int = ANSWER_TOKENS
     check_tokens: int = 32
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
@@ -185,7 +186,7 @@ class SummarisedReader:
     llm: LLM
     most: int = 2
     candidate_tokens: int = 96
-    summary_tokens: int = 200
+    summary_tokens: int = ANSWER_TOKENS
     check_tokens: int = 32
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
@@ -246,7 +247,7 @@ class ChainOfNoteSettings:
     relations: int = 500  # ours: triples of one entity at most
     pool: int = 200  # ours: what BM25 leaves for the pair scorer
     keep: int = 10  # HyKGE, topK; 5 passages in the paper
-    answer_tokens: int = 700  # ours, notes and answer together
+    answer_tokens: int = ANSWER_TOKENS  # ours, notes and answer together
 
 
 @methods.register(
@@ -261,7 +262,7 @@ class ChainOfNoteSettings:
         ours=("triples of one hop in place of Wikipedia passages; prompted, not fine-tuned",),
         baseline=True,
     ),
-    presets={"paper": ChainOfNoteSettings()},
+    presets=both(ChainOfNoteSettings()),
 )
 def chain_of_note(toolkit: Toolkit, *, settings: ChainOfNoteSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -288,7 +289,7 @@ class ChainOfKnowledgeSettings:
     keep: int = 5  # ours: triples for each sentence
     rationale_tokens: int = 256  # ours
     correct_tokens: int = 128  # ours
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -306,7 +307,7 @@ class ChainOfKnowledgeSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": ChainOfKnowledgeSettings()},
+    presets=both(ChainOfKnowledgeSettings()),
 )
 def chain_of_knowledge(toolkit: Toolkit, *, settings: ChainOfKnowledgeSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -334,7 +335,7 @@ class KALMVSettings:
     pool: int = 200  # ours: what BM25 leaves for the pair scorer
     rounds: int = 3  # ours: answers tried at most
     batch: int = 10  # HyKGE, topK: triples shown at a time
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
     check_tokens: int = 32  # ours
 
 
@@ -353,7 +354,7 @@ class KALMVSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": KALMVSettings()},
+    presets=both(KALMVSettings()),
 )
 def kalmv(toolkit: Toolkit, *, settings: KALMVSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -381,7 +382,7 @@ class SuReSettings:
     keep: int = 10  # paper: ten passages
     candidates: int = 2  # paper, K
     candidate_tokens: int = 96  # ours
-    summary_tokens: int = 200  # ours
+    summary_tokens: int = ANSWER_TOKENS  # ours
     check_tokens: int = 32  # ours
 
 
@@ -397,7 +398,7 @@ class SuReSettings:
         ours=("triples of one hop in place of Wikipedia passages; the answer is the candidate with its summary",),
         baseline=True,
     ),
-    presets={"paper": SuReSettings()},
+    presets=both(SuReSettings()),
 )
 def sure(toolkit: Toolkit, *, settings: SuReSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""

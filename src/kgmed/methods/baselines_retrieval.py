@@ -13,13 +13,14 @@ from kgmed.errors import ModelFailed
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.graph.search.shortest import Direction
 from kgmed.language.text import prompt_language
-from kgmed.methods.shared import aided, model, reader
+from kgmed.methods.shared import aided, both, model, reader
 from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM, Encoder
 from kgmed.models.replies import known_strings
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, note
 from kgmed.prompts import prompt
+from kgmed.prompts.task import ANSWER_TOKENS
 from kgmed.records import Entity, Evidence, Link, Query, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.documents import ByVector, ByWords
@@ -123,7 +124,7 @@ class BM25Settings:
     keep: int = 1  # code of MindMap: one document
     k1: float = 1.5  # ours, the usual value
     b: float = 0.75  # ours, the usual value
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -141,7 +142,7 @@ class BM25Settings:
         ),
         baseline=True,
     ),
-    presets={"paper": BM25Settings()},
+    presets=both(BM25Settings()),
 )
 def bm25(toolkit: Toolkit, *, settings: BM25Settings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -159,7 +160,7 @@ class EmbeddingSettings:
 
     keep: int = 1  # code of MindMap: one document
     at_least: float = 0.0  # ours, of the cosine
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -177,7 +178,7 @@ class EmbeddingSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": EmbeddingSettings()},
+    presets=both(EmbeddingSettings()),
 )
 def embedding(toolkit: Toolkit, *, settings: EmbeddingSettings | None = None) -> Pipeline:
     """The method on a graph; its documents are encoded once and kept. Raises `BadInput` without a model."""
@@ -198,7 +199,7 @@ class KGRetrieverSettings:
     direction: Direction = "both"  # ours: a graph need not state inverse relations; code: "out"
     rewrite: bool = True  # paper and code: a model puts the path into sentences
     rewrite_tokens: int = 300  # ours
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -213,7 +214,7 @@ class KGRetrieverSettings:
         ours=("entities are found by the graph's names, not by a model; with one entity there is no path",),
         baseline=True,
     ),
-    presets={"paper": KGRetrieverSettings()},
+    presets=both(KGRetrieverSettings()),
 )
 def kg_retriever(toolkit: Toolkit, *, settings: KGRetrieverSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -239,7 +240,7 @@ class KGRAGSettings:
     percentile: float = 75.0  # paper, of the similarities to the question
     at_least: float = 0.5  # paper, of the cosine of its own encoder
     keep: int = 20  # ours: a bound
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -257,7 +258,7 @@ class KGRAGSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": KGRAGSettings()},
+    presets=both(KGRAGSettings()),
 )
 def kgrag(toolkit: Toolkit, *, settings: KGRAGSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -282,7 +283,7 @@ class QueryExpansionSettings:
     pool: int = 200  # ours: what BM25 leaves for the pair scorer
     keep: int = 10  # HyKGE, topK
     background_tokens: int = 300  # ours
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -297,7 +298,7 @@ class QueryExpansionSettings:
         ours=("triples of one hop in place of web passages; the pair scorer ranks them by question and background",),
         baseline=True,
     ),
-    presets={"paper": QueryExpansionSettings()},
+    presets=both(QueryExpansionSettings()),
 )
 def qe(toolkit: Toolkit, *, settings: QueryExpansionSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
@@ -327,7 +328,7 @@ class KGGPTSettings:
     keep: int = 20  # ours: triples read; the paper reads all
     segment_tokens: int = 200  # ours
     choose_tokens: int = 96  # ours
-    answer_tokens: int = 256  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 @methods.register(
@@ -345,7 +346,7 @@ class KGGPTSettings:
         ),
         baseline=True,
     ),
-    presets={"paper": KGGPTSettings()},
+    presets=both(KGGPTSettings()),
 )
 def kg_gpt(toolkit: Toolkit, *, settings: KGGPTSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""

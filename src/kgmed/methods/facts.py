@@ -1,22 +1,37 @@
 """Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kgmed.errors import BadInput
-from kgmed.graph.base import ByRole, Hops, KnowledgeGraph, LocalGraph
-from kgmed.language.question import OF_THE_SUBJECT, asking_part, asks_diagnosis, roles_asked
-from kgmed.pipeline import Pipeline
-from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.graph.base import KnowledgeGraph, LocalGraph
+from kgmed.language.pair import PairType, pairs_asked
+from kgmed.language.question import (
+    QuestionType,
+    asking_part,
+    asks_diagnosis,
+    compares,
+    roles_asked,
+    texts_asked,
+    types_asked,
+)
+from kgmed.linking.verbs import WithoutVerb
+from kgmed.pipeline import Pipeline, Reader, Recognizer
+from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.check import Checked
-from kgmed.steps.diagnosis import Consult, Diagnosis, Rarity, first
-from kgmed.steps.facts import facts as read_facts
+from kgmed.steps.asked import PATIENT, AskedFor
+from kgmed.steps.brief import brief
+from kgmed.steps.diagnosis import CARE, Consult, Rarity, findings_of, first
+from kgmed.steps.family import Family
+from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import First
 from kgmed.steps.retrieve import Overview
+from kgmed.steps.saying import language_of, verdict
+from kgmed.steps.unknown import strangers
 from kgmed.toolkit import Toolkit
 
 # --- Ranker: adds what the graph warns of to the drugs that the evidence speaks of.
@@ -126,164 +141,6 @@ class OptionPaths:
         return Evidence(f"{letter}: {text}", "option", tuple(triples), about, round(worth, 4), letter)
 
 
-# --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
-# An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from
-# a drug to its side effects. An entity that the graph says nothing of in that role is replaced by one of the same name,
-# or, a substance, by its brands and the products of it alone. A list of what an entity has (its findings, its genes) is
-# given heaviest first; long lists of treatments and tests are ranked. Where the question names findings only, the
-# diseases that explain them stand between: the best is believed by `via`, each other by its odds against the best.
-#
-# The score of a candidate is the sum over those entities of (belief in the entity) * (weight of the edge), divided by
-# 1 + log10 of the number of things the candidate is said to treat (test, ...): a drug for everything is evidence for
-# nothing.
-
-
-PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
-RANKED = (Role.TREATS, Role.TESTS)  # long lists, of which the most specific come first
-OF_A_DRUG = (Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS)
-Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
-
-
-@dataclass(frozen=True)
-class AskedFor:
-    """The answers to each role asked for: kind "neighbours" for a list, "text" for a text, "candidate" for one of many.
-
-    A candidate is about (answer, entities it is tied to). `through` = whether diseases that explain the findings may
-    answer where nothing that is named has an answer of its own.
-    """
-
-    graph: LocalGraph
-    keep: int = 10
-    via: float = 0.5
-    diseases: int = 10
-    listed: int = 12
-    pieces: int = 3
-    products: int = 3
-    through: bool = True
-
-    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The answers and the texts the graph holds for those roles, in the order of the roles asked for."""
-        stated = [link for link in links if not link.mention.negated]
-        return [piece for role in roles_asked(query.text) for piece in self._about(query, links, stated, role)]
-
-    def _about(self, query: Query, links: Sequence[Link], stated: Sequence[Link], role: Role) -> list[Evidence]:
-        """The evidence for one role."""
-        speaking: dict[Entity, tuple[Triple, ...]] = {}
-        for link in stated:
-            speaking |= self._speaking(link, role)
-        pieces = [piece for entity, why in speaking.items() for piece in self._listed(entity, role, why)]
-        if role not in RANKED:
-            return pieces
-        named = {self.graph.number(entity.id): 1.0 for entity in speaking}
-        sure = any(entity.kind == "disease" for entity in speaking)
-        implied = self._implied(query, links) if not sure and (speaking or self.through) else {}
-        if not implied and all(len(piece.triples) < self.listed for piece in pieces):
-            return pieces
-        texts = [piece for piece in pieces if piece.kind == "text"]
-        believed = {n: belief for n, (belief, _) in implied.items()} | named
-        return texts + self._candidates(believed, role, {n: i for n, i in implied.items() if n not in named})
-
-    def _speaking(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
-        """What the graph speaks of in a role, the linked entity or others in its place, and what leads there."""
-        alike = (link.entity, *(tie for tie in link.ties if tie.kind == link.entity.kind))
-        for entity in alike:
-            if self._speaks(entity, role):
-                return {entity: ()}
-        return self._products(link.entity, role) if role in OF_A_DRUG else {}
-
-    def _speaks(self, entity: Entity, role: Role) -> bool:
-        """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
-        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
-        if len(steps.objects(node).node) or (role not in OF_THE_SUBJECT and len(steps.subjects(node).node)):
-            return True
-        return any(t.relation.role is role for t in self.graph.attributes(entity.id))
-
-    def _products(self, substance: Entity, role: Role) -> dict[Entity, tuple[Triple, ...]]:
-        """A few products of a substance alone, or its brands, of which the graph speaks, those named after it first."""
-        contains = ByRole(self.graph, Role.INGREDIENT)
-        node = [self.graph.number(substance.id)]
-        hops = contains.subjects(node)
-        parts = np.bincount(contains.objects(hops.node).origin, minlength=len(hops.node))
-        same = ByRole(self.graph, Role.SAME_AS)
-        ways = [Hops(*(c[parts == 1] for c in hops)), same.objects(node), same.subjects(node)]
-        alone = [
-            (self.graph.at(n), e) for way in ways for n, e in zip(way.node.tolist(), way.edge.tolist(), strict=True)
-        ]
-        alone.sort(key=lambda row: (substance.name not in row[0].name, row[0].name))
-        found: dict[Entity, tuple[Triple, ...]] = {}
-        for product, edge in alone:
-            if len(found) < self.products and self._speaks(product, role):
-                found[product] = (self.graph.triple(edge),)
-        return found
-
-    def _listed(self, entity: Entity, role: Role, why: tuple[Triple, ...]) -> Iterator[Evidence]:
-        """What an entity has in a role, heaviest first, a text a piece."""
-        around = Overview(self.graph, listed=self.listed, roles=(role,), pieces=self.pieces)
-        reason = "".join(f"; {_written(t)}" for t in why)
-        for piece in around.of(entity):
-            mine = piece.triples[0].subject == entity
-            if piece.triples[0].tail.id and (mine or role not in OF_THE_SUBJECT):
-                yield Evidence(piece.text + reason, "neighbours", (*piece.triples, *why), (entity,), piece.score)
-        for t in self.graph.attributes(entity.id):
-            if t.relation.role is role:
-                yield Evidence(_written(t) + reason, "text", (t, *why), (entity,), 1.0)
-
-    def _implied(self, query: Query, links: Sequence[Link]) -> Believed:
-        """The diseases that explain the findings, with a belief (`via` for the best, less by odds) and why."""
-        cases = Diagnosis(self.graph, keep=self.diseases)(query, links)
-        if not cases:
-            return {}
-        odds = np.exp(np.array([e.score for e in cases]) - cases[0].score)
-        belief = self.via * odds
-        return {self.graph.number(e.about[0].id): (float(b), e) for e, b in zip(cases, belief, strict=True)}
-
-    def _candidates(self, belief: dict[int, float], role: Role, implied: Believed) -> list[Evidence]:
-        """The best of all that are tied to those entities by a role."""
-        steps, nodes = ByRole(self.graph, role), list(belief)
-        ties: dict[int, dict[int, tuple[float, int]]] = {}  # candidate -> entity -> worth and edge of its best tie
-        for hops, back in ((steps.objects(nodes), steps.subjects), (steps.subjects(nodes), steps.objects)):
-            candidates, at = np.unique(hops.node, return_inverse=True)
-            breadth = np.bincount(back(candidates).origin, minlength=len(candidates))
-            worth = np.array(list(belief.values()))[hops.origin] * self._weights(hops) / (1 + np.log10(breadth[at]))
-            for node, origin, value, edge in zip(*(c.tolist() for c in (*hops[1::-1], worth, hops.edge)), strict=True):
-                mine = ties.setdefault(node, {})
-                mine[nodes[origin]] = max(mine.get(nodes[origin], (0.0, edge)), (value, edge))
-        score = {node: sum(value for value, _ in mine.values()) for node, mine in ties.items()}
-        best = sorted(score, key=lambda n: (-score[n], n))[: self.keep]
-        return [self._evidence(node, score[node], ties[node], implied) for node in best]
-
-    def _weights(self, hops: Hops) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        weight = self.graph.weight
-        return np.ones(len(hops.edge)) if weight is None else weight[hops.edge].astype(np.float64)
-
-    def _evidence(self, node: int, score: float, ties: dict[int, tuple[float, int]], implied: Believed) -> Evidence:
-        """The candidate with its strongest triples; a disease that no word of the question names brings its reason."""
-        strongest = sorted(ties, key=lambda origin: (-ties[origin][0], origin))[:3]
-        facts = [self.graph.triple(ties[origin][1]) for origin in strongest]
-        reasons = [t for origin in strongest if origin in implied for t in implied[origin][1].triples[:1]]
-        shown = tuple(dict.fromkeys([*facts, *reasons]))
-        about = (self.graph.at(node), *(self.graph.at(origin) for origin in strongest))
-        return Evidence(_joined(shown), "candidate", shown, about, round(score, 4))
-
-
-def _written(triple: Triple) -> str:
-    return f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
-
-
-def _joined(triples: Sequence[Triple]) -> str:
-    """The triples in words, those of one head and relation together.
-
-    >>> from kgmed.records import Relation
-    >>> a, b, c = (Entity(n, n) for n in "abc")
-    >>> _joined([Triple(a, Relation("treats"), b), Triple(a, Relation("treats"), c)])
-    'a — treats → b, c'
-    """
-    rows: dict[tuple[str, str], list[str]] = {}
-    for t in triples:
-        rows.setdefault((t.head.name, t.relation.name), []).append(t.tail.name)
-    return "; ".join(f"{head} — {relation} → {', '.join(tails)}" for (head, relation), tails in rows.items())
-
-
 # --- The method without a language model: what the graph says, chosen by what the question asks, cited line by line.
 
 
@@ -291,34 +148,170 @@ def _joined(triples: Sequence[Triple]) -> str:
 class Fitting:
     """The retriever that fits the question.
 
-    A question with options gets the ties to each; one that asks for drugs, tests, causes, ... those; one that
-    describes a patient the diseases that fit, each with its care, before them; any other, or one for which these find
-    nothing, what the graph says of the entities it names.
+    A question with options gets the ties to each. Of two things that a question names, what ties them comes first; of a
+    name that the graph does not have, nothing is said. A question that asks for drugs, tests, causes, ... gets those;
+    one that describes a patient the diseases that fit; one that asks for what no role stands for (a price, a year) that
+    text or the word that there is none; any other what the graph says of the things that it names.
     """
 
     graph: LocalGraph
     link: Links
+    recognize: Recognizer | None = None  # as the pipeline's; None = names that were not linked are not looked at
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The evidence of the first that has any; of two where a question asks for a diagnosis and for more."""
+        """The evidence, verdicts first."""
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
+        patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
+        if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
+            return [*cards, *self._asked(query, links, patient=True)]
+        between = Between(self.graph)
+        pair = between.fitting(query, links, pairs_asked(query.text))
+        verdicts = between(query, links, pair) if pair else []
+        if verdicts and any(not is_verdict(e, "none") for e in verdicts):
+            return [*verdicts, *self._asked(query, links, patient=False)]
+        if names := self._strangers(query, links):
+            return [_lacks("unknown", query, names[0])]
+        if verdicts:
+            return [*verdicts, *self._instead(links, pair)]
+        if texts_asked(query.text):
+            return self._texts(query, links)
+        if compares(query.text) and len(set(stated(links))) == 2:
+            return self._compared(query, links)
+        found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
+        if patient and (not found or self._is_a_case(query, links)):
+            found = [*self._cards(query, links), *found]
+        if not found and roles_asked(query.text) and not patient:
+            return self._nothing(query, links)
+        return [*mode_asked(query.text, found), *found] or self._overview(query, links)
+
+    def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
+        """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
+        return len(findings_of(self.graph, links)) > 1 and all(role in CARE for role in roles_asked(query.text))
+
+    def _asked(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
+        """What answers the roles asked for; the cards of a patient's diseases tell of their tests and treatments."""
         asked = roles_asked(query.text)
-        patient = _describes_a_patient(query.text, links) and (not asked or any(role in PATIENT for role in asked))
-        found = AskedFor(self.graph, through=not patient)(query, links) if asked else []
-        if asks_diagnosis(query.text) or patient:
-            found = [*Consult(self.graph, care=first(asked))(query, links), *found]
-        return found or Overview(self.graph)(query, links)
+        through = not patient or any(role in PATIENT and role not in CARE for role in asked)
+        return AskedFor(self.graph, through=through)(query, links) if asked else []
+
+    def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The diseases that fit, with what is done about them."""
+        return Consult(self.graph, care=first(roles_asked(query.text)))(query, links)
+
+    def _strangers(self, query: Query, links: Sequence[Link]) -> list[str]:
+        """The names that are asked about and were not linked."""
+        if self.recognize is None or _describes_a_patient(query.text, links):
+            return []
+        linked = {link.mention for link in links}
+        missed = [m for m in self.recognize(query) if m not in linked]
+        return strangers(query.text, missed, links)
+
+    def _nothing(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That the graph has nothing of what is asked for, and what it says of the things named."""
+        row = next(row for row in types_asked(query.text) if row.role and not row.of_what)
+        things = stated(links)
+        return [_lacks("lacking", query, things[0].name, row), *self._overview(query, links)] if things else []
+
+    def _instead(self, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
+        """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
+        asked, roles = AskedFor(self.graph, pieces=1), pair.roles if pair else ()
+        named = [link for link in links if not link.mention.negated]
+        for link in named:
+            for role, way in roles:
+                own = way != "-"
+                pieces = [
+                    e for e in asked.of(link, role) if len(named) == 1 or (e.triples[0].subject in e.about) is own
+                ]
+                if pieces:
+                    return pieces
+        return []
+
+    def _overview(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """What the graph says of each thing under the name of which it says most."""
+        family = Family(self.graph)
+        fullest = [replace(link, entity=family.fullest(link)) for link in links]
+        return Overview(self.graph)(query, fullest)
+
+    def _texts(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The texts that answer a question no role stands for; the word that there is none."""
+        row = texts_asked(query.text)[0]
+        found = [
+            Evidence(f"{t.head.name} — {t.relation} → {t.tail.name}", "text", (t,), (t.head,), 1.0)
+            for link in links
+            for entity in dict.fromkeys([link.entity, *Family(self.graph).twins(link)])
+            for t in self.graph.attributes(entity.id)
+            if row.named.search(t.relation.name)
+        ]
+        things = stated(links)
+        return found or [_lacks("lacking", query, things[0].name if things else "", row)]
+
+    def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
+        roles = tuple(role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL) or _TELLING
+        asked = AskedFor(self.graph, pieces=1)
+        named = {link.entity: link for link in links if not link.mention.negated}
+        return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]
+
+
+_TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
+
+
+def stated(links: Sequence[Link]) -> list[Entity]:
+    """The entities that a question names and does not deny, each once; people only where it names nothing else."""
+    named = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
+    return [entity for entity in named if entity.kind != "population"] or named
+
+
+def _lacks(which: str, query: Query, name: str, row: QuestionType | None = None) -> Evidence:
+    """The verdict that the graph does not have a name, or of a thing what is asked."""
+    language = language_of(query.text)
+    thing, what = name or ("this", "此项")[language], row.says[language] if row else ""
+    what = what if language else what[:1].lower() + what[1:]
+    return Evidence(verdict(which, language, (), thing, what), VERDICT, (), (), 1.0, which)
 
 
 def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
-    """Whether a text tells of someone and does not only ask, or names several things that are there.
+    """Whether a text tells of someone and does not only ask, or lists several things that are there.
 
     >>> _describes_a_patient("What is gout?", []), _describes_a_patient("My toe hurts. What helps?", [])
     (False, True)
     """
-    stated = {link.entity for link in links if not link.mention.negated}
-    return len(stated) > 1 or asking_part(text).strip() != text.strip()
+    several = len(stated(links)) > 1 and not pairs_asked(text) and not compares(text)
+    return several or asking_part(text).strip() != text.strip()
+
+
+_DEFINES = re.compile(
+    r"what(?:'s| is| are|s) (?:this|that|it)\W*$|what does (?:this|that|it) mean"
+    r"|是(?:什么|啥)(?:病|疾病|意思|东西|药)?\W*$",
+    re.IGNORECASE,
+)
+
+
+def _defines(text: str, links: Sequence[Link]) -> bool:
+    """Whether a question names one thing and asks what it is.
+
+    >>> link = Link(Mention("ptosis", "ptosis", 0, 6), Entity("1", "Ptosis"), 1.0, "exact")
+    >>> _defines("My report says ptosis. What is that?", [link]), _defines("I have ptosis. What could it be?", [link])
+    (True, False)
+    """
+    return len(stated(links)) == 1 and bool(_DEFINES.search(text))
+
+
+class Once:
+    """A recogniser that remembers its last question: what is recognised is needed by the linker and the retriever."""
+
+    def __init__(self, recognize: Recognizer) -> None:
+        """`recognize` finds the mentions."""
+        self._recognize = recognize
+        self._last: tuple[Query, list[Mention]] | None = None
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions of the question."""
+        last = self._last
+        if last is None or last[0] != query:
+            last = self._last = (query, self._recognize(query))
+        return last[1]
 
 
 # --- Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
@@ -353,29 +346,41 @@ _SMALL = 64  # tokens of an answer by a model in this process
 )
 def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
-    s = settings or Facts()
+    s, recognize = settings or Facts(), Once(WithoutVerb(toolkit.recognize))
     return Pipeline(
-        recognize=toolkit.recognize,
+        recognize=recognize,
         link=toolkit.link,
-        retrieve=(Fitting(toolkit.graph, toolkit.linked),),
+        retrieve=(Fitting(toolkit.graph, toolkit.linked, recognize),),
         rank=(First(s.keep), Warned(toolkit.graph), Rarity(toolkit.graph)),
         phrase=Numbered(),
-        read=read_facts,
+        read=brief,
         name="facts",
         graph=toolkit.graph.label,
     )
 
 
+@dataclass(frozen=True)
+class UnlessDeclined:
+    """The reader; where the evidence only says that the graph does not have what is asked for, that is the answer."""
+
+    read: Reader
+
+    def __call__(self, query: Query, context: Context) -> Answer:
+        """The answer of the reader, or the one sentence that declines."""
+        declined = context.cited and is_verdict(context.cited[0], "unknown", "lacking")
+        return brief(query, context) if declined else self.read(query, context)
+
+
 @methods.register(
     "llm",
     about=About(
-        does="a model answers from the evidence of `facts`; what the evidence does not bear out is left out",
+        does="a model answers from the evidence of `facts`; what the evidence does not bear out is marked as its own",
         calls=Calls.always(1, "the answer"),
     ),
     presets={"": Grounded()},
 )
 def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
-    """A language model answers from the evidence; sentences that the evidence does not bear out are left out.
+    """A language model answers from the evidence; sentences that the evidence does not bear out are marked as its own.
 
     Where the model cannot be reached, or nothing that it writes stands, the facts are read instead, and the run says
     so. Raises `BadInput` without a model in the toolkit.
@@ -385,8 +390,9 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     s = settings or Grounded()
     small = not toolkit.llm.name.startswith(("openai/", "anthropic/"))
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
-    from kgmed.steps.read import LLMReader  # not read in where no model is asked
+    from kgmed.steps.check import Checked  # not read in where no model is asked
+    from kgmed.steps.read import LLMReader
 
     reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
     base = facts(toolkit, settings=Facts(keep=s.keep))
-    return replace(base, read=Checked(reader, toolkit.check), otherwise=read_facts, name="llm")
+    return replace(base, read=UnlessDeclined(Checked(reader, toolkit.check)), otherwise=brief, name="llm")

@@ -1,10 +1,11 @@
 """HyKGE (Jiang et al. 2025, arXiv 2312.15883): chains between the entities of question and hypothesis, reranked.
 
 Two calls of the model: the hypothesis, which serves to search and to rank and is never shown to the reader, and the
-answer. Temperatures are the model's own: the paper samples at 0.6.
+answer.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -12,12 +13,15 @@ from typing import Literal
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search import chains as search
+from kgmed.language.question import roles_asked
 from kgmed.linking.cascade import Cascade, Spelled
 from kgmed.linking.dense import AGREEMENT, Dense
 from kgmed.models.base import PairScorer
+from kgmed.models.sampling import Sampling
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Pipeline, Ranker, Recognizer, Retriever, note
-from kgmed.records import Evidence, Link, Mention, Query
+from kgmed.pipeline import Fact, Pipeline, Ranker, Recognizer, Retriever, note
+from kgmed.prompts.task import ANSWER_TOKENS, of_preset
+from kgmed.records import Evidence, Link, Mention, Query, Role
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
@@ -41,13 +45,17 @@ class ChainRetriever:
 
     graph: LocalGraph
     hops: int = 3  # HyKGE A.2.3; the authors' code stops at 2
-    per_pair: int = 20  # not in the paper; its reranker sees all
+    per_pair: int = 20  # not in the paper, whose reranker sees all; 0 = all
+    shapes: tuple[str, ...] = search.SHAPES
     budget: search.SearchBudget | None = None  # None = the search's own
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The chains of each pair in turn, in the order of the links, the most specific first."""
         nodes = anchors(self.graph, links)
-        found = search.chains(self.graph.adjacency, nodes, hops=self.hops, per_pair=self.per_pair, budget=self.budget)
+        most, shapes = self.per_pair or _ALL, self.shapes
+        found = search.chains(
+            self.graph.adjacency, nodes, hops=self.hops, per_pair=most, budget=self.budget, shapes=shapes
+        )
         place = {node: i for i, node in enumerate(nodes)}
         turned = [place[a] > place[b] for a, b in found.pairs.tolist()]
         turn = [sorted((place[a], place[b])) for a, b in found.pairs.tolist()]
@@ -70,8 +78,13 @@ class ChainRetriever:
         return pieces
 
 
+_ALL = 1 << 30  # chains of a pair, or a window that holds any text
+
+
 def _note_cut(found: search.Chains) -> None:
-    """A note where the search was cut."""
+    """Notes of how many chains there are, and where the search was cut."""
+    if len(found.pairs):
+        note(Fact(f"chains: {int(found.total.sum()):,} between {len(found.pairs)} pairs, {len(found):,} looked at"))
     if found.truncated:
         cut, seen = ", ".join(found.cut), int(found.total.sum())
         note(f"chains: the search stopped at its budget ({cut}); at least {seen} chains, more unseen")
@@ -79,10 +92,10 @@ def _note_cut(found: search.Chains) -> None:
 
 # --- HyKGE (Jiang et al. 2025, arXiv 2312.15883): chains between the entities of question and hypothesis, reranked.
 # Two calls of the model: the hypothesis, which serves to search and to rank and is never shown to the reader, and the
-# answer. Temperatures are the model's own: the paper samples at 0.6.
+# answer.
 
 
-HyKGEPreset = Literal["paper", "code"]
+HyKGEPreset = Literal["safe", "paper", "code"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +106,12 @@ class HyKGESettings:
     hypothesis_tokens: int = 500  # paper and code
     similar: float = 0.7  # paper, delta of linking; 0.6 in the code
     agreement: float = (
-        AGREEMENT  # ours, of the words that differ (link/dense.py); 0 = the cosine alone, as in the paper
+        0.0  # of the words that differ: none is asked for in the paper; the preset safe: linking/dense.py
     )
     chains: bool = True  # Table 2: without = "w/o chains"; ours: the triples of each entity in their place
     hops: int = 3  # paper, k; the code reads 3 and goes 2
-    per_pair: int = 50  # ours: the paper's reranker sees every chain of a pair
+    per_pair: int = 50  # ours: the paper's reranker sees every chain of a pair, which 0 gives it
+    shapes: tuple[str, ...] = search.SHAPES  # A.8: each alone
     alone: Literal["never", "alone", "always"] = "alone"  # ours: triples of an entity that no chain joins; code: always
     relations: int = 100  # ours: such triples of one entity at most
     rerank: bool = True  # Table 2: without = "w/o reranker", the first `keep` in the order found
@@ -110,13 +124,17 @@ class HyKGESettings:
     unit: Unit = "script"  # ours: the paper does not name its unit
     aggregate: Aggregate = "max"  # what the code means to do
     keep: int = 10  # paper, topK; 11 in the code
+    same_pattern: int = 3  # ours: chains of one pattern (ends, relations, directions) among them at most; 0 = any
+    warnings: int = 3  # ours: contraindications of what is asked about, beside the chains
     descriptions: bool = True  # Table 2: without = "w/o description"
     described_from: float = 0.0  # paper: all; 0.2 in the code
-    answer_tokens: int = 512  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
+    temperature: float = 0.6  # paper, A.2.3; the preset safe: 0
 
 
 PAPER = HyKGESettings()
 PRESETS: dict[HyKGEPreset, HyKGESettings] = {
+    "safe": replace(PAPER, temperature=0.0, agreement=AGREEMENT),
     "paper": PAPER,
     "code": replace(
         PAPER, similar=0.6, hops=2, alone="always", window=35, overlap=15, unit="char", keep=11, described_from=0.2
@@ -175,7 +193,7 @@ class WithSingles:
 def hykge(
     toolkit: Toolkit,
     *,
-    preset: HyKGEPreset = "paper",
+    preset: HyKGEPreset = "safe",
     settings: HyKGESettings | None = None,
     pairs: PairScorer | None = None,
 ) -> Pipeline:
@@ -189,13 +207,15 @@ def hykge(
         recognize=WithOptions(toolkit.tagger or toolkit.recognize),
         link=_linker(toolkit, s),
         retrieve=_retrievers(toolkit, s),
-        rank=_rankers(s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
+        rank=_rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
         phrase=Arrows(
             toolkit.graph, s.descriptions, toolkit.encoder if s.described_from > 0 else None, s.described_from
         ),
         read=facts,
         name="hykge" if toolkit.llm and s.hypothesis else "hykge without hypothesis",
         graph=toolkit.graph.label,
+        task=of_preset(preset),
+        sampling=Sampling(s.temperature),
     )
     if toolkit.llm is None:
         return base
@@ -211,13 +231,20 @@ def hykge(
 
 def _linker(toolkit: Toolkit, s: HyKGESettings) -> Cascade:
     """By name, else by the nearest vector."""
-    near = Dense(toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), at_least=s.similar, agreement=s.agreement)
+    near = Dense(
+        toolkit.graph,
+        toolkit.encoder,
+        Fuzzy(toolkit.graph),
+        at_least=s.similar,
+        agreement=s.agreement,
+        agreement_cjk=1.0 if s.agreement else 0.0,
+    )
     return Cascade((Spelled(toolkit.graph), near))
 
 
 def _retrievers(toolkit: Toolkit, s: HyKGESettings) -> tuple[Retriever, ...]:
     """Chains and, as the settings say, triples of single entities."""
-    chains = ChainRetriever(toolkit.graph, hops=s.hops, per_pair=s.per_pair)
+    chains = ChainRetriever(toolkit.graph, hops=s.hops, per_pair=s.per_pair, shapes=s.shapes)
     around = Neighbours(toolkit.graph, limit=s.relations)
     ways: dict[str, tuple[Retriever, ...]] = {
         "never": (chains,),
@@ -227,13 +254,84 @@ def _retrievers(toolkit: Toolkit, s: HyKGESettings) -> tuple[Retriever, ...]:
     return ways[s.alone] if s.chains else (around,)
 
 
-def _rankers(s: HyKGESettings, pairs: PairScorer) -> tuple[Ranker, ...]:
-    """A first choice by words, where there are many chains, then the fragment matrix."""
-    if not s.rerank:
-        return (First(s.keep),)
-    first: tuple[Ranker, ...] = (BM25(s.pool, over_hypothesis=True),) if s.pool else ()
+def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> tuple[Ranker, ...]:
+    """A first choice by words, where there are many chains, then the fragment matrix, then the limit."""
     numbers = (s.window, s.overlap, s.window_cjk, s.overlap_cjk) if s.fragments else (_ALL, 0, _ALL, 0)
-    return (*first, Fragments(pairs, s.keep, *numbers, unit=s.unit, aggregate=s.aggregate))
+    ways: list[Ranker] = []
+    if s.rerank and s.pool:
+        ways.append(Cut(BM25(s.pool, over_hypothesis=True), s.pool))
+    ways.append(Fragments(pairs, _ALL, *numbers, unit=s.unit, aggregate=s.aggregate) if s.rerank else First(_ALL))
+    return (TopChains(tuple(ways), toolkit.linked, s.keep, s.same_pattern, s.warnings),)
 
 
-_ALL = 1 << 30  # a window that holds any text
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a ranker places first, `keep` pieces and no more."""
+
+    rank: Ranker
+    keep: int
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Those pieces, best first."""
+        return list(self.rank(query, evidence))[: self.keep]
+
+
+@dataclass(frozen=True, slots=True)
+class TopChains:
+    """The `keep` best by some rankers in turn (topK of the paper, a limit), and a few warnings beside them.
+
+    At most `same_pattern` chains of the same ends, relations and directions are among them: of 52,253 chains of one
+    question 9 of the 10 best differed in one inner node. A chain through a warning is a chain like others; what is
+    contraindicated for an entity of the question itself stands behind, at most `warnings` pieces of kind "warning".
+    """
+
+    ways: Sequence[Ranker]
+    linked: Callable[[str], Sequence[Link]]  # the entities that a text names
+    keep: int = 10
+    same_pattern: int = 3
+    warnings: int = 3
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The chains, best first, then the warnings; a note tells the number before and after each cut."""
+        counts, ranked = [len(evidence)], list(evidence)
+        for rank in self.ways:
+            ranked = list(rank(query, ranked))
+            counts.append(len(ranked))
+        kept = self._various(ranked)
+        if counts[0]:
+            note(f"chains kept: {' -> '.join(f'{n:,}' for n in dict.fromkeys((*counts, len(kept))))}")
+        return [*kept, *self._warned(query, evidence, kept)]
+
+    def _various(self, ranked: Sequence[Evidence]) -> list[Evidence]:
+        """The best, not too many of one pattern while others are left."""
+        seen: Counter[tuple[object, ...]] = Counter()
+        first: list[Evidence] = []
+        rest: list[Evidence] = []
+        for piece in ranked:
+            alike = pattern(piece)
+            fits = not self.same_pattern or len(piece.triples) < 2 or seen[alike] < self.same_pattern
+            seen[alike] += 1
+            (first if fits else rest).append(piece)
+        return [*first, *rest][: self.keep]
+
+    def _warned(self, query: Query, evidence: Sequence[Evidence], kept: Sequence[Evidence]) -> list[Evidence]:
+        """What the found chains warn of about the entities of the question."""
+        named = {link.entity for link in self.linked(query.text)}
+        asked = {Role.CONTRAINDICATED, *(role for role in roles_asked(query.text) if role is Role.AVOID)}
+        said = {t for e in kept for t in e.triples}
+        found = dict.fromkeys(t for e in evidence for t in e.triples if t.relation.role in asked and t not in said)
+        about = [t for t in found if t.subject in named or t.object in named]
+        if len(about) > self.warnings:
+            note(f"warnings: {self.warnings} of {len(about)} shown")
+        return [Evidence(arrows((t,), (True,)), "warning", (t,), (t.subject,)) for t in about[: self.warnings]]
+
+
+def pattern(chain: Evidence) -> tuple[object, ...]:
+    """Where a chain begins and ends, and its relations with their directions: all but its inner entities."""
+    ends = tuple(entity.id for entity in chain.about)
+    at, along = chain.about[0] if chain.about else None, []
+    for t in chain.triples:
+        forward = t.head == at
+        along.append((t.relation.name, forward))
+        at = t.tail if forward else t.head
+    return (*ends, *along)

@@ -15,6 +15,7 @@ from kgmed.linking.by_model import ByModel
 from kgmed.models.base import PairScorer
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, Ranker, Recognizer, note, notes
+from kgmed.prompts.task import ANSWER_TOKENS, of_preset
 from kgmed.records import Context, Entity, Evidence, Query
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
@@ -108,7 +109,7 @@ class PerEntity:
 # --- KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.
 
 
-KGRankPreset = Literal["paper", "code"]
+KGRankPreset = Literal["safe", "paper", "code"]
 Ranking = Literal["similarity", "expansion", "mmr", "rerank", "random"]
 
 
@@ -129,11 +130,12 @@ class KGRankSettings:
     seed: int = 0  # ours, of the random control
     draft_tokens: int = 256  # ours: neither says how long the draft answer is
     short: bool = False  # the form of Mintaka's answers: a name, year, number, yes or no
-    answer_tokens: int = 512  # ours; 4096 in the code for Llama 2
+    answer_tokens: int = ANSWER_TOKENS  # ours; 4096 in the code for Llama 2
 
 
 PAPER = KGRankSettings()
 PRESETS: dict[KGRankPreset, KGRankSettings] = {
+    "safe": PAPER,
     "paper": PAPER,
     "code": replace(PAPER, definitions=True, answer_tokens=4096),
 }
@@ -159,7 +161,7 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
 def kg_rank(
     toolkit: Toolkit | RemoteToolkit,
     *,
-    preset: KGRankPreset = "paper",
+    preset: KGRankPreset = "safe",
     settings: KGRankSettings | None = None,
     pairs: PairScorer | None = None,
 ) -> Pipeline:
@@ -181,6 +183,7 @@ def kg_rank(
         read=facts,
         name=f"kg-rank ({s.ranking})",
         graph=toolkit.graph.label,
+        task=of_preset(preset),
     )
     if toolkit.llm is None:
         return base

@@ -13,7 +13,8 @@ from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search.shortest import Direction, shortest
-from kgmed.language.text import fold, language_of, one_line, prompt_language
+from kgmed.language.question import asking_part, asks_diagnosis, roles_asked
+from kgmed.language.text import fold, one_line, prompt_language
 from kgmed.linking.by_model import locate_terms
 from kgmed.linking.cascade import Candidates
 from kgmed.linking.dense import Dense
@@ -31,16 +32,28 @@ from kgmed.models.replies import (
     tree,
     with_marks,
 )
+from kgmed.models.sampling import Sampling
 from kgmed.pipeline import Checker, Pipeline, Reader, Recognizer, note
 from kgmed.prompts import prompt
+from kgmed.prompts.task import ANSWER_TOKENS, of_preset, task
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.check import Citations
+from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import NumberedChains, Rewritten
-from kgmed.steps.read import FittedReply, ask, fault, nothing
-from kgmed.steps.relevance import Every, Fact, OfTypes, Relevance, RelevanceByModel, Similar, fact
+from kgmed.steps.read import FittedReply, ask, expected_language, fault, nothing
+from kgmed.steps.relevance import (
+    Every,
+    Fact,
+    OfTypes,
+    Relevance,
+    RelevanceByModel,
+    Similar,
+    SimilarOrAsked,
+    fact,
+    served_roles,
+)
 from kgmed.steps.retrieve import PathRetriever, anchors
 from kgmed.steps.tree import draw_text
 from kgmed.toolkit import Toolkit
@@ -158,6 +171,8 @@ class Relevant:
         best: dict[Entity, _Scored] = {}
         for s in sorted(near, key=lambda s: -s.score):
             other = _other(s)
+            if s.triple.relation.role in self.leaves(query):
+                continue
             if s.score > 0 and other.id and other not in entities and (not self.through or other.kind in self.through):
                 best.setdefault(other, s)
         chosen = list(best.items())[: self.expand]
@@ -165,6 +180,10 @@ class Relevant:
         found = _distinct((t, n, (*s.about, n)) for n, s in chosen for t in self._around(n))
         new = [f for f in found if f[0].relation.role not in self.skip and fact(f[0]) not in known]
         return [s for s in self._scored(query, new) if s.score > 0]
+
+    def leaves(self, query: Query) -> tuple[Role, ...]:
+        """The roles at whose other end an answer stands, which no search goes on from."""
+        return served_roles(query.text) if isinstance(self.relevance, SimilarOrAsked) else ()
 
     def _rows(self, scored: Iterable[_Scored]) -> Iterator[Evidence]:
         """The triples grouped by entity, relation and direction."""
@@ -298,6 +317,7 @@ _UNSURE = re.compile(
     r"\s*(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)|我?不知道|无法(?:回答|确定))", re.I
 )
 
+Job = Literal["auto", "diagnosis", "options", "food", "open"]  # what the prompt asks for; auto = by the question
 _HEADING = re.compile(r"^(?:Output|输出)\s*\d\s*[:：]\s*")
 
 
@@ -305,29 +325,52 @@ _HEADING = re.compile(r"^(?:Output|输出)\s*\d\s*[:：]\s*")
 class MindMapReader:
     """The model's three outputs; a part that is missing stays empty, and `limits` say so.
 
-    A first output that is of no use raises `ModelFailed`. Without evidence it abstains and the model is not asked.
+    A first output that is of no use raises `ModelFailed`. Without evidence it abstains and the model is not asked,
+    unless it may add what it knows: then the evidence stands in a turn of its own, as in the paper.
     """
 
     chooses: ClassVar[str] = "after thinking"
     llm: LLM
-    name: str = "mindmap/reason"
-    max_tokens: int = 700
+    job: Job = "auto"
+    max_tokens: int = ANSWER_TOKENS
     prompts: Path | None = None
+    instruction: bool = True  # to combine evidence and own knowledge, where the task lets it
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer; its citations are the numbers of the evidence that any part names."""
-        language = prompt_language(query.question)
-        if not context.cited:
+        if not context.cited and task().cites:
             return nothing(query.question, context, f"mindmap {self.llm.name}")
-        said = ask(
-            self.llm, self.name, query.question, context, max_tokens=self.max_tokens, prompts=self.prompts
-        )  # fmt: skip
+        name, values = (
+            ("mindmap/reason" if task().cites else "mindmap/infer"),
+            {"job": self._part(self._job(query), query)},
+        )
+        if not task().cites:
+            values["combine"] = self._part("combine", query) if self.instruction else ""
+        most, own = self.max_tokens, self.prompts
+        said = ask(self.llm, name, query.question, context, max_tokens=most, prompts=own, **values)
         parts = outputs(said.text)
         lines = [_HEADING.sub("", line) for line in said.instructions]  # an example that is taken for the answer
-        language = language_of(query.question)
+        language = expected_language(query.question, parts.summary)
         if problem := fault(parts.summary, language=language, instructions=lines, fence=said.fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said.text[:60]!r}")
         return _answer(f"mindmap {self.llm.name}, prompt {said.prompt}", parts, query, context, said)
+
+    def _job(self, query: Query) -> str:
+        """What is asked for."""
+        if self.job != "auto":
+            return self.job
+        if query.question.options:
+            return "options"
+        asked = roles_asked(query.text)
+        if any(role in (Role.FOOD, Role.AVOID) for role in asked):
+            return "food"
+        patient = asks_diagnosis(query.text) or asking_part(query.text).strip() != query.text.strip()
+        return "diagnosis" if patient else "open"
+
+    def _part(self, step: str, query: Query) -> str:
+        """The words of one part of the prompt."""
+        asked = prompt(f"mindmap/{step}", language=prompt_language(query.question), folder=self.prompts)
+        return asked.messages()[0].text
 
 
 def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: FittedReply) -> Answer:
@@ -343,7 +386,7 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
         *([f"the model read the first {said.shown} of {there} pieces of evidence"] if said.shown < there else []),
         *([] if parts.inference or abstained else ["the model wrote no reasoning graph"]),
         *([] if parts.tree or abstained else ["the model wrote no decision tree"]),
-        *([] if cited or abstained else ["the model cited no evidence"]),
+        *([] if cited or abstained or not task().cites else ["the model cited no evidence"]),
         *(["the reply was cut off"] if said.cut_off else []),
     ]
     return Answer(
@@ -445,8 +488,8 @@ def _invented(text: str, tree: str, numbers: dict[str, int]) -> Iterator[Verdict
 # --- MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model.
 
 
-MindMapPreset = Literal["paper", "code"]
-Strategy = Literal["all", "types", "cosine", "llm"]
+MindMapPreset = Literal["safe", "paper", "code"]
+Strategy = Literal["asked", "all", "types", "cosine", "llm"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -459,7 +502,7 @@ class MindMapSettings:
     direction: Direction = "both"  # ours: a graph need not state inverse relations; code: "out"
     order: Order = "given"  # code: as extracted
     sample: bool = True  # paper: drawn at random within the paths of one start; code: the first
-    relevance: Strategy = "cosine"  # ours: the paper's test of a neighbour is unnamed; code: by relation
+    relevance: Strategy = "asked"  # ours: the paper's test of a neighbour is unnamed; code: by relation
     at_least: float = 0.3  # ours, of the cosine
     through: tuple[str, ...] = ()  # paper: any relevant neighbour; code: diseases
     skip: tuple[Role, ...] = ()  # code: the symptoms of such a disease are left out
@@ -470,12 +513,15 @@ class MindMapSettings:
     rewrite: bool = True  # paper and code: a model puts the evidence into sentences
     extract_tokens: int = 128  # ours
     rewrite_tokens: int = 600  # ours
-    answer_tokens: int = 700  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
+    temperature: float = 0.7  # code (the default of its client); the paper names none; the preset safe: 0
+    job: Job = "auto"  # what is asked for: told from the question
+    instruction: bool = True  # Table 6: without = "w/o p1", the instruction to combine evidence and own knowledge
 
 
 PAPER = MindMapSettings()
 CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=("disease",), skip=(Role.FINDING,))
-PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
+PRESETS: dict[MindMapPreset, MindMapSettings] = {"safe": replace(PAPER, temperature=0.0), "paper": PAPER, "code": CODE}
 
 
 @methods.register(
@@ -494,7 +540,7 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {"paper": PAPER, "code": CODE}
     ),
     presets=PRESETS,
 )
-def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "paper", settings: MindMapSettings | None = None) -> Pipeline:
+def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindMapSettings | None = None) -> Pipeline:
     """The method on a graph; `settings` in place of the preset's. Four calls of the model, two without `rewrite`.
 
     Where the model lists no entity, the graph's own names are looked for. Where it writes nothing usable, the facts are
@@ -514,17 +560,20 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "paper", settings: Mind
         ),
         rank=(),
         phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=toolkit.prompts) if s.rewrite else NumberedChains(),
-        read=WithNotes(MindMapReader(llm, max_tokens=s.answer_tokens, prompts=toolkit.prompts)),
+        read=WithNotes(MindMapReader(llm, s.job, s.answer_tokens, toolkit.prompts, instruction=s.instruction)),
         check=Reasoning(toolkit.graph, toolkit.check),
         otherwise=WithNotes(facts),
         name=f"mindmap ({s.relevance})",
         graph=toolkit.graph.label,
+        task=of_preset(preset),
+        sampling=Sampling(s.temperature),
     )
 
 
 def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevance:
     """The test of a neighbour that the settings name; raises `BadInput` for one there is not."""
     ways: dict[str, Relevance] = {
+        "asked": SimilarOrAsked(toolkit.encoder, settings.at_least),
         "all": Every(),
         "types": OfTypes(),
         "cosine": Similar(toolkit.encoder, settings.at_least),

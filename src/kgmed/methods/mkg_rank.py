@@ -1,15 +1,18 @@
 """MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
+import numpy as np
+
 from kgmed.errors import BadInput, ModelFailed
-from kgmed.graph.base import KnowledgeGraph
+from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
 from kgmed.language.bm25 import BM25Index
 from kgmed.language.text import one_line, prompt_language
@@ -21,6 +24,7 @@ from kgmed.models.replies import marks, slots
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
 from kgmed.prompts import prompt
+from kgmed.prompts.task import ANSWER_TOKENS, of_preset
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
@@ -28,6 +32,7 @@ from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
 from kgmed.steps.rank import Rerank, Similarity
 from kgmed.steps.read import LLMReader, ask
+from kgmed.steps.relevance import sentence_of
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -39,6 +44,27 @@ from kgmed.toolkit import RemoteToolkit, Toolkit
 
 T = TypeVar("T")
 KEY = "medical entities"
+
+
+_LANGUAGES = {  # as a prompt in English and one in Chinese names them
+    "en": ("English", "英文"),
+    "zh": ("Chinese", "中文"),
+    "ja": ("Japanese", "日文"),
+    "ko": ("Korean", "韩文"),
+    "sw": ("Swahili", "斯瓦希里文"),
+    "de": ("German", "德文"),
+    "fr": ("French", "法文"),
+    "es": ("Spanish", "西班牙文"),
+}
+
+
+def language_name(code: str, of_prompt: str) -> str:
+    """The name of a language in a prompt of another; the code where it has none here.
+
+    >>> language_name("ja", "en"), language_name("ja", "zh"), language_name("xx", "en")
+    ('Japanese', '日文', 'xx')
+    """
+    return _LANGUAGES.get(code, (code, code))[of_prompt == "zh"]
 
 
 def no_words(term: str) -> Sequence[str]:
@@ -97,7 +123,8 @@ class Translated:
         left = [term for term, name in found.items() if not name]
         if left:
             parse, schema = partial(slots, count=len(left)), slots_schema(len(left))
-            values = {"count": str(len(left)), "language": self.graph.language, "terms": "\n".join(left)}
+            language = language_name(self.graph.language, prompt_language(question))
+            values = {"count": str(len(left)), "language": language, "terms": "\n".join(left)}
             said = self._ask(parse, schema, "translate", question, **values)
             found |= {term: name or term for term, name in zip(left, said, strict=True)}
         return [found[term] for term in terms]
@@ -295,7 +322,7 @@ class LetterReader:
 # --- MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
 
 
-MKGRankPreset = Literal["paper", "code"]
+MKGRankPreset = Literal["safe", "paper", "code"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,18 +333,21 @@ class MKGRankSettings:
     relations: int = 500  # ours: as KG-Rank's code
     pool: int = 200  # ours: KG-Rank's, over all entities together
     keep: int = 20  # ours: KG-Rank's, over all entities together
-    pseudo_query: bool = True  # ours: an encoder of one language is asked with the linked entities' names
+    pseudo_query: bool = False  # the preset safe: an encoder of one language is asked with the linked entities' names
     declarative: bool = True  # paper; it hurts some models (Figure 4), hence a switch
-    min_score: float = 0.1  # ours: below it evidence is ineffective; the paper has no rule
+    english: bool = True  # paper, Figure 7: sentences in English whatever the question's language; safe: in its own
+    chance: int = 32  # ours: evidence is ineffective where so many triples drawn at random score as well; 0 = by score
+    min_score: float = 0.1  # ours: ... or where the best scores below this; the paper has no rule
     fragments: int = 3  # ours: of the model's own background
     extract_tokens: int = 200  # ours
     rewrite_tokens: int = 800  # ours
     background_tokens: int = 400  # ours
-    answer_tokens: int = 400  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
 
 
 PAPER = MKGRankSettings()
-PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER}  # no code was published
+SAFE = replace(PAPER, pseudo_query=True, chance=0, english=False)
+PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "code": PAPER}  # no code was published
 
 
 @methods.register(
@@ -340,7 +370,7 @@ PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"paper": PAPER, "code": PAPER} 
 def mkg_rank(
     toolkit: Toolkit | RemoteToolkit,
     *,
-    preset: MKGRankPreset = "paper",
+    preset: MKGRankPreset = "safe",
     settings: MKGRankSettings | None = None,
     pairs: PairScorer | None = None,
     glossary: Glossary | None = None,
@@ -353,6 +383,7 @@ def mkg_rank(
     if toolkit.llm is None:
         raise BadInput("the method mkg-rank needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s, llm, own = settings or PRESETS[preset], toolkit.llm, toolkit.prompts
+    scorer = pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)
     recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens, prompts=own)
     return Pipeline(
         recognize=_recognizer(toolkit, llm, glossary, s),
@@ -361,10 +392,12 @@ def mkg_rank(
             Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes),
         ),
         rank=(
-            *rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
-            WhenIneffective(recall, s.min_score),
+            *rankers(toolkit, s, scorer),
+            WhenIneffective(recall, s.min_score, _chance(toolkit, scorer, s)),
         ),
-        phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own) if s.declarative else Numbered(),
+        phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own, "en" if s.english else "")
+        if s.declarative
+        else Numbered(),
         read=WithNotes(
             ByForm(
                 LetterReader(llm, max_tokens=s.answer_tokens, prompts=own),
@@ -375,6 +408,7 @@ def mkg_rank(
         otherwise=WithNotes(facts),
         name="mkg-rank",
         graph=toolkit.graph.label,
+        task=of_preset(preset),
     )
 
 
@@ -419,19 +453,58 @@ class AskedBy:
 class WhenIneffective:
     """What the model knows itself, in place of evidence that is of no use; warnings stay.
 
-    Evidence is of no use where there is none (no entity was linked, or none has a triple), or where its best score is
-    below `min_score`. A `recall` that finds nothing leaves the evidence as it is.
+    Evidence is of no use where there is none (no entity was linked, or none has a triple), where triples drawn at
+    random score as well (`chance`), or without that where its best score is below `min_score`. A `recall` that finds
+    nothing leaves the evidence as it is.
     """
 
     recall: Retriever
     min_score: float = 0.1
+    chance: Callable[[Query], float] | None = None  # what chance scores for a question, on the scale of the evidence
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """The evidence, or the model's own words."""
-        if evidence and max(e.score for e in evidence) >= self.min_score:
+        least = self.chance(query) if self.chance and evidence else self.min_score
+        if evidence and max(e.score for e in evidence) >= least:
             return list(evidence)
         recalled = self.recall(query, ())
         return [*(e for e in evidence if e.is_safety), *recalled] if recalled else list(evidence)
+
+
+@dataclass(frozen=True)
+class ScoreOfChance:
+    """The best score that `many` triples drawn from the graph have for question and options.
+
+    It is on the scale of the scorer, be that a cosine or a logit, and moves with the question.
+    """
+
+    graph: LocalGraph
+    scorer: PairScorer
+    many: int = 32
+    seed: int = 0
+
+    def __call__(self, query: Query, /) -> float:
+        """That score; -inf in a graph without triples."""
+        if not self._drawn:
+            return -math.inf
+        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
+        return float(max(self.scorer([(asked, text) for text in self._drawn])))
+
+    @cached_property
+    def _drawn(self) -> tuple[str, ...]:
+        """The triples drawn, as the retriever writes them."""
+        edges = len(self.graph.adjacency[0].neighbour)
+        drawn = np.random.default_rng(self.seed).integers(0, edges, self.many) if edges else ()
+        return tuple(sentence_of(self.graph.triple(int(edge))) for edge in drawn)
+
+
+def _chance(
+    toolkit: Toolkit | RemoteToolkit, scorer: PairScorer, settings: MKGRankSettings
+) -> Callable[[Query], float] | None:
+    """What chance scores, where the graph's triples can be drawn."""
+    if not settings.chance or not isinstance(toolkit, Toolkit):
+        return None
+    return ScoreOfChance(toolkit.graph, scorer, settings.chance)
 
 
 @dataclass(frozen=True, slots=True)

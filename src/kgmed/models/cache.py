@@ -19,6 +19,7 @@ from kgmed.config import Mode
 from kgmed.errors import StoreError, Unavailable
 from kgmed.models.asking import LogProbs, as_messages, as_reply, ask_with_schema, from_reply, likelihood_model, streamed
 from kgmed.models.base import LLM, Message, Reply
+from kgmed.models.sampling import sampling
 
 # --- The file that replies are kept in.
 
@@ -86,6 +87,7 @@ def _check(row: Sequence[object]) -> str:
 
 FIRST = 60  # characters of a prompt that a message shows
 _WHAT = "reply"  # is counted
+_DRAW = frozenset({"temperature", "top_p", "seed"})
 
 
 class NotRecorded(StoreError):
@@ -107,7 +109,16 @@ class Absent:
     """A model that is not here, only what it was called and set to: enough to replay what it said."""
 
     name: str
-    settings: Mapping[str, object] = field(default_factory=dict)
+    asked: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What it was set to, drawn as a call that is made now: that is no part of a model."""
+        if "temperature" not in self.asked:
+            return self.asked
+        drawn = sampling().settings
+        seeded = "seed" in self.asked  # a model of some makers takes none
+        return {**_without_draw(self.asked), **{n: v for n, v in drawn.items() if n != "seed" or seeded}}
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """Raises `Unavailable`."""
@@ -134,7 +145,7 @@ class CachedLLM:
         self.llm = llm
         self.mode = Mode(mode)
         self.file = ReplyFile(Path(path), create=self.mode is not Mode.REPLAY)
-        self._model, self._settings = llm.name, _settings(llm)
+        self._model = llm.name
         self._lock = threading.Lock()
         self._turns: dict[str, threading.Lock] = {}
 
@@ -147,6 +158,11 @@ class CachedLLM:
     def settings(self) -> Mapping[str, object]:
         """The settings of the model."""
         return self.llm.settings if isinstance(self.llm, HasSettings) else {}
+
+    @property
+    def _settings(self) -> str:
+        """The settings of a call that is made now, as one text."""
+        return _settings(self.llm)
 
     @property
     def hits(self) -> Hits:
@@ -219,9 +235,18 @@ def recorded_models(path: Path | str) -> list[Absent]:
     """The models that a file holds replies of, to be replayed without them: `Cached(recorded(path)[0], path, ...)`."""
     file = ReplyFile(Path(path), create=False)
     try:
-        return [Absent(model, json.loads(settings)) for model, settings in file.models()]
+        known = [(model, json.loads(settings)) for model, settings in file.models()]
+        alike = {
+            (model, json.dumps(_without_draw(asked), sort_keys=True)): Absent(model, asked) for model, asked in known
+        }
+        return list(alike.values())
     finally:
         file.close()
+
+
+def _without_draw(settings: Mapping[str, object]) -> dict[str, object]:
+    """The settings less those of how a reply was drawn."""
+    return {name: value for name, value in settings.items() if name not in _DRAW}
 
 
 def digest(model: str, settings: str, messages: Sequence[Message], max_tokens: int) -> str:

@@ -18,6 +18,7 @@ from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
 from kgmed.models.files import MODELS, fetched_file
 from kgmed.models.hosted import ModelServer
+from kgmed.models.sampling import sampling
 from kgmed.registry import models
 from kgmed.servers import Key, Limits
 
@@ -29,18 +30,17 @@ _OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn
 
 
 class Gguf:
-    """A model in process: its own chat template, temperature 0, a fixed seed, so that equal prompts get equal replies.
+    """A model in process: its own chat template; greedy unless `sampled` says otherwise: equal prompts, equal replies.
 
     llama.cpp opens a port on the loopback interface; it is closed to all but the holder of a random key, which only
     this object has.
     """
 
-    def __init__(self, path: Path | str, *, threads: int = 0, context: int = 4096, seed: int = 0) -> None:
+    def __init__(self, path: Path | str, *, threads: int = 0, context: int = 4096) -> None:
         """Load the file; `threads` 0 = OMP_NUM_THREADS or 1, `context` = tokens of prompt and reply together."""
         self.path = _checked(Path(path))
         self.threads = threads or _threads_from(os.environ)
         self.context = context
-        self.seed = seed
         self._turn = threading.Lock()
         self._key = secrets.token_urlsafe(32)
         self._server = _load(self.path, threads=self.threads, context=context, key=self._key)
@@ -53,7 +53,7 @@ class Gguf:
     @property
     def settings(self) -> dict[str, object]:
         """What replies depend on beside the messages, for a cache; the size tells files of one name apart."""
-        return {"temperature": 0, "seed": self.seed, "context": self.context, "bytes": self.path.stat().st_size}
+        return {**sampling().settings, "context": self.context, "bytes": self.path.stat().st_size}
 
     def __repr__(self) -> str:
         """The file, the threads and the context."""
@@ -142,8 +142,7 @@ class Gguf:
         return {
             "messages": [{"role": m.role, "content": without_tags(m.text)} for m in messages],
             "max_tokens": max_tokens,
-            "temperature": 0,
-            "seed": self.seed,
+            **sampling().settings,
             "cache_prompt": False,  # what was asked before must not change a reply
         }
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 from kgmed.errors import Busy, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.base import Message, Reply
+from kgmed.models.sampling import sampling
 from kgmed.registry import models
 from kgmed.servers import Key, Limits, Outcome, Problem, Server, host_of, seconds_to_wait, split_login
 
@@ -156,7 +157,7 @@ _EXTRAS = {"stream_options": "stream_options", "response_format": "response_form
 
 @models.register("openai/NAME", takes=("base_url",))
 class OpenAI:
-    """A model behind a server; greedy and seeded, as far as the server follows."""
+    """A model behind a server; drawn as `sampled` says (greedy without), as far as the server follows."""
 
     def __init__(
         self,
@@ -180,7 +181,7 @@ class OpenAI:
             mend = "set KGMED_API_KEY, or give --base-url for a server of your own"
             raise Unavailable(f"no key for api.openai.com: {mend}")
         self._server = ModelServer(self.host, key, kind="openai", model=model, too_long=_TOO_LONG)
-        self._settings = self.settings  # less what the server refuses
+        self._unknown: frozenset[str] = frozenset()  # settings that the server refuses
         self._limit = "max_tokens" if base_url else "max_completion_tokens"
         self._refused: frozenset[str] = frozenset()  # extras that the server does not know
         self._calls = SdkCalls(self._server, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
@@ -188,7 +189,7 @@ class OpenAI:
     @property
     def settings(self) -> dict[str, object]:
         """What is asked of the server beside the messages, for the key of a cache."""
-        return {"temperature": 0, "seed": 0}
+        return sampling().settings
 
     @property
     def name(self) -> str:
@@ -236,7 +237,8 @@ class OpenAI:
 
         def asked() -> dict[str, Any]:
             wanted = {name: value for name, value in more.items() if name not in self._refused}
-            settings = {"model": self.model, self._limit: max_tokens, **self._settings, **wanted}
+            drawn = {name: value for name, value in self.settings.items() if name not in self._unknown}
+            settings = {"model": self.model, self._limit: max_tokens, **drawn, **wanted}
             return {"messages": conversation, **settings}
 
         return self._calls.mended(asked, client.chat.completions.create, self._adapts)
@@ -251,7 +253,7 @@ class OpenAI:
             self._limit = "max_completion_tokens"
             return True
         if refused in asked and refused in self.settings:
-            self._settings = {k: v for k, v in self._settings.items() if k != refused}
+            self._unknown |= {refused}
             return True
         extra = next((e for word, e in _EXTRAS.items() if word in f"{refused} {error.message}" and e in asked), "")
         self._refused |= {extra} if extra else set()
@@ -281,7 +283,7 @@ _ANTHROPIC_TOO_LONG = ("prompt is too long", "exceed context limit", "request_to
 
 @models.register("anthropic/NAME", takes=("base_url",))
 class Anthropic:
-    """A model of Anthropic's; greedy where the model takes a temperature (there is no seed)."""
+    """A model of Anthropic's; drawn as `sampled` says where the model takes a temperature (there is no seed)."""
 
     def __init__(
         self,
@@ -300,14 +302,14 @@ class Anthropic:
         if not (key or base_url):
             raise Unavailable("no key for api.anthropic.com: set KGMED_API_KEY, or ANTHROPIC_API_KEY")
         self._server = ModelServer(self.host, key, kind="anthropic", model=model, too_long=_ANTHROPIC_TOO_LONG)
-        self._settings = self.settings  # less what the model refuses
+        self._cold = False  # whether the model refuses a temperature
         self._shapes = True  # until the model refuses a schema
         self._calls = SdkCalls(self._server, base_url or ANTHROPIC, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
     def settings(self) -> dict[str, object]:
         """What is asked of the server beside the messages, for the key of a cache."""
-        return {"temperature": 0}
+        return {name: value for name, value in sampling().settings.items() if name != "seed"}
 
     @property
     def name(self) -> str:
@@ -358,7 +360,7 @@ class Anthropic:
 
         def asked() -> dict[str, Any]:
             held = {"output_config": shape} if shape and self._shapes else {}
-            return {**conversation, "extra_body": {**self._settings, **held}}
+            return {**conversation, "extra_body": {**({} if self._cold else self.settings), **held}}
 
         return self._calls.mended(asked, client.messages.create, self._adapts)
 
@@ -366,7 +368,7 @@ class Anthropic:
         """Whether the model refused the temperature, as newer ones do, or a schema, and can be asked without."""
         sent, told = asked["extra_body"], error.message.lower()
         if "temperature" in told and "temperature" in sent:
-            self._settings = {}
+            self._cold = True
             return True
         if "output_config" in sent and any(word in told for word in _SHAPE):
             self._shapes = False

@@ -22,6 +22,7 @@ from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
 from kgmed.models.base import Message, Reply
 from kgmed.models.files import MODELS, as_folder, load_transformer
 from kgmed.models.gguf import whole_characters, without_tags
+from kgmed.models.sampling import sampling
 from kgmed.models.transformers_rows import (
     BatchedReplies,
     CallBatcher,
@@ -107,7 +108,9 @@ _CONTEXT = 2048  # tokens, where the model names no limit
 
 
 class TransformersLM:
-    """A causal model, greedy: equal prompts get equal replies, as long as each is answered alone (`batch` 1).
+    """A causal model: equal prompts get equal replies, as long as each is answered alone (`batch` 1).
+
+    It is greedy unless `sampled` says otherwise; calls that are drawn are answered alone, each by its own seed.
 
     Safe between threads. With `batch` above 1 calls that come at once are generated together, which takes less
     than one after the other; sums are then rounded otherwise, so that a reply can differ from the one given alone.
@@ -139,7 +142,7 @@ class TransformersLM:
             rows = BatchedReplies(self._model, self._ends, device, self._held)
             self._together = CallBatcher(rows, most=batch, pool=self._one)
 
-    @cached_property
+    @property
     def settings(self) -> dict[str, object]:
         """What replies depend on beside the messages, for a cache; a sample of the weights tells trainings apart.
 
@@ -147,7 +150,12 @@ class TransformersLM:
         """
         asked = {"batch": self._batch} if self._batch > 1 else {}
         kept = {} if self._dtype == AUTO else {"dtype": self._dtype}
-        return {"temperature": 0, "context": self.context, "weights": _sampled(self._model), **asked, **kept}
+        return {**sampling().settings, "context": self.context, "weights": self._weights, **asked, **kept}
+
+    @cached_property
+    def _weights(self) -> str:
+        """A sample of the weights."""
+        return _sampled(self._model)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -199,14 +207,15 @@ class TransformersLM:
 
     def _asked(self, messages: Sequence[Message], max_tokens: int) -> Request:
         """The call in tokens."""
-        asked = Request(self._prompt(messages), max_tokens)
+        asked = Request(self._prompt(messages), max_tokens, sampling=sampling())
         if len(asked.prompt) + max_tokens > self.context:
             raise self._too_long(len(asked.prompt) + max_tokens)
         return asked
 
     def _replied(self, asked: Request) -> Reply:
         """The reply, alone or beside others."""
-        return self._alone(asked) if self._together is None else self._reply(asked, self._together(asked))
+        alone = self._together is None or asked.sampling.temperature > 0
+        return self._alone(asked) if alone or self._together is None else self._reply(asked, self._together(asked))
 
     def _alone(self, asked: Request, put: Callable[[str], bool] | None = None) -> Reply:
         """The reply; its pieces are handed to `put` on the way."""

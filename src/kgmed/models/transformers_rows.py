@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.models.sampling import GREEDY, Sampling
 
 # --- Replies of a causal model of `transformers` held to a JSON schema: of the tokens that would leave it none is
 # chosen.
@@ -100,24 +101,33 @@ class Request(NamedTuple):
     prompt: list[int]
     most: int
     schema: Schema | None = None
+    sampling: Sampling = GREEDY
 
 
 def generate_tokens(model: Any, tokenizer: Any, asked: Request, device: str, told: Mapping[str, Any]) -> list[int]:
-    """The tokens of the likeliest reply, up to its end or its most; `told` = further arguments of `generate`."""
+    """The tokens of the reply, up to its end or its most; `told` = further arguments of `generate`."""
     import torch  # heavy
     import transformers
 
     ends, pad = ends_of(model, tokenizer), tokenizer.pad_token_id
     config = transformers.GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=asked.most,
-        do_sample=False,
+        **_drawing(asked.sampling),
         eos_token_id=ends or None,
         pad_token_id=pad if pad is not None else (ends[0] if ends else None),
     )
     ids = torch.tensor([asked.prompt], device=device)
+    torch.manual_seed(asked.sampling.seed)
     with torch.inference_mode():
         whole = model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=config, **told)
     return [int(token) for token in whole[0, len(asked.prompt) :]]
+
+
+def _drawing(how: Sampling) -> Mapping[str, Any]:
+    """What `generate` is told of the draw."""
+    if not how.temperature:
+        return {"do_sample": False}
+    return {"do_sample": True, "temperature": how.temperature, "top_p": how.top_p, "top_k": 0}
 
 
 def ends_of(model: Any, tokenizer: Any) -> list[int]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph
-from kgmed.records import Entity, Link, Role, Triple
+from kgmed.records import Entity, Link, Role, Status, Triple
 from kgmed.reward.phenotype_table import (
     BROADER,
     CERTAIN,
@@ -158,8 +158,8 @@ class DescribedPatient:
 
 
 def findings_in_text(toolkit: Toolkit, text: str) -> DescribedPatient:
-    """The findings in a text: what is negated in it ("no seizures") is absent."""
-    links = tuple(toolkit.linked(text))
+    """The findings in a text: what is negated in it ("no seizures") is absent, what others have is left out."""
+    links = tuple(link for link in toolkit.linked(text) if link.mention.status is not Status.OTHER)
     found = ByRole(toolkit.graph, Role.FINDING, Role.EXCLUDES)
     up = ByRole(toolkit.graph, Role.IS_A)
     annotated = {

@@ -240,7 +240,7 @@ def parse_findings(texts: Sequence[str]) -> tuple[list[str], list[str]]:
 # pooled again. A row that names several references stands here once for each of them, and its count with it.
 
 
-VERSION = 1  # goes up when the columns kept beside a graph change
+VERSION = 2  # goes up when the columns kept beside a graph change
 ROLES = (Role.FINDING, Role.EXCLUDES, Role.ONSET)
 PSEUDO = 1.0  # patients added to every count, half of them with the finding: 1/1 is not "always"
 _COLUMNS = ("disease", "node", "role", "reference", "counted", "patients", "stated", "references")
@@ -357,12 +357,20 @@ def _rows(
     graph: LocalGraph, diseases: Ints, role: Role, references: dict[str, int]
 ) -> Iterator[tuple[int, int, int, int, float, float, float]]:
     """The rows of one role: disease, node, role, reference, n, m, share."""
-    hops = ByRole(graph, role).objects(diseases)
+    hops, weighted = ByRole(graph, role).objects(diseases), _weighted(graph)
     for disease, node, edge in zip(hops.origin.tolist(), hops.node.tolist(), hops.edge.tolist(), strict=True):
         triple = graph.triple(edge)
-        for reference, said in _said(triple, weighted=graph.weight is not None):
+        for reference, said in _said(triple, weighted=bool(weighted[graph.adjacency.out.relation[edge]])):
             number = references.setdefault(reference, len(references))
             yield (disease, node, ROLES.index(role), number, *frequency(said))
+
+
+def _weighted(graph: LocalGraph) -> NDArray[np.bool_]:
+    """Which relations tell how often (r,): those with a weight that is not 1; one of several graphs may not."""
+    if graph.weight is None:
+        return np.zeros(len(graph.relations), bool)
+    relation = graph.adjacency.out.relation[np.asarray(graph.weight) != 1]
+    return np.bincount(relation, minlength=len(graph.relations)) > 0
 
 
 def _said(triple: Triple, *, weighted: bool) -> Iterator[tuple[str, str]]:

@@ -1,250 +1,42 @@
-"""Does an answer stand on its evidence, and does the graph say the opposite? Decided by words and triples, without a
-model.
+"""Is each claim of an answer what the evidence says, or the opposite? Decided by triples, without a model.
+
+A sentence is read as claims (`kgmed.steps.claims`), and each is held against the triples of the cited evidence, then
+against those of the graph, whose ends the two places of the claim may name. A claim is
+
+- *borne out* (supported) by a triple of the evidence whose relation is of the role that the words claim, the right way
+  round, or, denied, by one that says the opposite (HPO's NOT, a contraindication);
+- *contradicted* where the evidence or the graph says the opposite: it is denied and a triple states it; it says that
+  something treats or is safe in what it is contraindicated in; it says that a disease has a finding that is marked as
+  excluded; it gives another number, or another unit, than the text or the frequency of what it is about;
+- else *not in the evidence* (unsupported): to know nothing of it is not to know better. A warning is never called
+  contradicted.
+
+A sentence is contradicted if one of its claims is, and supported if all are, with no other name in its lists and hardly
+another word that is not in the evidence. One that names no two things is left to another checker, by words.
 """
 
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from kgmed.errors import ModelFailed
-from kgmed.graph.base import KnowledgeGraph
-from kgmed.language.text import fold, has_cjk, normalise, one_line, prompt_language, singular
+from kgmed.errors import ModelFailed, UnknownName
+from kgmed.graph.base import LocalGraph
+from kgmed.language.quantities import Quantity, quantities, strange, without_quantities
+from kgmed.language.text import fold, has_cjk, normalise, one_line, prompt_language
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Checker, Reader
-from kgmed.records import Answer, Context, Entity, Evidence, Link, Query, Role, Triple, Verdict
-from kgmed.stop import check_stop
+from kgmed.records import Answer, Claim, Context, Entity, Evidence, Link, Query, Role, Triple, Verdict
+from kgmed.steps.citations import THRESHOLD, full_text
+from kgmed.steps.claims import LINKS, WARNED, Reading, Said, Spot, cues, read
+from kgmed.steps.sentences import denies, sentences, terms
 
-# --- What a sentence says of its entities (that one treats another, or causes it), and whether the evidence says it
-# too.
-# Words in common cannot tell "metformin treats diabetes" from "metformin causes diabetes"; these families can.
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A kind of statement: how a sentence makes it, and the words and roles by which evidence bears it out."""
-
-    name: str
-    said: re.Pattern[str]
-    borne_out: re.Pattern[str]
-    roles: frozenset[Role]
-
-
-def _words(pattern: str) -> re.Pattern[str]:
-    """A pattern for words of either case."""
-    return re.compile(pattern, re.IGNORECASE)
-
-
-CLAIMS = (
-    Claim(
-        "that something treats",
-        _words(
-            r"\b(?:treat\w*|therap\w*|cur(?:e[sd]?|ing|ative)|drugs?|medic(?:ations?|ines?))\b|治疗|治愈|疗法|药物|用药"
-        ),
-        _words(r"\b(?:treat|therap|cur(?:e|ing|ative)\b|drug|medic(?:ation|ine)|indicat)|疗|治|药|适应"),
-        frozenset({Role.TREATS, Role.DOSAGE, Role.INGREDIENT, Role.CONTRAINDICATED}),
-    ),
-    Claim(
-        "that something causes",
-        _words(
-            r"\b(?:caus(?:e[sd]?|ing|ative)|due to|leads? to|leading to|results? in|induc\w+)\b"
-            r"|引起|导致|引发|造成|致病"
-        ),
-        _words(
-            r"\b(?:caus|due to|lead|result|induc|gene\b|risk|complicat|adverse|side effect)"
-            r"|因|引起|引发|造成|致|并发|不良|副作用"
-        ),
-        frozenset({Role.CAUSE, Role.RISK, Role.GENE, Role.ADVERSE, Role.COMPLICATION, Role.CONTRAINDICATED}),
-    ),
-)
-
-
-def unsupported_claim(sentence: str, evidence: Sequence[Evidence]) -> str:
-    """The first kind of claim that the sentence makes and none of the evidence bears out; "" = none.
-
-    >>> unsupported_claim("Metformin causes diabetes.", [Evidence("diabetes | treated by | metformin", "triple")])
-    'that something causes'
-    """
-    made = (claim for claim in CLAIMS if claim.said.search(sentence))
-    return next((c.name for c in made if not any(_bears_out(e, c) for e in evidence)), "")
-
-
-def without_claims(text: str) -> str:
-    """The text without the words that make such claims; what is left is whom they are made of.
-
-    >>> without_claims("Metformin treats diabetes")
-    'Metformin   diabetes'
-    """
-    for claim in CLAIMS:
-        text = claim.said.sub(" ", text)
-    return text
-
-
-def _bears_out(evidence: Evidence, claim: Claim) -> bool:
-    """Whether a piece of evidence makes the claim, by the role of a relation or by its words."""
-    by_role = any(t.relation.role in claim.roles for t in evidence.triples)
-    return by_role or claim.borne_out.search(evidence.text) is not None
-
-
-# --- What a sentence claims, as sets that can be compared: its terms, its numbers, and whether it denies.
-
-
-_SENTENCE = re.compile(r"[^.!?。！？；\n]+(?:[.!?](?!\s|$)[^.!?。！？；\n]*)*[.!?。！？；]*\n?")
-_BULLET = re.compile(r"^[^\S\n]*+(?:\d{1,2}[.)、]|[-*•])\s+", re.MULTILINE)
-_LONGEST_ABBREVIATED = 8  # characters, with what stands before it
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|approx|Dr|Mr|Mrs|Prof|cf|etc|spp?|No|Fig)\.$")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
-_ENDING = re.compile(r"(?<=\w{4})(?:ations?|ances?|ments?|ing|ed|ly)$")
-_CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-_DENIES = re.compile(
-    r"\b(?:not|never|no|without|neither|nor|avoid\w*|cannot|exclud\w+|contraindicat\w+|unless|except)\b|n['’]t\b"
-    r"|不能|不可|不宜|不应|不得|不要|不会|不是|不用|没有|未见|并非|无关|无需|禁用|禁忌|禁止|忌|避免|勿|慎用|排除",
-    re.IGNORECASE,
-)
-_EMPTY_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """a about also am an and answer any are as at be been being but by can could did do does each evidence for from
-        given had has have he her his how if in into is it its known like may might more most of on one or other our
-        patient people person possible question shall she should so some such than that the their them then there
-        these they this those to very was we were what when where which who why will with would you your
-        affect answer associated called characterized common commonly condition disease disorder help include including
-        make must often take taken type use used usual usually""",
-    )
-)
-_EMPTY_CHARACTERS = re.compile(
-    r"可以用?|可能|可用|能用|选用|服用|采用|以及|或者|因为|所以|如果|这个|这种|这些|他们|患者|病人|证据|应该|什么|怎么|如何|根据|通过|进行|使用|用于|[的了是在和与或及有被把对于为而也都就等您你我他她它吗呢吧请]"
-)
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text; marks after a full stop belong to the sentence before them; bullets are left out.
-
-    >>> sentences("Give 2.5 mg, e.g. at night. [1] Rest!\\n多休息。【2】多喝水。")
-    ['Give 2.5 mg, e.g. at night. [1]', 'Rest!', '多休息。【2】', '多喝水。']
-    """
-    found: list[list[str]] = []  # sentences by their pieces, joined once
-    cjk = False
-    for piece in (m[0].strip() for m in _SENTENCE.finditer(_BULLET.sub("", text))):
-        check_stop()
-        lead = _leading_marks(piece) if found else ""
-        if lead:
-            cjk = cjk or has_cjk(found[-1][-1])
-            found[-1] += ["" if cjk else " ", lead]
-        rest = piece[len(lead) :].strip()
-        if found and not lead and _is_abbreviated(found[-1][-1]):
-            cjk = cjk or has_cjk(found[-1][-1])
-            found[-1] += [" ", rest]
-        elif rest:
-            found.append([rest])
-            cjk = False
-    return [s for s in map("".join, found) if re.search(r"\w", without_marks(s))]
-
-
-def _is_abbreviated(piece: str) -> bool:
-    """Whether it ends in an abbreviation, and not in a full stop."""
-    return _ABBREVIATED.search(piece, max(len(piece) - _LONGEST_ABBREVIATED, 0)) is not None
-
-
-def terms(text: str) -> frozenset[str]:
-    """The content words of a text, without endings, and the pairs of characters of its Chinese parts.
-
-    Words that say what is claimed of them (treats, causes, not) are no terms; see `claims` and `denies`.
-
-    >>> sorted(terms("The patients may have Seizures of 38.5 °C")), sorted(terms("可以用奥美拉唑"))
-    (['38.5', 'c', 'seizure'], ['奥美', '拉唑', '美拉'])
-    """
-    plain = normalise(without_claims(_DENIES.sub(" ", text)))
-    words = {_ENDING.sub("", singular(w)) for w in _CJK_RUN.sub(" ", plain).split() if w not in _EMPTY_WORDS}
-    runs = _CJK_RUN.findall(_EMPTY_CHARACTERS.sub(" ", plain))
-    pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}
-    return frozenset((words - _EMPTY_WORDS) | pairs)
-
-
-def numbers_in(text: str) -> frozenset[str]:
-    """The numbers of a text, as written, apart from those inside a word.
-
-    >>> sorted(numbers_in("0.5 mg of vitamin B12, 3 times"))
-    ['0.5', '3']
-    """
-    return frozenset(_NUMBER.findall(unicodedata.normalize("NFKC", text)))
-
-
-def denies(text: str) -> bool:
-    """Whether the text says "not", warns, or forbids.
-
-    >>> denies("Not in pregnancy"), denies("孕妇禁用"), denies("消化不良"), denies("Normal knot")
-    (True, True, False, False)
-    """
-    return _DENIES.search(text) is not None
-
-
-def _leading_marks(piece: str) -> str:
-    """The marks that a piece begins with."""
-    match = re.match(r"(?:\s*[\[【［〔][^\]】］〕]*[\]】］〕])+", piece)
-    return match[0] if match and marks(match[0]) and not re.search(r"\w", without_marks(match[0])) else ""
-
-
-# --- Does the answer say the opposite of what the graph or the evidence says? Decided by triples, without a model.
-# A sentence is contradicted
-#
-# 1. where it says that something is used for, given to, or safe in what the graph marks as a contraindication of it
-# or a
-#    thing to avoid, or that a disease has a finding that the graph marks as excluded (HPO's NOT), and does not deny it;
-#    an exclusion counts only where nothing says the opposite;
-# 2. where it denies a treatment or a finding that the graph or the evidence states, unless it warns or forbids: a
-# warning
-#    is never called contradicted.
-#
-# The two must be named in the sentence. A contraindication that is a text ("active peptic ulcer or bleeding") names
-# what
-# its words hold, but for what one may be allergic to. Words decide who is said to do what; a sentence that is flagged
-# wrongly is shown all the same, with the triple that speaks against it, for the reader to judge.
-
-
-_MANY = 1 << 20  # all of them: a contraindication is never left out
-_STATED = (Role.TREATS, Role.FINDING)
-_USES = re.compile(
-    r"\b(?:treat\w*|therap\w*|cur(?:e[sd]?|ing)|drug|medic\w+|use[sd]?|using|given?|giving|take[ns]?|taking|recommend\w*"
-    r"|prescrib\w*|safe\w*|suitable|helps?|benefi\w+|eat\w*|drink\w*|effective|choice|indicated)\b"
-    r"|治疗|用于|可用|使用|服用|口服|推荐|适用|适合|适宜|安全|建议|首选|可以|有效|缓解|吃|喝|给予",
-    re.IGNORECASE,
-)
-_HAS = re.compile(
-    r"\b(?:ha(?:s|ve|ving)|with|shows?|include[sd]?|including|present\w*|featur\w+|sign\w*|symptom\w*|caus\w+|associat\w+"
-    r"|characteri\w+|manifest\w*|develop\w*|leads?|results?|phenotyp\w*|findings?|common\w*|typical\w*)\b"
-    r"|有|伴|出现|表现|症状|体征|引起|导致|特征|包括",
-    re.IGNORECASE,
-)
-_WARNS = re.compile(
-    r"contraindicat|avoid|(?:should|must|may|can)(?: ?n[o'’]t| not| never)|not (?:be )?(?:use|give|take|recommend|safe)"
-    r"|\bunless\b|caution|禁|忌|慎|避免|不宜|不得|不要|不应|不可|不能(?!治)|勿",
-    re.IGNORECASE,
-)
-_NOT = re.compile(
-    r"(?:\b(?:does|do|did|is|are|was|were|has|have) (?:not|never)|n['’]t|\bnever|\bno longer|\bnot) "
-    r"(?:\w+ ){0,2}?(?:treat\w*|cur\w+|help\w*|effective\w*|caus\w+|ha(?:ve|s|d)|show\w*|includ\w+|present\w*|featur\w+"
-    r"|associated|characteri\w+|manifest\w*|develop\w*|lead|led|result\w*|a (?:sign|symptom|feature|finding)|work\w*)\b"
-    r"|\bineffective\b|\bno (?:effect|evidence|role)\b|\b(?:no|without)\b"
-    r"|不(?:能|会|可以)?(?:治疗|引起|导致|出现|伴有?|包括|表现)|没有|不是|无效|并非|未见|无(?=\S)",
-    re.IGNORECASE,
-)
-_REST = re.compile(  # "..., but not in asthma": says nothing of what stands before it
-    r"(?:[,;]\s*+|\b(?:but|and|though)\s++){1,8}not\s+(?:in|for|with|during|when|if|against|to|by)\b"
-    r"|[，；,;]\s*(?:但是?|而|却)?(?:不|勿|禁|忌)(?:可|能|宜|应|得|要)?(?:用于|用在|适用于|适合|治疗)",
-    re.IGNORECASE,
-)
-_LEADS = re.compile(
-    r"(?:[,;]|\b(?:but|and))\s*not\s+(?:(?:with|by|for|in|of|a|an|the)\s+)*$|[，；,]\s*(?:而|并)?非$", re.IGNORECASE
-)
-_WORKS = re.compile(r"\b(?:in)?effect\w*|\bwork\w*|\brole\b|效", re.IGNORECASE)
-_TURNS = re.compile(r"\b(?:but|however|although|though|yet)\b|但|却|然而|而是", re.IGNORECASE)
 _ALLERGY = re.compile(r"过敏|allerg|hypersensitiv", re.IGNORECASE)
-_WARNING = {
-    "en": "Warning: {who} contradicts “{sentence}”: {fact}.",
-    "zh": "警告：{who}与“{sentence}”相反：{fact}。",
-}
-_WHO = {"en": {"graph": "the graph", "evidence": "the evidence"}, "zh": {"graph": "知识图谱", "evidence": "证据"}}
+_BACKWARDS = frozenset({Role.CAUSE, Role.RISK, Role.GENE})  # who acts is the object
+_WHOLE = 0.8  # ours: share of the words of a dose or another text that a sentence must take from it
+_PARTS = re.compile(r"[;；。]")
+_LABEL = re.compile(r"^\s*[A-Z]\d{1,3}\s*[:：]")  # of a line of evidence
+_INNER = re.compile(r"[性型样状期及级]?(?<![和与或])")
 
 
 def no_links(text: str) -> Sequence[Link]:
@@ -252,26 +44,213 @@ def no_links(text: str) -> Sequence[Link]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """An entity where a sentence names it."""
+def keys(entity: Entity) -> frozenset[str]:
+    """By what an entity is the same as another: its id, and its name however it is written."""
+    return frozenset(filter(None, [entity.id, f"={fold(entity.name)}"]))
 
-    entity: Entity
-    start: int
-    end: int
-    negated: bool = False
+
+# --- What is known: the triples of the evidence, and of the graph.
+
+
+class Known:
+    """The triples of cited evidence by their ends."""
+
+    def __init__(self, cited: Sequence[Evidence]) -> None:
+        """Index them."""
+        self.cited = cited
+        self._at: dict[str, dict[int, Triple]] = {}
+        self._numbers: dict[int, int] = {}
+        for number, piece in enumerate(cited, start=1):
+            for t in piece.triples:
+                self._numbers.setdefault(id(t), number)
+                for key in keys(t.head) | keys(t.tail):
+                    self._at.setdefault(key, {})[id(t)] = t
+
+    def around(self, spot: Spot) -> dict[int, Triple]:
+        """The triples with an end that a place may name."""
+        found: dict[int, Triple] = {}
+        for key in {key for entity in spot.entities for key in keys(entity)}:
+            found |= self._at.get(key, {})
+        return found
+
+    def between(self, a: Spot, b: Spot) -> list[Triple]:
+        """Those that join two places."""
+        there = self.around(b)
+        return [t for i, t in self.around(a).items() if i in there and t.head != t.tail]
+
+    def number(self, triple: Triple) -> int:
+        """The first piece of evidence that has a triple, from 1; 0 = none."""
+        return self._numbers.get(id(triple), 0)
+
+    @cached_property
+    def entities(self) -> dict[str, Entity]:
+        """What the triples join, by name."""
+        ends = (e for piece in self.cited for t in piece.triples for e in (t.head, t.tail))
+        return {e.name: e for e in ends if e.name.strip()}
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """The names of the relations."""
+        return frozenset(t.relation.name for piece in self.cited for t in piece.triples)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The content words of all the evidence."""
+        return frozenset().union(*(terms(full_text(e)) for e in self.cited))
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The evidence, clause by clause, as it is written."""
+        from kgmed.steps.phrase import chain
+
+        written = (w for e in self.cited for text in (e.text, chain(e)) for w in (text, *_PARTS.split(text)))
+        return frozenset(filter(None, map(normalise, written)))
+
+    def numbered(self, text: str) -> tuple[int, ...]:
+        """The first piece of evidence that is written as a text."""
+        plain = normalise(text)
+        held = (n for n, e in enumerate(self.cited, start=1) if plain in normalise(e.text))
+        return tuple(n for n in (next(held, 0),) if n)
 
 
 @dataclass(frozen=True)
-class Contradictions:
-    """The verdicts of another checker, with those of sentences that the graph or the evidence contradicts.
+class Around:
+    """The triples of a graph by their ends."""
 
-    A contradicted sentence stays, and a warning with the triple that speaks against it follows the answer. `link` tells
-    the entities that a text names; without a graph only the evidence is held against the answer.
+    graph: LocalGraph
+
+    def between(self, a: Spot, b: Spot) -> list[Triple]:
+        """Those that join two places."""
+        pairs = [(x, y) for x in self._nodes(a) for y in self._nodes(b) if x != y]
+        return [t for x, y in pairs for t in (*self._edges(x, y), *self._edges(y, x))]
+
+    def texts(self, spot: Spot) -> list[Triple]:
+        """Those that end in a text."""
+        found = (self._texts(entity) for entity in spot.entities if entity.id)
+        return [t for texts in found for t in texts]
+
+    def _texts(self, entity: Entity) -> list[Triple]:
+        try:
+            return self.graph.attributes(entity.id)
+        except UnknownName:
+            return []
+
+    def _nodes(self, spot: Spot) -> list[int]:
+        found = []
+        for entity in spot.entities:
+            if entity.id:
+                try:
+                    found.append(self.graph.number(entity.id))
+                except UnknownName:
+                    continue  # of other evidence
+        return found
+
+    def _edges(self, head: int, tail: int) -> Iterator[Triple]:
+        import numpy as np
+
+        out = self.graph.adjacency.out
+        begin, end = int(out.indptr[head]), int(out.indptr[head + 1])
+        near = out.neighbour[begin:end]
+        low, high = np.searchsorted(near, [tail, tail + 1]).tolist()
+        edges = range(begin + low, begin + high)
+        yield from (self.graph.triple(i if out.edge is None else int(out.edge[i])) for i in edges)
+
+
+# --- The places that a sentence names.
+
+
+def spots_of(text: str, known: Known, links: Sequence[Link]) -> list[Spot]:
+    """The places of a sentence that name an entity, longest first where they overlap; those of the evidence by its
+    own names too.
+    """
+    places: dict[tuple[int, int], dict[str, Entity]] = {}
+    for name, entity in known.entities.items():
+        for place in _places(name, text):
+            places.setdefault(place, {})[entity.id or name] = entity
+    claiming, own = [(a, b) for a, b, _ in cues(text)], sorted(places)
+    claiming += [place for name in known.relations for place in _places(name, text)]
+    for link in (link for link in links if link.mention.name == link.mention.surface):  # not scattered over the text
+        place = (link.mention.start, link.mention.end)
+        if place in places or not (_is_cue(text, place, claiming, own) or not without_quantities(text[slice(*place)])):
+            named = places.setdefault(place, {})
+            named |= {e.id: e for e in (link.entity, *link.ties) if e.id not in named}
+    taken = bytearray(len(text))
+    kept: list[Spot] = []
+    for (start, end), named in sorted(places.items(), key=lambda row: (row[0][0] - row[0][1], row[0][0])):
+        if end > start and not any(taken[start:end]):
+            taken[start:end] = b"\x01" * (end - start)
+            kept.append(Spot(start, end, tuple(named.values())))
+    return list(_compounds(text, sorted(kept, key=lambda spot: spot.start), frozenset(known.entities)))
+
+
+_ANY = re.compile(
+    r"\b(?:the|an?|of|in|mode|age|type|pattern|form|history|family|clinical|medical)\b|\b(?:patients?|cases?)\b|患者|病人|常见|主要|发病|多见|容易|人群|项目|[\s为的常由与可会者]",
+    re.IGNORECASE,
+)
+
+
+Place = tuple[int, int]
+
+
+def _is_cue(text: str, place: Place, claiming: Sequence[Place], own: Sequence[Place]) -> bool:
+    """Whether a place lies within words that claim something, begins in them (适用于活动: no 于活动), or is made of
+    them and little else, or of a name of the evidence (`own`).
+    """
+    start, end = place
+    inner = [(a, b) for a, b in claiming if start <= a and b <= end]
+    if inner and not _ANY.sub("", text[start : inner[0][0]] + text[inner[-1][1] : end]):
+        return True  # the mode of inheritance
+    mine = [(a, b) for a, b in own if start <= a and b <= end]
+    if mine and (
+        (inner and has_cjk(text)) or not _ANY.sub("", LINKS.sub("", text[start : mine[0][0]] + text[mine[-1][1] : end]))
+    ):
+        return True
+    return any((a <= start and end <= b) or a < start < b or (a < end < b and b - a > 1) for a, b in claiming)
+
+
+def _compounds(text: str, spots: Sequence[Spot], named: frozenset[str]) -> Iterator[Spot]:
+    """The places, those that are parts of a longer Chinese name (消化|性|溃疡) as one place that names that name."""
+    run: list[Spot] = []
+    for spot in [*spots, None]:
+        gap = text[run[-1].end : spot.start] if run and spot else ""
+        if run and spot and not {run[-1].name, spot.name} & named and _INNER.fullmatch(gap) and not cues(gap):
+            run.append(spot)
+            continue
+        if len(run) > 1:
+            whole = text[run[0].start : run[-1].end]
+            yield Spot(run[0].start, run[-1].end, (Entity("", whole),))
+        else:
+            yield from run
+        run = [spot] if spot else []
+
+
+_BEFORE, _BEHIND = r"(?<![^\W\u3040-\u9fff])", r"(?![^\W\u3040-\u9fff])"  # a Chinese character ends a word
+
+
+def _places(name: str, text: str) -> list[tuple[int, int]]:
+    """Where a text names that: as whole words whatever their case, or anywhere in Chinese."""
+    plain = name.replace("_", " ").strip()
+    words = plain.split()
+    if not words or words[0].casefold() not in text.casefold() or not fold(plain):
+        return []
+    border = (r"(?<![\d.])", r"(?![\d.]\d|\d)") if has_cjk(plain) else (_BEFORE, _BEHIND)
+    body = r"[\s_]+".join(map(re.escape, words))
+    return [m.span() for m in re.finditer(f"{border[0]}{body}{border[1]}", text, re.IGNORECASE)]
+
+
+# --- The checker.
+
+
+@dataclass(frozen=True)
+class ByTriples:
+    """The verdicts of another checker, and those of the triples wherever a sentence names what they join.
+
+    `link` tells the entities that a text names; without a graph only the evidence is held against the answer. A
+    contradicted sentence stays, and a warning with the triple that speaks against it follows the answer.
     """
 
     check: Checker
-    graph: KnowledgeGraph | None = None
+    graph: LocalGraph | None = None
     link: Callable[[str], Sequence[Link]] = no_links
 
     def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
@@ -279,68 +258,331 @@ class Contradictions:
         checked = self.check(query, context, answer)
         if answer.abstained:
             return checked
+        known = Known(context.cited)
+        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
         said = set(sentences(answer.text))
-        verdicts = tuple(self._held(v, context.cited) if v.sentence in said else v for v in checked.verdicts)
-        language = prompt_language(query.question)
-        return replace(checked, verdicts=verdicts, text=with_warnings(checked.text, verdicts, language))
+        verdicts: list[Verdict] = []
+        subject: list[Spot] = []  # of the sentence before, for one that names nothing: "; children 5 mg"
+        for v in checked.verdicts:
+            spots = spots_of(without_marks(v.sentence), known, self.link(without_marks(v.sentence)))
+            verdicts.append(self.verdict(v, known, asked, spots, subject) if v.sentence in said else v)
+            subject = spots[:1] or subject
+        named = [n for n in answer.citations if 1 <= n <= len(context.cited)]
+        stood_on = [n for v in verdicts if v.supported for n in v.citations]
+        text = with_warnings(checked.text, verdicts, prompt_language(query.question))
+        return replace(
+            checked, verdicts=tuple(verdicts), text=text, citations=tuple(dict.fromkeys([*named, *stood_on]))
+        )
 
-    def _held(self, verdict: Verdict, cited: Sequence[Evidence]) -> Verdict:
-        """The verdict, or that the sentence is contradicted."""
+    def verdict(
+        self, verdict: Verdict, known: Known, asked: str, spots: Sequence[Spot], subject: Sequence[Spot]
+    ) -> Verdict:
+        """The verdict on a sentence by its claims, or the one given where it makes none."""
         text = without_marks(verdict.sentence)
-        spots = self._spots(text, cited)
-        if len(spots) < 1:
-            return verdict
-        for where, triples in self._known(spots, cited):
-            if triple := contradicting(text, spots, triples):
-                fact = one_line(f"{triple.head.name} — {triple.relation} → {triple.tail.name}")
-                reason = f"the {where} says {fact}"
-                return replace(verdict, supported=False, label="contradicted", reason=reason)
+        if normalise(_LABEL.sub("", text)) in known.texts:
+            reason = "the evidence says it in these words"
+            return replace(verdict, supported=True, label="supported", reason=reason,
+                           citations=verdict.citations or known.numbered(text))  # fmt: skip
+        graph = Around(self.graph) if self.graph is not None and self.link is not no_links else None
+        judge = _Judge(text, known, graph, asked)
+        reading = read(text, spots)
+        judged = [(said, judge.of(said)) for said in reading.claims]
+        claims = [claim for said, claim in judged if claim.triple or not _is_list(said)]
+        if not claims or any(claim.label != "supported" for claim in claims):
+            claims = judge.of_texts(spots or subject, own=bool(spots), far=not claims) or claims
+        claims += judge.of_numbers(reading, claims)
+        return judge.summed(verdict, reading, claims) if claims else judge.by_words(verdict, reading)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Holds the claims of one sentence against what is known."""
+
+    text: str
+    known: Known
+    graph: Around | None
+    asked: str
+
+    def of(self, said: Said) -> Claim:
+        """One claim of two places."""
+        near = [*self.known.between(said.left, said.right), *self._texts_about(said)]
+        far = self._graph(said) if self.graph else []
+        made = Claim(said.left.name, _named(said), said.right.name, said.denied)
+        stated = any(t.relation.role is Role.FINDING for t in (*near, *far))
+        opposed = {
+            w: [t for t in rows if _opposes(said, t, stated=stated)] for w, rows in (("evidence", near), ("graph", far))
+        }
+        borne = next((t for t in near if _bears_out(said, t)), None)
+        for where, against in opposed.items():
+            for triple in against:
+                if borne is None or triple.relation.role.is_safety:
+                    return replace(made, label="contradicted", triple=triple, where=where)
+        if borne is not None:
+            return replace(made, label="supported", triple=borne, where="evidence")
+        known = next((t for t in far if _bears_out(said, t)), None)
+        return replace(made, triple=known, where="graph") if known else made
+
+    def _texts_about(self, said: Said) -> list[Triple]:
+        """The texts of the evidence about one place that name the other."""
+        return [t for a, b in _both(said) for t in self.known.around(a).values() if _names(t, self._word(b))]
+
+    def _graph(self, said: Said) -> list[Triple]:
+        """What the graph says of both places."""
+        if self.graph is None:
+            return []
+        texts = (t for a, b in _both(said) for t in self.graph.texts(a) if _names(t, self._word(b)))
+        return [*self.graph.between(said.left, said.right), *texts]
+
+    def _word(self, spot: Spot) -> str:
+        return self.text[spot.start : spot.end]
+
+    def of_texts(self, spots: Sequence[Spot], *, own: bool, far: bool) -> list[Claim]:
+        """The claim that a text of what the sentence is about (a dose, a precaution) is what the rest of it says.
+
+        `own` = whether the places are of this sentence; `far` = whether the graph is asked too.
+        """
+        if not spots or any(e.name in self.known.entities for spot in spots for e in spot.entities if not e.id):
+            return []  # the whole text is named
+        subject = spots[0]
+        rest = f"{self.text[: subject.start]}, {self.text[subject.end :]}" if own else self.text
+        roles = frozenset[Role]().union(*(cue.roles for _, _, cue in cues(rest)))
+        near = [t for t in self.known.around(subject).values() if not t.tail.id]
+        for where, triples in (("evidence", near), ("graph", self.graph.texts(subject) if self.graph and far else [])):
+            numbered = bool(quantities(rest))
+            fitting = [t for t in triples if not roles or _of_role(t, roles, rest) or (numbered and _is_dose(t))]
+            if claim := self._by_text(subject, rest, fitting):
+                return [replace(claim, where=where, label=_lower(claim.label, where))]
+        return []
+
+    def _by_text(self, subject: Spot, rest: str, triples: Sequence[Triple]) -> Claim | None:
+        """The claim by the text that shares most of its words; None = it is about none of them."""
+        said, wanted = quantities(rest), _content(rest)
+        doses = [t for t in triples if _is_dose(t)] if said else []
+        shares = [(_share(wanted - terms(t.relation.name), t), t) for t in triples]
+        best = max(
+            shares, key=lambda row: (row[0], -len(strange(said, quantities(row[1].tail.name)))), default=(0.0, None)
+        )
+        made = Claim(subject.name, "text", one_line(rest.strip(" 。.:：，,的")), denied=denies(rest))
+        if best[1] is not None and best[0] >= _WHOLE:
+            found = best[1]
+            odd = strange(said, [*quantities(found.tail.name), *quantities(self.asked)])
+            label = "contradicted" if odd and quantities(found.tail.name) else "unsupported" if odd else "supported"
+            opposite = denies(rest) != denies(found.tail.name) and found.relation.role not in WARNED
+            return replace(made, triple=found, label="contradicted" if opposite else label)
+        odd = [q for q in said if doses and all(strange([q], quantities(t.tail.name)) for t in doses)]
+        against = next((t for q in odd for t in doses if _other_number(q, quantities(t.tail.name))), None)
+        if against:
+            return replace(made, triple=against, label="contradicted")
+        return None
+
+    def of_numbers(self, reading: Reading, claims: Sequence[Claim]) -> list[Claim]:
+        """The claims whose numbers are in no evidence of what they are about."""
+        if not claims or any(c.relation == "text" for c in claims):
+            return []
+        said = quantities(reading.rest)
+        triples = [c.triple for c in claims if c.triple]
+        frequencies = [q for t in triples for q in _told(t)]
+        pieces = [self.known.cited[n - 1] for t in triples if (n := self.known.number(t))]
+        here = [*frequencies, *quantities(self.asked), *(q for e in pieces for q in quantities(e.text))]
+        odd = strange(said, here)
+        if not odd:
+            return []
+        against = next((t for t in triples if _other_number(odd[0], _told(t))), None)
+        label = "contradicted" if against else "unsupported"
+        first = claims[0]
+        return [Claim(first.subject, "number", str(odd[0]), label=label, triple=against,
+                      where=first.where if against else "")]  # fmt: skip
+
+    def summed(self, verdict: Verdict, reading: Reading, claims: Sequence[Claim]) -> Verdict:
+        """The verdict of a sentence by its claims."""
+        done = tuple(claims)
+        if against := next((c for c in done if c.label == "contradicted"), None):
+            reason = f"the {against.where} says {_fact(against.triple)}"
+            return replace(verdict, supported=False, label="contradicted", reason=reason, claims=done)
+        missing = next((c for c in done if c.label != "supported"), None)
+        problem = f"not in the evidence: {one_line(str(missing))}" if missing else self._strange_words(reading, done)
+        if missing and missing.where == "graph":
+            problem = f"the graph says so, but not the evidence: {_fact(missing.triple)}"
+        if problem:
+            return replace(verdict, supported=False, label="unsupported", reason=problem, claims=done)
+        cited = {self.known.number(c.triple) for c in done if c.triple} - {0}
+        named = [n for n in marks(verdict.sentence) if n in cited]
+        reason = "the evidence says " + "; ".join(dict.fromkeys(_fact(c.triple) for c in done))
+        return replace(verdict, supported=True, label="supported", reason=reason, claims=done,
+                       citations=tuple(named or sorted(cited)))  # fmt: skip
+
+    def by_words(self, verdict: Verdict, reading: Reading) -> Verdict:
+        """The verdict of a sentence without claims: that of its words, unless it lists what is in no evidence."""
+        if verdict.supported and (strange := self._strange_item(reading)):
+            return replace(verdict, supported=False, label="unsupported", reason=f"not in the evidence: {strange}")
         return verdict
 
-    def _spots(self, text: str, cited: Sequence[Evidence]) -> list[Spot]:
-        """The entities that a sentence names: by the graph's names, and by the names in the evidence."""
-        found = [Spot(x.entity, x.mention.start, x.mention.end, x.mention.negated) for x in self.link(text)]
-        known = {spot.entity.id for spot in found}
-        named = {
-            e.id: e for piece in cited for t in piece.triples for e in (t.head, t.tail) if e.id and e.id not in known
-        }
-        places = ((e, _place(e.name, text)) for e in named.values())
-        return [*found, *(Spot(e, *place) for e, place in places if place)]
+    def _strange_item(self, reading: Reading) -> str:
+        """The first item of its lists of which no word is in the evidence; "" = none."""
+        there = self.known.terms | terms(self.asked)
+        for item in reading.unknown:
+            words = {w for w in _content(item) if len(w) > 1}
+            if words and not words & there:
+                return one_line(item.strip(" .。"))
+        return ""
 
-    def _known(self, spots: Sequence[Spot], cited: Sequence[Evidence]) -> Iterator[tuple[str, list[Triple]]]:
-        """What the evidence says, then what the graph says of the entities."""
-        yield "evidence", [t for piece in cited for t in piece.triples]
-        if self.graph is not None and self.link is not no_links:
-            roles = tuple(role for role in Role if role.is_safety or role in _STATED)
-            for entity in dict.fromkeys(spot.entity for spot in spots):
-                around = self.graph.neighbours(entity.id, limit=_MANY, roles=roles)
-                yield "graph", [*around, *self.graph.attributes(entity.id)]
+    def _strange_words(self, reading: Reading, claims: Sequence[Claim]) -> str:
+        """What else the sentence says that is not in the evidence; "" = hardly anything."""
+        if item := self._strange_item(reading):
+            return f"not in the evidence: {item}"
+        there = self.known.terms | terms(self.asked)
+        if any(c.triple and not c.triple.tail.id for c in claims):
+            return ""
+        words = _content(reading.rest)
+        odd = words - there
+        if len(odd) > (1 - THRESHOLD) * (len(words) + 2 * len(claims)):
+            return f"not in the evidence: {', '.join(sorted(odd)[:3])}"
+        return ""
 
 
-def contradicting(sentence: str, spots: Sequence[Spot], triples: Sequence[Triple]) -> Triple | None:
-    """The first triple that speaks against a sentence; None = none does.
+_FILLERS = re.compile(  # words around a claim that claim nothing
+    r"\b(?:based|evidence|clinically|doctors?|physicians?|typical(?:ly)?|usually|sometimes|generally|following|seen"
+    r"|expect\w*|shown|reported|frequency|percent|about|approximately|responsible|patterns?|genetic|disorders?|known"
+    r"|according|severe|mild|moderate|progressive|chronic|acute|frequent(?:ly)?|occasional(?:ly)?|rare(?:ly)?|several"
+    r"|years?|age|mode|type|while|individuals?|affected|persons?|untreated|dail?y|follows?|note|please|also|however|therefore|thus|overall|additionally|moreover|respectively|it|this|these)\b"
+    r"|医生|通常|建议|临床上?|主要|往往|常见|一般|可能|及时|根据|说明书|资料|发病|容易|之一|有助于?|得了|治疗|发生"
+    r"|不(?=[时是])|明确|注意|时|做|者|后|人|常|多|去|看|据|其|所|中|上|其中|需|患|若|来|说|此外|另外|同时|两|因素|因此|所以|总之",
+    re.IGNORECASE,
+)
 
-    >>> from kgmed.records import Relation
-    >>> aspirin, ulcer = Entity("1", "Aspirin"), Entity("2", "ulcer")
-    >>> no = Triple(aspirin, Relation("not in", Role.CONTRAINDICATED), ulcer)
-    >>> at = [Spot(aspirin, 0, 7), Spot(ulcer, 19, 24)]
-    >>> contradicting("Aspirin is safe in ulcer.", at, [no]) == no
-    True
-    >>> contradicting("Aspirin is not for ulcer.", at, [no]) is None
-    True
-    """
-    pairs = [(t, pair) for t in triples for pair in _pairs(t, spots, sentence)]
-    stated = {(t.subject.id, t.object.id) for t, _ in pairs if t.relation.role in _STATED}
-    warned = {(t.subject.id, t.object.id) for t, _ in pairs if t.relation.role.is_safety}
-    for triple, (subject, thing) in pairs:
-        ends = (triple.subject.id, triple.object.id)
-        if triple.relation.role.is_safety:
-            excluded = triple.relation.role is Role.EXCLUDES
-            if not (excluded and ends in stated) and _asserts(sentence, subject, thing, excluded=excluded):
-                return triple
-        elif triple.relation.role in _STATED and ends not in warned and _refuses(sentence, subject, thing, triple):
-            return triple
-    return None
+
+def _both(said: Said) -> tuple[tuple[Spot, Spot], tuple[Spot, Spot]]:
+    return (said.left, said.right), (said.right, said.left)
+
+
+def _named(said: Said) -> str:
+    """What a claim says, as roles."""
+    return "/".join(sorted(said.roles))
+
+
+def _lower(label: str, where: str) -> str:
+    """What is borne out by the graph alone is not in the evidence."""
+    return "unsupported" if where == "graph" and label == "supported" else label
+
+
+def _names(triple: Triple, word: str) -> bool:
+    """Whether a triple ends in a text that names something, and not as what one may be allergic to."""
+    if triple.tail.id or len(word) < (2 if has_cjk(word) else 4) or _ALLERGY.search(triple.tail.name):
+        return False
+    return bool(_places(word, triple.tail.name)) and fold(word) != fold(triple.tail.name)
+
+
+def _of_role(triple: Triple, roles: Iterable[Role], words: str) -> bool:
+    """Whether the words claim the relation of a triple: by its role, or by its own name."""
+    name = normalise(triple.relation.name)
+    return triple.relation.role in roles or (bool(terms(name)) and name in normalise(words))
+
+
+def _fits(said: Said, triple: Triple) -> bool:
+    """Whether a claim is of the relation of a triple, the right way round."""
+    role = triple.relation.role
+    if not said.roles and not _of_role(triple, (), said.words):
+        return not role.is_safety
+    if not _of_role(triple, said.roles, said.words):
+        return False
+    if not said.agent or role not in said.roles:
+        return True
+    agent = triple.object if role in _BACKWARDS else triple.subject
+    acting = said.left if said.agent == "first" else said.right
+    ends = [keys(triple.head) | keys(triple.tail)]
+    mine = frozenset().union(*(keys(e) for e in acting.entities))
+    return bool(mine & keys(agent)) or not any(mine & end for end in ends)
+
+
+def _is_list(said: Said) -> bool:
+    """Whether both are tests, or drugs, of which none is said to be for the other: "we need A as well as B"."""
+    left, right = ({e.kind for e in spot.entities} for spot in (said.left, said.right))
+    return left == right and left in ({"test"}, {"drug"}) and said.roles <= {Role.TREATS, Role.DOSAGE, Role.TESTS}
+
+
+def _finds(said: Said) -> bool:
+    return not said.roles or Role.FINDING in said.roles
+
+
+def _bears_out(said: Said, triple: Triple) -> bool:
+    """Whether a triple says what a claim says."""
+    role = triple.relation.role
+    if said.warns:
+        return not said.denied and _of_role(triple, said.roles, said.words)
+    if said.denied:
+        return (role is Role.EXCLUDES and _finds(said)) or (
+            role in (Role.CONTRAINDICATED, Role.AVOID) and bool({Role.TREATS, Role.FOOD} & said.roles)
+        )
+    return role is not Role.EXCLUDES and _fits(said, triple)
+
+
+def _opposes(said: Said, triple: Triple, *, stated: bool) -> bool:
+    """Whether a triple says the opposite of a claim; `stated` = another says that the disease has the finding."""
+    role = triple.relation.role
+    if said.warns:
+        return said.denied and role in WARNED
+    if said.denied:
+        return not role.is_safety and role not in WARNED and _fits(said, triple)
+    if role is Role.EXCLUDES:
+        return _finds(said) and not stated
+    return role in (Role.CONTRAINDICATED, Role.AVOID) and bool({Role.TREATS, Role.FOOD} & said.roles)
+
+
+def _share(wanted: frozenset[str], triple: Triple) -> float:
+    """The share of words that a text holds; 0 where it is about nothing but numbers that the text has none of."""
+    held = terms(triple.tail.name) | _content(triple.tail.name) | terms(triple.head.name)
+    return len(wanted & held) / len(wanted) if wanted else float(bool(quantities(triple.tail.name)))
+
+
+def _other_number(said: Quantity, known: Sequence[Quantity]) -> bool:
+    """Whether the same is told with another number, or the same number with another unit."""
+    return any(
+        k.unit == said.unit or (k.low, k.high) == (said.low, said.high) or (said.per and k.per == said.per)
+        for k in known
+    )
+
+
+def _without_cues(text: str) -> str:
+    """The text without words that claim something."""
+    for start, end, _ in reversed(cues(text)):
+        text = f"{text[:start]}, {text[end:]}"
+    return LINKS.sub(",", text)
+
+
+def _is_dose(triple: Triple) -> bool:
+    return triple.relation.role is Role.DOSAGE and bool(quantities(triple.tail.name))
+
+
+def _content(text: str) -> frozenset[str]:
+    """The content words of a text clause by clause, without those that claim something and without quantities."""
+    pieces = re.split(r"[^\w\s-]+", _FILLERS.sub(",", _without_cues(without_quantities(text))))
+    return frozenset().union(*map(terms, pieces))
+
+
+def _told(triple: Triple) -> list[Quantity]:
+    """The quantities that a triple tells: in its text, or how often it holds."""
+    return _frequencies(triple) if triple.tail.id else quantities(triple.tail.name)
+
+
+def _frequencies(triple: Triple) -> list[Quantity]:
+    """How often a triple holds, as its sources say or by its weight; none where it says nothing."""
+    told = [q for s in triple.support for name, value in s.qualifiers if name == "frequency" for q in quantities(value)]
+    percent = round(triple.weight * 100)
+    return [*told, *([Quantity(percent, percent, "%")] if triple.weight < 1 else [])]
+
+
+def _fact(triple: Triple | None) -> str:
+    return one_line(f"{triple.head.name} — {triple.relation} → {triple.tail.name}") if triple else ""
+
+
+# --- What is shown.
+
+
+_WARNING = {
+    "en": "Warning: {who} contradicts “{sentence}”: {fact}.",
+    "zh": "警告：{who}与“{sentence}”相反：{fact}。",
+}
+_WHO = {"en": {"graph": "the graph", "evidence": "the evidence"}, "zh": {"graph": "知识图谱", "evidence": "证据"}}
 
 
 def with_warnings(text: str, verdicts: Sequence[Verdict], language: str) -> str:
@@ -361,165 +603,24 @@ def _warning(verdict: Verdict, language: str) -> str:
     return _WARNING[language].format(who=_WHO[language].get(where, where), sentence=verdict.sentence, fact=fact)
 
 
-def _pairs(triple: Triple, spots: Sequence[Spot], sentence: str) -> Iterator[tuple[Spot, Spot]]:
-    """The places of a triple's subject and object in a sentence, where it names both."""
-    subjects = [spot for spot in spots if spot.entity.id == triple.subject.id]
-    things = [s for s in spots if triple.object.id and s.entity.id == triple.object.id]
-    if subjects and not triple.object.id and not _ALLERGY.search(triple.object.name):
-        things = [s for s in spots if s not in subjects and _within(sentence[s.start : s.end], triple.object.name)]
-        things = things or _literal(triple.object.name, sentence)
-    yield from ((a, b) for a in subjects for b in things)
-
-
-def _literal(text: str, sentence: str) -> list[Spot]:
-    """Where a sentence holds a whole text without an id, such as 孕妇."""
-    place = _place(text, sentence)
-    return [Spot(Entity("", text), *place)] if place else []
-
-
-def _within(name: str, text: str) -> bool:
-    """Whether a text holds a name, which is no single letter."""
-    shortest = 2 if has_cjk(name) else 4
-    return len(name) >= shortest and _place(name, text) is not None
-
-
-def _asserts(sentence: str, subject: Spot, thing: Spot, *, excluded: bool) -> bool:
-    """Whether a sentence says of the pair what may not be said."""
-    rest = _REST.search(sentence, max(subject.end, thing.end))
-    if denies(sentence[: rest.start()] if rest else sentence) or subject.negated or thing.negated:
-        return False
-    return (_HAS if excluded else _USES).search(sentence) is not None
-
-
-def _refuses(sentence: str, subject: Spot, thing: Spot, stated: Triple) -> bool:
-    """Whether a sentence denies what is stated of the pair.
-
-    By a word of denial before the later of the two, in the same clause, or by "not" right before the later
-    ("colchicine, not allopurinol"). That aspirin does not cause fever denies no treatment.
-    """
-    if _WARNS.search(sentence) or not _of_its_kind(sentence, stated.relation.role):
-        return False
-    if thing.negated and not subject.negated:
-        return True
-    first, last = sorted((subject.start, thing.start))
-    if _LEADS.search(sentence[first:last]):
-        return True
-    for found in _NOT.finditer(sentence):
-        if found.start() >= first and found.end() <= last and not _TURNS.search(sentence, found.end(), last):
-            return True
-    return False
-
-
-def _of_its_kind(sentence: str, role: Role) -> bool:
-    """Whether a sentence speaks of treatment, for a treatment, and not of treatment alone, for a finding."""
-    uses = _USES.search(sentence) is not None
-    if role is Role.TREATS:
-        return uses or _WORKS.search(sentence) is not None
-    return not uses or _HAS.search(sentence) is not None
-
-
-def _place(name: str, text: str) -> tuple[int, int] | None:
-    """Where a text names that: as whole words whatever their case, or anywhere in Chinese; None = nowhere."""
-    plain = name.replace("_", " ").strip()
-    if not fold(plain):
-        return None
-    border = ("", "") if has_cjk(plain) else (r"(?<!\w)", r"(?!\w)")
-    body = r"[\s_]+".join(map(re.escape, plain.split()))
-    found = re.search(f"{border[0]}{body}{border[1]}", text, re.IGNORECASE)
-    return found.span() if found else None
-
-
-# --- Does each sentence of an answer stand on evidence? Decided by words, without a model.
-# The rule, for each sentence:
-#
-# 1. Its *terms* are its content words (singular, without function words) or, in Chinese, its pairs of characters. Terms
-#    that the question brought do not count, unless the sentence has no others.
-# 2. It stands on the cited evidence if at least `threshold` of these terms occur in that evidence (its text and the
-#    names of its entities and relations). Without a citation the single piece of evidence with the largest share is
-#    cited for it, if that share reaches the threshold.
-# 3. Whatever the share, it does not stand if it holds a number that is in neither the evidence nor the question, or
-# names
-# a medical entity that is in neither (as told by `names`), or says that something treats or causes where the evidence
-#    says neither, or denies what the evidence says, or says what the evidence denies (a contraindication, "not").
-#
-# Words in common are a necessary sign, not proof: a sentence that mixes up who treats whom can pass, and so can one
-# that
-# picks the wrong disease of two in the evidence. Evidence in another language shares no terms with a sentence, which
-# then
-# does not stand.
-
-
-THRESHOLD = 0.6  # ours: a sentence of five new terms may put two in its own words
-
-
-def no_names(text: str) -> Collection[str]:
-    """No entity at all: the check of names is left out."""
-    return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Citations:
-    """Holds each sentence of an answer against the evidence; the rule is this module's docstring.
-
-    `names` tells the medical entities that a text names, by any hashable id, such as those that a graph's recogniser
-    and linker find.
-    """
-
-    threshold: float = THRESHOLD
-    names: Callable[[str], Collection[str]] = no_names
-
-    def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
-        """The answer with a verdict for each sentence and the citations that they stand on or name."""
-        if answer.abstained:
-            return answer
-        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
-        verdicts = tuple(self.verdict(s, asked, context.cited) for s in sentences(answer.text))
-        named = (n for n in answer.citations if 1 <= n <= len(context.cited))
-        stood_on = (n for v in verdicts if v.supported for n in v.citations)
-        return replace(answer, verdicts=verdicts, citations=tuple(dict.fromkeys([*named, *stood_on])))
-
-    def verdict(self, sentence: str, asked: str, cited: Sequence[Evidence]) -> Verdict:
-        """Whether one sentence stands, on which evidence, and why not."""
-        bare = without_marks(sentence)
-        wanted = (terms(bare) - terms(asked)) or terms(bare)
-        if not wanted:
-            return Verdict(sentence, supported=False, reason="says nothing that could be checked")
-        said = {n: full_text(cited[n - 1]) for n in marks(sentence) if 1 <= n <= len(cited)}
-        found, share = _cited_share(wanted, said) if said else _best_share(wanted, cited)
-        problem = self._problem(bare, asked, [cited[n - 1] for n in found], share)
-        reason = problem or f"{share:.0%} of its terms are in the evidence"
-        return Verdict(sentence, not problem, reason, tuple(found) if said or not problem else ())
-
-    def _problem(self, bare: str, asked: str, evidence: Sequence[Evidence], share: float) -> str:
-        """Why the sentence does not stand on the evidence; "" = it does."""
-        if share < self.threshold:
-            return f"only {share:.0%} of its terms are in the evidence, {self.threshold:.0%} are needed"
-        text = "\n".join(map(full_text, evidence))
-        if strange := sorted(numbers_in(bare) - numbers_in(text) - numbers_in(asked)):
-            return f"the number {strange[0]} is not in the evidence"
-        if strange := sorted({*self.names(bare)} - {*self.names(text)} - {*self.names(asked)}):
-            return f"{strange[0]} is not in the evidence"
-        if claim := unsupported_claim(bare, evidence):
-            return f"says {claim}, which the evidence does not"
-        if denies(bare) != any(e.is_safety or denies(e.text) for e in evidence):
-            return "denies what the evidence says" if denies(bare) else "says what the evidence denies"
-        return ""
+OWN = {"en": "[the model's own]", "zh": "[模型自述]"}  # after a sentence that no evidence bears out
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A reader whose answer is held against its evidence before anyone sees it.
 
-    Sentences that do not stand are left out of the text, except those that warn or deny, and those that the graph
-    contradicts, which are shown with a warning; all of them stay in the verdicts, and `limits` says how many. Where
-    none stands, it raises `ModelFailed`, to fall back from.
+    Sentences that do not stand are marked as the model's own (`OWN`); `strict` leaves them out, except those that warn
+    or deny. Those that the graph contradicts are shown with a warning; all of them stay in the verdicts, and `limits`
+    says how many. Where none stands, it raises `ModelFailed`, to fall back from.
     """
 
     read: Reader
     check: Checker
+    strict: bool = False
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
-        """The answer with only what stands, each sentence with its marks."""
+        """The answer, each sentence with its marks, or marked as the model's own."""
         answer = self.check(query, context, self.read(query, context))
         if answer.abstained or not answer.verdicts:
             return answer
@@ -527,33 +628,20 @@ class Checked:
         if not standing:
             first = min(answer.verdicts, key=lambda v: v.label != "contradicted")
             raise ModelFailed(f"{answer.reader} wrote nothing that its evidence supports: {first.reason}")
-        kept = [v for v in answer.verdicts if v.supported or denies(v.sentence) or v.label == "contradicted"]
+        kept = [v for v in answer.verdicts if not (self.strict and _is_own(v) and not denies(v.sentence))]
+        language = prompt_language(query.question)
+        said = (f"{v.sentence} {OWN[language]}" if _is_own(v) else _marked(v) for v in kept)
         return replace(
             answer,
-            text=with_warnings(" ".join(map(_marked, kept)), kept, prompt_language(query.question)),
-            citations=tuple(dict.fromkeys(n for v in kept for n in v.citations)),
+            text=with_warnings(" ".join(said), kept, language),
+            citations=tuple(dict.fromkeys(n for v in kept if not _is_own(v) for n in v.citations)),
             limits="; ".join([*filter(None, [answer.limits]), *_left_out(answer.verdicts, kept)]),
         )
 
 
-def full_text(evidence: Evidence) -> str:
-    """All that a piece of evidence says: its text and the names in its triples."""
-    named = [name for t in evidence.triples for name in (t.head.name, t.relation.name, t.tail.name)]
-    return "\n".join([evidence.text, *named])
-
-
-def _cited_share(wanted: Collection[str], said: dict[int, str]) -> tuple[list[int], float]:
-    """The numbers cited that hold any of the wanted terms (all of them if none does), and the share they hold."""
-    held = {n: terms(text) & set(wanted) for n, text in said.items()}
-    useful = [n for n in held if held[n]] or list(held)
-    return useful, len(set().union(*held.values())) / len(wanted)
-
-
-def _best_share(wanted: Collection[str], cited: Sequence[Evidence]) -> tuple[list[int], float]:
-    """The number of the evidence that holds most of the wanted terms (the first of equals), and its share."""
-    shares = [len(terms(full_text(e)) & set(wanted)) / len(wanted) for e in cited]
-    best = max(shares, default=0.0)
-    return ([shares.index(best) + 1] if shares else []), best
+def _is_own(verdict: Verdict) -> bool:
+    """Whether a sentence is the model's own: nothing bears it out, and nothing says the opposite, which is told."""
+    return not verdict.supported and verdict.label != "contradicted"
 
 
 def _marked(verdict: Verdict) -> str:
@@ -567,11 +655,11 @@ def _marked(verdict: Verdict) -> str:
 def _left_out(verdicts: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
     """What to say of sentences that do not stand."""
     against = sum(v.label == "contradicted" for v in kept)
-    unsupported = sum(not v.supported for v in kept) - against
+    own = sum(map(_is_own, kept))
     if len(verdicts) > len(kept):
         there, left = len(verdicts), len(verdicts) - len(kept)
         yield f"{left} of the model's {there} sentences left out: the evidence does not support them"
-    if unsupported:
-        yield f"{unsupported} of the sentences shown warn without support in the evidence"
+    if own:
+        yield f"{own} of the sentences shown are the model's own: the evidence does not bear them out"
     if against:
         yield f"{against} of the sentences shown are contradicted; see the warnings"

@@ -105,12 +105,12 @@ def facts(query: Query, context: Context) -> Answer:
         _block(words["warning"], [row for row in rows if row[1].kind == "warning"]),
     ]
     nothing_asked = (
-        bool(lacking) and len(lacking) == len(roles_asked(query.text)) and not any(_is_diagnosis(e) for _, e in said)
+        bool(lacking) and len(lacking) == len(roles_asked(query.text)) and not any(is_diagnosis(e) for _, e in said)
     )
     return Answer(
         "\n\n".join("\n".join(lines) for lines in blocks if lines),
         citations=tuple(i for i, _ in rows),
-        candidates=tuple(_candidates([row for row in said if row[1].kind in ("candidate", "option")])),
+        candidates=tuple(candidates([row for row in said if row[1].kind in ("candidate", "option")])),
         choices=choices,
         abstained=nothing_asked or (bool(query.question.options) and not choices),
         limits=words["limits"],
@@ -125,13 +125,13 @@ def _lacking(query: Query, rows: Sequence[Numbered]) -> list[Role]:
 
 def _speaks_of(e: Evidence, role: Role) -> bool:
     """Whether a piece of evidence holds a triple of a role, the right way round where that matters."""
-    if _is_diagnosis(e) and role is Role.FINDING:
+    if is_diagnosis(e) and role is Role.FINDING:
         return False
     roles = [t for t in e.triples if t.relation.role is role]
     return any(role not in OF_THE_SUBJECT or t.subject in e.about for t in roles)
 
 
-def _is_diagnosis(e: Evidence) -> bool:
+def is_diagnosis(e: Evidence) -> bool:
     """Whether a piece of evidence proposes a disease for its findings."""
     findings = [t for t in e.triples if t.relation.role in (Role.FINDING, Role.EXCLUDES)]
     return e.kind == "candidate" and any(t.subject == e.about[0] for t in findings)
@@ -144,7 +144,7 @@ def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> list[tuple
     groups |= {words["diagnosis"]: [], words["neighbours"]: []}
     for i, e in rows:
         named = [words[role] for role in asked if _speaks_of(e, role)]
-        heading = words["diagnosis"] if _is_diagnosis(e) else named[0] if named else words["neighbours"]
+        heading = words["diagnosis"] if is_diagnosis(e) else named[0] if named else words["neighbours"]
         groups[heading].append((i, e))
     return list(groups.items())
 
@@ -173,7 +173,7 @@ def _choose(rows: Sequence[Numbered], query: Query, words: Words) -> tuple[tuple
     return (top[0],), [*lines, *_block(words["neighbours"], others)]
 
 
-def _candidates(rows: Sequence[Numbered]) -> list[Candidate]:
+def candidates(rows: Sequence[Numbered]) -> list[Candidate]:
     """One candidate an entity, in the order of the evidence, or an option, by the weight of its ties."""
     numbers: dict[str, list[int]] = {}
     first: dict[str, Evidence] = {}

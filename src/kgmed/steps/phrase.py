@@ -11,7 +11,6 @@ from typing import Literal
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import fold_word, has_cjk, normalise, one_line, prompt_language
 from kgmed.models.base import LLM, Encoder
-from kgmed.models.replies import cited_labels, labels
 from kgmed.prompts import prompt
 from kgmed.records import Context, Entity, Evidence, Query, Triple
 
@@ -91,6 +90,8 @@ class NumberedChains:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The lines, and the evidence in the same order."""
+        from kgmed.models.replies import labels  # read in where a model is to answer by label
+
         lines = [
             f"[{i}] {label}: {chain(e)}"
             for i, (label, e) in enumerate(zip(labels(evidence), evidence, strict=True), start=1)
@@ -170,11 +171,14 @@ class Rewritten:
     style: Style = "mindmap"
     max_tokens: int = 600
     prompts: Path | None = None
+    language: str = ""  # of the sentences; "" = that of the question
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The sentences in the order of the evidence, each with its number and label."""
         if not evidence:
             return Context("")
+        from kgmed.models.replies import labels
+
         names = labels(evidence)
         said: dict[str, str] = {}
         for step, group in self._steps(list(zip(names, evidence, strict=True))):
@@ -194,7 +198,7 @@ class Rewritten:
         values = {"evidence": "\n".join(f"{label}: {chain(e)}" for label, e in rows)}
         values["fence"] = f"=== {blake2b(values['evidence'].encode(), digest_size=6).hexdigest()}"
         values |= {"question": query.text} if self.style == "declarative" else {}
-        asked = prompt(step, language=prompt_language(query.question), folder=self.prompts)
+        asked = prompt(step, language=self.language or prompt_language(query.question), folder=self.prompts)
         reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens)
         return sentences_by_label(reply.text, [label for label, _ in rows])
 
@@ -227,6 +231,8 @@ def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:
     >>> sentences_by_label("**Path-based Evidence 1**: 'a' is b.\\nP1: again\\nN2：甲。\\nP9: x", ["P1", "N2"])
     {'P1': "'a' is b.", 'N2': '甲。'}
     """
+    from kgmed.models.replies import cited_labels
+
     found: dict[str, str] = {}
     for line in reply.splitlines():
         match = _LINE.fullmatch(line.strip(_DECORATION))

@@ -13,6 +13,7 @@ from kgmed.language.text import FUNCTION_WORDS, has_cjk
 from kgmed.models.base import Encoder, PairScorer
 from kgmed.pipeline import Ranker, note
 from kgmed.records import Evidence, Query
+from kgmed.steps.relevance import sentence_of
 
 # --- Ranker: the first pieces of evidence, without losing a warning.
 
@@ -42,6 +43,17 @@ def best(evidence: Sequence[Evidence], scores: NDArray[np.floating], keep: int) 
     return [_scored(evidence[i], float(scores[i])) for i in kept]
 
 
+def words_of(e: Evidence) -> str:
+    """A piece as models read it: a triple as words, without arrows and underscores; any other as it is written.
+
+    >>> from kgmed.records import Entity, Relation, Triple
+    >>> fact = Triple(Entity("a", "gout"), Relation("has_symptom"), Entity("b", "toe pain"))
+    >>> words_of(Evidence("gout — has_symptom → toe pain", "triple", (fact,)))
+    'gout has symptom toe pain'
+    """
+    return sentence_of(e.triples[0]) if e.kind == "triple" and len(e.triples) == 1 else e.text
+
+
 def _scored(e: Evidence, score: float) -> Evidence:
     return Evidence(e.text, e.kind, e.triples, e.about, score, e.id)
 
@@ -62,7 +74,7 @@ class Similarity:
         if not evidence:
             return []
         asked = query.expanded if self.over_hypothesis else query.text
-        vectors = self.encoder([asked, *(e.text for e in evidence)])
+        vectors = self.encoder([asked, *map(words_of, evidence)])
         return best(evidence, vectors[1:] @ vectors[0], self.keep)
 
 
@@ -83,7 +95,7 @@ class MMR:
         """
         if not evidence:
             return []
-        vectors = self.encoder([query.text, *(e.text for e in evidence)])
+        vectors = self.encoder([query.text, *map(words_of, evidence)])
         order = mmr(vectors[0], vectors[1:], self.keep, base=self.base, step=self.step, penalty=self.penalty)
         places = np.full(len(evidence), -1.0)
         places[order] = np.arange(len(order), 0, -1)
@@ -282,9 +294,9 @@ def _ranked(
     if not once:
         return []
     distinct = list(once.values())
-    number = {text: i for i, text in enumerate(dict.fromkeys(e.text for e in distinct))}
+    number = {text: i for i, text in enumerate(dict.fromkeys(map(words_of, distinct)))}
     scores = aggregated(matrix(scorer, rows, list(number)), how)
-    return best(distinct, scores[[number[e.text] for e in distinct]], keep)
+    return best(distinct, scores[[number[words_of(e)] for e in distinct]], keep)
 
 
 # --- Ranker: another ranker, asked with each line of the guess in turn.

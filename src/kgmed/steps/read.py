@@ -14,6 +14,7 @@ from kgmed.models.asking import Malformed, Structured, Tally, streamed_reply, th
 from kgmed.models.base import LLM, Reply
 from kgmed.models.replies import marks, split_final, without_example, without_marks
 from kgmed.prompts import Prompt, prompt
+from kgmed.prompts.task import filled, task, task_wording
 from kgmed.records import Answer, Context, Query, Question
 from kgmed.steps.options import chosen_letters
 
@@ -142,6 +143,9 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 FENCE = "=== "
+NO_EVIDENCE = "-"
+NO_MARKS = "the model was let add what it knows, so the answer does not say what stands on evidence"
+_ANY = (0,)  # stands for a citation where none is asked for: not knowing is then said at the beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,8 @@ class LLMReader:
     """A language model that answers from numbered evidence, in the question's language where there is a prompt for it.
 
     A reply that is of no use (empty, looping, an echo of the prompt, in another language) raises `ModelFailed`, for
-    the caller to fall back from. Without evidence it abstains and the model is not asked.
+    the caller to fall back from. Without evidence it abstains and the model is not asked, unless the task lets the
+    model add what it knows (`kgmed.prompts.task`).
     """
 
     llm: LLM
@@ -160,13 +165,14 @@ class LLMReader:
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The model's answer; what is doubtful about its citations stands in `limits`."""
         language = prompt_language(query.question)
-        if not context.cited:
+        if not context.cited and task().cites:
             return nothing(query.question, context, f"llm {self.llm.name}")
         asked = prompt(self.name, language=language, folder=self.prompts)
         fence = fence_for(f"{context.text}\n{_whole(query.question)}")
         shown, reply = self._ask(asked, query.question, context, fence)
         said = without_thinking(reply.text, "\n", trim=True).strip()
-        if problem := fault(said, language=language_of(query.question), instructions=instructions(asked), fence=fence):
+        told = [*instructions(asked), *task_sentences(query.question, self.prompts)]
+        if problem := fault(said, language=expected_language(query.question, said), instructions=told, fence=fence):
             raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
         answer = self._answer(query.question, reply, shown, len(context.cited))
         return replace(answer, reader=f"llm {self.llm.name}, prompt {asked} {asked.hash}")
@@ -176,7 +182,8 @@ class LLMReader:
         shown = len(context.cited)
         while True:
             evidence = text_before(context, shown)
-            messages = asked.messages(fence=FENCE + fence, evidence=evidence, question=_whole(question))
+            values = {"fence": FENCE + fence, "evidence": evidence or NO_EVIDENCE, "question": _whole(question)}
+            messages = filled(asked, question, self.prompts, **values)
             try:
                 return shown, streamed_reply(self.llm, messages, max_tokens=self.max_tokens)
             except PromptTooLong as error:
@@ -189,12 +196,13 @@ class LLMReader:
         said = without_thinking(reply.text, "\n", trim=True).strip()
         numbers = marks(said)
         real = tuple(n for n in numbers if 1 <= n <= shown)
-        abstained = abstains(said, real)
+        abstained = abstains(said, real if task().cites else _ANY)
         limits = [
             *([f"the model read the first {shown} of {there} pieces of evidence"] if shown < there else []),
             *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
             *(f"cites evidence {n} that it was not shown" for n in numbers if shown < n <= there),
-            *(["the model cited no evidence"] if not real and not abstained else []),
+            *(["the model cited no evidence"] if task().cites and not real and not abstained else []),
+            *([NO_MARKS] if not task().cites else []),
             *([f"cut off after {self.max_tokens} tokens"] if _cut_off(reply, self.max_tokens) else []),
         ]
         return Answer(
@@ -250,6 +258,22 @@ def instructions(asked: Prompt) -> list[str]:
     return [s.strip() for s in re.split(r"(?<=[.。])\s*|\n", text) if s.strip()]
 
 
+def task_sentences(question: Question, folder: Path | None) -> list[str]:
+    """The sentences of the task, with and without evidence, as an echo would repeat them."""
+    text = task_wording(question, evidence=True, folder=folder)
+    return [s.strip() for s in re.split(r"(?<=[.。])\s*|\n", text) if s.strip()]
+
+
+def expected_language(question: Question, said: str) -> str:
+    """The language that a reply must be in; "" = any, where a letter of an option is all that counts.
+
+    >>> which = Question("哪个？", (("A", "甲"), ("B", "乙")))
+    >>> expected_language(which, "Answer: A"), expected_language(Question("谁？"), "A")
+    ('', 'zh')
+    """
+    return "" if question.options and chosen_letters(without_marks(said), question.options) else language_of(question)
+
+
 def _reasoning(reply: str) -> str:
     """What the model thought aloud before it answered."""
     return "\n".join(thought.strip() for thought in thoughts(reply))
@@ -286,9 +310,12 @@ class FittedReply:
 
 
 def ask(
-    llm: LLM, name: str, question: Question, context: Context, *, max_tokens: int, prompts: Path | None
+    llm: LLM, name: str, question: Question, context: Context, *, max_tokens: int, prompts: Path | None, **values: str
 ) -> FittedReply:
-    """The reply to a prompt with the holes fence, evidence and question; the last evidence is dropped until it fits."""
+    """The reply to a prompt with the holes fence, evidence, question and those of `values`.
+
+    The last evidence is dropped until the rest fits.
+    """
     asked = prompt(name, language=prompt_language(question), folder=prompts)
     whole = whole_question(question)
     fence = FENCE + fence_for(f"{context.text}\n{whole}")
@@ -296,7 +323,8 @@ def ask(
     while True:
         evidence = text_before(context, shown) if context.cited else context.text
         try:
-            messages = asked.messages(fence=fence, evidence=evidence, question=whole)
+            holes = {"fence": fence, "evidence": evidence or NO_EVIDENCE, "question": whole, **values}
+            messages = filled(asked, question, prompts, **holes)
             reply = streamed_reply(llm, messages, max_tokens=max_tokens)
         except PromptTooLong as error:
             if shown <= 1:
@@ -384,7 +412,7 @@ class Steps:
             return found
 
         ask = Structured(self.llm, parsed, self.max_tokens, AGAIN[language], self.tally, shape)
-        return ask(asked.messages(**values))
+        return ask(filled(asked, question, self.prompts, **values))
 
 
 def usable_answer(said: str, question: Question) -> str:
@@ -395,7 +423,7 @@ def usable_answer(said: str, question: Question) -> str:
     >>> usable_answer("Gout.", Question("What is it?")), usable_answer("It is gout. " * 3, Question("What is it?"))
     ('Gout.', 'It is gout. […]')
     """
-    language, text = prompt_language(question), said.strip()
+    language, text = expected_language(question, said), said.strip()
     if loops(without_marks(text)):
         text = f"{before_loop(text)} {LEFT_OUT}"
     if problem := fault(text, language=language):
@@ -427,14 +455,14 @@ def cited_answer(
     """The answer in a text with marks such as [1], held against the pieces of evidence after `begin` up to `shown`."""
     numbers = marks(said)
     real = tuple(dict.fromkeys(n for n in numbers if begin < n <= shown))
-    abstained = abstains(said, real)
+    abstained = abstains(said, real if task().cites else _ANY)
     there = len(context.cited)
     notes = [
         *limits,
         *(["the model repeated itself, which is left out"] if said.endswith(LEFT_OUT) else []),
         *([f"the model read {shown - begin} of {there} pieces of evidence"] if shown - begin < there else []),
         *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
-        *(["the model cited no evidence"] if context.cited and not real and not abstained else []),
+        *(["the model cited no evidence"] if task().cites and context.cited and not (real or abstained) else []),
     ]
     return Answer(
         said,

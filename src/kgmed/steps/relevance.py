@@ -1,4 +1,4 @@
-"""How much a triple has to do with a question: four ways to tell, one of which asks a model."""
+"""How much a triple has to do with a question: five ways to tell, one of which asks a model."""
 
 import re
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import ModelFailed
+from kgmed.language.question import asks_diagnosis, roles_asked
 from kgmed.language.text import one_line, prompt_language
 from kgmed.models.base import LLM, Encoder
 from kgmed.prompts import prompt
@@ -38,7 +39,7 @@ def fact(triple: Triple) -> Fact:
     return ends[0].id or ends[0].name, relation.role.value, ends[1].id or ends[1].name
 
 
-# --- How much a triple has to do with a question: four ways to tell, one of which asks a model.
+# --- How much a triple has to do with a question: five ways to tell, one of which asks a model.
 
 
 WANTED = (Role.TREATS, Role.TESTS, Role.FINDING, Role.CONTRAINDICATED)  # what MindMap's questions ask for
@@ -98,6 +99,36 @@ class Similar:
         cosine = dict(zip(texts, (rows[1:] @ rows[0]).astype(np.float64).tolist(), strict=True))
         scores = np.array([cosine[sentence_of(t)] for t in triples])
         return np.where(scores >= self.at_least, scores, 0.0)
+
+
+@dataclass(frozen=True)
+class SimilarOrAsked:
+    """As `Similar`, and 1 more for a triple of a role that the question asks for: it serves the answer by itself.
+
+    A question that describes a patient asks for tests and treatments (`CARE`), as MindMap's does.
+    """
+
+    encoder: Encoder
+    at_least: float = 0.3  # ours, as there
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """The cosines, 0 below the threshold; 1 plus the cosine where the role is asked for."""
+        cosines = Similar(self.encoder, -1.0)(query, triples)
+        served = np.array([t.relation.role in served_roles(query.text) for t in triples], bool)
+        return np.where(served, 1 + cosines, np.where(cosines >= self.at_least, cosines, 0.0))
+
+
+CARE = (Role.TESTS, Role.TREATS)
+
+
+def served_roles(text: str) -> tuple[Role, ...]:
+    """The roles whose triples answer a question; of a patient's story those of care.
+
+    >>> served_roles("I am tired and my belly is swollen. What could it be?")
+    (<Role.TESTS: 'tests'>, <Role.TREATS: 'treats'>)
+    """
+    asked = roles_asked(text)
+    return asked if asked and not asks_diagnosis(text) else tuple(dict.fromkeys((*asked, *CARE)))
 
 
 @dataclass(frozen=True, slots=True)

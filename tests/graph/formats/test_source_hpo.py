@@ -134,7 +134,7 @@ def test_counts_of_a_finding_are_pooled_over_its_rows_and_each_row_is_a_support(
         annotation("HP:0000010", frequency="HP:0040280"),
         annotation("HP:0000011", frequency="5/8", reference="PMID:2;PMID:3"),
     )
-    assert edge[:4] == ("OMIM:1", "has_phenotype", "HP:0000010", 0.5)
+    assert edge[:4] == ("OMIM:1", "has_phenotype", "HP:0000010", 7 / 16)
     assert edge.support == (
         Support("PMID:1", (("frequency", "1/4"), ("onset", "Congenital onset"), ("sex", "male"), ("evidence", "PCS"))),
         Support("PMID:1", (("frequency", "obligate (100%)"), ("evidence", "PCS"))),
@@ -154,11 +154,15 @@ def test_counts_of_a_finding_are_pooled_over_its_rows_and_each_row_is_a_support(
         (("25%",), 0.25),
         (("12.5%", "HP:0040280"), 0.5625),
         (("", "25%"), 0.25),
-        (("0/3", "3/3"), 0.5),
+        (("0/3", "3/3"), 0.4),
+        (("1/1",), 0.4),
+        (("240/533",), 241 / 537),
         (("0/0",), UNSTATED),
     ],
 )
-def test_the_weight_is_the_mean_frequency(tmp_path: Path, frequencies: tuple[str, ...], weight: float) -> None:
+def test_the_weight_is_the_frequency_and_few_patients_say_little(
+    tmp_path: Path, frequencies: tuple[str, ...], weight: float
+) -> None:
     [edge] = edges(tmp_path, *(annotation("HP:0000010", frequency=f) for f in frequencies))
     assert edge.relation == "has_phenotype"
     assert edge.weight == pytest.approx(weight)
@@ -172,7 +176,7 @@ def test_what_is_denied_or_found_in_nobody_is_excluded(tmp_path: Path, said: dic
 
 def test_a_finding_denied_once_and_seen_once_keeps_both_edges(tmp_path: Path) -> None:
     found = edges(tmp_path, annotation("HP:0000010", qualifier="NOT"), annotation("HP:0000010", frequency="1/2"))
-    assert {(e.relation, e.weight) for e in found} == {("excludes", 1.0), ("has_phenotype", 0.5)}
+    assert {(e.relation, e.weight) for e in found} == {("excludes", 1.0), ("has_phenotype", 2 / 6)}
 
 
 def test_the_aspect_decides_the_relation(tmp_path: Path) -> None:
@@ -186,7 +190,7 @@ def test_the_aspect_decides_the_relation(tmp_path: Path) -> None:
 def test_rows_of_a_disease_are_pooled_wherever_they_stand(tmp_path: Path) -> None:
     one, other = annotation("HP:0000010", frequency="1/1"), annotation("HP:0000010", disease="OMIM:2")
     found = edges(tmp_path, one, other, annotation("HP:0000010", frequency="0/1"))
-    assert [(e.head, e.weight) for e in found] == [("OMIM:1", 0.5), ("OMIM:2", UNSTATED)]
+    assert [(e.head, e.weight) for e in found] == [("OMIM:1", 2 / 6), ("OMIM:2", UNSTATED)]
 
 
 def test_an_annotation_with_an_unknown_term_is_dropped(tmp_path: Path) -> None:

@@ -51,6 +51,20 @@ def words(length: int) -> list[Word]:
     return [(first,) * n + (not first,) * (length - n) for first in (True, False) for n in range(1, length + 1)]
 
 
+def shape(word: Word) -> str:
+    """The name of a word's shape: `path`, `co_ancestor` or `co_occurrence`.
+
+    >>> [shape(word) for word in ((True, True), (True, False), (False, True))]
+    ['path', 'co_ancestor', 'co_occurrence']
+    """
+    if word[0] == word[-1]:
+        return "path"
+    return "co_ancestor" if word[0] else "co_occurrence"
+
+
+SHAPES = ("path", "co_ancestor", "co_occurrence")
+
+
 def mirror(word: Word) -> Word:
     """The same chain's word read from its other end.
 
@@ -403,10 +417,7 @@ class Chains:
 
     def kind(self, row: int) -> str:
         """`path`, `co_ancestor` or `co_occurrence`."""
-        first, last = self.forward[row, 0], self.forward[row, self.length[row] - 1]
-        if first == last:
-            return "path"
-        return "co_ancestor" if first else "co_occurrence"
+        return shape((bool(self.forward[row, 0]), bool(self.forward[row, self.length[row] - 1])))
 
 
 def chains(
@@ -416,8 +427,11 @@ def chains(
     hops: int = 3,
     per_pair: int = 20,  # not in the paper
     budget: SearchBudget | None = None,
+    shapes: Sequence[str] = SHAPES,
 ) -> Chains:
     """All chains of 1 to `hops` steps between every two anchors, counted; the first `per_pair` of each pair as rows.
+
+    `shapes` = those that are looked for; a single edge is a path.
 
     Equal anchors count once. For `hops` up to 3 the default budget is not reached on graphs of UMLS's size but for
     hubs; for 4 and 5 it often is, and then `cut` says so.
@@ -434,7 +448,9 @@ def chains(
     nodes = np.unique(np.asarray(anchors, np.int32))
     pairs = np.array(list(combinations(range(len(nodes)), 2)), np.int32).reshape(-1, 2)
     shortlist = Shortlist(per_pair, hops, nodes, _pair_numbers(len(nodes), pairs), np.zeros(len(pairs) + 1, np.int64))
-    cut = _search(adjacency, nodes, hops, budget or SearchBudget(), shortlist)
+    if strange := sorted({*shapes} - {*SHAPES}):
+        raise BadInput(f"chains have no shape {strange[0]!r}; take {', '.join(SHAPES)}")
+    cut = _search(adjacency, nodes, hops, budget or SearchBudget(), shortlist, frozenset(shapes))
     return _ordered(adjacency, nodes[pairs], shortlist, cut)
 
 
@@ -446,14 +462,14 @@ def _pair_numbers(anchors: int, pairs: Nodes) -> Ints:
 
 
 def _search(
-    adjacency: Adjacency, anchors: Nodes, hops: int, budget: SearchBudget, shortlist: Shortlist
+    adjacency: Adjacency, anchors: Nodes, hops: int, budget: SearchBudget, shortlist: Shortlist, shapes: frozenset[str]
 ) -> tuple[str, ...]:
-    """Join every word of up to `hops` steps, one of each two mirrored ones; the names of the budgets reached."""
+    """Join every word of those shapes up to `hops` steps, one of each two mirrored; the budgets reached."""
     halves: dict[Word, HalfChains] = {(): start(anchors)}
     cut: list[str] = []
     for length in range(1, hops + 1):
         depth = length // 2
-        for word in (w for w in words(length) if w >= mirror(w)):
+        for word in (w for w in words(length) if w >= mirror(w) and shape(w) in shapes):
             check_stop()
             left, right = (_grown(adjacency, halves, w[:depth], budget, cut) for w in (word, mirror(word)))
             odd = length % 2

@@ -1,0 +1,306 @@
+"""What stands at a name and makes another thing of it: affixes of English and Chinese names, and where a name ends.
+
+"Pseudogout" is no gout, 左旋氯喹 no 氯喹, thrombocytopenia no thrombocytosis. The lists with their reasons are in
+affixes.txt; a rule here names the list that it reads. Recognition asks `goes_on` whether a found name is a piece of a
+longer one, and whoever compares two names (`kgmed.graph.names.contradicts`) asks `changed`.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import resources
+
+from kgmed.language.text import has_cjk, normalise
+
+_CJK_START = re.compile(
+    r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)"
+)
+_FORM = re.compile(
+    r"(?:鼻|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|混悬|含|滴|浓|干|胶|贴|喷雾?|气雾|粉雾)*"
+    r"(?:片|胶囊|颗粒|冲|丸|散|膏|凝胶|贴|栓|糖浆|浆|合|酊|溶液|液|雾|乳|针|粉针|粉|洗|搽|滴|制)剂?|[钠钾钙镁锌]{1,2}盐?|药物|药品|饮片|药材"
+)
+_NEAR = 24  # characters beside a name that are looked at
+_STEM = 4  # letters that two words must share before their endings are compared
+_OPEN, _CLOSED = "（(〔[【", "）)〕]】"
+_LOCANT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9α-ω,']{1,6}[-‐–—]\Z|[α-ω]\Z")
+_LATIN_BEHIND = re.compile(
+    r"[-‐–]?(?:[A-Zα-ωⅠ-Ⅻ]{1,3}(?![A-Za-z])|\d++(?![\d.]*\s*(?:[a-zA-Zμ%.、片粒颗支天次日周月年岁个毫克微包袋瓶盒倍]|小时)))"
+)
+_STRENGTH = re.compile(r"[\d./:：~%\sA-Za-zⅠ-Ⅻα-ω-]+\Z")
+_PREPARED = re.compile("[炒制炙盐酒醋蜜麸烫煅焦生熟姜蒸煮炭毛心皮去水油砂土滑石粉甘草]{1,5}")  # of a herb
+_HYPHEN = re.compile(r"([A-Za-z]+)[-‐–]\Z")
+_WORD_BEFORE = re.compile(r"([A-Za-z-]+) \Z")
+_JOINED = re.compile(r"[-‐–/]([A-Za-z0-9]+)")
+_JOINED_BEFORE = re.compile(r"[A-Za-z0-9]+[-‐–/]\Z")
+_BRACKET = re.compile(r" ?\(([^()]*)(?:\)|\Z)")
+_BEHIND = re.compile(r"[-‐– ]([A-Za-z]+)")
+
+
+def goes_on(text: str, start: int, end: int, *, substance: bool) -> bool:
+    """Whether the name text[start:end] is a piece of another thing's name; a substance is held more strictly.
+
+    >>> asked = ("左旋氯喹", "氯喹那多", "服用氯喹可以吗")
+    >>> [goes_on(t, t.index("氯喹"), t.index("氯喹") + 2, substance=True) for t in asked]
+    [True, True, False]
+    >>> [goes_on(t, t.index("gout"), t.index("gout") + 4, substance=False) for t in ("pseudo-gout", "a gout attack")]
+    [True, False]
+    """
+    return beyond(text, start, end, substance=substance) != (0, 0)
+
+
+def beyond(text: str, start: int, end: int, *, substance: bool) -> tuple[int, int]:
+    """How many characters before and behind the name text[start:end] belong to the longer name that it is a piece of.
+
+    >>> beyond("左旋氯喹的用量", 2, 4, substance=True), beyond("gout-like pain", 0, 4, substance=False)
+    ((2, 0), (0, 5))
+    """
+    before, name, behind = text[max(0, start - _NEAR) : start], text[start:end], text[end : end + _NEAR]
+    if has_cjk(name):
+        salt = substance and name in _words("chinese salts") and _CJK_START.match(behind)
+        right = len(salt.group()) if salt else _behind_cjk(behind, substance=substance)
+        return _before_cjk(before, substance=substance), 0 if name in _words("chinese behind") else right
+    return _before_english(before, substance=substance), _behind_english(behind, substance=substance)
+
+
+def _before_english(before: str, *, substance: bool) -> int:
+    apart = _HYPHEN.search(before) or _WORD_BEFORE.search(before)
+    if apart and apart[1].lower() in _words("english apart"):
+        return len(apart.group())
+    joined = _JOINED_BEFORE.search(before) if substance else None
+    return len(joined.group()) if joined else 0
+
+
+def _behind_english(behind: str, *, substance: bool) -> int:
+    """Behind a substance a name goes on by a hyphen, a bracket with a type in it, or a word of a drug's ending."""
+    following = _BEHIND.match(behind)
+    if following and following[1].lower() in _words("english behind"):
+        return len(following.group())
+    if not substance:
+        return 0
+    if following and following[1].lower().endswith(_tuple("english drug endings")):
+        return len(following.group())
+    joined, bracket = _JOINED.match(behind), _BRACKET.match(behind)
+    if joined and joined[1].lower() not in _words("english joined") | _words("english forms"):
+        return len(joined.group())
+    if bracket and (_is_type(bracket[1]) or bracket[1] in _words("english apart")):
+        return len(bracket.group())
+    return 0
+
+
+def _before_cjk(before: str, *, substance: bool) -> int:
+    affix = _longest(before, "chinese before", str.endswith)
+    affix = affix or (_longest(before, "chinese before substances", str.endswith) if substance else "")
+    if affix and not before.endswith(_tuple("chinese before but")):
+        return len(affix)
+    if not substance or before.endswith(_tuple("chinese salts")):
+        return 0
+    if before[-1:] and before[-1] in _CLOSED:
+        return _bracket_before(before)
+    if locant := _LOCANT.search(before):
+        return len(locant.group())
+    herb = _longest(before, "chinese before herbs", str.endswith)
+    if herb and not before.endswith(_tuple("chinese before herbs but")):
+        return len(herb)
+    if _beside(before[-2:], "before"):
+        return len(before) - len(before.rstrip("".join(_characters())))
+    return 0
+
+
+def _bracket_before(before: str) -> int:
+    """The bracket that ends before a drug's name, where it tells a strength or a type of one."""
+    opened = max(before.rfind(c) for c in _OPEN)
+    return len(before) - max(opened, 0) if opened < 0 or _STRENGTH.match(before[opened + 1 : -1]) else 0
+
+
+def _behind_cjk(behind: str, *, substance: bool) -> int:
+    affix = _longest(behind, "chinese behind", str.startswith)
+    if affix and not behind.startswith(_tuple("chinese behind but")):
+        return len(affix)
+    if not substance:
+        return 0
+    if behind[:1] and behind[0] in _OPEN:
+        return _bracket_behind(behind)
+    form = _FORM.match(behind)
+    rest = behind[form.end() :] if form else behind
+    part = _longest(rest, "chinese plant parts", str.startswith)
+    if part and not rest.startswith(_tuple("chinese plant parts but")):
+        return len(behind) - len(rest) + len(part)
+    if _beside(rest[:2], "behind"):
+        return len(behind) - len(rest.lstrip("".join(_characters())))
+    latin = _LATIN_BEHIND.match(rest)
+    return len(behind) - len(rest) + len(latin.group()) if latin else 0
+
+
+def _bracket_behind(behind: str) -> int:
+    """The bracket behind a drug's name, where it tells a strength or a type, or more of the name follows it."""
+    closed = min((at for c in _CLOSED if (at := behind.find(c)) > 0), default=-1)
+    if closed < 0:
+        return len(behind) if _STRENGTH.match(behind[1:]) else 0
+    more = _beside(behind[closed + 1 : closed + 3], "behind")
+    return closed + 1 if more or _is_type(behind[1:closed]) else 0
+
+
+def _longest(near: str, heading: str, begins: Callable[[str, str], bool]) -> str:
+    """The longest of a list that ends or begins what stands beside a name; "" = none."""
+    return max((a for a in _tuple(heading) if begins(near, a)), key=len, default="")
+
+
+def _beside(near: str, side: str) -> bool:
+    """Whether the characters beside a drug's name are of the kind that drug names are written with, and no word."""
+    char = near[-1:] if side == "before" else near[:1]
+    words = _tuple(f"chinese drug characters but {side}")
+    word = near.endswith(words) if side == "before" else near.startswith(words)
+    return char in _characters() and bool(char) and not word
+
+
+def _is_type(inside: str) -> bool:
+    """Whether what stands in a bracket makes another drug of the one before it.
+
+    >>> [_is_type(t) for t in ("200/0.5", "重组", "芬必得", "Ⅱ", "aspirin")]
+    [True, True, False, True, False]
+    """
+    short = len(re.findall(r"[A-Za-z]{4,}", inside)) == 0
+    return (
+        (bool(inside) and short and bool(_STRENGTH.match(inside)))
+        or bool(_PREPARED.fullmatch(inside))
+        or inside in _words("chinese before substances")
+    )
+
+
+def changed(a: str, b: str) -> bool:
+    """Whether two names differ by an affix that makes another thing of one word of theirs.
+
+    >>> pairs = (("thrombocytopenic", "Thrombocytosis"), ("gout", "pseudogout"), ("非酒精性肝病", "酒精性肝病"))
+    >>> [changed(*pair) for pair in pairs]
+    [True, True, True]
+    >>> changed("polyps", "polyp"), changed("tuberculous", "tuberculosis")
+    (False, False)
+    """
+    if has_cjk(a) or has_cjk(b):
+        return has_cjk(a) and has_cjk(b) and _changed_cjk(normalise(a), normalise(b))
+    one, other = set(normalise(a).split()), set(normalise(b).split())
+    only, rest = one - other, other - one
+    if bool(only) != bool(rest):
+        return bool((only | rest) & _words("english apart"))
+    return any(_changed_word(x, y) for x in only for y in rest)
+
+
+def _changed_word(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    if len(short) >= _STEM and long.endswith(short) and long[: -len(short)] in _words("english before"):
+        return True
+    return _other_ending(a, b) or _other_beginning(a, b)
+
+
+def _other_ending(a: str, b: str) -> bool:
+    """Whether two words of one stem end in different things that may be the matter."""
+    mine, yours = _ending(a), _ending(b)
+    if mine is None or yours is None or mine[0] == yours[0]:
+        return False
+    stem, other = a[: -mine[1]].rstrip("aeio"), b[: -yours[1]].rstrip("aeio")
+    return len(min(stem, other, key=len)) >= _STEM and (stem.startswith(other) or other.startswith(stem))
+
+
+def _other_beginning(a: str, b: str) -> bool:
+    """Whether two words are one word behind different beginnings (intracranial, extracranial)."""
+    length = 0
+    while length < min(len(a), len(b)) and a[-1 - length] == b[-1 - length]:
+        length += 1
+    mine, yours = a[: len(a) - length], b[: len(b) - length]
+    listed = _words("english before")
+    return any(mine + b[len(yours) : len(yours) + i] in listed and yours + b[len(yours) : len(yours) + i] in listed
+               for i in range(min(length - _STEM, 4) + 1)) if length >= _STEM else False  # fmt: skip
+
+
+def _ending(word: str) -> tuple[int, int] | None:
+    """The row of the longest listed ending of a word, and its letters."""
+    found = [(len(end), row) for end, row in _endings().items() if word.endswith(end) and len(word) > len(end) + 1]
+    return (max(found)[1], max(found)[0]) if found else None
+
+
+def _changed_cjk(a: str, b: str) -> bool:
+    """Whether one has an affix that the other lacks, or each another organ, substance or kind of disease."""
+    only, rest = set(a) - set(b), set(b) - set(a)
+    if only & _telling() and rest & _telling():
+        return True
+    short, long = sorted((a, b), key=len)
+    before, _, behind = long.partition(short) if short in long else ("", "", "")
+    return before in _words("chinese before") or behind in _words("chinese behind")
+
+
+def ends_with_form(name: str) -> bool:
+    """Whether a Chinese drug's name ends with its form, and so is whole.
+
+    >>> ends_with_form("甲钴胺片"), ends_with_form("甲钴胺")
+    (True, False)
+    """
+    return name.endswith(_tuple("chinese forms"))
+
+
+def may_stand_before_a_drug(text: str) -> bool:
+    """Whether what ends a text may stand before the name of a drug without being a piece of it.
+
+    >>> may_stand_before_a_drug("可以吃"), may_stand_before_a_drug("盐酸"), may_stand_before_a_drug("复方")
+    (True, True, False)
+    """
+    return text[-1:] in _before_drugs() or text.endswith(
+        (*_tuple("chinese salts"), *_tuple("chinese words before drugs"))
+    )
+
+
+def is_telling(characters: str) -> bool:
+    """Whether one of the characters says which organ, substance or kind of disease a Chinese name means."""
+    return not _telling().isdisjoint(characters)
+
+
+def is_form(rest: str) -> bool:
+    """Whether what a drug's name has more than another's is only a salt or a form.
+
+    >>> is_form("缓释片"), is_form("盐酸"), is_form("那多"), is_form(" sodium")
+    (True, True, False, True)
+    """
+    listed = _words("chinese salts") | _words("english forms")
+    return all(word in listed or _FORM.fullmatch(word) for word in rest.lower().split())
+
+
+@lru_cache(maxsize=1)
+def _lists() -> dict[str, list[str]]:
+    """The lines of affixes.txt by their headings."""
+    text = resources.files("kgmed.language").joinpath("affixes.txt").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("["):
+            heading = found.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            heading.append(line)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _words(heading: str) -> frozenset[str]:
+    return frozenset(w for line in _lists()[heading] for w in line.split())
+
+
+@lru_cache(maxsize=32)
+def _tuple(heading: str) -> tuple[str, ...]:
+    return tuple(_words(heading))
+
+
+@lru_cache(maxsize=1)
+def _characters() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese drug characters"]))
+
+
+@lru_cache(maxsize=1)
+def _telling() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese telling"]))
+
+
+@lru_cache(maxsize=1)
+def _before_drugs() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese before drugs"]))
+
+
+@lru_cache(maxsize=1)
+def _endings() -> dict[str, int]:
+    return {end: row for row, line in enumerate(_lists()["english endings"]) for end in line.split()}

@@ -1,0 +1,188 @@
+"""Questions about two things ("can X cause Y", "is X safe in Y"): the table of what ties would answer them."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from kgmed.language.question import asking_part
+from kgmed.records import Role
+
+
+@dataclass(frozen=True)
+class PairType:
+    """A row of the table: what a question of the type looks like and which ties between two things say yes to it.
+
+    Attributes:
+        name: What it is called.
+        looks: A pattern of its words, English and Chinese.
+        ties: The roles that say yes, the first the most telling; "+" = the thing named first is the subject of the
+            role, "-" = its object, "*" = either.
+        yes: How a yes begins, in English and Chinese.
+        safety: Whether it asks if something may be taken: a tie then says no, and no tie says nothing.
+    """
+
+    name: str
+    looks: str
+    ties: str
+    yes: tuple[str, str]
+    safety: bool = False
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """`looks`, compiled."""
+        return re.compile(self.looks, re.IGNORECASE)
+
+    @cached_property
+    def roles(self) -> tuple[tuple[Role, str], ...]:
+        """The ties as (role, direction)."""
+        return tuple((Role(tie[:-1]), tie[-1]) for tie in self.ties.split())
+
+
+_EFFECTS = "finding+ adverse+ complication+ cause- risk-"
+PAIRS: tuple[PairType, ...] = (
+    PairType(
+        "is treated",
+        r"(?:treated|cured|managed|relieved|controlled) (?:with|by|using)|用.{0,30}(?:治|来治|治疗)(?:吗|么|\?|？|$)",
+        "treats-",
+        ("Yes", "可以"),
+    ),
+    PairType(
+        "safety",
+        r"\b(?:safe|ok|okay|alright|all right|allowed|dangerous|harmful|advisable)\b"
+        r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
+        r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
+        r"\b(?:take|takes|taking|use|used|have|given|get|drink|combine|mix|swallow|receive)\b"
+        r"|\bcontraindicat|\bavoid"
+        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加)|禁用|禁忌|慎用|安全",
+        "contraindicated* interacts* precaution* avoid*",
+        ("No", "不能"),
+        safety=True,
+    ),
+    PairType(
+        "interaction",
+        r"interact|\btogether\b|combin|\bmix|相互作用|一起|同时|同服|合用|配伍|冲突",
+        "interacts* contraindicated* precaution*",
+        ("Yes", "有"),
+    ),
+    PairType(
+        "is a symptom",
+        r"\b(?:a|an|the|any|common|typical) (?:\w+ )?(?:symptom|sign|feature|manifestation|finding)s? (?:of|in)"
+        r"|(?:是|属于|算).{0,30}的?(?:症状|表现|体征)",
+        "finding- complication- adverse-",
+        ("Yes", "是"),
+    ),
+    PairType(
+        "is a complication", r"complication of|是.{0,30}的?并发症", "complication- finding- adverse-", ("Yes", "是")
+    ),
+    PairType("is a side effect", r"side.?effect of|是.{0,30}的?(?:副作用|不良反应)", "adverse-", ("Yes", "是")),
+    PairType(
+        "is a risk",
+        r"\brisk|more likely|predispos|高危|危险因素|风险|更?容易(?:得|患)",
+        "risk- cause- complication+ adverse+ finding+",
+        ("Yes", "会"),
+    ),
+    PairType(
+        "is caused",
+        r"(?:caused|triggered|produced|brought on) by|due to|result of|consequence of|come from"
+        r"|由.{0,30}(?:引起|导致|造成|诱发)|因为.{0,30}引起",
+        "cause+ risk+ finding- adverse- complication-",
+        ("Yes", "是"),
+    ),
+    PairType("is prevented", r"prevented by|prevented with|用.{0,30}预防", "prevention+", ("Yes", "可以")),
+    PairType("prevents", r"\bprevents?\b|预防", "prevention- treats+", ("Yes", "可以")),
+    PairType("gene", r"\bgenes?\b|mutat|variant|基因|突变", "gene*", ("Yes", "是")),
+    PairType(
+        "test",
+        r"\b(?:test|scan|exam\w*) for|diagnos|detect|\bshow(?:s|n)?\b|reveal|screen|检查|检测|查出|查到|诊断|筛查",
+        "tests* finding*",
+        ("Yes", "可以"),
+    ),
+    PairType(
+        "cures",
+        r"\bcures?\b|治愈|根治|治好",
+        "treats+",
+        ("Given for it, which does not say that it cures", "图谱记有此用途，但未说能治愈"),
+    ),
+    PairType(
+        "treats",
+        r"\btreat|\bcures?\b|\bhelps?\b|reliev|effective|good for|useful|work (?:for|against|on)|used for|indicated"
+        r"|治|管用|有效|有用|缓解|适应",
+        "treats+ prevention-",
+        ("Yes", "可以"),
+    ),
+    PairType(
+        "inherits",
+        r"inherit|heredit|autosomal|recessive|dominant|遗传|显性|隐性",
+        "inheritance* gene*",
+        ("Yes", "是"),
+    ),
+    PairType(
+        "is a kind",
+        r"\b(?:an?|the) (?:kind|type|form|sort|subtype|variant) of|是一种|是.{0,20}的一种|属于",
+        "is_a+",
+        ("Yes", "是"),
+    ),
+    PairType(
+        "same", r"same (?:thing|as)|another name|是不是一回事|一样吗|是同一|就是", "same_as* is_a*", ("Yes", "是")
+    ),
+    PairType("contains", r"\bcontains?\b|made (?:of|from)|ingredient|含有|含|成分|成份", "ingredient*", ("Yes", "是")),
+    PairType(
+        "affects",
+        r"\baffects?\b|involves?\b|located|长在|影响|累及|侵犯",
+        "location+ finding+ complication+ adverse+",
+        ("Yes", "会"),
+    ),
+    PairType(
+        "causes",
+        r"\bcauses?\b|lead(?:s|ing)? to|result(?:s|ing)? in|\bgive (?:you|me|people)|bring on|trigger|produce"
+        r"|\bmake(?:s)? (?:me|you|people)|引起|导致|造成|引发|诱发|出现|会不会|会.{1,40}(?:吗|么|？|\?)|能引",
+        _EFFECTS,
+        ("Yes", "会"),
+    ),
+    PairType(
+        "has",
+        r"\b(?:have|has|had|get|show|develop|experience|present|come with|suffer)\b|有.{1,30}(?:吗|么)|会有|有没有",
+        _EFFECTS,
+        ("Yes", "会"),
+    ),
+    PairType(
+        "link",
+        r"\blink(?:ed|s)?\b|relat(?:ed|ion)|associat|connect|to do with|有关|关系|关联|联系",
+        "",
+        ("Yes", "有"),
+    ),
+)
+_YES_NO = re.compile(
+    r"^\W*(?:(?:and|but|so|then|please|doctor|hi|hello)\W+)*"
+    r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
+    r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) (?:it|i|we|he|she|they|there"
+    r"|this|that|you|my|the|an?|people)\b"
+    r"|吗|么[?？]?\s*$|嘛|能不能|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
+    re.IGNORECASE,
+)
+_WHAT = re.compile(
+    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|\b(?:what|which|how|why|who|when)\b", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=1024)
+def is_yes_no(text: str) -> bool:
+    """Whether a question can be answered with yes or no.
+
+    >>> is_yes_no("Can measles lead to pneumonia?"), is_yes_no("Which genes cause gout?"), is_yes_no("痛风会遗传吗")
+    (True, False, True)
+    """
+    said = asking_part(text).strip()
+    return bool(_YES_NO.search(said)) and not _WHAT.search(said.split("?")[0].split("？")[0])
+
+
+@lru_cache(maxsize=1024)
+def pairs_asked(text: str) -> tuple[PairType, ...]:
+    """The rows of `PAIRS` whose words a question has; () where it asks for no tie of two things.
+
+    >>> [row.name for row in pairs_asked("Can I take ibuprofen with warfarin?")]
+    ['safety']
+    """
+    said = asking_part(text)
+    asks = is_yes_no(text) or re.search(r"\blink|relation|interact|association|有关|关系|相互作用", said, re.IGNORECASE)
+    return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()

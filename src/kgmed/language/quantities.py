@@ -1,0 +1,161 @@
+"""Numbers with their units: doses, durations, frequencies and shares, so that 0.5 g is 500 mg and 2 片 is not 2 粒.
+
+A quantity is a range (a single number is one of no width) in a base unit, with what it is counted over ("一次" or
+"一日": a dose or a day). Numbers inside a word (B12) and a list's own numbers are none.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+_DIGITS = {**{c: i for i, c in enumerate("零一二三四五六七八九十")}, "两": 2, "半": 0.5}
+_WORDS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "half": 0.5, "once": 1, "twice": 2, "thrice": 3,
+}  # fmt: skip
+_UNITS: dict[str, tuple[str, float]] = {
+    **dict.fromkeys(("mg", "毫克", "milligram", "milligrams"), ("g", 1e-3)),
+    **dict.fromkeys(("g", "克", "gram", "grams"), ("g", 1.0)),
+    **dict.fromkeys(("μg", "ug", "mcg", "微克", "microgram", "micrograms"), ("g", 1e-6)),
+    **dict.fromkeys(("kg", "千克", "公斤"), ("g", 1e3)),
+    **dict.fromkeys(("ml", "毫升", "cc"), ("l", 1e-3)),
+    **dict.fromkeys(("l", "升"), ("l", 1.0)),
+    **dict.fromkeys(("mm", "毫米"), ("m", 1e-3)),
+    **dict.fromkeys(("cm", "厘米"), ("m", 1e-2)),
+    **dict.fromkeys(("iu", "国际单位", "单位", "units", "unit"), ("iu", 1.0)),
+    **dict.fromkeys(("%", "percent", "per cent"), ("%", 1.0)),
+    **dict.fromkeys(("次", "times", "time", "once", "twice", "thrice"), ("times", 1.0)),
+    **dict.fromkeys(("天", "日", "day", "days"), ("day", 1.0)),
+    **dict.fromkeys(("周", "星期", "week", "weeks"), ("day", 7.0)),
+    **dict.fromkeys(("个月", "月", "month", "months"), ("month", 1.0)),
+    **dict.fromkeys(("年", "岁", "周岁", "year", "years"), ("month", 12.0)),
+    **dict.fromkeys(("小时", "h", "hour", "hours"), ("hour", 1.0)),
+    **dict.fromkeys(("分钟", "min", "minute", "minutes"), ("hour", 1 / 60)),
+    **dict.fromkeys(("片", "tablet", "tablets"), ("tablet", 1.0)),
+    **dict.fromkeys(("粒", "capsule", "capsules"), ("capsule", 1.0)),
+    **dict.fromkeys(("丸", "pill", "pills"), ("pill", 1.0)),
+    **dict.fromkeys(("滴", "drop", "drops"), ("drop", 1.0)),
+    **{
+        unit: (unit, 1.0)
+        for unit in ("袋", "包", "支", "瓶", "枚", "贴", "喷", "盒", "块", "只", "例", "℃", "mmhg", "mmol")
+    },
+}
+_LATIN = sorted((u for u in _UNITS if (u.isascii() and u.isalpha()) or " " in u), key=len, reverse=True)
+_OTHER = sorted((u for u in _UNITS if u not in _LATIN), key=len, reverse=True)
+_COUNTED = "|".join(map(re.escape, _OTHER))
+_UNIT = rf"(?:(?:{'|'.join(_LATIN)})(?![a-z])|{'|'.join(map(re.escape, _OTHER))})"
+_PER = r"(?:/(?:kg|日|天|d|day|次|h))*+"
+_FIGURE = r"\d+(?:\.\d+)?"
+_CHINESE = r"(?:[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九半])"
+_TO = r"\s*(?:[-~～—–－−]{1,2}|至|到|to)\s*"
+_FOUND = re.compile(
+    rf"(?<![a-z\d.])(?P<of>{_FIGURE}/\d+)(?![\d.]*\s*{_UNIT})(?![\d/])"
+    rf"|(?<![a-z\d.])(?P<low>{_FIGURE})(?:\s*(?:{_UNIT})?{_TO}(?P<high>{_FIGURE}))?(?:\s*(?P<unit>{_UNIT}{_PER}))?(?![a-z\d])"
+    rf"|(?P<han>每|{_CHINESE})(?:{_TO}(?P<han_high>{_CHINESE}))?(?P<han_unit>个?半?(?:{_COUNTED}))"
+    rf"|\b(?P<often>once|twice|thrice)\b|\b(?P<word>{'|'.join(_WORDS)})\s+(?P<word_unit>{'|'.join(_LATIN)})(?![a-z])"
+    rf"|\b(?P<each>daily|a day|per day|every day|each day|nightly)\b",
+    re.IGNORECASE,
+)
+_SLOTS = {("times", 1.0): "dose", ("day", 1.0): "day"}  # 一次, 一日: what the next number is counted over
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number or a range of numbers in a base unit; `per` = what it is counted over: dose, day or nothing said.
+
+    >>> Quantity(0.5, 0.5, "g") == Quantity(0.5, 0.5, "g"), Quantity(15, 30, "g").holds(Quantity(20, 20, "g"))
+    (True, True)
+    """
+
+    low: float
+    high: float
+    unit: str = ""
+    per: str = ""
+
+    def __str__(self) -> str:
+        """The quantity in its base unit."""
+        span = f"{self.low:g}" if self.low == self.high else f"{self.low:g}-{self.high:g}"
+        return f"{span} {self.unit}".strip()
+
+    def holds(self, other: "Quantity") -> bool:
+        """Whether the other is said by this one: the same, or a single number within this range."""
+        if self.unit != other.unit or (self.per and other.per and self.per != other.per):
+            return False
+        if _near(self.low, other.low) and _near(self.high, other.high):
+            return True
+        return other.low == other.high and self.low < other.low < self.high
+
+
+def quantities(text: str) -> list[Quantity]:
+    """The quantities of a text in their order; "一次" and "每日" are what the next is counted over, no quantities.
+
+    >>> quantities("一次2片，一日3次") == quantities("每次 2 片，每日 3 次")
+    True
+    >>> [(q.low, q.high, q.unit, q.per) for q in quantities("0.5-1 g, 15％ of 3/7, vitamin B12")]
+    [(0.5, 1.0, 'g', ''), (15.0, 15.0, '%', ''), (42.857143, 42.857143, '%', '')]
+    """
+    found: list[Quantity] = []
+    per = ""
+    for match in _FOUND.finditer(unicodedata.normalize("NFKC", text).lower()):
+        if match["each"]:
+            found[-1:] = [replace(q, per="day") for q in found[-1:]]
+            continue
+        quantity = _quantity(match, per)
+        slot = _SLOTS.get((quantity.unit, quantity.low)) if match["han"] or match["low"] == "1" else None
+        if slot and quantity.low == quantity.high and (match["han"] in ("每", "一") or slot == "day"):
+            per = slot
+            continue
+        found.append(quantity)
+    return found
+
+
+def without_quantities(text: str) -> str:
+    """The text without its quantities.
+
+    >>> without_quantities("口服，一次2片，一日3次")
+    '口服, , '
+    """
+    return _FOUND.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _quantity(match: re.Match[str], per: str) -> Quantity:
+    """The quantity that a match holds."""
+    if match["of"]:
+        part, whole = map(float, match["of"].split("/"))
+        share = round(100 * part / whole, 6) if whole else 0.0
+        return Quantity(share, share, "%", per)
+    if match["han"]:
+        low, high, unit = match["han"], match["han_high"] or match["han"], match["han_unit"].lstrip("个半") or "月"
+        return _of(_han(low), _han(high), unit, per)
+    if word := match["often"] or match["word"]:
+        return _of(_WORDS[word], _WORDS[word], match["word_unit"] or "times", per)
+    low, high = float(match["low"]), float(match["high"] or match["low"])
+    return _of(low, high, match["unit"] or "", per)
+
+
+def _han(text: str) -> float:
+    """The number of a Chinese numeral below a hundred; 每 is one."""
+    tens, ten, ones = text.rpartition("十")
+    return (_DIGITS.get(tens, 1) if ten else 0) * 10 + _DIGITS.get(ones, 0 if ten else 1)
+
+
+def _of(low: float, high: float, unit: str, per: str) -> Quantity:
+    """A quantity in its base unit."""
+    name, *over = unit.split("/")
+    base, factor = _UNITS.get(name, ("", 1.0))
+    return Quantity(round(low * factor, 9), round(high * factor, 9), "/".join([base, *over]), per)
+
+
+def _near(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-6 * max(abs(a), abs(b), 1e-9)
+
+
+def strange(said: Iterable[Quantity], known: Iterable[Quantity]) -> list[Quantity]:
+    """The quantities that none of the known ones says.
+
+    >>> strange(quantities("一次3片"), quantities("一次2片，一日3次"))
+    [Quantity(low=3.0, high=3.0, unit='tablet', per='dose')]
+    """
+    there = list(known)
+    return [q for q in said if not any(k.holds(q) for k in there)]

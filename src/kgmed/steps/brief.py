@@ -1,0 +1,313 @@
+"""The reader of the method `facts`: a direct first sentence, then the facts in groups, each once, counted and cited."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgmed.language.pair import is_yes_no
+from kgmed.language.question import compares, types_asked
+from kgmed.language.text import has_cjk, one_line
+from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
+from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
+from kgmed.steps.pairs import is_verdict
+from kgmed.steps.saying import Language, clipped, frequency, joined, language_of, named
+
+LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
+CHARACTERS = (640, 300)  # ours: of an answer, English and Chinese
+_HEADS: dict[Role, tuple[str, str, str, str]] = {  # of what a thing has; of what has the thing
+    Role.TREATS: ("What {} is given for", "{}的适应症", "Treatments of {}", "{}的治疗"),
+    Role.TESTS: ("What {} is a test for", "{}可检查", "Tests for {}", "{}的检查"),
+    Role.FINDING: ("Findings of {}", "{}的症状与体征", "{} is seen in", "{}见于"),
+    Role.EXCLUDES: ("Not found in {}", "{}不应有", "{} is not seen in", "{}不见于"),
+    Role.ADVERSE: ("Side effects of {}", "{}的不良反应", "What can cause {}", "可引起{}的药物"),
+    Role.CONTRAINDICATED: ("Contraindications of {}", "{}的禁忌", "Not to be used in {}", "{}禁用"),
+    Role.PRECAUTION: ("Precautions with {}", "{}的注意事项", "To be used with care in {}", "{}慎用"),
+    Role.INTERACTS: ("Interactions of {}", "{}的相互作用", "Interactions of {}", "{}的相互作用"),
+    Role.DOSAGE: ("Dosage of {}", "{}的用法用量", "Dosage: {}", "用法用量：{}"),
+    Role.INGREDIENT: ("Ingredients of {}", "{}的成份", "What contains {}", "含{}的药物"),
+    Role.CAUSE: ("Causes of {}", "{}的病因", "What {} causes", "{}可引起"),
+    Role.RISK: ("Risk factors for {}", "{}的危险因素", "What {} is a risk for", "{}易致"),
+    Role.COMPLICATION: ("Complications of {}", "{}的并发症", "What {} is a complication of", "{}可为其并发症"),
+    Role.PREVENTION: ("Prevention of {}", "{}的预防", "What {} prevents", "{}可预防"),
+    Role.LOCATION: ("Where in the body {} is", "{}的部位", "Diseases of {}", "{}的疾病"),
+    Role.GENE: ("Genes of {}", "{}的基因", "Diseases tied to the gene {}", "与基因{}有关的疾病"),
+    Role.INHERITANCE: ("Inheritance of {}", "{}的遗传方式", "Diseases with {}", "{}的疾病"),
+    Role.ONSET: ("Onset of {}", "{}的起病", "Diseases that begin: {}", "起病于{}的疾病"),
+    Role.CARE: ("Who treats {}", "{}的就诊科室", "What {} treats", "{}诊治"),
+    Role.FOOD: ("Food for {}", "{}宜食", "What {} is good food for", "宜食{}的疾病"),
+    Role.AVOID: ("To avoid in {}", "{}忌", "What {} is to be avoided in", "忌{}的疾病"),
+    Role.DIFFERENTIAL: ("To tell {} apart from", "{}应鉴别", "To tell {} apart from", "{}应鉴别"),
+    Role.ASSOCIATED: ("What goes with {}", "与{}有关", "What goes with {}", "与{}有关"),
+    Role.IS_A: ("{} is a kind of", "{}属于", "Kinds of {}", "{}的种类"),
+    Role.SAME_AS: ("Other names of {}", "{}的别名", "Other names of {}", "{}的别名"),
+}
+_USEFUL = (  # what is told of a thing where nothing in particular is asked
+    *(Role.FINDING, Role.CAUSE, Role.TREATS, Role.TESTS, Role.GENE, Role.INHERITANCE, Role.COMPLICATION, Role.ADVERSE),
+    *(Role.CONTRAINDICATED, Role.CARE, Role.IS_A),
+)
+_MORE = (" and {} more", "等，另有{}项")
+_ETC = (" …", "……")
+_LEFT_OUT = re.compile(r"… \(\+(\d+)\)")
+Numbered = tuple[int, Evidence]
+
+
+@dataclass
+class _Group:
+    """The facts of one role and direction of one or a few things, gathered from several pieces of evidence."""
+
+    role: Role
+    own: bool
+    relation: str
+    subjects: dict[str, None] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # name -> how often
+    texts: dict[str, None] = field(default_factory=dict)
+    numbers: dict[int, None] = field(default_factory=dict)
+    more: int = 0
+
+
+def brief(query: Query, context: Context) -> Answer:
+    """The ranked evidence as an answer that fits a screen; all of it stays in the context.
+
+    Verdicts on two things come first, then diseases that fit, then what was asked for, then warnings. Without evidence
+    it abstains, as where the evidence says only that the graph has nothing of what was asked for.
+    """
+    if query.question.options:
+        return facts(query, context)
+    words, language = wording_for(query.text), language_of(query.text)
+    rows = list(enumerate(context.cited, start=1))
+    said = [row for row in rows if row[1].kind != "warning"]
+    if not said:
+        return Answer(words["nothing"], abstained=True, limits=words["limits"], reader="facts")
+    verdicts = [row for row in rows if is_verdict(row[1])]
+    nothing = bool(verdicts) and all(is_verdict(e, "none", "unknown", "lacking") for _, e in verdicts)
+    lines = [_cited(e.text, [i] if e.triples else []) for i, e in verdicts]
+    others = [row for row in rows if row not in verdicts]
+    if not nothing:
+        lines += _within(list(_body(query, others, language, short=bool(verdicts))), lines, language)
+    elif any(is_verdict(e, "none") for _, e in verdicts):
+        lines += [_list(group, language, CHARACTERS[language] // 4, 1) for group in _groups(others, language)[:1]]
+    text = "\n".join(lines)
+    return Answer(
+        text,
+        citations=tuple(dict.fromkeys(int(n) for n in re.findall(r"\[(\d+)\]", text))),
+        candidates=() if nothing else tuple(candidates([row for row in said if row[1].kind == "candidate"])),
+        abstained=nothing,
+        limits=words["limits"],
+        reader="facts",
+    )
+
+
+def _within(lines: list[str], before: Sequence[str], language: Language) -> list[str]:
+    """The lines that fit, the first in any case."""
+    kept: list[str] = []
+    left, most = CHARACTERS[language] - sum(map(len, before)), LINES - len(before)
+    for line in lines:
+        if (kept or before) and (len(line) > left or len(kept) >= most):
+            continue
+        kept.append(line)
+        left -= len(line)
+    return kept
+
+
+def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: bool) -> Iterator[str]:
+    """The lines below the verdicts; of these, with a verdict, only the first that was asked for, and the warnings."""
+    asked = [role for row in types_asked(query.text) if row.role for role in (row.role, *row.also) if not row.of_what]
+    diagnoses = [row for row in rows if is_diagnosis(row[1])]
+    warnings = [row for row in rows if row[1].kind == "warning"]
+    if diagnoses:
+        yield from _diagnoses(diagnoses, language)
+    rest = [row for row in rows if row not in diagnoses and row not in warnings]
+    groups = _groups([*_care(diagnoses, asked), *rest], language, apart=compares(query.text))
+    wanted = [g for g in groups if g.role in asked]
+    wanted.sort(key=lambda g: asked.index(g.role))
+    shown = wanted if wanted or diagnoses else _usual(groups, language)
+    if compares(query.text):
+        shown = _unlike(groups)
+    if short:
+        shown = []
+    if is_yes_no(query.text):
+        shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
+    room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
+    for group in shown[:6]:
+        yield _list(group, language, room // 2 if short else room)
+    yield from _warnings(warnings, language)
+
+
+def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role]) -> list[Numbered]:
+    """What the card of the disease that fits best has in the roles asked for."""
+    return [
+        (i, replace(e, text="", kind="neighbours", triples=mine, about=e.about[:1]))
+        for i, e in diagnoses[:1]
+        if (mine := tuple(t for t in e.triples if t.relation.role in asked))
+    ]
+
+
+def _unlike(groups: Sequence[_Group]) -> list[_Group]:
+    """The groups of two things, those of a role side by side, without what both have."""
+    found = []
+    for group in groups:
+        others = [g for g in groups if g.role is group.role and g is not group]
+        names = {n: often for n, often in group.names.items() if not any(n in g.names for g in others)}
+        if names or group.texts:
+            found.append(replace(group, names=names))
+    return found
+
+
+def _usual(groups: list[_Group], language: Language) -> list[_Group]:
+    """The groups that say what a thing is: a definition that can be read, then the roles that matter, the rest."""
+    readable = [g for g in groups if not g.texts or any(has_cjk(text) == bool(language) for text in g.texts)]
+    return sorted(
+        readable or groups, key=lambda g: (not g.texts, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL))
+    )
+
+
+# --- groups
+
+
+def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False) -> list[_Group]:
+    """The facts by role and direction, `apart` also by what they are about, in the order of the evidence."""
+    groups: dict[tuple[Role, bool, str], _Group] = {}
+    for i, e in rows:
+        main = [t for t in e.triples if _is_main(t, e)]
+        for t in main:
+            own = _is_own(t, e)
+            relation = one_line(t.relation.name) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
+            relation = f"{e.about[0].id} {relation}" if apart else relation
+            group = groups.setdefault((t.relation.role, own, relation), _Group(t.relation.role, own, relation))
+            _add(group, t, e, i, language)
+        left = _LEFT_OUT.search(e.text)
+        if main and left:
+            group.more = max(group.more, int(left[1]))
+    return list(groups.values())
+
+
+def _is_main(triple: Triple, e: Evidence) -> bool:
+    """Whether a triple is what the evidence says, and not what leads there (product and ingredient)."""
+    return triple.relation.role is e.triples[0].relation.role
+
+
+def _is_own(triple: Triple, e: Evidence) -> bool:
+    """Whether the thing asked about is the subject of a triple; of a candidate, the thing is what it is tied to."""
+    about = e.about[1:] if e.kind == "candidate" else e.about[:1]
+    return triple.subject in about
+
+
+def _add(group: _Group, t: Triple, e: Evidence, number: int, language: Language) -> None:
+    """One more fact of a group."""
+    thing, other = (t.subject, t.object) if group.own else (t.object, t.subject)
+    group.subjects.setdefault(named(thing, language))
+    group.numbers.setdefault(number)
+    if not t.tail.id:
+        group.texts.setdefault(one_line(t.tail.name))
+    else:
+        group.names.setdefault(named(other, language), frequency(t))
+
+
+def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
+    """A heading and its facts on one line, with how many are not shown and the first numbers of its evidence."""
+    head = _heading(group, language)
+    told = next((text for text in group.texts if text in _YES_OR_NO), "")
+    if told:  # 传染性：有
+        return _cited(f"{_YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
+    if group.texts and not group.names:
+        whole = ("；" if language else "; ").join(group.texts)
+        return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
+    names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in group.names.items()]
+    shown = _fitting(names, language, room)
+    more = len(group.names) - len(shown) + group.more
+    end = _MORE[language].format(more) if more else ""
+    return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
+
+
+_YES_OR_NO = {
+    **dict.fromkeys(("有", "是", "能", "会", "yes", "Yes"), ("Yes", "有")),
+    **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
+}
+_RELATIONS = {"definition": ("definition", "定义")}
+
+
+def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:
+    """The first names that fit; in English those that can be read, then a few that stand in Chinese alone."""
+    foreign = [name for name in names if not language and has_cjk(name)]
+    readable = [name for name in names if name not in foreign]
+    shown = _first(readable, room if not foreign else room * 4 // 5)
+    return shown + _first(foreign, sum(map(len, shown)) // 8 if len(shown) >= _ENOUGH else room)
+
+
+def _first(names: Sequence[str], room: int) -> list[str]:
+    """The first names that have together at most so many characters."""
+    kept: list[str] = []
+    for name in names:
+        if sum(map(len, kept)) + len(name) > room:
+            break
+        kept.append(name)
+    return kept or [clipped(name, room) for name in names[:1] if room > 20]
+
+
+_ENOUGH = 3  # ours: names that can be read; then only a few others are shown
+
+
+def _heading(group: _Group, language: Language) -> str:
+    subjects = list(group.subjects)
+    thing = joined(subjects[:2], language) + (_ETC[language] if len(subjects) > 2 else "")
+    if group.role not in _HEADS:
+        relation = _RELATIONS.get(group.relation, (group.relation,) * 2)[language].replace("_", " ")
+        return f"{thing}，{relation}" if language else f"{thing}, {relation}"
+    own, own_zh, other, other_zh = _HEADS[group.role]
+    form = ((own, own_zh) if group.own else (other, other_zh))[language]
+    return form.format(thing)
+
+
+# --- diseases that fit
+
+
+def _diagnoses(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
+    """A line for each of the best five, and how many more the evidence has."""
+    yield ("Diseases that fit the findings, best first:", "与所述表现相符的疾病（依次）：")[language]
+    room = (90, 40)[language]
+    for i, e in rows[:5]:
+        why = [_finding(t, language) for t in e.triples if t.relation.role in _SHOWS and t.subject == e.about[0]]
+        told = clipped(joined(list(dict.fromkeys(why)), language), room)
+        yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{told}", [i])
+    if len(rows) > 5:
+        yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
+
+
+_SHOWS = (Role.FINDING, Role.EXCLUDES)
+
+
+def _finding(triple: Triple, language: Language) -> str:
+    """A finding that speaks for a disease or against it, with how often it is seen."""
+    often, name = frequency(triple), named(triple.object, language)
+    if triple.relation.role is Role.EXCLUDES:
+        return f"{('not ', '无')[language]}{name}"
+    return name + ((f" ({often})", f"（{often}）")[language] if often else "")
+
+
+# --- warnings
+
+
+def _warnings(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
+    """The first warnings, and how many more there are."""
+    if not rows:
+        return
+    head, room = ("Warnings", "注意")[language], (150, 70)[language]
+    parts = []
+    for i, e in rows[:2]:
+        names = joined([named(t.object, language) for t in e.triples], language)
+        parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(names, room)}", [i]))
+    more = _MORE[language].format(len(rows) - 2) if len(rows) > 2 else ""
+    yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
+
+
+def _colon(language: Language) -> str:
+    return "：" if language else ": "
+
+
+def _cited(text: str, numbers: Sequence[int]) -> str:
+    """A line with its marks, those of a sentence before its full stop."""
+    marks = "".join(f"[{n}]" for n in numbers)
+    if not marks:
+        return text
+    stop = text[-1] if text[-1] in ".。" else ""
+    return f"{text.removesuffix(stop)} {marks}{stop}"

@@ -1,0 +1,169 @@
+"""Under which other entries a graph may speak of a thing: its twins, products and ingredients, kinds and classes."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+
+from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
+from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.records import Entity, Link, Role, Triple
+
+MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
+_SURE = 0.97  # of a link: its ties are other records of the same thing
+_FORMS = re.compile(
+    r"(?:[（(［\[][^）)］\]]*[）)］\]])"
+    r"|^(?:注射用|外用|小儿|儿童)"
+    r"|(?:(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|薄膜衣|双释放|速释|含|干|软|硬|滴|眼用|外用|鼻用|吸入用?|口服|皮下)*"
+    r"(?:片剂?|胶囊剂?|颗粒剂?|注射液|注射剂|口服溶?液|溶液|糖浆|滴剂|滴眼液|眼膏|滴丸|丸|散|膏|乳膏|软膏|凝胶|栓|贴剂?|喷雾剂"
+    r"|气雾剂|粉雾剂|混悬液|冲剂|粉针|冻干粉|酊|搽剂|洗剂|霜|水|葡萄糖|氯化钠))+$"
+    r"|\b(?:tablets?|capsules?|injections?|oral|solution|syrup|cream|ointment|gel|drops|suspension|powder|granules"
+    r"|sustained|extended|modified|prolonged|slow|release|enteric|coated|for|dispersible|chewable|\d+ ?m?g)\b",
+    re.IGNORECASE,
+)
+_SALTS = re.compile(
+    r"^(?:盐酸|硫酸|磷酸|枸橼酸|马来酸|酒石酸|富马酸|甲磺酸|苯磺酸|氢溴酸|琥珀酸|醋酸|乙酸|碳酸|重酒石酸|双氯|门冬氨酸|乳酸|硝酸)"
+    r"|(?:盐酸盐|钠|钾|钙)$"
+    r"|\b(?:hydrochloride|sodium|potassium|calcium|sulfate|sulphate|maleate|tartrate|citrate|acetate|mesylate|besylate"
+    r"|phosphate|fumarate|succinate|hcl|hydrobromide|nitrate)\b",
+    re.IGNORECASE,
+)
+
+
+def substance(name: str) -> str:
+    """The name of a medicine without its form and its salt.
+
+    >>> substance("盐酸二甲双胍缓释片"), substance("Metformin hydrochloride tablets"), substance("Gout")
+    ('二甲双胍', 'metformin', 'gout')
+    """
+    plain = _FORMS.sub("", name.strip()).strip()
+    bare = " ".join(_SALTS.sub("", plain).split())
+    return (bare if len(bare) > 1 else plain or name).casefold()
+
+
+@dataclass(frozen=True)
+class Family:
+    """The entries under which a graph may speak of a thing, each with the triples that lead to it."""
+
+    graph: LocalGraph
+    products: int = 40  # ours: a substance has up to 250 in CMeKG
+    kinds: int = 4000  # ours: narrower entries looked at
+
+    def of(self, link: Link, *, narrower: bool = True) -> dict[int, tuple[Triple, ...]]:
+        """The entries by node number: itself and its twins first, then products and ingredients, then its kinds."""
+        own = self._twins(link)
+        found: dict[int, tuple[Triple, ...]] = dict(own)
+        if any(self.graph.at(node).kind in MEDICINES for node in own):
+            for node, why in islice(self._medicines(own), self.products):
+                found.setdefault(node, why)
+        if narrower:
+            for node in islice(self._kinds(own), self.kinds):
+                found.setdefault(node, ())
+        return found
+
+    def twins(self, link: Link) -> dict[Entity, tuple[Triple, ...]]:
+        """The entity itself, those of the same name and those that are the same, with the triple that says so."""
+        return {self.graph.at(node): why for node, why in self._twins(link).items()}
+
+    def substance(self, node: int) -> str:
+        """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""
+        name = self.graph.at(node).name
+        own = substance(name)
+        generic = ByRole(self.graph, Role.SAME_AS)
+        made = ByRole(self.graph, Role.INGREDIENT).objects([node])
+        held = [substance(self.graph.at(n).name) for n in made.node.tolist()]
+        if own in held:
+            return own
+        same = [*generic.subjects([node]).node.tolist(), *generic.objects([node]).node.tolist()]
+        others = sorted({substance(self.graph.at(n).name) for n in same} & set(held) or set(held), key=len)
+        return others[0] if same and others else held[0] if len(held) == 1 else own
+
+    def fullest(self, link: Link) -> Entity:
+        """The entity, or that of the same name and of no other kind of which the graph says most."""
+        alike = [e for e in self.twins(link) if e.kind == link.entity.kind] or [link.entity]
+        return max(alike, key=lambda e: (self._edges(e), e == link.entity))
+
+    def _edges(self, entity: Entity) -> int:
+        out, into = self.graph.adjacency
+        node = self.graph.number(entity.id)
+        return int(out.indptr[node + 1] - out.indptr[node] + into.indptr[node + 1] - into.indptr[node])
+
+    def _twins(self, link: Link) -> dict[int, tuple[Triple, ...]]:
+        """Those of the same name, and those that the graph says are the same, with the triple that says so."""
+        named = [link.entity, *(t for t in link.ties if t.kind == link.entity.kind or link.score >= _SURE)]
+        said = [m.entity for name in (link.entity.name, link.mention.name) for m in self.graph.lookup(name)]
+        own = {self.graph.number(e.id): () for e in dict.fromkeys([*named, *said])}
+        same = ByRole(self.graph, Role.SAME_AS)
+        found: dict[int, tuple[Triple, ...]] = dict(own)
+        for hops in (same.objects(list(own)), same.subjects(list(own))):
+            for node, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
+                found.setdefault(node, (self.graph.triple(edge),))
+        return found
+
+    def _medicines(self, own: Iterable[int]) -> Iterator[tuple[int, tuple[Triple, ...]]]:
+        """Products of a substance named after it or of it alone, those of its name, and the substance of a product."""
+        nodes = list(own)
+        contains = ByRole(self.graph, Role.INGREDIENT)
+        made = contains.subjects(nodes)
+        parts = contains.objects(made.node)
+        alone = {int(n) for n, count in _counts(parts, made).items() if count == 1}
+        names = {substance(self.graph.at(n).name) for n in nodes}
+        for node, edge in sorted(zip(made.node.tolist(), made.edge.tolist(), strict=True)):
+            if node in alone or substance(self.graph.at(node).name) in names:
+                yield node, (self.graph.triple(edge),)
+        for name in sorted(names):
+            yield from ((node, ()) for node in medicines_of(self.graph).get(name, ()))
+        held = contains.objects(nodes)
+        for node, edge in zip(held.node.tolist(), held.edge.tolist(), strict=True):
+            if substance(self.graph.at(node).name) in names:
+                yield node, (self.graph.triple(edge),)
+
+    def _kinds(self, own: Iterable[int]) -> Iterator[int]:
+        """The narrower entries."""
+        is_a = ByRole(self.graph, Role.IS_A)
+        for node in own:
+            yield from (n for n, steps in is_a.closure(node, up=False).items() if steps)
+
+    def classes(self, nodes: Iterable[int]) -> dict[int, tuple[Triple, ...]]:
+        """The classes that entries belong to, one step up, with the triple that says so."""
+        up = ByRole(self.graph, Role.IS_A).objects(list(nodes))
+        return {n: (self.graph.triple(e),) for n, e in zip(up.node.tolist(), up.edge.tolist(), strict=True)}
+
+
+def _counts(parts: Hops, made: Hops) -> dict[int, int]:
+    """How many ingredients each product has."""
+    counts: dict[int, int] = {}
+    for origin in parts.origin.tolist():
+        node = int(made.node[origin])
+        counts[node] = counts.get(node, 0) + 1
+    return counts
+
+
+@lru_cache(maxsize=8)
+def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
+    """The medicines of a graph by their substance, under their names in all languages; kept beside the graph."""
+    kept = cached_arrays(graph.folder, "substances", f"{VERSION} {graph.label}", _COLUMNS, lambda: _substances(graph))
+    found: dict[str, list[int]] = {}
+    for name, node in zip(kept["name"].tolist(), kept["node"].tolist(), strict=True):
+        found.setdefault(name, []).append(node)
+    return {name: tuple(nodes) for name, nodes in found.items()}
+
+
+VERSION = 1  # goes up when the columns kept beside a graph change
+_COLUMNS = ("name", "node")
+_LONGEST = 40  # characters of a substance's name; longer ones are formulas
+
+
+def _substances(graph: LocalGraph) -> Arrays:
+    """The substance of each name of a medicine, and its node."""
+    nodes = {node for kind in MEDICINES for node in graph.of_kind(kind).tolist()}
+    names = graph.names(scopes=(Scope.PREFERRED, Scope.TRANSLATION))
+    rows = sorted({(substance(n.text), n.node) for n in names if n.node in nodes})
+    kept = [row for row in rows if 1 < len(row[0]) <= _LONGEST]
+    return {
+        "name": np.array([name for name, _ in kept], f"<U{_LONGEST}"),
+        "node": np.array([node for _, node in kept], np.int64),
+    }

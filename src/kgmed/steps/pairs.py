@@ -1,0 +1,352 @@
+"""The tie between two things that a question names: what a graph says of both comes before all else.
+
+A verdict is a piece of evidence of kind "verdict" whose id says what it is:
+
+- "yes": a triple that the question asks for; "no": one that denies it (a finding that the disease excludes, a medicine
+  that must not be taken); "caution": a warning that does not forbid; "interacts": two medicines that do;
+- "reverse": only the other way round; "other": a tie, but another than the one asked for; "none": no tie;
+- "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from kgmed.graph.base import Csr, LocalGraph
+from kgmed.language.pair import PAIRS, PairType, is_yes_no
+from kgmed.language.people import People, clauses_about, forbids, people_of
+from kgmed.language.text import has_cjk
+from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.steps.family import MEDICINES, Family, substance
+from kgmed.steps.saying import Language, affirmed, language_of, named, sentence, verdict
+
+VERDICT = "verdict"
+_WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
+_ORDER = ("no", "interacts", "caution", "yes", "reverse", "other", "none")  # of several verdicts, what is said first
+_MOST = 400  # edges looked at between two families
+_GRAVE = ("no", "interacts", "caution")
+
+
+def is_verdict(evidence: Evidence, *which: str) -> bool:
+    """Whether a piece of evidence is a verdict, or one of those named."""
+    return evidence.kind == VERDICT and (not which or evidence.id in which)
+
+
+@dataclass(frozen=True)
+class Tie:
+    """One triple that ties two things.
+
+    Attributes:
+        triple: The tie.
+        why: The triples that lead from the two things to its ends (product and ingredient, class).
+        along: Whether the thing named first is the subject of its role.
+        cost: The smaller the nearer.
+        said: Of a text about one, the part that names the other.
+    """
+
+    triple: Triple
+    why: tuple[Triple, ...]
+    along: bool
+    cost: float
+    said: str = ""
+
+    @property
+    def text(self) -> str:
+        """What it says in words of the graph."""
+        return self.said or ("" if self.triple.tail.id else self.triple.tail.name)
+
+
+class Place(NamedTuple):
+    """What a verdict is about, and in which language it is said."""
+
+    pair: PairType
+    about: tuple[Entity, Entity]
+    language: Language
+
+
+@dataclass(frozen=True)
+class Between:
+    """The verdicts on the things that a question names, for a row of the table of pairs."""
+
+    graph: LocalGraph
+    most: int = 3  # triples in one verdict
+
+    @property
+    def family(self) -> Family:
+        """Under which other entries a thing is spoken of."""
+        return Family(self.graph)
+
+    def __call__(self, query: Query, links: Sequence[Link], pair: PairType) -> list[Evidence]:
+        """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
+        groups = people_of(query.text) if pair.safety else ()
+        things = _things([link for link in links if not (pair.safety and _names_people(link, groups))])
+        found = [self._two(query, a, b, pair) for a, b in combinations(things, 2) if _fits(a, b, pair)]
+        if groups:
+            medicines = [link for link in things if self._is_medicine(link)]
+            found += [self._people(query, link, group) for link in medicines for group in groups]
+        found.sort(key=lambda e: _ORDER.index(e.id))
+        grave = [e for e in found if e.id in _GRAVE]
+        said = grave if grave and pair.safety else [e for e in found if e.id != "none"]
+        if not grave and pair.safety:
+            said = said[:1]
+        return list({e.text: e for e in said}.values())[:3] or found[:1]
+
+    def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
+        """The row that fits the things named: one about taking something only where a medicine is named."""
+        taken = any(self._is_medicine(link) for link in links if not link.mention.negated)
+        rows = [row for row in pairs if taken or not row.safety]
+        safety = [row for row in rows if row.safety and people_of(query.text)]
+        return next(iter([*safety, *rows]), None)
+
+    def _is_medicine(self, link: Link) -> bool:
+        return any(e.kind in MEDICINES for e in self.family.twins(link))
+
+    # --- two things
+
+    def _two(self, query: Query, a: Link, b: Link, pair: PairType) -> Evidence:
+        """What the graph says of two things."""
+        ties = sorted([*self.ties(a, b), *self._texts(a, b)], key=lambda tie: tie.cost)
+        place = Place(pair, (a.entity, b.entity), language_of(query.text))
+        if pair.safety or pair.name == "interaction":
+            ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
+            return self._warned(ties, place, medicines=self._is_medicine(a) and self._is_medicine(b))
+        against = [t for t in ties if _denies(t, pair)]
+        good = [t for t in ties if _says(t, pair)]
+        if against and (not good or against[0].cost < good[0].cost):
+            return self._verdict("no", against, place)
+        if good:
+            order = [role for role, _ in pair.roles]
+            good.sort(key=lambda t: (_rank(order, t.triple.relation.role), t.cost))
+            return self._verdict("yes", good, place)
+        turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
+        return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
+
+    def _warned(self, ties: Sequence[Tie], place: Place, *, medicines: bool) -> Evidence:
+        """A verdict on taking something: what warns, else none; what it does for a disease is said as well."""
+        graded = [(grade, t) for t in ties if (grade := _grade(t))]
+        if graded:
+            worst = min((grade for grade, _ in graded), key=_GRAVE.index)
+            return self._verdict(worst, [t for grade, t in graded if grade == worst], place)
+        said = [t for t in ties if not medicines and t.triple.relation.role in (Role.TREATS, Role.ADVERSE)]
+        return self._verdict("other" if said else "none", said, place)
+
+    def _verdict(self, which: str, ties: Sequence[Tie], place: Place) -> Evidence:
+        """The verdict with its nearest ties, in words."""
+        shown = _different(ties)[: self.most]
+        triples = tuple(dict.fromkeys([*(t.triple for t in shown), *(w for t in shown for w in t.why)]))
+        return Evidence(_said(which, shown, place), VERDICT, triples, place.about, 1.0, which)
+
+    def ties(self, a: Link, b: Link) -> list[Tie]:
+        """The triples between the entries of two things, the nearest first."""
+        left, right = self.family.of(a), self.family.of(b)
+        for node in left.keys() & right.keys():  # what is both is neither's kind: "pain" and "back pain"
+            near = left if self._own(a, node) else right
+            (right if near is left else left).pop(node)
+        return self._tied(left, right)
+
+    def _own(self, link: Link, node: int) -> bool:
+        return self.graph.at(node) == link.entity
+
+    def _tied(self, left: Mapping[int, tuple[Triple, ...]], right: Mapping[int, tuple[Triple, ...]]) -> list[Tie]:
+        places = {node: i for i, node in enumerate(left)} | {node: i for i, node in enumerate(right)}
+        found = []
+        for edge, along in self._edges(list(left), list(right)):
+            triple = self.graph.triple(edge)
+            ends = [self.graph.number(e.id) for e in (triple.head, triple.tail)]
+            why = (*left.get(ends[0], right.get(ends[0], ())), *right.get(ends[1], left.get(ends[1], ())))
+            along_role = along != triple.relation.reverse
+            far = sum(np.log1p(places.get(n, 0)) for n in ends)
+            found.append(Tie(triple, why, along_role, 10 * len(why) + float(far) - triple.weight))
+        return sorted(found, key=lambda t: t.cost)
+
+    def _edges(self, left: list[int], right: list[int]) -> Iterator[tuple[int, bool]]:
+        """The edges from `left` to `right` (True) and back (False)."""
+        out = self.graph.adjacency.out
+        yield from ((edge, True) for edge in _joining(out, left, right))
+        yield from ((edge, False) for edge in _joining(out, right, left))
+
+    def _by_class(self, a: Link, b: Link) -> list[Tie]:
+        """Warnings for the class of a medicine hold for it: one is looked up by its class where it has none itself."""
+        one, other = self.family.of(a, narrower=False), self.family.of(b, narrower=False)
+        ties = self._tied(self.family.classes(one), other) + self._tied(one, self.family.classes(other))
+        return [t for t in ties if _grade(t)]
+
+    # --- texts: "禁用于青光眼" is a contraindication of its drug for glaucoma
+
+    def _texts(self, a: Link, b: Link) -> list[Tie]:
+        """The texts about one that name the other."""
+        return [*self._naming(a, b, along=True), *self._naming(b, a, along=False)]
+
+    def _naming(self, a: Link, b: Link, *, along: bool) -> Iterator[Tie]:
+        names = {b.mention.surface, *(name for e in self.family.twins(b) for name in self._called(e))}
+        wanted = [n for n in names if len(n) >= (2 if has_cjk(n) else 4)]
+        if not wanted:
+            return
+        pattern = re.compile("|".join(re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted), re.I)
+        for place, (node, why) in enumerate(self.family.of(a, narrower=False).items()):
+            for t in self.graph.attributes(self.graph.at(node).id):
+                if said := clauses_about(t.tail.name, pattern):
+                    yield Tie(t, why, along, 10 * len(why) + float(np.log1p(place)) + 1, said)
+
+    def _called(self, entity: Entity) -> set[str]:
+        """The names of an entity in the languages of the texts, as far as the graph tells."""
+        name_in, node = getattr(self.graph, "name_in", None), self.graph.number(entity.id)
+        others = (name_in(node, language) for language in ("en", "zh")) if name_in else ()
+        return {entity.name, *filter(None, others)}
+
+    # --- people: pregnancy, children, ...
+
+    def _people(self, query: Query, link: Link, group: People) -> Evidence:
+        """What the graph warns of for a group of people."""
+        language = language_of(query.text)
+        place = Place(_FOR_PEOPLE, (link.entity, Entity("", group.name[language])), language)
+        found = []
+        for far, (node, why) in enumerate(self.family.of(link, narrower=False).items()):
+            entity = self.graph.at(node)
+            for t in (*self.graph.attributes(entity.id), *self.graph.neighbours(entity.id, roles=_WARNS)):
+                if t.subject == entity and (said := _of_people(t, group)):
+                    found.append(Tie(t, why, along=True, cost=10 * len(why) + float(np.log1p(far)), said=said))
+        graded = [(_for_people(t), t) for t in found]
+        if not graded:
+            return self._verdict("none", (), place)
+        worst = min((grade for grade, _ in graded), key=("no", "caution", "other").index)
+        return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
+
+
+_MODES = (  # what tells a mode of inheritance from the others, in a question and in the name of the mode
+    r"recessive|隐性",
+    r"(?<!co)dominant|显性",
+    r"x[- ]?linked|x连锁|伴x",
+    r"mitochondrial|线粒体|母系",
+)
+
+
+def mode_asked(text: str, pieces: Sequence[Evidence]) -> list[Evidence]:
+    """Yes or no to "is it recessive?", where the evidence has the modes of inheritance; [] where none is asked for."""
+    asked = [mode for mode in _MODES if re.search(mode, text, re.IGNORECASE)]
+    triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
+    if not asked or not triples or not is_yes_no(text):
+        return []
+    named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in asked)]
+    which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
+    facts = [sentence(t, language) for t in shown]
+    said = affirmed((("Yes", "是") if named else ("No", "不是"))[language], language, facts)
+    return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
+
+
+_FOR_PEOPLE = next(row for row in PAIRS if row.safety)
+
+
+def _said(which: str, ties: Sequence[Tie], place: Place) -> str:
+    """The sentence of a verdict."""
+    pair, (one, other), language = place
+    facts = [sentence(t.triple, language, t.said) for t in ties]
+    if which == "yes" or (which == "interacts" and not pair.safety):
+        return affirmed(pair.yes[language], language, facts)
+    if which == "no" and any(t.triple.relation.role is Role.EXCLUDES for t in ties):
+        which = "denied"
+    if which == "none" and (pair.safety or pair.name == "interaction"):
+        which = "no warning"
+    return verdict(which, language, facts, named(one, language), named(other, language))
+
+
+def _different(ties: Sequence[Tie]) -> list[Tie]:
+    """The ties that say different things: twenty products of one medicine interact with another alike."""
+    once: dict[tuple[str, str, Role], Tie] = {}
+    for t in ties:
+        key = (substance(t.triple.subject.name), t.said or substance(t.triple.object.name), t.triple.relation.role)
+        once.setdefault(key, t)
+    return list(once.values())
+
+
+def _things(links: Sequence[Link]) -> list[Link]:
+    """The links of the things that are not denied, each thing once, in the order of the question."""
+    once: dict[str, Link] = {}
+    for link in links:
+        if not link.mention.negated and link.entity.kind != "root":
+            once.setdefault(link.entity.id, link)
+    return list(once.values())[:4]
+
+
+def _names_people(link: Link, groups: Sequence[People]) -> bool:
+    """Whether a link is to a group of people (孕妇), and not to what only some people have (小儿肺炎)."""
+    found = (g.in_question.search(link.mention.surface) for g in groups)
+    whole = any(m and 2 * len(m[0]) > len(link.mention.surface) for m in found)
+    return whole or link.entity.kind == "population"
+
+
+def _fits(a: Link, b: Link, pair: PairType) -> bool:
+    """Whether two links are two things: one mention that was linked twice is one."""
+    return a.mention.end <= b.mention.start or b.mention.end <= a.mention.start or a.mention.start < 0
+
+
+def _says(tie: Tie, pair: PairType) -> bool:
+    """Whether a tie says yes; a question about any link ("related") is answered by any."""
+    role = tie.triple.relation.role
+    if role is Role.EXCLUDES:
+        return False
+    if not pair.roles:
+        return True
+    return any(role is wanted and way in ("*", "+" if tie.along else "-") for wanted, way in pair.roles)
+
+
+def _denies(tie: Tie, pair: PairType) -> bool:
+    """Whether a tie says the opposite of what is asked."""
+    role, wanted = tie.triple.relation.role, {role for role, _ in pair.roles}
+    if role is Role.EXCLUDES:
+        return not wanted or Role.FINDING in wanted
+    return role is Role.CONTRAINDICATED and Role.TREATS in wanted
+
+
+def _grade(tie: Tie) -> str:
+    """How grave a warning is; "" for what is none."""
+    role = tie.triple.relation.role
+    if role in (Role.CONTRAINDICATED, Role.AVOID):
+        return "caution" if "慎" in tie.text and not forbids(tie.text) else "no"
+    if role is Role.INTERACTS:
+        return "interacts"
+    if role is Role.PRECAUTION:
+        return "no" if forbids(tie.text) else "caution"
+    return ""
+
+
+_RISKY = {"X": "no", "D": "no", "C": "caution", "B": "other", "A": "other"}  # the categories of the FDA
+
+
+def _for_people(tie: Tie) -> str:
+    """How grave a text about a group of people is; a pregnancy category by its letter."""
+    letter = re.fullmatch(r"(?:category )?([ABCDX])\d?", tie.text.strip(), re.IGNORECASE)
+    if letter:
+        return _RISKY[letter[1].upper()]
+    return _grade(tie) or ("no" if forbids(tie.text) else "caution")
+
+
+def _of_people(triple: Triple, group: People) -> str:
+    """The part of a triple that speaks of a group: of a text its sentences, of a category all of it; "" for none."""
+    name, role = triple.object.name, triple.relation.role
+    if triple.tail.id:
+        return name if group.in_text.search(name) else ""
+    if role in _WARNS or role is Role.OTHER:
+        said = clauses_about(name, group.in_text)
+        if said and (role in _WARNS or forbids(said)):
+            return said
+        if group.in_text.search(triple.relation.name.replace("_", " ")):
+            return name
+    return ""
+
+
+def _joining(out: Csr, left: list[int], right: list[int]) -> list[int]:
+    """The numbers of at most `_MOST` edges from nodes to nodes."""
+    goal = np.unique(np.array(right, np.int64))
+    spans = [np.arange(out.indptr[node], out.indptr[node + 1]) for node in left]
+    edges = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    joining: list[int] = edges[np.isin(out.neighbour[edges], goal)][:_MOST].tolist()
+    return joining
+
+
+def _rank(order: Sequence[Role], role: Role) -> int:
+    return order.index(role) if role in order else len(order)

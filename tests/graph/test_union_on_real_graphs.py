@@ -1,0 +1,44 @@
+"""HPO and CMeKG as one: what the English question reaches, and what is never joined."""
+
+from pathlib import Path
+
+import pytest
+
+from kgmed.graph.joining import MOST, Joiner
+from kgmed.graph.store.store import Store, open_store
+from kgmed.graph.union import merge
+from kgmed.models.encoders import NgramEncoder
+from kgmed.session import Session
+
+pytestmark = pytest.mark.starter
+SUBSTANCES = {"drug", "ingredient"}
+
+
+@pytest.fixture(scope="module")
+def whole(hpo: Store, cmekg: Store, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    folder: Path = tmp_path_factory.mktemp("together")
+    merge([hpo, cmekg], folder / "whole")
+    return open_store(folder / "whole")
+
+
+def test_an_english_question_finds_the_treatment_that_the_chinese_graph_has(whole: Store) -> None:
+    run = Session(("both",), lambda _: whole, encoder=NgramEncoder()).ask("How is migraine treated?")
+    assert run.links[0].entity.name == "Migraine"
+    assert "amitriptyline" in run.answer.text
+    assert {t.source.split()[0] for e in run.evidence for t in e.triples} == {whole.manifest.parts[1].split()[0]}
+
+
+def test_no_drug_is_joined_to_another_and_no_group_is_large(hpo: Store, cmekg: Store) -> None:
+    joiner = Joiner([hpo, cmekg])
+    joins = joiner.joins()
+    assert len(joins) > 1500
+    assert max(len(join.records) for join in joins) <= MOST
+    kinds = [[joiner.facts(record).kind for record in join.records] for join in joins]
+    assert not any(SUBSTANCES & set(group) for group in kinds)
+
+
+def test_names_of_common_illnesses_in_both_languages_and_their_short_forms_are_one(whole: Store) -> None:
+    for names in (("甲亢", "甲状腺功能亢进症", "hyperthyroidism"), ("II型糖尿病", "2型糖尿病", "T2DM"),
+                  ("COPD", "慢性阻塞性肺疾病"), ("发烧", "发热", "fever"), ("偏头痛", "migraine")):  # fmt: skip
+        assert len({whole.lookup(name)[0].entity.id for name in names}) == 1, names
+    assert {"心肌梗死", "二尖瓣关闭不全"} <= {m.entity.name for m in whole.speaking("zh").lookup("MI")}

@@ -1,0 +1,99 @@
+"""The answer that fits a screen."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgmed.records import Answer, Entity, Evidence, Relation, Role, Triple
+from kgmed.steps.brief import CHARACTERS, brief
+from kgmed.steps.pairs import VERDICT
+from kgmed.steps.phrase import Numbered
+from role_graph import query
+
+GOUT, PAIN = Entity("d", "gout", "disease"), Entity("s", "pain", "symptom")
+HAS = Relation("has", Role.FINDING)
+TREATS = Relation("treats", Role.TREATS)
+
+
+def answer(text: str, *evidence: Evidence) -> Answer:
+    asked = query(text)
+    return brief(asked, Numbered()(asked, evidence))
+
+
+def findings(*names: str, more: int = 0, thing: Entity = GOUT) -> Evidence:
+    triples = tuple(Triple(thing, HAS, Entity(n, n, "symptom")) for n in names)
+    text = f"{thing.name} — has → {', '.join(names)}" + (f", … (+{more})" if more else "")
+    return Evidence(text, "neighbours", triples, (thing,))
+
+
+def test_a_list_says_what_it_is_of_each_name_once_and_how_many_are_not_shown() -> None:
+    said = answer("What are the symptoms of gout?", findings("pain", "redness"), findings("redness", "fever", more=7))
+    assert said.text == "Findings of gout: pain, redness, fever and 7 more [1][2]"
+    assert said.citations == (1, 2)
+
+
+def test_a_long_list_is_cut_and_counted() -> None:
+    said = answer("What are the symptoms of gout?", findings(*(f"finding number {i}" for i in range(200))))
+    shown = said.text.count("finding number")
+    assert len(said.text) <= CHARACTERS[0]
+    assert f"and {200 - shown} more" in said.text
+
+
+def test_treatments_are_said_of_the_disease_and_uses_of_the_medicine() -> None:
+    drug = Entity("m", "colchicine", "drug")
+    triple = Triple(drug, TREATS, GOUT)
+    assert answer("What drugs treat gout?", Evidence("x", "neighbours", (triple,), (GOUT,))).text.startswith(
+        "Treatments of gout: colchicine"
+    )
+    assert answer("What does colchicine treat?", Evidence("x", "neighbours", (triple,), (drug,))).text.startswith(
+        "What colchicine is given for: gout"
+    )
+
+
+def test_two_things_are_compared_by_what_the_other_does_not_have() -> None:
+    other = Entity("e", "pseudogout", "disease")
+    said = answer(
+        "What is the difference between gout and pseudogout?",
+        findings("pain", "tophus"),
+        findings("pain", "crystals", thing=other),
+    )
+    assert said.text.splitlines() == ["Findings of gout: tophus [1]", "Findings of pseudogout: crystals [2]"]
+
+
+def test_a_verdict_is_the_first_sentence_and_its_mark_stands_before_the_full_stop() -> None:
+    yes = Evidence("Yes: gout can show pain.", VERDICT, (Triple(GOUT, HAS, PAIN),), (GOUT, PAIN), 1.0, "yes")
+    said = answer("Does gout cause pain?", yes, findings("pain"))
+    assert said.text == "Yes: gout can show pain [1]."
+    assert not said.abstained
+
+
+def test_that_there_is_nothing_is_said_in_one_sentence_and_is_no_answer() -> None:
+    lacking = Evidence("The graph has no price for gout.", VERDICT, (), (), 1.0, "lacking")
+    said = answer("What does gout cost?", lacking, findings("pain"))
+    assert (said.text, said.abstained, said.citations) == ("The graph has no price for gout.", True, ())
+
+
+def test_no_tie_is_followed_by_what_the_graph_has_in_one_line() -> None:
+    none = Evidence("The graph has no link between gout and rash.", VERDICT, (), (), 0.0, "none")
+    lines = answer("Does gout cause rash?", none, findings("pain")).text.splitlines()
+    assert lines == ["The graph has no link between gout and rash.", "Findings of gout: pain [2]"]
+
+
+def test_an_english_reader_sees_first_what_can_be_read() -> None:
+    said = answer("What are the symptoms of gout?", findings("疼痛", "pain", "redness", "fever", "swelling"))
+    assert said.text.startswith("Findings of gout: pain, redness, fever, swelling")
+
+
+def test_it_speaks_chinese_to_a_chinese_question() -> None:
+    assert answer("痛风有什么症状？", findings("疼痛", "红肿")).text == "gout的症状与体征：疼痛、红肿 [1]"
+
+
+NASTY = st.sampled_from(["\n", "\r", "[2]", "【3】", "\u2028", "\x1b[31m", "- ", "Warnings:", "a", "药", " "])
+
+
+@given(names=st.lists(st.lists(NASTY, min_size=1).map("".join), min_size=1, max_size=5))
+def test_no_name_can_forge_a_line_or_a_mark(names: list[str]) -> None:
+    said = answer("What are the symptoms of gout?", findings(*(f"{n}{i}" for i, n in enumerate(names))))
+    assert len(said.text.splitlines()) == 1
+    assert re.findall(r"\[\d+\]", said.text) == ["[1]"]

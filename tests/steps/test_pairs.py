@@ -1,0 +1,116 @@
+"""What ties two things that a question names: yes, no, a warning, the other way round, something else, nothing."""
+
+import pytest
+
+from kgmed.language.pair import pairs_asked
+from kgmed.records import Evidence, Relation, Role
+from kgmed.steps.family import Family, substance
+from kgmed.steps.pairs import Between
+from role_graph import RoleGraph, query
+
+RELATIONS = (
+    Relation("has symptom", Role.FINDING),
+    Relation("lacks", Role.EXCLUDES),
+    Relation("treats", Role.TREATS),
+    Relation("side effect", Role.ADVERSE),
+    Relation("interacts with", Role.INTERACTS),
+    Relation("contains", Role.INGREDIENT),
+    Relation("must not", Role.CONTRAINDICATED),
+    Relation("care with", Role.PRECAUTION),
+    Relation("leads to", Role.COMPLICATION),
+    Relation("kind of", Role.IS_A),
+)
+ROWS = [
+    ("gout", "has symptom", "toe pain"),
+    ("toe pain", "kind of", "pain"),
+    ("gout", "lacks", "rash"),
+    ("measles", "leads to", "viral pneumonia"),
+    ("viral pneumonia", "kind of", "pneumonia"),
+    ("colchicine", "treats", "gout"),
+    ("colchicine tablets", "contains", "colchicine"),
+    ("colchicine tablets", "interacts with", "simvastatin"),
+    ("aspirin", "kind of", "salicylates"),
+    ("salicylates", "interacts with", "warfarin"),
+    ("aspirin", "side effect", "bleeding"),
+]
+KINDS = {
+    "disease": ["gout", "measles", "pneumonia", "viral pneumonia", "asthma"],
+    "symptom": ["toe pain", "pain", "rash", "bleeding"],
+    "drug": ["colchicine", "colchicine tablets", "simvastatin", "aspirin", "warfarin", "metformin"],
+}
+TEXTS = [
+    ("colchicine tablets", "must not", "Severe renal failure. Not in pregnancy."),
+    ("aspirin", "care with", "Use with care in asthma."),
+    ("metformin", "care with", "Keep out of the reach of children."),
+]
+G = RoleGraph(ROWS, RELATIONS, KINDS, texts=TEXTS, isolated=["asthma", "metformin"])
+
+
+def verdicts(question: str, *names: str) -> list[Evidence]:
+    links = [G.link(name) for name in names]
+    for place, link in enumerate(links):
+        object.__setattr__(link.mention, "start", 10 * place)
+        object.__setattr__(link.mention, "end", 10 * place + 5)
+    between, asked = Between(G), query(question)
+    pair = between.fitting(asked, links, pairs_asked(question))
+    assert pair is not None
+    return between(asked, links, pair)
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "verdict", "said"),
+    [
+        ("Does gout cause toe pain?", ("gout", "toe pain"), "yes", "Yes: gout can show toe pain."),
+        ("Does gout cause pain?", ("gout", "pain"), "yes", "Yes: gout can show toe pain."),
+        ("Does gout cause rash?", ("gout", "rash"), "no", "No: the graph says that gout does not show rash."),
+        ("Can measles lead to pneumonia?", ("measles", "pneumonia"), "yes", "viral pneumonia is a complication"),
+        ("Can pneumonia lead to measles?", ("pneumonia", "measles"), "reverse", "No, the other way round"),
+        ("Does colchicine cause gout?", ("colchicine", "gout"), "other", "colchicine is given for gout"),
+        ("Does gout cause bleeding?", ("gout", "bleeding"), "none", "The graph has no link between gout and bleeding."),
+        ("Can colchicine treat gout?", ("colchicine", "gout"), "yes", "Yes: colchicine is given for gout."),
+        ("Is toe pain a symptom of gout?", ("toe pain", "gout"), "yes", "Yes"),
+    ],
+)
+def test_the_triple_between_two_things_answers(question: str, names: tuple[str, ...], verdict: str, said: str) -> None:
+    [first] = verdicts(question, *names)
+    assert first.id == verdict
+    assert said in first.text
+    assert bool(first.triples) == (verdict != "none")
+
+
+def test_a_medicine_is_spoken_of_under_its_products_and_its_class_and_both_triples_are_shown() -> None:
+    [product] = verdicts("Can I take colchicine with simvastatin?", "colchicine", "simvastatin")
+    assert product.id == "interacts"
+    assert {t.relation.name for t in product.triples} == {"interacts with", "contains"}
+    [by_class] = verdicts("Can I take aspirin with warfarin?", "aspirin", "warfarin")
+    assert by_class.id == "interacts"
+    assert {t.relation.name for t in by_class.triples} == {"interacts with", "kind of"}
+
+
+def test_a_text_that_names_the_condition_warns() -> None:
+    [care] = verdicts("Is aspirin safe in asthma?", "aspirin", "asthma")
+    assert (care.id, care.text) == (
+        "caution",
+        "Only with caution, not freely: aspirin, care with: Use with care in asthma.",
+    )
+
+
+def test_people_are_found_in_texts_and_the_place_of_storage_is_no_warning() -> None:
+    [no] = verdicts("Can pregnant women take colchicine?", "colchicine")
+    assert no.id == "no"
+    assert "Not in pregnancy" in no.text
+    [nothing] = verdicts("Can children take metformin?", "metformin")
+    assert nothing.id == "none"
+
+
+def test_no_warning_is_no_proof_that_it_may_be_taken() -> None:
+    [first] = verdicts("Can I take metformin with simvastatin?", "metformin", "simvastatin")
+    assert first.id == "none"
+    assert "no proof" in first.text
+
+
+def test_a_substance_is_the_name_without_form_and_salt() -> None:
+    assert {substance(n) for n in ("盐酸二甲双胍片", "盐酸二甲双胍缓释片", "二甲双胍")} == {"二甲双胍"}
+    assert substance("Warfarin Sodium Tablets") == "warfarin"
+    names = {G.at(node).name for node in Family(G).of(G.link("colchicine"))}
+    assert names == {"colchicine", "colchicine tablets"}
