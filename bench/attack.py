@@ -102,7 +102,7 @@ def _inputs(found: Any) -> list[Row]:
         how = f"{read:,} read, {refused:,} refused in a line"
         rows.append(_row(f"damaged input: {area or 'ended the process'}", read + refused + len(lost), lost, how))
     slow = f"slowest {found.slowest:.1f} s of the processor; at most {max(0, found.memory) >> 20} MB more memory"
-    return [*rows, _row("all damaged input", found.tried, [], slow)]
+    return [*rows, _row("all damaged input", found.tried, [f"input {one['input']}" for one in found.lost], slow)]
 
 
 def _kill(found: Any) -> Row:

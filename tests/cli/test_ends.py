@@ -41,4 +41,13 @@ def test_a_folder_that_may_not_be_read_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "graphs").chmod(0o755)
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
-    assert "Permission denied; check whose it is" in done.stderr
+    assert "Permission denied; check the name and whose it is" in done.stderr
+
+
+def test_a_name_longer_than_any_file_may_have_is_one_line(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "from kgmed.cli import main; main()", "graph", "info", "f" * 5000]
+    home = {**os.environ, "KGMED_HOME": str(tmp_path)}
+    done = subprocess.run(words, env=home, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2)
+    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr) < 1100

@@ -78,7 +78,9 @@ class Commands(TyperGroup):
             sys.exit(130)
         except OSError as e:
             if may_not(e):
-                raise StoreError(f"{e.filename}: {e.strerror}; check whose it is, or set KGMED_HOME") from e
+                raise StoreError(
+                    f"{e.filename}: {e.strerror}; check the name and whose it is, or set KGMED_HOME"
+                ) from e
             if not (nobody_reads(e) or no_room(e)):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more

@@ -32,8 +32,8 @@ def nobody_reads(error: OSError, *, system: str = sys.platform) -> bool:
 
 
 def may_not(error: OSError) -> bool:
-    """Whether a file or folder that is named may not be read or written by whoever asks."""
-    return error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    """Whether a file or folder that is named cannot be: too long a name, or not the right to read or write it."""
+    return error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 
 def no_room(error: OSError) -> bool:

@@ -146,13 +146,13 @@ class CachedGraph:
         kept = self._kept(what, key, asked)
         if kept is not None:
             with suppress(ValueError, TypeError, KeyError, RecursionError):  # of another version, damaged: asked again
-                value = read(json.loads(_whole(kept)))
+                value = read(json.loads(_whole(kept, what, key)))
                 self._file.count(what, hit=True, negative=not value)
                 return value
         self._file.count(what, hit=False)
         value = fetch(key)
         text = json.dumps(_packed(value), ensure_ascii=False, separators=(",", ":"))
-        row = self._label, what, key, _hash(text) + text, int(not value), asked, self._clock()
+        row = self._label, what, key, _hash(what, key, text) + text, int(not value), asked, self._clock()
         self._file.write("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return value
 
@@ -169,19 +169,19 @@ class CachedGraph:
         return str(value) if hours < self._hours[empty] else None
 
 
-def _hash(text: str) -> str:
-    """What finds damage to a text: 16 hexadecimal digits."""
-    return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
+def _hash(*texts: str) -> str:
+    """What finds damage to a question and its answer: 16 hexadecimal digits."""
+    return xxhash.xxh3_64_hexdigest("\0".join(texts).encode("utf-8", "surrogatepass"))
 
 
-def _whole(kept: str) -> str:
+def _whole(kept: str, what: str, key: str) -> str:
     """The text that was kept, without its hash; raises `ValueError` where it is not what was written.
 
     What was kept before there were hashes begins as JSON does.
     """
     if kept.startswith(("[", "null")):
         return kept
-    if kept[:16] != _hash(kept[16:]):
+    if kept[:16] != _hash(what, key, kept[16:]):
         raise ValueError
     return kept[16:]
 
