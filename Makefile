@@ -1,4 +1,4 @@
-.PHONY: check fix test docs bench
+.PHONY: check fix test docs bench attack
 
 check:  ## what a change must pass; KGMED_DATA=DIR adds the tests on real data sets
 	ruff check
@@ -22,3 +22,6 @@ bench:  ## every figure of docs/evaluate/benchmarks.md; KGMED_DATA=DIR for the l
 	python bench/graph.py --graph hykge
 	python bench/linking.py
 	python bench/evidence.py
+
+attack:  ## kills, damaged input, hostile servers, turned bits; the long form is in docs/reliability.md
+	python bench/attack.py

@@ -164,6 +164,11 @@ BROKEN = {
         b'{"result": NaN, "data": [{"index": 0, "embedding": [NaN, 1e999]}], '
         b'"results": [{"index": 0, "relevance_score": NaN}]}'
     ),
+    "a chunk larger than any disk": just(OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"f" * 40 + b"\r\nxx"),
+    "a chunk of less than nothing": just(OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nxx"),
+    "a NUL in a header": just(OK + b"X: a\0b\r\nContent-Length: 2\r\n\r\n{}"),
+    "a status of no meaning": just(b"HTTP/1.1 999 Hm\r\nContent-Length: 2\r\n\r\n{}"),
+    "a header without a colon": just(OK + b"no colon\r\nContent-Length: 2\r\n\r\n{}"),
     "nothing": whole(b""),
     "a list": whole(b"[]"),
     "null": whole(b"null"),

@@ -12,16 +12,29 @@ KgmedError
         └── PromptTooLong   it was asked more than it can read at once
 """
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rapidfuzz import fuzz, process
 
+_LONGEST = 1000  # characters of a message
+_COMPARED = 200  # characters of what was typed that are compared with names
+_SHOWN = 80  # characters of a name in a message
 _TELLS = 3  # letters: fewer stand in too many names
 
 
 class KgmedError(Exception):
-    """The base of all errors that kgmed raises on purpose; the message is one line."""
+    r"""The base of all errors that kgmed raises on purpose; the message is one line that can be shown.
+
+    >>> print(KgmedError("it says\nred \x1b[31m")), len(str(KgmedError("a" * 100_000)))
+    it says red \x1b[31m
+    (None, 1001)
+    """
+
+    def __init__(self, message: str = "") -> None:
+        """Say what is wrong; a text of a file that is repeated in it is neither long nor moves a cursor."""
+        super().__init__(_shown(message))
 
 
 class BadInput(KgmedError):
@@ -46,8 +59,27 @@ class UnknownName(BadInput):
         names = sorted(known)
         near = nearest(name, names)
         offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}" if names else ""
-        super().__init__("; ".join(part for part in (f"no {what} is called {name!r}", offer, hint) if part))
+        super().__init__("; ".join(part for part in (f"no {what} is called {_short(name)!r}", offer, hint) if part))
         self.name = name
+
+
+def _short(name: str) -> str:
+    """A name as a message shows it.
+
+    >>> _short("gout"), len(_short("a" * 5000))
+    ('gout', 80)
+    """
+    return name if len(name) <= _SHOWN else f"{name[: _SHOWN - 1]}…"
+
+
+def _shown(message: str) -> str:
+    """A message on one line, its middle left out where it is long, what cannot be seen by its number."""
+    if len(message) > _LONGEST:
+        message = f"{message[: 2 * _LONGEST // 3]}…{message[-(_LONGEST - 2 * _LONGEST // 3) :]}"
+    if message.isprintable():
+        return message
+    unseen = {c for c in message if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    return message.translate({ord(c): " " if c in "\r\n\t" else ascii(c)[1:-1] for c in unseen})
 
 
 def nearest(name: str, names: Sequence[str]) -> list[str]:
@@ -56,7 +88,7 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
     >>> nearest("mcmu", ["mmcu", "cmb"]), nearest("marfan", ["Marfan syndrome"]), nearest("nope", ["phenopackets"])
     (['mmcu'], ['Marfan syndrome'], [])
     """
-    typed = name.casefold()
+    typed = name[:_COMPARED].casefold()
     held = [n for n in names if len(typed) >= _TELLS and typed in n.casefold()]
     alike = process.extract(typed, names, scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=60)
     return (held or [found for found, _, _ in alike])[:3]

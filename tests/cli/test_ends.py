@@ -1,6 +1,7 @@
 """How a command ends that nobody reads on, or whose disk is full: one line or none, and no traceback."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,3 +25,29 @@ def test_a_full_disk_is_one_line() -> None:
         done = subprocess.run(COMMAND, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "kgmed: No space left on device; make room and run the command again\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no rights of this kind")
+def test_a_folder_that_may_not_be_read_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "graphs" / "flu").mkdir(parents=True)
+    (tmp_path / "graphs").chmod(0)
+    words = [sys.executable, "-c", "from kgmed.cli import main; main()", "graph", "find", "flu", "fever"]
+    if os.getuid() == 0:
+        if not (bound := shutil.which("setpriv")):
+            pytest.skip("no rights bind this user")
+        words = [bound, "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all", *words]
+    home = {**os.environ, "KGMED_HOME": str(tmp_path)}
+    done = subprocess.run(words, env=home, capture_output=True, text=True, check=False)
+    (tmp_path / "graphs").chmod(0o755)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "Permission denied; check the name and whose it is" in done.stderr
+
+
+def test_a_name_longer_than_any_file_may_have_is_one_line(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", "from kgmed.cli import main; main()", "graph", "info", "f" * 5000]
+    home = {**os.environ, "KGMED_HOME": str(tmp_path)}
+    done = subprocess.run(words, env=home, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2)
+    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr) < 1100

@@ -199,3 +199,26 @@ def test_only_one_kind_of_crew_can_be_asked_for() -> None:
     assert executor(workers=2) == ProcessExecutor(2)
     with pytest.raises(BadInput, match="one of"):
         executor(threads=2, workers=2)
+
+
+def test_a_line_of_which_a_letter_was_changed_is_refused_and_one_of_old_is_read(tmp_path: Path) -> None:
+    finished(tmp_path, Echo(), ThreadExecutor(), Plan(("one",), items(3)))
+    path = tmp_path / LOG
+    whole = path.read_bytes()
+    before = digest(entries(tmp_path))
+    path.write_bytes(whole.replace(b"Question 1?", b"Question 7?"))
+    with pytest.raises(SourceError, match=r"log.jsonl:2: is no entry"):
+        entries(tmp_path)
+    path.write_bytes(whole.replace(b'"check"', b'"chock"'))
+    with pytest.raises(SourceError, match=r"log.jsonl:1: is no entry"):
+        entries(tmp_path)
+    rows = [json.loads(line) for line in whole.splitlines()]
+    old = (json.dumps({k: v for k, v in row.items() if k != "check"}) + "\n" for row in rows)
+    path.write_text("".join(old), encoding="utf-8")
+    assert digest(entries(tmp_path)) == before
+
+
+def test_a_manifest_that_is_deep_is_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(SourceError, match="is not JSON"):
+        read_manifest(tmp_path)

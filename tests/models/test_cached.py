@@ -244,3 +244,13 @@ def test_a_file_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) ->
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="cannot be used as a file of replies"):
         CachedLLM(Echo(), tmp_path / "file" / "c.db")
+
+
+def test_a_reply_of_which_a_letter_was_changed_is_not_given_and_one_of_old_is(tmp_path: Path) -> None:
+    cached = CachedLLM(Scripted(["take 10 mg"]), tmp_path / "c.db")
+    cached(asks("a"))
+    cached.file.write("UPDATE replies SET reply = replace(reply, '10 mg', '90 mg')", ())
+    with pytest.raises(StoreError, match="is damaged at key"):
+        cached(asks("a"))
+    cached.file.write("UPDATE replies SET reply = ?", ('["as before", 1, 2, "m"]',))
+    assert cached(asks("a")) == Reply("as before", 1, 2, "m")

@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from kgmed.cli.show import warn
-from kgmed.cli.terminal import no_room, nobody_reads, say_anything
-from kgmed.errors import BadInput, KgmedError
+from kgmed.cli.terminal import may_not, no_room, nobody_reads, say_anything
+from kgmed.errors import BadInput, KgmedError, StoreError
 
 PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
     "ask": ("ask:ask", ""),
@@ -77,6 +77,10 @@ class Commands(TyperGroup):
                 os._exit(130)  # what a killed run leaves is whole, so nobody waits for the questions that were begun
             sys.exit(130)
         except OSError as e:
+            if may_not(e):
+                raise StoreError(
+                    f"{e.filename}: {e.strerror}; check the name and whose it is, or set KGMED_HOME"
+                ) from e
             if not (nobody_reads(e) or no_room(e)):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more

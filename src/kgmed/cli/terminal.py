@@ -31,6 +31,11 @@ def nobody_reads(error: OSError, *, system: str = sys.platform) -> bool:
     return error.errno == errno.EPIPE or (system == "win32" and error.errno == errno.EINVAL)
 
 
+def may_not(error: OSError) -> bool:
+    """Whether a file or folder that is named cannot be: too long a name, or not the right to read or write it."""
+    return error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
+
+
 def no_room(error: OSError) -> bool:
     """Whether the disk, or one's share of it, is full."""
     return error.errno in _FULL

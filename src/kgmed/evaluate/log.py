@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
 
+import xxhash
+
 from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.store.folder import hold
@@ -48,16 +50,33 @@ class Entry:
         return replace(self, run=replace(self.run, stages=stages, id=""))
 
 
+_KEYS = {*Job._fields, "error", "run"}
+_CHECK = b',"check":"'
+
+
 def to_line(entry: Entry) -> bytes:
-    """One line of the log."""
+    """One line of the log, with a hash of what it says, which finds damage."""
+    plain = _plain(entry)
+    return plain[:-1] + _CHECK + _hash(plain).encode() + b'"}\n'
+
+
+def _hash(said: bytes) -> str:
+    return xxhash.xxh3_64_hexdigest(said)
+
+
+def _plain(entry: Entry) -> bytes:
+    """What a line says."""
     data = {**entry.job._asdict(), "error": entry.error, "run": to_json(entry.run)}
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def _entry(path: Path, number: int, line: bytes) -> Entry:
     """The entry in a line; raises `SourceError`."""
     try:
         data = json.loads(line.decode("utf-8", "surrogatepass"))
+        said = line.rpartition(_CHECK)[0] + b"}"
+        if data.keys() != _KEYS and (data.keys() != _KEYS | {"check"} or data["check"] != _hash(said)):
+            raise ValueError  # lines of old have no hash
         run = None if data["run"] is None else Run.from_json(data["run"])
         return Entry(Job(str(data["method"]), str(data["item"]), int(data["seed"])), run, str(data["error"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadInput):
@@ -82,7 +101,7 @@ def digest(found: dict[Job, Entry]) -> str:
     """A hash of all that the entries say but seconds and ids, whatever their order."""
     whole = hashlib.sha256()
     for job in sorted(found):
-        whole.update(to_line(found[job].untimed))
+        whole.update(_plain(found[job].untimed) + b"\n")
     return whole.hexdigest()
 
 
@@ -163,7 +182,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadInput(f"{folder}: holds no evaluation (no {MANIFEST}); begin one with kgmed eval run") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise SourceError(path, 0, "is not JSON", "begin the evaluation anew in another folder") from None
     if not isinstance(data, dict):
         raise SourceError(path, 0, "is no manifest", "begin the evaluation anew in another folder")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import xxhash
+
 from kgmed.cache import CacheFile, Hits, Layout
 from kgmed.config import Mode
 from kgmed.errors import StoreError, Unavailable
@@ -47,7 +49,8 @@ class ReplyFile(CacheFile):
     def put(self, key: str, model: str, settings: str, reply: Reply, *, replace: bool) -> Reply:
         """Keep a reply; what comes back is the one that is kept, of another writer if that one was first."""
         verb = "INSERT OR REPLACE" if replace else "INSERT OR IGNORE"
-        text = json.dumps([reply.text, reply.tokens_in, reply.tokens_out, reply.model])
+        row = [reply.text, reply.tokens_in, reply.tokens_out, reply.model]
+        text = json.dumps([*row, _check(row)])
         sql = f"{verb} INTO replies (key, model, settings, reply) VALUES (?, ?, ?, ?)"
         self.write(sql, (key, model, settings, text))
         return reply if replace else self.get(key) or reply
@@ -64,10 +67,17 @@ class ReplyFile(CacheFile):
     def _reply(self, text: str, key: str) -> Reply:
         """The reply in a row."""
         try:
-            said, tokens_in, tokens_out, model = json.loads(text)
-        except (ValueError, TypeError) as error:
-            raise StoreError(f"{self.path} is damaged at key {key[:12]}; refresh it, or delete the file") from error
+            said, tokens_in, tokens_out, model, *check = json.loads(text)
+            if check not in ([], [_check([said, tokens_in, tokens_out, model])]):  # rows of old have none
+                raise ValueError
+        except (ValueError, TypeError, RecursionError):
+            raise StoreError(f"{self.path} is damaged at key {key[:12]}; refresh it, or delete the file") from None
         return Reply(said, tokens_in, tokens_out, model)
+
+
+def _check(row: Sequence[object]) -> str:
+    """A hash of what is kept of a reply; it finds damage, not forgery."""
+    return xxhash.xxh3_64_hexdigest(json.dumps(row).encode())
 
 
 # --- A cache of replies in one SQLite file: what a model was asked once it need not be asked again, by anyone.

@@ -3,6 +3,7 @@
 import json
 import lzma
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from kgmed.evaluate.datasets.files import LETTERS, answer_letters, options
 from kgmed.graph.base import EdgeRow, Source
 from kgmed.reward.cases import Split
 
-pytest.importorskip("openpyxl")
+Workbook = pytest.importorskip("openpyxl").Workbook
 pytest.importorskip("defusedxml")
 
 
@@ -127,16 +128,47 @@ BROKEN = {
     "cmcqa": ("cmcqa/Chinese_doctor_qa_ner.json", b'{"question": "a", "answer": "b"}\n{"question": 1}\n', ":2: has no"),
     "genmedgpt": ("genmedgpt5k/NER_chatgpt_first4000.json", b"{}\n", ":1: is not a row"),
 }
+# found by bench/attack.py
+FUZZED = {
+    "genmedgpt": ("genmedgpt5k/NER_chatgpt_first4000.json", b'{"qustion_output": "\xcb"}', "UTF-8"),
+    "mirage": ("mirage/benchmark.json", b"0.5", "is no JSON object"),
+    "medqa": ("mirage/benchmark.json", b'{"medqa": []}', "medqa is no object"),
+    "explaincpe": ("explaincpe/train.json", b"NaN", "is no JSON list"),
+    "mintaka": ("mintaka/mintaka_dev.json", b"7", "is no JSON list"),
+    "cmb": ("cmb_exam/apollo_xmedbench_zh.json", b"[7]", "item 0 is no object"),
+}
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_damaged_file_is_one_line_that_names_it(name: str, tmp_path: Path) -> None:
-    file, content, told = BROKEN[name]
-    (tmp_path / file).parent.mkdir()
+@pytest.mark.parametrize(("name", "row"), [*BROKEN.items(), *FUZZED.items()])
+def test_a_damaged_file_is_one_line_that_names_it(name: str, row: tuple[str, bytes, str], tmp_path: Path) -> None:
+    file, content, told = row
+    for needed in dataset(name).files:
+        (tmp_path / needed).parent.mkdir(exist_ok=True)
+        (tmp_path / needed).write_bytes(b"[]")
     (tmp_path / file).write_bytes(content)
     with pytest.raises(SourceError, match=told) as caught:
         load(name, tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["stream", "version"])
+def test_a_workbook_with_a_damaged_member_is_refused(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "mmcu_medical/MMCU-Medical.xlsx"
+    path.parent.mkdir()
+    book = Workbook()
+    book.active.append(["q", "A"] * 50)
+    book.save(path)
+    with ZipFile(path) as archive:
+        member = archive.getinfo("xl/worksheets/sheet1.xml")
+    data = bytearray(path.read_bytes())
+    if damage == "stream":
+        begin = member.header_offset + 30 + len(member.filename)
+        data[begin : begin + 40] = b"\xff" * 40
+    else:
+        data[data.index(b"PK\x01\x02") + 6] = 119  # the version that is needed to unpack it
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match="is no Excel file"):
+        load("mmcu", tmp_path)
 
 
 def test_xml_that_declares_entities_is_refused(tmp_path: Path) -> None:

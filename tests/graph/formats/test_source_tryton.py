@@ -222,3 +222,23 @@ def test_a_record_that_names_no_group_is_told_with_its_id(tmp_path: Path) -> Non
 def test_a_file_of_the_module_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"disease_categories.xml: there is no such file"):
         rows(icd10_wheel(tmp_path / "a.whl", {"data/diseases.xml": xml()}), "icd10")
+
+
+# --- Found by bench/attack.py.
+
+
+def test_an_encoding_that_nobody_knows_is_named(tmp_path: Path) -> None:
+    data = xml().replace('encoding="utf-8"', 'encoding="ut"')
+    with pytest.raises(SourceError, match=r"is no XML .*unknown encoding: ut"):
+        rows(icd10_wheel(tmp_path / "a.whl", {**ICD10, "data/diseases.xml": data}), "icd10")
+
+
+def test_a_wheel_whose_members_have_no_readable_names_is_refused(tmp_path: Path) -> None:
+    path = icd10_wheel(tmp_path / "a.whl")
+    data = path.read_bytes()
+    begin = data.index(b"PK\x01\x02")
+    end = data[begin:].replace(b"diseases", b"dise\xcdses", 1)
+    end = end[:8] + (int.from_bytes(end[8:10], "little") | 0x800).to_bytes(2, "little") + end[10:]  # names are UTF-8
+    path.write_bytes(data[:begin] + end.replace(b"disease_", b"dise\xcdse_", 1))
+    with pytest.raises(SourceError, match="is no wheel"):
+        rows(path, "icd10")

@@ -118,6 +118,15 @@ def test_that_there_is_nothing_counts_for_a_time_and_an_answer_for_longer(path: 
         assert len(far.asked) == asked
 
 
+def test_that_there_is_nothing_does_not_count_for_ever_when_the_clock_goes_back(path: Path) -> None:
+    far, now = Far(), [9e9]
+    cached = CachedGraph(far, path, negative=2.0, clock=lambda: now[0])
+    for moment, asked in ((9e9, 1), (9e9 - 3600, 1), (1e9, 2), (1e9, 2)):
+        now[0] = moment
+        assert not cached.lookup("nothing")
+        assert len(far.asked) == asked
+
+
 def test_an_answer_that_failed_is_never_kept(path: Path) -> None:
     far = Far(fails=Unavailable("far cannot be reached"))
     cached = CachedGraph(far, path)
@@ -249,3 +258,19 @@ def test_the_key_of_umls_is_nowhere_in_the_file(path: Path) -> None:
             assert key not in repr(cached)
         assert len(server.asked) == 1
     assert not [p for p in path.parent.iterdir() if key.encode() in p.read_bytes()]
+
+
+def test_an_answer_of_which_a_letter_was_changed_is_asked_for_again_and_one_of_old_is_not(path: Path) -> None:
+    graph = Far()
+    with CachedGraph(graph, path) as cached:
+        cached.entity("x:1")
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("UPDATE answer SET value = replace(value, 'Asthma', 'Asthna')")
+    with CachedGraph(graph, path) as cached:
+        assert cached.entity("x:1") == ASTHMA
+    asked = len(graph.asked)
+    connection.execute("UPDATE answer SET value = substr(value, 17)")
+    with CachedGraph(graph, path) as cached:
+        assert cached.entity("x:1") == ASTHMA
+    assert len(graph.asked) == asked == 2
+    connection.close()

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from graph.store.oracle import source
 from kgmed.errors import StoreError
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, TextRow
 from kgmed.graph.store.build import build
-from kgmed.graph.store.folder import current, read_manifest
+from kgmed.graph.store.folder import current, read_manifest, verify
 from kgmed.graph.store.store import open_store
 from kgmed.records import Support
 
@@ -126,3 +127,18 @@ def test_the_manifest_comes_back_as_it_was_written(graph: Path, tmp_path: Path) 
     manifest = build(source(ROWS), tmp_path / "h")
     assert read_manifest(current(tmp_path / "h")) == manifest
     assert manifest.content == read_manifest(current(graph)).content  # the same rows, the same files
+
+
+def test_a_large_graph_that_was_written_to_is_read_whole_and_a_copy_only_once(graph: Path) -> None:
+    (folder,) = graph.glob("v-*")
+    manifest = read_manifest(folder)
+    path = folder / "name_bytes.npy"
+    whole, sealed = path.read_bytes(), (folder / "manifest.json").stat().st_mtime_ns
+    path.write_bytes(whole[:-1] + b"?")
+    os.utime(path, ns=(sealed + 1, sealed + 1))
+    with pytest.raises(StoreError, match=r"name_bytes\.npy: damaged"):
+        verify(manifest, folder, contents=False)  # as for a graph above `FULL_CHECK`
+    path.write_bytes(whole)
+    os.utime(path, ns=(sealed + 5, sealed + 5))
+    verify(manifest, folder, contents=False)
+    assert (folder / "manifest.json").stat().st_mtime_ns == sealed + 5

@@ -36,20 +36,19 @@ class Consultation:
 
 def consultations(path: Path) -> Iterator[Consultation]:
     """The readable rows of the file; raises `SourceError` for a line that is not JSON or lacks a key."""
-    with path.open(encoding="utf-8") as f:
-        for line, text in enumerate(f, start=1):
-            question, answer = _row(path, line, text)
-            asked, said = _PARTS.search(question), _PARTS.search(answer)
-            if asked and said:
-                names = tuple(n.strip(" .") for n in _BETWEEN.split(said["entities"]) if n.strip(" ."))
-                yield Consultation(line, asked["text"].strip(), said["text"].strip(), names)
+    for line, text in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
+        question, answer = _row(path, line, text)
+        asked, said = _PARTS.search(question), _PARTS.search(answer)
+        if asked and said:
+            names = tuple(n.strip(" .") for n in _BETWEEN.split(said["entities"]) if n.strip(" ."))
+            yield Consultation(line, asked["text"].strip(), said["text"].strip(), names)
 
 
 def _row(path: Path, line: int, text: str) -> tuple[str, str]:
     try:
         row = json.loads(text)
         return str(row["qustion_output"]), str(row["answer_output"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         mend = "give the file with the keys qustion_output and answer_output"
         raise SourceError(path, line, "is not a row of GenMedGPT's extraction", mend) from None
 
@@ -268,7 +267,7 @@ def read_mintaka(data: Path) -> Iterator[Item]:
     """Dev, then test; the answer as a person would write it. Id = id of the file."""
     for part, file in FILES.items():
         path = data / file
-        for number, row in enumerate(whole_json(path)):
+        for number, row in enumerate(whole_json(path, list)):
             try:
                 asked, name, said = str(row["question"]).strip(), str(row["id"]), _said(row["answer"])
             except (KeyError, TypeError, AttributeError):

@@ -20,6 +20,7 @@ from kgmed.reward.phenotype_table import ONSETS, Patient, years
 # --- One case out of the plain data of a file, checked.
 
 
+_SHOWN = 60  # characters of what is not understood
 _SIGNS: dict[object, str] = {True: "positive", False: "negative", "1": "positive", "0": "negative", "2": "unsure"}
 _SIGNS |= {"True": "positive", "False": "negative", "UNK": "unsure", "dont_know": "unsure"}
 
@@ -45,7 +46,7 @@ def _slots(path: Path, line: int, slots: object) -> dict[str, str]:
     for symptom, sign in slots.items():
         if not isinstance(sign, bool | str) or sign not in _SIGNS:
             mend = 'use true, false, "1", "0", or "2" for unsure'
-            raise SourceError(path, line, f"has the sign {sign!r} for {symptom!r}", mend)
+            raise SourceError(path, line, f"has the sign {repr(sign)[:_SHOWN]} for {repr(symptom)[:_SHOWN]}", mend)
     return {symptom: _SIGNS[sign] for symptom, sign in slots.items()}
 
 
@@ -314,7 +315,7 @@ def _line_case(path: Path, number: int, row: Mapping[str, Any]) -> tuple[str, Ca
         raise SourceError(path, number, "is no case with a disease", _LINES_MEND)
     part = row.get("split", "train")
     if part not in _PARTS:
-        raise SourceError(path, number, f"has the split {part!r}", f"use one of {', '.join(_PARTS)}")
+        raise SourceError(path, number, f"has the split {repr(part)[:_SHOWN]}", f"use one of {', '.join(_PARTS)}")
     return part, _findings(path, number, row)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.files import FETCH, answer_letters, csv_rows, field, options, sheets, whole_json
@@ -21,7 +22,9 @@ _OPTION = re.compile(r"^\(([A-J])\)\s*(.*?)\s*\.?\s*$", re.S)
 def read_apollo(data: Path, *, source: str) -> Iterator[Item]:
     """The questions of one source, in the order of the file. Id = place in the file."""
     path = data / APOLLO_FILE
-    for number, row in enumerate(whole_json(path)):
+    for number, row in enumerate(whole_json(path, list)):
+        if not isinstance(row, dict):
+            raise SourceError(path, 0, f"item {number} is no object", FETCH)
         if row.get("source") != source:
             continue
         parts = [_OPTION.match(line) for line in re.split(r"\n(?=\([A-J]\))", str(row.get("options")).strip())]
@@ -113,7 +116,7 @@ def read_explaincpe(data: Path) -> Iterator[Item]:
     """Train, dev and test in turn; the explanation is the reference text. Id = part:id of the file."""
     for part in EXPLAINCPE_PARTS:
         path = data / f"explaincpe/{part}.json"
-        for number, row in enumerate(whole_json(path)):
+        for number, row in enumerate(whole_json(path, list)):
             try:
                 choices, right = options(row["options"]), answer_letters(str(row["answer"]))
                 text, why = str(row["question"]).strip(), str(row.get("explanation") or "")
@@ -152,9 +155,9 @@ MIRAGE_PARTS = ("medqa", "medmcqa", "pubmedqa", "bioasq", "mmlu")
 def read_mirage(data: Path, *, parts: tuple[str, ...]) -> Iterator[Item]:
     """Part by part in the order of the file. Id = part:id of the file."""
     path = data / MIRAGE_FILE
-    whole = whole_json(path)
+    whole = whole_json(path, dict)
     for part in parts:
-        for name, row in whole.get(part, {}).items():
+        for name, row in _part(path, whole, part).items():
             try:
                 choices = tuple((str(letter), str(text)) for letter, text in row["options"].items())
                 question, right = str(row["question"]).strip(), str(row["answer"])
@@ -163,6 +166,14 @@ def read_mirage(data: Path, *, parts: tuple[str, ...]) -> Iterator[Item]:
             if right not in dict(choices):
                 raise SourceError(path, 0, f"{part} {name} has the answer {right!r}, which is no option", FETCH)
             yield Item(Question(question, choices, "en", f"{part}:{name}"), Gold((right,)))
+
+
+def _part(path: Path, whole: dict[str, Any], part: str) -> dict[str, Any]:
+    """The questions of a part by their ids."""
+    found = whole.get(part, {})
+    if not isinstance(found, dict):
+        raise SourceError(path, 0, f"{part} is no object of questions", FETCH)
+    return found
 
 
 def _mirage_set(name: str, title: str, parts: tuple[str, ...], items: int) -> DataSet:

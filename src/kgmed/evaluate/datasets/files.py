@@ -5,9 +5,10 @@ import io
 import json
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.formats.base import whole_text
@@ -62,6 +63,7 @@ def answer_letters(text: str) -> tuple[str, ...]:
 # --- The files of data sets, read with an error that names file, line and mend; a file may also be packed as NAME.xz.
 
 
+J = TypeVar("J", list[Any], dict[str, Any])
 _CELLS = 10_000_000  # of one sheet, the empty ones too
 FETCH = "get the data set anew (kgmed eval datasets says from where)"
 
@@ -75,12 +77,15 @@ def text(path: Path, *, mend: str = FETCH) -> str:
         raise SourceError(path, 0, e.problem, mend) from None
 
 
-def whole_json(path: Path) -> Any:
-    """What a JSON file holds."""
+def whole_json(path: Path, kind: type[J]) -> J:
+    """What a JSON file holds, a list or an object as asked for."""
     try:
-        return json.loads(text(path))
+        found = json.loads(text(path))
     except (ValueError, RecursionError) as e:
         raise SourceError(path, getattr(e, "lineno", 0), "is not JSON", FETCH) from None
+    if not isinstance(found, kind):
+        raise SourceError(path, 0, f"is no JSON {'list' if kind is list else 'object'}", FETCH)
+    return found
 
 
 def json_lines(path: Path, *, mend: str = FETCH) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -128,7 +133,7 @@ def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         book.close()
     except OSError as e:
         raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
-    except (InvalidFileException, BadZipFile, KeyError, ValueError) as e:
+    except (InvalidFileException, BadZipFile, zlib.error, NotImplementedError, LookupError, ValueError) as e:
         raise SourceError(path, 0, f"is no Excel file ({e})", FETCH) from None
 
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
 from kgmed.graph.formats.base import name_of, need_file, open_bytes, reading
+from kgmed.language.text import visible
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
 
@@ -107,7 +108,7 @@ def _rows(path: Path, language: str) -> Iterator[Row]:
             for triple in library.parse(file, format_):
                 yield from reader.row(triple)
         except SyntaxError as error:
-            said = " ".join(error.msg.split())
+            said = visible(" ".join(error.msg.split()))
             raise SourceError(
                 path, error.lineno or 0, f"is no RDF: {said[:_SAID]}{'…' * (len(said) > _SAID)}", "mend that line"
             ) from error

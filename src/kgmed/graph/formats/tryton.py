@@ -18,7 +18,13 @@ from kgmed.graph.formats.base import check_file, reading
 from kgmed.graph.packed import check_zip
 
 _MEND = "fetch the package again"
-_BROKEN = (BadZipFile, NotImplementedError, RuntimeError, KeyError)  # what a damaged zip ends in, beside I/O errors
+_BROKEN = (
+    UnicodeError,
+    BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+)  # what a damaged zip ends in, beside I/O errors
 _LOCALE = re.compile(r"locale/([a-z]{2,3})(?:_[A-Z]{2})?\.po$")
 _PO = re.compile(
     r'^(?P<fuzzy>#,[^\n]*\bfuzzy\b[^\n]*\n)?msgctxt "(?P<context>[^"\n]*)"\n'
@@ -185,6 +191,8 @@ class _Records:
             parser.Parse(data, True)  # noqa: FBT003
         except expat.ExpatError as error:
             raise SourceError(self.path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", _MEND) from error
+        except LookupError as error:  # of the encoding that it declares
+            raise SourceError(self.path, 1, f"is no XML ({error})", _MEND) from error
         return self.found
 
     def _refuse(self, parser: Any, *_: object) -> None:

@@ -14,6 +14,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import xxhash
+
 from kgmed.cache import CacheFile, Hits, Layout
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import KnowledgeGraph, Match
@@ -143,14 +145,14 @@ class CachedGraph:
         """What is kept, or what the graph says, which is then kept."""
         kept = self._kept(what, key, asked)
         if kept is not None:
-            with suppress(ValueError, TypeError, KeyError):  # written by another version: asked for again
-                value = read(json.loads(kept))
+            with suppress(ValueError, TypeError, KeyError, RecursionError):  # of another version, damaged: asked again
+                value = read(json.loads(_whole(kept, what, key)))
                 self._file.count(what, hit=True, negative=not value)
                 return value
         self._file.count(what, hit=False)
         value = fetch(key)
         text = json.dumps(_packed(value), ensure_ascii=False, separators=(",", ":"))
-        row = self._label, what, key, text, int(not value), asked, self._clock()
+        row = self._label, what, key, _hash(what, key, text) + text, int(not value), asked, self._clock()
         self._file.write("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return value
 
@@ -163,7 +165,25 @@ class CachedGraph:
         if not rows or rows[0][2] < asked:
             return None
         value, empty, _, written = rows[0]
-        return str(value) if (self._clock() - written) / 3600 < self._hours[empty] else None
+        hours = abs(self._clock() - written) / 3600  # below 0 where the clock has gone back
+        return str(value) if hours < self._hours[empty] else None
+
+
+def _hash(*texts: str) -> str:
+    """What finds damage to a question and its answer: 16 hexadecimal digits."""
+    return xxhash.xxh3_64_hexdigest("\0".join(texts).encode("utf-8", "surrogatepass"))
+
+
+def _whole(kept: str, what: str, key: str) -> str:
+    """The text that was kept, without its hash; raises `ValueError` where it is not what was written.
+
+    What was kept before there were hashes begins as JSON does.
+    """
+    if kept.startswith(("[", "null")):
+        return kept
+    if kept[:16] != _hash(what, key, kept[16:]):
+        raise ValueError
+    return kept[16:]
 
 
 def _packed(value: object) -> Any:

@@ -171,14 +171,25 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def verify(manifest: Manifest, folder: Path, *, contents: bool = True) -> None:
-    """Check every file's size and, with `contents`, its hash; raises `StoreError` naming the first that is wrong."""
+    """Check every file's size and, with `contents`, its hash; raises `StoreError` naming the first that is wrong.
+
+    Without `contents` a file is hashed where it was written to after the manifest was.
+    """
+    sealed = (folder / "manifest.json").stat().st_mtime_ns
+    newest = sealed
     for name, (size, digest) in manifest.files.items():
         path = folder / name
-        found = path.stat().st_size if path.is_file() else -1
-        if found != size:
-            raise StoreError(f"{path}: {'missing' if found < 0 else f'{found} bytes'}, expected {size}; build it again")
-        if contents and hash_file(path) != digest:
+        found = path.stat() if path.is_file() else None
+        if found is None or found.st_size != size:
+            raise StoreError(
+                f"{path}: {f'{found.st_size} bytes' if found else 'missing'}, expected {size}; build it again"
+            )
+        if (contents or found.st_mtime_ns > sealed) and hash_file(path) != digest:
             raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
+        newest = max(newest, found.st_mtime_ns)
+    if newest > sealed:  # a copy, or a clock that went back: the next opening need not hash what is right
+        with suppress(OSError):
+            os.utime(folder / "manifest.json", ns=(newest, newest))
 
 
 # --- Putting a finished version of a graph in the place of the old one, whole or not at all.
