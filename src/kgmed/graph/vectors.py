@@ -231,7 +231,7 @@ def nearest_by_ngrams(
     text: str,
     *,
     limit: int = 10,
-    among: int = 128,
+    among: int = 32,
     fits: Callable[[str], bool] = lambda name: True,
 ) -> list[Near]:
     """The names of highest cosine among those that share most n-grams with the text: needs no index of vectors.
