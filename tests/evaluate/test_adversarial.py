@@ -1,7 +1,6 @@
 """Names that a graph lacks are never linked to those that look like them: drugs, opposites, other domains' words."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -58,6 +57,11 @@ def linked(toolkit: Toolkit, text: str) -> list[str]:
         ("头孢哌酮、舒巴坦的用量", ["头孢哌酮", "舒巴坦"]),
         ("假性高血压怎么办", []),
         ("抗高血压", []),
+        ("氯喹二磷酸可以吃吗", []),
+        ("复合氯喹怎么用", []),
+        ("氯喹补肾胶囊怎么吃", []),
+        ("氯喹流浸膏怎么用", ["氯喹"]),
+        ("吃氯喹乳膏好吗", ["氯喹"]),
         ("并非高血压", ["高血压"]),
         ("两者有什么关系？", []),
         ("什么是“关系”？", ["关系"]),
@@ -108,14 +112,17 @@ def test_there_are_sixty_questions_of_other_domains_in_two_languages() -> None:
 
 
 @pytest.mark.parametrize("name", ["hpo", "cmekg"])
-def test_the_gate_holds_on_the_packaged_graphs(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_the_gate_holds_on_the_packaged_graphs(name: str, request: pytest.FixtureRequest) -> None:
+    """Some hundred of its cases; all of them: kgmed eval linking --set adversarial --graph NAME."""
     graph: LocalGraph = request.getfixturevalue(name)
-    cases, wrong = gate(Toolkit(graph))
-    made = [t for t in wrong if t.case.rule not in ("contained", "alike")]
-    counted = Counter(t.wrong for t in made)
-    hidden = [t for t in wrong if t.wrong == "other drug" and t.case.rule in ("contained", "alike")]
-    assert len(cases) >= 500
+    cases, wrong = gate(Toolkit(graph, encoder=NgramEncoder()), each=12)
+    counted = Counter(t.wrong for t in wrong)
+    assert len(cases) >= 200
     assert counted["other drug"] == counted["opposite"] == 0
     assert counted["other entity"] <= 0.01 * len(cases)
     assert not [t for t in wrong if t.case.rule == "domain"]
-    assert len(hidden) <= 0.1 * sum(c.rule in ("contained", "alike") for c in cases)  # names that are wholly unlike
+
+
+@pytest.mark.parametrize("name", ["hpo", "cmekg"])
+def test_the_gate_has_at_least_five_hundred_cases(name: str, request: pytest.FixtureRequest) -> None:
+    assert len(traps(request.getfixturevalue(name))) + len(other_domains()) >= 500

@@ -42,7 +42,7 @@ _SAME = 8  # letters that two forms of a word share
 _JOINED = re.compile("[/:]")  # two names in one
 _LETTERS = re.compile(r"[^\W\d_]")
 _DESCRIBED = re.compile(
-    r"^[是为每含]|主要|成方|成[份分]|[等和加含或]|治疗|混合|中药|[0-9]|[，。；：,;:.]|样$|[（(]"
+    r"^[是为每含其药]|本品|适量|辅[料科]|以外|分为|联用|类|多种|皮下注射|为.*剂|主要|成方|成[份分]|[等和加含或]|治疗|混合|中药|[0-9]|[，。；：,;:.]|样$|[（(]"
 )  # no names
 _ASKED_CJK, _ASKED = "{}有什么注意事项？", "What should I know about {}?"
 _SHORTEST, _SHORTEST_CJK, _LONGEST = 5, 3, 40

@@ -225,15 +225,27 @@ def _best(old: Best, start: int, scores: NDArray[np.float32], limit: int) -> Bes
     return rows[order], values[order]
 
 
-def nearest_by_ngrams(names: Fuzzy, encoder: Encoder, text: str, *, limit: int = 10, among: int = 128) -> list[Near]:
-    """The names of highest cosine among those that share most n-grams with the text: needs no index of vectors."""
+def nearest_by_ngrams(
+    names: Fuzzy,
+    encoder: Encoder,
+    text: str,
+    *,
+    limit: int = 10,
+    among: int = 32,
+    fits: Callable[[str], bool] = lambda name: True,
+) -> list[Near]:
+    """The names of highest cosine among those that share most n-grams with the text: needs no index of vectors.
+
+    Where none of `among` names may do by `fits`, no vector is computed.
+    """
     rows = names.shortlist(text, limit=among)
-    if not len(rows):
+    near = [names.name(row) for row in rows.tolist()]
+    if not any(map(fits, near)):
         return []
-    vectors = encoder([text, *(names.name(int(r)) for r in rows)])
+    vectors = encoder([text, *near])
     scores = vectors[1:] @ vectors[0]
     order = np.lexsort((rows, -scores))[:limit]
-    return [Near(names.name(int(rows[i])), float(scores[i]), int(rows[i])) for i in order]
+    return [Near(near[i], float(scores[i]), int(rows[i])) for i in order]
 
 
 def _folder(graph: LocalGraph, encoder: Encoder) -> Path:

@@ -16,9 +16,10 @@ _CJK_START = re.compile(
     r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)"
 )
 _FORM = re.compile(
-    r"(?:鼻|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|混悬|含|滴|浓|干|胶|贴|喷雾?|气雾|粉雾)*"
+    r"(?:鼻腔?|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|混悬|活菌|流?浸|含|滴|浓|干|胶|贴|乳|药|粉|气|喷雾?|气雾|粉雾)*"
     r"(?:片|胶囊|颗粒|冲|丸|散|膏|凝胶|贴|栓|糖浆|浆|合|酊|溶液|液|雾|乳|针|粉针|粉|洗|搽|滴|制)剂?|[钠钾钙镁锌]{1,2}盐?|药物|药品|饮片|药材"
 )
+_SALT_AND_FORM = re.compile(f"(?:[钠钾钙镁锌]{{1,2}}盐?)?(?:{_FORM.pattern})?")
 _NEAR = 24  # characters beside a name that are looked at
 _STEM = 4  # letters that two words must share before their endings are compared
 _OPEN, _CLOSED = "（(〔[【", "）)〕]】"
@@ -26,6 +27,11 @@ _LOCANT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9α-ω,']{1,6}[-‐–—]\Z|[α
 _LATIN_BEHIND = re.compile(
     r"[-‐–]?(?:[A-Zα-ωⅠ-Ⅻ]{1,3}(?![A-Za-z])|\d++(?![\d.]*\s*(?:[a-zA-Zμ%.、片粒颗支天次日周月年岁个毫克微包袋瓶盒倍]|小时)))"
 )
+_PIECE = 2  # characters
+_COUNTS = frozenset("一二三四五六")
+_FORMULA = re.compile(
+    "([\u4e00-\u9fff]{1,4})(?:片|胶囊|颗粒|丸|口服液|注射液)"
+)  # 锁阳补肾胶囊: a formula named after its first herb
 _STRENGTH = re.compile(r"[\d./:：~%\sA-Za-zⅠ-Ⅻα-ω-]+\Z")
 _PREPARED = re.compile("[炒制炙盐酒醋蜜麸烫煅焦生熟姜蒸煮炭毛心皮去水油砂土滑石粉甘草]{1,5}")  # of a herb
 _HYPHEN = re.compile(r"([A-Za-z]+)[-‐–]\Z")
@@ -58,8 +64,21 @@ def beyond(text: str, start: int, end: int, *, substance: bool) -> tuple[int, in
     if has_cjk(name):
         salt = substance and name in _words("chinese salts") and _CJK_START.match(behind)
         right = len(salt.group()) if salt else _behind_cjk(behind, substance=substance)
-        return _before_cjk(before, substance=substance), 0 if name in _words("chinese behind") else right
+        left = _within_word(before, name) or _before_cjk(before, substance=substance)
+        if substance and before.endswith("食用") and name.endswith(_tuple("chinese edible")):
+            left = 2
+        return left, 0 if name in _words("chinese behind") else right
     return _before_english(before, substance=substance), _behind_english(behind, substance=substance)
+
+
+def _within_word(before: str, name: str) -> int:
+    """How many characters before a name belong to the word in which it begins; 0 = it begins with a word.
+
+    >>> _within_word("吃天", "门冬氨酸"), _within_word("每天", "阿司匹林")
+    (1, 0)
+    """
+    cuts = ((i, w) for w in _words("chinese whole words") for i in range(1, len(w)))
+    return max((i for i, w in cuts if before.endswith(w[:i]) and name.startswith(w[i:])), default=0)
 
 
 def _before_english(before: str, *, substance: bool) -> int:
@@ -125,8 +144,11 @@ def _behind_cjk(behind: str, *, substance: bool) -> int:
     part = _longest(rest, "chinese plant parts", str.startswith)
     if part and not rest.startswith(_tuple("chinese plant parts but")):
         return len(behind) - len(rest) + len(part)
-    if _beside(rest[:2], "behind"):
-        return len(behind) - len(rest.lstrip("".join(_characters())))
+    counted = rest[1:] if rest[:1] in _COUNTS else rest  # 果糖二磷酸钠
+    if _beside(counted[:2], "behind"):
+        return len(behind) - len(counted.lstrip("".join(_characters())))
+    if not form and (longer := _FORMULA.match(behind)) and not _holds_word(longer[1]):
+        return len(longer.group())
     latin = _LATIN_BEHIND.match(rest)
     return len(behind) - len(rest) + len(latin.group()) if latin else 0
 
@@ -248,6 +270,21 @@ def may_stand_before_a_drug(text: str) -> bool:
     )
 
 
+def _holds_word(text: str) -> bool:
+    """Whether a character or word that may stand before a drug is in a text: then it is no piece of a drug's name."""
+    return any(may_stand_before_a_drug(text[: i + 1]) for i in range(len(text)))
+
+
+def is_piece(name: str) -> bool:
+    """Whether a Chinese drug's name is so short before its form that a name before it belongs to it (明目上清片).
+
+    >>> is_piece("上清片"), is_piece("甲钴胺片"), is_piece("上清")
+    (True, False, False)
+    """
+    form = _longest(name, "chinese forms", str.endswith)
+    return bool(form) and len(name) - len(form) <= _PIECE
+
+
 def is_telling(characters: str) -> bool:
     """Whether one of the characters says which organ, substance or kind of disease a Chinese name means."""
     return not _telling().isdisjoint(characters)
@@ -260,7 +297,7 @@ def is_form(rest: str) -> bool:
     (True, True, False, True)
     """
     listed = _words("chinese salts") | _words("english forms")
-    return all(word in listed or _FORM.fullmatch(word) for word in rest.lower().split())
+    return all(word.strip(".") in listed or _SALT_AND_FORM.fullmatch(word) for word in rest.lower().split())
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from kgmed.records import Link, Mention
 _REST = 0.8  # weight of the differing words against the whole names
 _ONE_SIDED = 0.7  # how well they agree where only one name says more
 AGREEMENT = 0.9
+_ALL = 1.0  # how well words agree at most
 _OTHER_SCRIPT = 0.6  # how well they agree across scripts, where words cannot be compared
 _REMEMBERED = 10_000  # names
 _WORD, _ACRONYM = 3, 6  # letters at most
@@ -72,7 +73,21 @@ class Dense:
         """The nearest names of each, whatever their cosine."""
         if self._index is not None:
             return self._index.search(names, limit=limit)
-        return [nearest_by_ngrams(self.names, self.encoder, name, limit=limit) for name in names]
+        return [
+            nearest_by_ngrams(self.names, self.encoder, name, limit=limit, fits=partial(self._may_fit, name))
+            for name in names
+        ]
+
+    def _may_fit(self, mention: str, name: str) -> bool:
+        """Whether a name can be linked, whatever its vector says: no other is worth computing one."""
+        agreement = self.agreement_cjk if has_cjk(mention) else self.agreement
+        if agreement <= 0:
+            return True
+        pair = differing(mention, name)
+        best = _ALL if pair and all(pair) else _agreement(pair)
+        several = _many(mention) or _many(name)
+        may = pair == ("", "") or (several and agreement < 1 and (1 + _REST * best) / (1 + _REST) >= agreement)
+        return may and says_enough(mention) and not contradicts(mention, name)
 
     @cached_property
     def _found(self) -> dict[tuple[str, int], list[Match]]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.names import TURNING, canonical_words
-from kgmed.language.affixes import beyond, ends_with_form, goes_on, may_stand_before_a_drug
+from kgmed.language.affixes import beyond, ends_with_form, goes_on, is_piece, may_stand_before_a_drug
 from kgmed.language.negation import Spans, negated
 from kgmed.language.particulars import particulars, within
 from kgmed.language.question import words_that_ask
@@ -112,9 +112,10 @@ class Lexicon:
         for (a, b), substance in zip(places, substances, strict=True):
             left, right = beyond(text, a, b, substance=substance)
             short = substance and b - a <= _SHORT_CJK + 2 * ends_with_form(text[a:b]) and has_cjk(text[a:b])
-            begins = _begins(text, a, stops, ends) if short else a
+            piece = short and is_piece(text[a:b])
+            begins = _begins(text, a, stops, () if piece else ends) if short else a
             left_to_another = lengths.get(b, 0) > right  # what belongs to the next name stays there
-            grown.append((a if a in ends else min(a - left, begins), b if left_to_another else b + right))
+            grown.append((a if a in ends and not piece else min(a - left, begins), b if left_to_another else b + right))
         return _merged([*grown, *_joined_substances(text, places, substances)])
 
     def _is_substance(self, name: str) -> bool:
