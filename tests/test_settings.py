@@ -98,7 +98,7 @@ def test_every_setting_of_every_method_can_be_given_as_a_text(name: str) -> None
 
 def test_the_first_preset_is_the_default_and_an_unknown_one_is_named() -> None:
     method = methods.get("hykge")
-    assert settings_of(method, preset="", given={}) == method.presets["paper"]
+    assert settings_of(method, preset="", given={}) == method.presets["safe"]
     assert settings_of(method, preset="code", given={"hops": 1}).hops == 1
     with pytest.raises(UnknownName, match=r"no preset of hykge is called 'papre'; did you mean paper"):
         settings_of(method, preset="papre", given={})
