@@ -202,9 +202,10 @@ def show(run: Run, near: Near, *, explain: bool = False) -> None:
     """
     out = screen.printer()
     out((run.answer.text, "bold" if run.answer.abstained else ""))
-    if run.context.cited:
+    shown = [(i, e) for i, e in enumerate(run.context.cited, start=1) if e.triples or e.kind != "verdict"]
+    if shown:
         out(("\nEvidence", "bold"))
-    for i, evidence in enumerate(run.context.cited, start=1):
+    for i, evidence in shown:
         _show_evidence(out, i, evidence, explain=explain)
     out()
     _show_words(out, run, near, explain=explain)

@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
-from kgmed.language.question import compares, types_asked
+from kgmed.language.question import compares, defines, types_asked
 from kgmed.language.text import has_cjk, one_line
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
+from kgmed.steps.family import substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.saying import Language, clipped, frequency, joined, language_of, named
 
 LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
+LISTED = 12  # ours: names in a list
 CHARACTERS = (640, 300)  # ours: of an answer, English and Chinese
 _HEADS: dict[Role, tuple[str, str, str, str]] = {  # of what a thing has; of what has the thing
     Role.TREATS: ("What {} is given for", "{}的适应症", "Treatments of {}", "{}的治疗"),
@@ -120,7 +122,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     groups = _groups([*_care(diagnoses, asked), *rest], language, apart=compares(query.text))
     wanted = [g for g in groups if g.role in asked]
     wanted.sort(key=lambda g: asked.index(g.role))
-    shown = wanted if wanted or diagnoses else _usual(groups, language)
+    shown = wanted if wanted or diagnoses else _usual(groups, language)[: 3 if defines(query.text) else None]
     if compares(query.text):
         shown = _unlike(groups)
     if short:
@@ -155,10 +157,17 @@ def _unlike(groups: Sequence[_Group]) -> list[_Group]:
 
 def _usual(groups: list[_Group], language: Language) -> list[_Group]:
     """The groups that say what a thing is: a definition that can be read, then the roles that matter, the rest."""
-    readable = [g for g in groups if not g.texts or any(has_cjk(text) == bool(language) for text in g.texts)]
+    readable = [g for g in groups if not g.texts or not _foreign(g, language)]
+    if not any(g.relation in _RELATIONS for g in readable):
+        readable += [g for g in groups if g.relation in _RELATIONS]
     return sorted(
         readable or groups, key=lambda g: (not g.texts, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL))
     )
+
+
+def _foreign(group: _Group, language: Language) -> bool:
+    """Whether the texts of a group are in the other language alone."""
+    return all(has_cjk(text) != bool(language) for text in group.texts)
 
 
 # --- groups
@@ -171,7 +180,7 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
         main = [t for t in e.triples if _is_main(t, e)]
         for t in main:
             own = _is_own(t, e)
-            relation = one_line(t.relation.name) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
+            relation = one_line(str(t.relation)) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
             relation = f"{e.about[0].id} {relation}" if apart else relation
             group = groups.setdefault((t.relation.role, own, relation), _Group(t.relation.role, own, relation))
             _add(group, t, e, i, language)
@@ -211,9 +220,11 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
         return _cited(f"{_YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
     if group.texts and not group.names:
         whole = ("；" if language else "; ").join(group.texts)
+        head += _ORIGINAL[language] if _foreign(group, language) else ""
         return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
-    names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in group.names.items()]
-    shown = _fitting(names, language, room)
+    kept = _a_substance_once(group) if group.role in _OF_MEDICINES else group.names
+    names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
+    shown = _fitting(names, language, room)[:LISTED]
     more = len(group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
@@ -224,6 +235,16 @@ _YES_OR_NO = {
     **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
 }
 _RELATIONS = {"definition": ("definition", "定义")}
+_ORIGINAL = (" (in Chinese)", "（原文为英文）")
+_OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
+
+
+def _a_substance_once(group: _Group) -> dict[str, str]:
+    """The names of a group, of the products of one substance the first."""
+    once: dict[str, tuple[str, str]] = {}
+    for name, often in group.names.items():
+        once.setdefault(substance(name), (name, often))
+    return dict(once.values())
 
 
 def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:

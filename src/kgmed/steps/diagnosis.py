@@ -63,6 +63,7 @@ class Numbers:
     excluded: float = 0.001
     certain: float = 0.9
     common: float = 1.0
+    narrower: float = 1.0
 
 
 class Posterior:
@@ -112,10 +113,12 @@ class Posterior:
             hops = self.found.subjects([broader])
             if len(hops.node):  # the broadest have thousands of kinds and no disease of their own
                 np.maximum.at(p, hops.node, self._weights(hops) * min(base / self.share_of(broader), n.share))
-        hops = self.found.subjects(self._own_below(q))
+        kinds = self._own_below(q)
+        hops = self.found.subjects(kinds)
         direct = np.zeros(len(p), bool)
         direct[hops.node] = True
-        np.maximum.at(p, hops.node, self._weights(hops))
+        exact = np.where(kinds[hops.origin] == q, 1.0, n.narrower)
+        np.maximum.at(p, hops.node, self._weights(hops) * exact)
         p[self.excludes.subjects(up).node] = n.excluded
         return p.clip(1e-6, n.certain), direct
 

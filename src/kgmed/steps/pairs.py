@@ -4,6 +4,7 @@ A verdict is a piece of evidence of kind "verdict" whose id says what it is:
 
 - "yes": a triple that the question asks for; "no": one that denies it (a finding that the disease excludes, a medicine
   that must not be taken); "caution": a warning that does not forbid; "interacts": two medicines that do;
+- "harm": a medicine that can cause what it is to be taken with;
 - "reverse": only the other way round; "other": a tie, but another than the one asked for; "none": no tie;
 - "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks.
 """
@@ -26,9 +27,9 @@ from kgmed.steps.saying import Language, affirmed, language_of, named, sentence,
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
-_ORDER = ("no", "interacts", "caution", "yes", "reverse", "other", "none")  # of several verdicts, what is said first
+_ORDER = ("no", "interacts", "caution", "harm", "yes", "reverse", "other", "none")  # of several verdicts, what is said first
 _MOST = 400  # edges looked at between two families
-_GRAVE = ("no", "interacts", "caution")
+_GRAVE = ("no", "interacts", "caution", "harm")
 
 
 def is_verdict(evidence: Evidence, *which: str) -> bool:
@@ -132,7 +133,8 @@ class Between:
             worst = min((grade for grade, _ in graded), key=_GRAVE.index)
             return self._verdict(worst, [t for grade, t in graded if grade == worst], place)
         said = [t for t in ties if not medicines and t.triple.relation.role in (Role.TREATS, Role.ADVERSE)]
-        return self._verdict("other" if said else "none", said, place)
+        harms = bool(said) and all(t.triple.relation.role is Role.ADVERSE for t in said)
+        return self._verdict("harm" if harms else "other" if said else "none", said, place)
 
     def _verdict(self, which: str, ties: Sequence[Tie], place: Place) -> Evidence:
         """The verdict with its nearest ties, in words."""
