@@ -138,7 +138,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
     QuestionType(
         "inheritance",
-        r"inherit|heredit|\brecessive\b|autosomal|x-linked|run in (?:the )?famil|遗传|显性|隐性",
+        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|x-linked|run in (?:the )?famil|遗传|显性|隐性",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
     ),
@@ -202,6 +202,12 @@ TEXTS: tuple[QuestionType, ...] = (
         r"over.the.counter|\botc\b|prescription.only|need a prescription|处方药|非处方",
         relations=r"处方|OTC|prescription",
         says=("prescription status", "处方信息"),
+    ),
+    QuestionType(
+        "overdose",
+        r"overdos|too (?:much|many) (?:of|pills|tablets)|过量|吃多了|服多了",
+        relations=r"过量|overdos",
+        says=("advice on an overdose", "过量的资料"),
     ),
     QuestionType(
         "storage",

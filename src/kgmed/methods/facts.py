@@ -186,7 +186,7 @@ class Fitting:
             found = [*self._cards(query, links), *found]
         if not found and roles_asked(query.text) and not patient:
             return self._nothing(query, links)
-        return found or self._overview(query, links)
+        return [*mode_asked(query.text, found), *found] or self._overview(query, links)
 
     def _modes(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Whether a thing has the mode of inheritance asked for, and what says so; [] where none is asked for."""

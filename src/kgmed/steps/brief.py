@@ -234,7 +234,14 @@ _YES_OR_NO = {
     **dict.fromkeys(("有", "是", "能", "会", "yes", "Yes"), ("Yes", "有")),
     **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
 }
-_RELATIONS = {"definition": ("definition", "定义")}
+_RELATIONS = {
+    "definition": ("definition", "定义"),
+    "without_warning_in": ("no warning is stated for", "未载警示的情形"),
+    "unclassified_in": ("not classified for", "未分级的情形"),
+    "forms_and_strengths": ("forms and strengths", "剂型与规格"),
+    "传染性": ("contagious", "传染性"),
+    "传播途径": ("way of spreading", "传播途径"),
+}
 _ORIGINAL = (" (in Chinese)", "（原文为英文）")
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
 
@@ -314,11 +321,24 @@ def _warnings(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
         return
     head, room = ("Warnings", "注意")[language], (150, 70)[language]
     parts = []
-    for i, e in rows[:2]:
-        names = joined([named(t.object, language) for t in e.triples], language)
-        parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(names, room)}", [i]))
-    more = _MORE[language].format(len(rows) - 2) if len(rows) > 2 else ""
-    yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
+    told = [(i, e, said) for i, e in rows if (said := _warned(e, language))]
+    for i, e, said in told[:2]:
+        parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(said, room)}", [i]))
+    more = _MORE[language].format(len(told) - 2) if len(told) > 2 else ""
+    if parts:
+        yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
+
+
+_SAYS_NOTHING = re.compile(r"^(?:尚?不明确|不详|无|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
+_IN = {Role.CONTRAINDICATED: ("not in {}", "{}禁用"), Role.PRECAUTION: ("with care in {}", "{}慎用")}
+
+
+def _warned(e: Evidence, language: Language) -> str:
+    """What a warning says, in the language if any of it is; "" where it says that nothing is known."""
+    said = [t for t in e.triples if not _SAYS_NOTHING.match(t.object.name.strip())]
+    mine = [t for t in said if has_cjk(t.object.name) == bool(language)] or said
+    form = (_IN.get(t.relation.role, ("{}", "{}"))[language] if t.tail.id else "{}" for t in mine)
+    return joined([f.format(named(t.object, language)) for f, t in zip(form, mine, strict=True)], language)
 
 
 def _colon(language: Language) -> str:
