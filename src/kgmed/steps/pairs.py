@@ -20,6 +20,7 @@ import numpy as np
 from kgmed.graph.base import Csr, LocalGraph
 from kgmed.language.pair import PAIRS, PairType, is_yes_no
 from kgmed.language.people import People, clauses_about, forbids, people_of
+from kgmed.language.question import types_asked
 from kgmed.language.text import has_cjk
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, substance
@@ -100,7 +101,10 @@ class Between:
         """The row that fits the things named: one about taking something only where a medicine is named."""
         taken = any(self._is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
-        safety = [row for row in rows if row.safety and people_of(query.text)]
+        people = people_of(query.text)
+        safety = [row for row in rows if row.safety and people]
+        if taken and people and not rows and not types_asked(query.text):
+            return _FOR_PEOPLE  # "metformin pregnancy"
         return next(iter([*safety, *rows]), None)
 
     def _is_medicine(self, link: Link) -> bool:
