@@ -28,7 +28,16 @@ from kgmed.steps.saying import Language, affirmed, language_of, named, sentence,
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
-_ORDER = ("no", "interacts", "caution", "harm", "yes", "reverse", "other", "none")  # of several verdicts, what is said first
+_ORDER = (
+    "no",
+    "interacts",
+    "caution",
+    "harm",
+    "yes",
+    "reverse",
+    "other",
+    "none",
+)  # of several verdicts, what is said first
 _MOST = 400  # edges looked at between two families
 _GRAVE = ("no", "interacts", "caution", "harm")
 

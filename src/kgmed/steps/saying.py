@@ -89,7 +89,9 @@ def sentence(triple: Triple, language: Language, said: str = "") -> str:
     subject, other = named(triple.subject, language), named(triple.object, language)
     if not triple.tail.id:
         text = clipped(said or triple.tail.name, _LONGEST[language])
-        return _TEXT[language].format(named(triple.head, language), text, one_line(str(triple.relation)).replace("_", " "))
+        return _TEXT[language].format(
+            named(triple.head, language), text, one_line(str(triple.relation)).replace("_", " ")
+        )
     form = _SENTENCES.get(triple.relation.role)
     if form is None:
         return f"{named(triple.head, language)} — {one_line(str(triple.relation))} → {named(triple.tail, language)}"
