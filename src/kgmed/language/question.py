@@ -238,10 +238,12 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "history",
-        r"(?:what|which|in what) (?:(?:is|was|were|are) )?(?:the )?(?:(?:first|very|exact|last) )*(?:year|decade|century|date)\b"
+        r"(?:what|which|in what) (?:(?:is|was|were|are) )?(?:the )?(?:(?:first|very|exact|last) )*"
+        r"(?:year|decade|century|date)\b"
         r"|who (?:first |was the first |originally )?"
         r"(?:discover|invent|describ|develop|name|isolat|synthesi[sz])"
-        r"|when (?:was|were|did) .{0,80}(?:discover|invent|describ|approv|introduc|develop|first|us(?:e|ed)\b)|named after"
+        r"|when (?:was|were|did) .{0,80}(?:discover|invent|describ|approv|introduc|develop|first|us(?:e|ed)\b)"
+        r"|named after"
         r"|哪一?年|什么年代|谁(?:最早|首先|第一个)?(?:发现|发明|提出|命名|描述)|(?:何时|什么时候)(?:被)?(?:发现|发明|上市|批准)",
         relations=r"discover|history|发现|历史|上市",
         says=("history", "历史资料"),
@@ -382,7 +384,8 @@ def compares(text: str) -> bool:
 
 
 _DEFINES = re.compile(
-    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b|\bmeaning of\b"
+    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
+    r"|\bmeaning of\b"
     r"|什么是|是(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
     re.IGNORECASE,
 )

@@ -166,11 +166,9 @@ class Fitting:
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
         if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
             return [*cards, *self._asked(query, links, patient=True)]
-        if modes := self._modes(query, links):
-            return modes
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(query.text))
-        verdicts = between(query, links, pair) if pair else []
+        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else [])
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
         if names := self._strangers(query, links):
@@ -189,12 +187,10 @@ class Fitting:
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
 
     def _modes(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """Whether a thing has the mode of inheritance asked for, and what says so; [] where none is asked for."""
+        """Whether a thing has the mode of inheritance asked for; [] where none is asked for."""
         if Role.INHERITANCE not in roles_asked(query.text):
             return []
-        found = AskedFor(self.graph, through=False)(query, links)
-        modes = mode_asked(query.text, found)
-        return [*modes, *found] if modes else []
+        return mode_asked(query.text, AskedFor(self.graph, through=False)(query, links))
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""

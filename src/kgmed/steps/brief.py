@@ -14,7 +14,7 @@ from kgmed.steps.pairs import is_verdict
 from kgmed.steps.saying import Language, clipped, frequency, joined, language_of, named
 
 LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
-LISTED = 12  # ours: names in a list
+LISTED = 12  # ours: names in a list of medicines
 CHARACTERS = (640, 300)  # ours: of an answer, English and Chinese
 _HEADS: dict[Role, tuple[str, str, str, str]] = {  # of what a thing has; of what has the thing
     Role.TREATS: ("What {} is given for", "{}的适应症", "Treatments of {}", "{}的治疗"),
@@ -224,7 +224,7 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
         return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
     kept = _a_substance_once(group) if group.role in _OF_MEDICINES else group.names
     names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
-    shown = _fitting(names, language, room)[:LISTED]
+    shown = _fitting(names, language, room)[: LISTED if group.role in _OF_MEDICINES else None]
     more = len(group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])

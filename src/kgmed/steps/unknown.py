@@ -51,8 +51,8 @@ def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
     if has_cjk(surface):
         beside = any(link.mention.start == mention.end for link in links)
         before, after = _BEFORE.search(text[: mention.start]), _AFTER.match(text[mention.end :])
-        between = (before or after) if len(surface) > 2 else (before and after)  # noqa: PLR2004 — 吃头孢能喝酒吗
-        if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (between and not beside):  # noqa: PLR2004
+        between = (before or after) if len(surface) > 2 else (before and after)
+        if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (between and not beside):
             yield surface
         return
     words = [w for w in re.findall(r"[A-Za-z][\w'’-]*", surface) if w.casefold() not in _PLAIN]
