@@ -7,6 +7,7 @@
 
 import argparse
 from math import sqrt
+from typing import Any
 
 import kgmed
 from kgmed.evaluate.questions import Tally, made_of, tally
@@ -31,7 +32,7 @@ def main() -> None:
     rows: list[Tally] = []
     for language in ("en", "zh"):
         for name in session.graphs:
-            graph = session.toolkit(name).graph
+            graph: Any = session.toolkit(name).graph
             graph = graph.speaking(language) if hasattr(graph, "speaking") else graph
             made = list(made_of(graph, language, options.each, options.seed))
             rows += tally(made, session.ask, language)

@@ -10,6 +10,7 @@ only one that is given.
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from kgmed.graph import library
 from kgmed.language.text import has_cjk
@@ -56,8 +57,9 @@ def _hit(kit: Toolkit, story: dict[str, str]) -> bool:
 
 
 def _others(kit: Toolkit, entity: str) -> list[str]:
-    """The other names of an entity."""
-    return [text for text, _ in kit.graph.aliases(kit.graph.number(entity))]
+    """The other names of an entity, in a graph of kgmed's own store."""
+    graph: Any = kit.graph
+    return [text for text, _ in graph.aliases(graph.number(entity))]
 
 
 if __name__ == "__main__":

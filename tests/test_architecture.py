@@ -12,8 +12,8 @@ import kgmed
 
 LAYERS = [
     "errors",
-    "records show_run folders stop",
-    "config language registry servers http cache",
+    "records show_run folders stop disk",
+    "config language registry servers http cache runs",
     "models",
     "prompts graph",
     "pipeline",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.config import Config
 from kgmed.errors import BadInput
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
@@ -123,3 +124,15 @@ def test_two_talks_with_one_asker_know_nothing_of_each_other(stores: dict[str, S
     run = two.ask("Which drug treats it?")
     assert run.links == ()
     assert run.question.history == ()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_the_model_says_of_itself_is_marked_or_where_one_is_strict_left_out(
+    stores: dict[str, Store], *, strict: bool
+) -> None:
+    llm = Scripted(["Colchicine treats gout [1]. Bananas prevent baldness."])
+    session = Session(("en",), stores.__getitem__, config=Config(strict=strict), llm=llm, encoder=NgramEncoder())
+    said = session.ask("Which drug treats gout?").answer.text
+    assert "Colchicine treats gout [1]." in said
+    assert ("Bananas prevent baldness. [the model's own]" in said) is not strict
+    assert ("Bananas" in said) is not strict

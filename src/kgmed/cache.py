@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from kgmed.errors import StoreError
 
-_WAIT = 60.0  # seconds for other writers
-_TRIES = 100  # to open while others open it too
+_AGAIN = 0.01  # seconds between two tries to open it while others do
 _LOOK = 256  # writes between two looks at the size
 T = TypeVar("T")
 
@@ -50,6 +49,7 @@ class Layout:
     version: int = 1
     largest: int = 0
     oldest: str = ""
+    wait: float = 60.0  # seconds for other writers
 
 
 class CacheFile:
@@ -129,20 +129,22 @@ class CacheFile:
             self.path.touch(mode=0o600)  # what was asked about a patient is nobody else's
         elif not self.path.is_file():
             raise StoreError(f"there are no recorded {self._layout.kind} at {self.path}; record them first")
-        for left in reversed(range(_TRIES)):
-            connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        until = time.monotonic() + self._layout.wait
+        while True:
+            wait = max(until - time.monotonic(), _AGAIN)
+            connection = sqlite3.connect(self.path, timeout=wait, isolation_level=None, check_same_thread=False)
             try:
                 self._set_up(connection)
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._layout.wait)}")
                 return connection
             except sqlite3.OperationalError as error:  # to begin the log takes the file for oneself, and does not wait
                 connection.close()
-                if "locked" not in str(error) or not left:
+                if "locked" not in str(error) or time.monotonic() > until:
                     raise
-                time.sleep(0.01)
+                time.sleep(_AGAIN)
             except BaseException:
                 connection.close()
                 raise
-        raise StoreError(f"{self.path} is locked by another process; try again")
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
         """Make the tables in a new file; refuse a file that is something else."""

@@ -142,6 +142,14 @@ class Config(BaseModel):
     deadline: Annotated[float | None, Shown(manifest="never")] = Field(
         None, description="End an ask without an answer after so many seconds."
     )
+    strict: Annotated[bool, Shown("--strict/--no-strict", manifest="set")] = Field(
+        default=False,
+        description="Leave out what a language model says and the evidence does not bear out, instead of marking it.",
+    )
+    log: Annotated[bool, Shown("--log/--no-log", manifest="never")] = Field(
+        default=True,
+        description="Keep what the command line is asked in the data folder (kgmed log); it is sent nowhere.",
+    )
     settings: Annotated[Mapping[str, Any], Shown("--set")] = Field(
         default_factory=dict, description="A setting of the method, as NAME=VALUE."
     )

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import ClassVar, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -71,6 +70,8 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float:
         value = (headers.get(name) or "").strip()
         if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
             return float(value) * unit
+    from email.utils import parsedate_to_datetime  # read in where a server says when to come again
+
     try:
         return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - time.time())
     except (ValueError, TypeError):

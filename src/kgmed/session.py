@@ -1,15 +1,13 @@
 """A session: graphs, a method and models by name, asked one question after the other, from any number of threads."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from queue import Queue
 from threading import RLock
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.errors import BadInput, Unavailable
@@ -18,6 +16,7 @@ from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
 from kgmed.graph.store.store import Store
+from kgmed.language.follow import asked_about, put_in
 from kgmed.language.text import has_cjk, prompt_language
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.models.encoders import NgramEncoder
@@ -28,6 +27,9 @@ from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, 
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
 from kgmed.toolkit import RemoteToolkit, Toolkit, default_encoder
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 OnStage = Callable[[Stage], object]
 Progress = Callable[[int], None]
@@ -134,6 +136,8 @@ class Session:
 
         Raises what `ask` raises. A reader of the stream that leaves early stops the run.
         """
+        from concurrent.futures import ThreadPoolExecutor
+
         from kgmed.models.asking import listening
 
         events: Queue[Event | Future[Run]] = Queue()
@@ -166,6 +170,8 @@ class Session:
         on_stage: OnStage | None = None,
     ) -> Run:
         """`ask` in a thread of its own; a task that is cancelled stops the run."""
+        import asyncio
+
         ending = stop or Stop()
         try:
             return await asyncio.to_thread(
@@ -179,6 +185,8 @@ class Session:
         self, question: Question | str, *, options: Mapping[str, str] | None = None, stop: Stop | None = None
     ) -> Run:
         """`retrieve` in a thread of its own."""
+        import asyncio
+
         return await asyncio.to_thread(self.retrieve, question, options=options, stop=stop)
 
     async def astream(
@@ -190,6 +198,8 @@ class Session:
         stop: Stop | None = None,
     ) -> AsyncIterator[Event]:
         """`stream`, each event awaited in a thread."""
+        import asyncio
+
         ending = stop or Stop()
         events = self.stream(question, options=options, after=after, stop=ending)
         try:
@@ -283,7 +293,7 @@ class Session:
         first: Run | None = None
         deadline = self.config.deadline
         with stopping_by(stop if deadline is None else Stop(deadline, also=stop)):
-            for name in self._order(asked, after):
+            for name in self.order(asked, after):
                 run = self._run(self.toolkit(name, prompt_language(asked)), asked, after, observe)
                 if not run.answer.abstained:
                     return run
@@ -335,11 +345,14 @@ class Session:
             return Toolkit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
         return RemoteToolkit(graph, *parts, attributes=graph.name != "umls")
 
-    def _order(self, question: Question, after: Run | None) -> list[str]:
+    def order(self, question: Question, after: Run | None) -> list[str]:
         """The graphs to try: the one of the conversation, then those in the question's language."""
         language = question.language or ("zh" if has_cjk(question.text) else "en")
         label = after.graph if after else ""
         before = {name for name, toolkit in self._toolkits.made.items() if label and toolkit.graph.label == label}
+        before |= {
+            name for name in self.graphs if label.split(" ")[0] == name
+        }  # a talk that goes on in another process
         return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
 
 
@@ -427,7 +440,23 @@ def _unless_weak(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, at_least:
     return replace(pipeline, read=UnlessWeak(pipeline.read, at_least), otherwise=otherwise)
 
 
+def _strictly(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, strict: Any) -> Pipeline:
+    """A model's sentences that the evidence does not bear out are left out; a reader that checks none stays."""
+    return replace(pipeline, read=_strict(pipeline.read, strict))
+
+
+def _strict(read: Any, strict: Any) -> Any:
+    """A reader, or the one within it, that leaves out or marks."""
+    from kgmed.steps.check import Checked
+
+    if isinstance(read, Checked):
+        return replace(read, strict=strict)
+    within = is_dataclass(read) and any(f.name == "read" for f in fields(read))
+    return replace(read, read=_strict(read.read, strict)) if within else read
+
+
 _CHANGES: Mapping[str, Callable[[Pipeline, Toolkit | RemoteToolkit, Any], Pipeline]] = {  # in this order
+    "strict": _strictly,
     "evidence_tokens": _within,
     "choose": _by_likelihood,
     "abstain_below": _unless_weak,
@@ -453,15 +482,31 @@ class Conversation:
     turns: int = TURNS
     runs: list[Run] = field(default_factory=list)
 
-    def ask(self, question: Question | str) -> Run:
-        """The run of the next question; one that raises is no turn. Raises what the session raises."""
+    def ask(self, question: Question | str, *, options: Mapping[str, str] | None = None) -> Run:
+        """The run of the next question; one that raises is no turn. Raises what the session raises.
+
+        "What about gout?" is the last question with gout in place of what that one was about; the run says so.
+        """
         asked = Question(question) if isinstance(question, str) else question
         last = next((run for run in reversed(self.runs) if run.links), None)
+        if last is not None and not asked.options and (text := self._again(asked, last)):
+            asked = replace(asked, text=text)
         recent = self.runs[-self.turns :] if self.turns else []
         history = tuple(line for run in recent for line in turn_lines(run))
-        run = self.session.ask(replace(asked, history=(*asked.history, *history)), after=last)
+        run = self.session.ask(replace(asked, history=(*asked.history, *history)), options=options, after=last)
         self.runs.append(run)
         return run
+
+    def _again(self, asked: Question, last: Run) -> str:
+        """The last question with the thing that this one names in the place of one of its kind; "" = it is no such."""
+        new = asked_about(asked.text)
+        if not new:
+            return ""
+        toolkits = [self.session.toolkit(name) for name in self.session.order(asked, last)[:1]]
+        kinds = {x.entity.kind for toolkit in toolkits if isinstance(toolkit, Toolkit) for x in toolkit.linked(new)}
+        stated = [x for x in last.links if not x.mention.negated] or list(last.links)
+        old = next((x for x in stated if x.entity.kind in kinds), stated[0])
+        return put_in(last.question.text, old.mention.surface, new)
 
 
 def turn_lines(run: Run) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
@@ -20,8 +20,9 @@ from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
-from kgmed.steps.check import ByTriples
-from kgmed.steps.citations import Citations
+
+if TYPE_CHECKING:
+    from kgmed.steps.check import ByTriples
 
 T = TypeVar("T")
 LIKE, LIKE_CJK = 0.75, 0.6  # edit similarity from which a name is asked about
@@ -130,8 +131,11 @@ class Toolkit:
         return self.link(marked(text, self.lexicon(text)))
 
     @part
-    def check(self) -> ByTriples:
+    def check(self) -> "ByTriples":
         """Holds each sentence of an answer against its evidence and against the graph."""
+        from kgmed.steps.check import ByTriples  # read in where a model answers
+        from kgmed.steps.citations import Citations
+
         return ByTriples(Citations(names=self.names), self.graph, self.linked)
 
     def names(self, text: str) -> Collection[str]:
@@ -177,8 +181,11 @@ class RemoteToolkit:
         return ()
 
     @property
-    def check(self) -> ByTriples:
+    def check(self) -> "ByTriples":
         """Holds an answer against its evidence; the names in that are the only ones that are known here."""
+        from kgmed.steps.check import ByTriples
+        from kgmed.steps.citations import Citations
+
         return ByTriples(Citations())
 
 

@@ -68,7 +68,7 @@ def failed(result: Result) -> str:
 
 def test_the_run_tells_settings_models_prompts_calls_and_cost(server: JsonServer, home: Path) -> None:
     run_ = told(run(home, *ASKED, *model(server), "--set", "ranking=mmr", "--set", "keep=5", "--json"))
-    assert run_["preset"] == "paper"
+    assert run_["preset"] == "safe"
     assert dict(run_["settings"])["ranking"] == "mmr"
     assert dict(run_["settings"])["keep"] == 5
     assert dict(run_["models"])["llm"] == name(server)
@@ -78,7 +78,7 @@ def test_the_run_tells_settings_models_prompts_calls_and_cost(server: JsonServer
     assert (spent["calls"], spent["cached"], spent["tokens_in"], spent["tokens_out"]) == (2, 0, 200, 20)
     assert spent["cost"] == pytest.approx((200 + 2 * 20) / 1e6)
     assert {s["name"]: s["calls"] for s in run_["stages"]}["read"] == 1
-    assert "200 in, 20 out, 0.00024 USD" in run(home, *ASKED, *model(server)).stdout
+    assert "200 in, 20 out, 0.00024 USD" in run(home, *ASKED, *model(server), "--evidence").stdout
 
 
 def test_a_recorded_run_is_replayed_with_no_server_and_no_model(server: JsonServer, home: Path, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_hits_are_shown_and_the_key_is_in_no_file_and_no_output(
     graph: Loopback, llm: JsonServer, data: Path, tmp_path: Path
 ) -> None:
     graph.says = uts(data)
-    shown = run(tmp_path, llm, f"umls-rest+{graph.url}", QUESTION, "--cache", str(tmp_path / "replies.sqlite"))
+    shown = run(tmp_path, llm, f"umls-rest+{graph.url}", QUESTION, "--cache", str(tmp_path / "replies.sqlite"), "-e")
     assert shown.exit_code == 0, shown.output
     assert "Remote cache: " in shown.stdout
     assert KEY not in shown.output

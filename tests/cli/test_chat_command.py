@@ -41,7 +41,7 @@ def test_each_line_is_answered_in_the_light_of_those_before(home: Path) -> None:
 def test_a_person_sees_what_kgmed_ask_shows(home: Path) -> None:
     shown = chat(home, "What are the symptoms of gout?\n").stdout
     assert "toe pain [1]" in shown
-    assert "Found: gout = gout" in shown
+    assert "Found: gout\n" in shown
 
 
 def test_the_end_of_the_input_ends_it(home: Path) -> None:
@@ -54,3 +54,21 @@ def test_a_line_that_cannot_be_asked_does_not_end_the_talk(home: Path) -> None:
     told = [json.loads(line) for line in chat(home, "gout?\ngout?\n", *words).stdout.splitlines()]
     assert len(told) == 2
     assert all("needs a language model" in row["error"] for row in told)
+
+
+def test_what_about_another_thing_asks_the_same_of_it(home: Path) -> None:
+    rows = "gout\thas_symptom\ttoe pain\nrickets\thas_symptom\tbowed legs\ncolchicine\ttreats\tgout\n"
+    (home / "two.tsv").write_text(f"{rows}vitamin D\ttreats\trickets\n", encoding="utf-8")
+    CliRunner().invoke(app, ["graph", "build", "two", str(home / "two.tsv")], env={"KGMED_HOME": str(home)})
+    shown = chat(home, "What treats gout?\nAnd what about rickets?\nwhat about gout\n", "-g", "two").stdout
+    assert "Asked: What treats rickets?" in shown
+    assert "vitamin D" in shown
+    assert shown.count("colchicine") == 2 * chat(home, "What treats gout?\n", "-g", "two").stdout.count("colchicine")
+
+
+def test_a_word_of_the_talk_itself_is_no_question(home: Path) -> None:
+    shown = chat(home, "help\nWhat treats gout?\nhistory\nevidence\nquit\nWhat are the symptoms of gout?\n").stdout
+    assert "exit      end" in shown
+    assert "1 What treats gout?" in shown
+    assert "\nEvidence\n[1] " in shown
+    assert "toe pain" not in shown

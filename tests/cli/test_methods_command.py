@@ -50,7 +50,7 @@ def test_the_numbers_are_those_that_the_method_is_called_with() -> None:
 
 def test_the_settings_can_be_shown_as_a_table() -> None:
     shown = run("methods", "--numbers").output
-    assert "hops\t3\t2" in shown
+    assert "hops\t3\t3\t2" in shown
     assert "candidates\t2" in shown
 
 

@@ -65,7 +65,7 @@ def test_asking_with_a_tagger_finds_its_terms_and_a_missing_one_is_refused(
 ) -> None:
     out = tmp_path / "tagger"
     run(marked, "--out", out, "--preset", "small", "--epochs", 6, "--batch", 2, "--rate", 0.01)
-    ask = ["ask", "-g", str(graph), "-m", "hykge", "--encoder", "ngrams", "--json", "第7人胃痛"]
+    ask = ["ask", "-g", str(graph), "-m", "hykge", "--encoder", "ngrams", "--json", "--no-log", "第7人胃痛"]
     result = CliRunner().invoke(app, [*ask, "--tagger", str(out)])
     assert [m["name"] for m in json.loads(result.stdout)["mentions"]] == ["胃痛"]
     refused = CliRunner().invoke(app, [*ask, "--tagger", str(tmp_path / "none")])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,6 @@ def test_replies_of_two_seeds_are_kept_apart_and_replayed_apart(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("numbers", [{"temperature": -1}, {"temperature": 3}, {"top_p": 0}, {"top_p": 1.5}])
-def test_numbers_that_no_model_takes_are_refused(numbers: dict[str, float]) -> None:
+def test_numbers_that_no_model_takes_are_refused(numbers: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=r"temperature|top-p"):
         Sampling(**numbers)

@@ -12,9 +12,9 @@ import pytest
 from kgmed.errors import ModelFailed, Unavailable
 from kgmed.evaluate.judge import KINDS, criterion_scores, order
 from kgmed.linking.by_model import ByModel
-from kgmed.methods.baselines_closed import ZeroShot
 from kgmed.methods.mindmap import MindMapReader
 from kgmed.methods.mkg_rank import LetterReader, fragments
+from kgmed.methods.shared import ZeroShot
 from kgmed.models.asking import Malformed, strings
 from kgmed.models.fakes import Scripted
 from kgmed.models.replies import (

@@ -109,7 +109,7 @@ def test_a_contradicted_sentence_is_shown_with_the_triple_that_speaks_against_it
 
 def test_a_reader_whose_sentences_are_left_out_still_shows_what_is_contradicted() -> None:
     said = "Aspirin treats fever. Aspirin is safe in peptic ulcer. The moon is made of cheese."
-    read = Checked(lambda query, context: Answer(said, reader="test"), ByTriples(Citations()))
+    read = Checked(lambda query, context: Answer(said, reader="test"), ByTriples(Citations()), strict=True)
     answer = read(QUERY, Context("", EVIDENCE))
     assert "safe in peptic ulcer" in answer.text
     assert "moon" not in answer.text

@@ -140,15 +140,17 @@ def test_a_text_of_other_words_never_stands(text: str) -> None:
     assert not any(v.supported for v in answer.verdicts)
 
 
-def checked(text: str) -> Answer:
+def checked(text: str, *, strict: bool = False) -> Answer:
     def read(query: Query, context: Context, /) -> Answer:
         return Answer(text, limits="the model cited no evidence", reader="llm fake")
 
-    return Checked(read, Citations(names=drugs))(Query(Question("What should be done?")), Context("", EVIDENCE))
+    return Checked(read, Citations(names=drugs), strict=strict)(
+        Query(Question("What should be done?")), Context("", EVIDENCE)
+    )
 
 
 def test_only_what_stands_is_shown_with_its_marks_and_the_rest_is_counted() -> None:
-    answer = checked("Metformin treats type 2 diabetes. Aspirin prevents stroke.")
+    answer = checked("Metformin treats type 2 diabetes. Aspirin prevents stroke.", strict=True)
     assert answer.text == "Metformin treats type 2 diabetes [1]."
     assert answer.citations == (1,)
     assert "1 of the model's 2 sentences left out" in answer.limits
@@ -156,9 +158,17 @@ def test_only_what_stands_is_shown_with_its_marks_and_the_rest_is_counted() -> N
 
 
 def test_a_warning_without_support_is_shown_and_said_to_be_so() -> None:
-    answer = checked("Metformin treats type 2 diabetes. Avoid alcohol.")
-    assert answer.text == "Metformin treats type 2 diabetes [1]. Avoid alcohol."
-    assert "1 of the sentences shown warn without support" in answer.limits
+    answer = checked("Metformin treats type 2 diabetes. Avoid alcohol.", strict=True)
+    assert answer.text == "Metformin treats type 2 diabetes [1]. Avoid alcohol. [the model's own]"
+    assert "1 of the sentences shown are the model's own" in answer.limits
+
+
+def test_what_the_evidence_does_not_bear_out_is_shown_and_marked_as_the_models_own() -> None:
+    answer = checked("Metformin treats type 2 diabetes. Aspirin prevents stroke.")
+    assert answer.text == "Metformin treats type 2 diabetes [1]. Aspirin prevents stroke. [the model's own]"
+    assert answer.citations == (1,)
+    assert "1 of the sentences shown are the model's own" in answer.limits
+    assert "left out" not in answer.limits
 
 
 def test_an_answer_of_which_nothing_stands_is_a_failure() -> None:

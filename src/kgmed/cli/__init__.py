@@ -1,23 +1,68 @@
 """The command line: every command calls one library function; only here is anything printed."""
 
-import errno
+import gc
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from kgmed.cli import evaluate, graph, methods, reward, train
-from kgmed.cli.ask import ask, chat
-from kgmed.cli.diagnose import SETTINGS, diagnose
-from kgmed.cli.show import say_anything, warn
+from kgmed.cli.show import warn
+from kgmed.cli.terminal import no_room, nobody_reads, say_anything
 from kgmed.errors import BadInput, KgmedError
 
-_NO_MORE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # nobody reads on; the disk or one's share of it is full
+PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
+    "ask": ("ask:ask", ""),
+    "chat": ("chat:chat", ""),
+    "log": ("log:app", "What was asked before, kept here and sent nowhere: list it, show it, clear it."),
+    "diagnose": ("diagnose:app", ""),
+    "graph": ("graph:app", "Build, list, search and check graphs."),
+    "models": ("methods:models_app", "List and fetch language models."),
+    "methods": ("methods:app", "List the methods and the rivals; try them all on the same questions."),
+    "eval": ("evaluate:app", "Compare methods on data sets, with a log, scores and statistics."),
+    "reward": ("reward:app", "Rank diagnoses and reward answers by labelled cases."),
+    "train": ("train:app", "Train models on your own files, here."),
+}
+
+
+class Parts(Mapping[str, Any]):
+    """The commands by name; the module of one is read in when that command is called for, since all take a while."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The command of a name."""
+        where, about = PARTS[name]
+        module, _, attribute = where.partition(":")
+        found = getattr(import_module(f"kgmed.cli.{module}"), attribute)
+        if about:
+            found.info.help = about
+            group = typer.main.get_group(found)
+            group.name = name
+            return group
+        if not isinstance(found, typer.Typer):
+            alone = typer.Typer(add_completion=False)
+            alone.command(name)(found)
+            return typer.main.get_command(alone)
+        return typer.main.get_command(found)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order in which help shows them."""
+        return iter(PARTS)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(PARTS)
 
 
 class Commands(TyperGroup):
     """All the commands; an interrupt, a closed pipe, a full disk end each alike (typer would not say why)."""
+
+    def __init__(self, **given: Any) -> None:
+        """The commands of `PARTS`."""
+        super().__init__(**given)
+        self.commands = Parts()  # type: ignore[assignment]
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command; Ctrl-C is exit code 130."""
@@ -32,10 +77,10 @@ class Commands(TyperGroup):
                 os._exit(130)  # what a killed run leaves is whole, so nobody waits for the questions that were begun
             sys.exit(130)
         except OSError as e:
-            if e.errno not in _NO_MORE:
+            if not (nobody_reads(e) or no_room(e)):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more
-            if isinstance(e, BrokenPipeError):
+            if nobody_reads(e):
                 sys.exit(0)
             sys.stderr.write(f"kgmed: {e.strerror}; make room and run the command again\n")
             sys.exit(1)
@@ -48,21 +93,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(ask)
-app.command()(chat)
-app.command(context_settings=SETTINGS)(diagnose)
-app.add_typer(graph.app, name="graph", help="Build, list, search and check graphs.")
-app.add_typer(methods.models_app, name="models", help="List and fetch language models.")
-app.add_typer(methods.app, name="methods", help="List the methods and the rivals; try them all on the same questions.")
-evaluate.app.add_typer(evaluate.rescore_app, name="rescore", help="Score the papers' recorded answers again.")
-app.add_typer(evaluate.app, name="eval", help="Compare methods on data sets, with a log, scores and statistics.")
-app.add_typer(reward.app, name="reward", help="Rank diagnoses and reward answers by labelled cases.")
-app.add_typer(train.app, name="train", help="Train models on your own files, here.")
+
+
+def _version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        from kgmed import __version__
+
+        typer.echo(f"kgmed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What every command has in common."""
 
 
 def main() -> None:
     """Run the command; a known error is one line on standard error and exit code 2 (bad input) or 1."""
     say_anything()
+    gc.set_threshold(50_000, 20, 20)  # ours: a tenth of a short command is looking for garbage that is not there yet
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # to look for plug-ins takes longer than to read a question
     try:
         app()
     except KgmedError as e:

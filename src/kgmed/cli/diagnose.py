@@ -15,7 +15,7 @@ from kgmed.records import Link
 from kgmed.reward.phenotype import WEIGHTS, Differential, FindingReason, Phenotypes, RankedDisease
 from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
 
-SETTINGS = {"ignore_unknown_options": True}  # so that -HP:0000365 is a finding that is absent
+app = typer.Typer(add_completion=False)
 HEADINGS = {
     "exact": "fits",
     "narrower": "fits, by a kind of it",
@@ -44,6 +44,7 @@ class Diagnosed:
     skipped: tuple[str, ...] = ()  # patients of whom a file gives no findings, and where
 
 
+@app.command(context_settings={"ignore_unknown_options": True})  # so that -HP:0000365 is a finding that is absent
 def diagnose(
     findings: Annotated[
         list[str] | None,

@@ -268,6 +268,7 @@ def _findings(means: Any, found: Any, difference: Any, *, trained: bool) -> list
 
 
 app = typer.Typer(no_args_is_help=True)
+app.add_typer(rescore_app, name="rescore", help="Score the papers' recorded answers again.")
 app.command()(report)
 app.command()(judge)
 app.command()(ratings)

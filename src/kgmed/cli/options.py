@@ -10,20 +10,55 @@ import typer
 from kgmed.config import Config, assignments, config_type, configure, flag, shown
 
 Data = Annotated[Path, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
-Explain = Annotated[bool, typer.Option("--explain", help="Also show how each word was linked, and the scores.")]
-_FILE = Annotated[Path | None, typer.Option("--config", help="A TOML file of these options.")]
-_KINDS = (int, float, Path)  # an option of any other type is a text
+Evidence = Annotated[
+    bool, typer.Option("--evidence", "-e", help="Also show the numbered evidence, with sources and links.")
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Also show how each word was linked, all triples, the scores and settings.")
+]
+PANELS = {  # of help, in this order; what is in none stands first
+    "Graph and method": ("graph", "method", "preset", "settings", "config"),
+    "Language model": (
+        "llm",
+        "base_url",
+        "strict",
+        "choose",
+        "temperature",
+        "top_p",
+        "seed",
+        "reply_tokens",
+        "prompts",
+    ),
+    "Model in this process": ("batch", "precision"),
+    "Cost of the model": ("cache", "cache_mode", "budget", "prices", "max_calls", "rate"),
+    "Other models": ("encoder", "scorer", "tagger", "glossary"),
+    "Limits and log": ("evidence_tokens", "abstain_below", "deadline", "log"),
+}
+_FILE = Annotated[
+    Path | None,
+    typer.Option("--config", help="A TOML file of these options.", rich_help_panel="Graph and method"),
+]
+_KINDS = (bool, int, float, Path)  # an option of any other type is a text
 
 
 def _option(name: str, field: Any) -> Any:
     """The command-line option of a field: not given = None."""
+    panel = panel_of(name)
     if name == "settings":
-        return Annotated[list[str] | None, typer.Option(flag(name, field), help=field.description)]
+        return Annotated[
+            list[str] | None, typer.Option(flag(name, field), help=field.description, rich_help_panel=panel)
+        ]
     kinds = get_args(field.annotation) or (field.annotation,)
     kind: Any = next((k for k in _KINDS if k in kinds), str)
     rule = shown(field)
     flags = rule.flags or (flag(name, field),)
-    return Annotated[kind | None, typer.Option(*flags, help=field.description, min=rule.least)]
+    return Annotated[kind | None, typer.Option(*flags, help=field.description, min=rule.least, rich_help_panel=panel)]
+
+
+def panel_of(name: str) -> str | None:
+    """The group of an option in help; those of other packages have one of their own."""
+    ours = name in Config.model_fields or name == "config"
+    return next((panel for panel, names in PANELS.items() if name in names), None if ours else "Of other packages")
 
 
 OPTIONS: dict[str, Any] = {name: _option(name, field) for name, field in config_type().model_fields.items()} | {

@@ -1,23 +1,22 @@
 """How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs."""
 
-import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.style import Style
-from rich.text import Text
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from kgmed.language.text import visible
 from kgmed.records import to_json
 
+if TYPE_CHECKING:
+    import rich.style
+    from rich.text import Text
+
 # --- Text of graphs, models, files and servers on a terminal: nothing in it is a command to the terminal or markup.
 
 
-Piece = str | tuple[str, str | Style]
+Piece: TypeAlias = "str | tuple[str, str | rich.style.Style]"  # rich is read in only where something is drawn
 
 
 def folded(text: str) -> str:
@@ -25,8 +24,10 @@ def folded(text: str) -> str:
     return visible(" ".join(text.splitlines()))
 
 
-def styled(*pieces: Piece) -> Text:
+def styled(*pieces: "Piece") -> "Text":
     """Texts, some with a style, one after the other; none of them is read as markup."""
+    from rich.text import Text
+
     found = Text()
     for piece in pieces:
         text, style = (piece, "") if isinstance(piece, str) else piece
@@ -36,15 +37,10 @@ def styled(*pieces: Piece) -> Text:
 
 def printer() -> Callable[..., None]:
     """A function that prints pieces of text as `styled`, on one line unless they hold line ends."""
+    from rich.console import Console
+
     console = Console(highlight=False, soft_wrap=True)
     return lambda *pieces: console.print(styled(*pieces))
-
-
-def say_anything() -> None:
-    """From now on a character that an output's encoding does not have is printed as "?"."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 # --- Progress on standard error; silent where that is not a terminal.
@@ -53,6 +49,8 @@ def say_anything() -> None:
 @contextmanager
 def steps(what: str) -> Iterator[Callable[[str], None]]:
     """A callback for the step being done, in words."""
+    from rich.console import Console
+
     with Console(stderr=True).status(styled(what)) as status:
         yield lambda step: status.update(styled(step))
 
@@ -89,6 +87,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     if not sys.stdout.isatty():
         lines("\t".join(row) for row in [header, *cells])
         return
+    from rich.console import Console
     from rich.table import Column, Table
 
     shown = Table(*(Column(styled(name)) for name in header), box=None, header_style="bold", pad_edge=False)
@@ -104,11 +103,29 @@ def warn(texts: Iterable[str]) -> None:
 
 
 @contextmanager
-def progress(what: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """A function to call with the number done so far, shown on standard error where that is a terminal."""
+def progress(what: str, unit: str, *, at_once: bool = True) -> Iterator[Callable[[int], None]]:
+    """A function to call with the number done so far, shown on standard error where that is a terminal.
+
+    Without `at_once` nothing is shown before it is called for the first time.
+    """
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    with ExitStack() as shown:
+        bars: list[Callable[[int], None]] = [shown.enter_context(_bar(what, unit))] if at_once else []
+
+        def tell(done: int) -> None:
+            if not bars:
+                bars.append(shown.enter_context(_bar(what, unit)))
+            bars[0](done)
+
+        yield tell
+
+
+@contextmanager
+def _bar(what: str, unit: str) -> Iterator[Callable[[int], None]]:
+    """A line with a spinner and the time, gone when the block ends."""
+    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     what = folded(what)

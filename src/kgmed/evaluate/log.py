@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.store.folder import hold
 from kgmed.records import Run, to_json
@@ -152,7 +153,7 @@ def _agree(path: Path, manifest: dict[str, Any], grows: str) -> None:
             return
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    beside.replace(path)
+    put_in_place(beside, path)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

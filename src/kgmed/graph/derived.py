@@ -22,9 +22,10 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.disk import put_in_place, to_disk
 from kgmed.errors import StoreError
 from kgmed.graph.store.arrays import open_array
-from kgmed.graph.store.folder import hash_file, hold, to_disk
+from kgmed.graph.store.folder import hash_file, hold
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -117,8 +118,8 @@ def publish(place: Path, write: Callable[[Path], None]) -> None:
         write(new)
         _write_manifest(new, {p.name: _described(p) for p in sorted(new.iterdir())})
         with suppress(FileNotFoundError):
-            place.rename(old)
-        new.rename(place)
+            put_in_place(place, old)
+        put_in_place(new, place)
     finally:
         for folder in (new, old):
             shutil.rmtree(folder, ignore_errors=True)
@@ -189,7 +190,7 @@ def _write_manifest(folder: Path, files: Mapping[str, DerivedFile]) -> None:
     own = folder / f".{MANIFEST}-{os.urandom(4).hex()}"
     try:
         own.write_text(f"{xxhash.xxh3_128_hexdigest(text.encode())}\n{text}", encoding="utf-8")
-        own.replace(folder / MANIFEST)
+        put_in_place(own, folder / MANIFEST)
     finally:
         own.unlink(missing_ok=True)
 

@@ -7,7 +7,6 @@ only as far as each can say them.
 
 import csv
 import json
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput
 from kgmed.graph.store.store import Store
 from kgmed.records import Entity, Triple
@@ -43,7 +43,7 @@ def export(store: Store, path: Path, *, overwrite: bool = False, progress: Calla
     try:
         with work.open("w", encoding="utf-8", newline="") as f:
             count = write(store, f, progress or _silent)
-        os.replace(work, path)  # noqa: PTH105
+        put_in_place(work, path)
     except OSError as e:
         raise BadInput(f"{path}: cannot be written ({e.strerror or e})") from e
     finally:

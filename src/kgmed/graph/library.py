@@ -11,6 +11,7 @@ from typing import Any
 
 import xxhash
 
+from kgmed.disk import names_a_device
 from kgmed.errors import BadInput, SourceError, StoreError, Unavailable, UnknownName
 from kgmed.folders import graphs_folder
 from kgmed.graph import formats
@@ -107,8 +108,9 @@ def _standing(folder: Path, inputs: str) -> Manifest | None:
 
 def folder_of(name: str) -> Path:
     """The folder of a graph's name; raises `BadInput` for what cannot be a name."""
-    if not _NAME.fullmatch(name):
-        raise BadInput(f"{name!r} cannot name a graph; use small letters, digits, - and _")
+    if not _NAME.fullmatch(name) or names_a_device(name):
+        why = "Windows has a device of that name" if _NAME.fullmatch(name) else "use small letters, digits, - and _"
+        raise BadInput(f"{name!r} cannot name a graph; {why}")
     return graphs_folder() / name
 
 

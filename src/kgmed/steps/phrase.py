@@ -11,7 +11,6 @@ from typing import Literal
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import fold_word, has_cjk, normalise, one_line, prompt_language
 from kgmed.models.base import LLM, Encoder
-from kgmed.models.replies import cited_labels, labels
 from kgmed.prompts import prompt
 from kgmed.records import Context, Entity, Evidence, Query, Triple
 
@@ -91,6 +90,8 @@ class NumberedChains:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
         """The lines, and the evidence in the same order."""
+        from kgmed.models.replies import labels  # read in where a model is to answer by label
+
         lines = [
             f"[{i}] {label}: {chain(e)}"
             for i, (label, e) in enumerate(zip(labels(evidence), evidence, strict=True), start=1)
@@ -176,6 +177,8 @@ class Rewritten:
         """The sentences in the order of the evidence, each with its number and label."""
         if not evidence:
             return Context("")
+        from kgmed.models.replies import labels
+
         names = labels(evidence)
         said: dict[str, str] = {}
         for step, group in self._steps(list(zip(names, evidence, strict=True))):
@@ -228,6 +231,8 @@ def sentences_by_label(reply: str, known: Sequence[str]) -> dict[str, str]:
     >>> sentences_by_label("**Path-based Evidence 1**: 'a' is b.\\nP1: again\\nN2：甲。\\nP9: x", ["P1", "N2"])
     {'P1': "'a' is b.", 'N2': '甲。'}
     """
+    from kgmed.models.replies import cited_labels
+
     found: dict[str, str] = {}
     for line in reply.splitlines():
         match = _LINE.fullmatch(line.strip(_DECORATION))

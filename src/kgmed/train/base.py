@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError, Unavailable
 
 # --- The heavy packages of the extra `train`, imported when first needed.
@@ -61,7 +62,7 @@ def keep_to(path: Path, step: int) -> None:
     rows = [row for row in read(path) if row.get("step", 0) <= step]
     beside = path.with_suffix(".new")
     beside.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    beside.replace(path)
+    put_in_place(beside, path)
 
 
 # --- What is trained: a policy answers questions and says how likely its answers are; one loop trains any of them.
@@ -173,7 +174,7 @@ def save(path: Path, policy: Policy, optimizer: Any, generator: "Generator", sta
     header = {"format": FORMAT, "state": json.dumps({"step": state.step, "settings": state.settings})}
     beside = path.with_suffix(".new")
     need("safetensors.torch").save_file(tensors, str(beside), metadata=header)
-    beside.replace(path)
+    put_in_place(beside, path)
 
 
 def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", settings: dict[str, Any]) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput
 from kgmed.train import base, ppo
 from kgmed.train.base import Policy, need, snapshot
@@ -39,7 +40,7 @@ def plot(logs: Mapping[str, Path], path: Path) -> None:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     beside = path.with_name(f"{path.stem}.new{path.suffix}")
     figure.savefig(beside, metadata={"Date": None} if path.suffix == ".svg" else None)
-    beside.replace(path)
+    put_in_place(beside, path)
 
 
 def _panel(axes: Any, runs: Mapping[str, list[dict[str, Any]]], key: str, title: str) -> None:
@@ -131,7 +132,7 @@ def _reference(policy: Policy, folder: Path) -> "dict[str, Tensor]":
     now = snapshot(policy)
     beside = path.with_suffix(".new")
     torch.save_file({name: t.contiguous() for name, t in now.items()}, str(beside))
-    beside.replace(path)
+    put_in_place(beside, path)
     return now
 
 

@@ -316,7 +316,12 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("is_a", r"\bis ?a\b|sub ?class|broader|parent|belongs? to|category|type of|\btype$|上位|父类|属于|分类|类别"),
     ("associated", r"related|associat|disease disease|co ?occur|comorbid|相关疾病|相关|伴随|关联"),
 )  # fmt: skip
-_COMPILED = tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in _RULES)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> tuple[tuple[Role, bool, re.Pattern[str]], ...]:
+    """The rules, made when a graph is read in: an answer, which infers nothing, does not wait for them."""
+    return tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in _RULES)
 
 
 @lru_cache(maxsize=4096)
@@ -329,7 +334,7 @@ def infer(relation_name: str) -> Relation:
     ('excludes', True)
     """
     words = _words(relation_name)
-    for role, reverse, pattern in _COMPILED:
+    for role, reverse, pattern in _compiled():
         if pattern.search(words):
             role = _NEGATED.get(role, _unless_warning(role)) if _NOT.search(words) else role
             return Relation(relation_name, role, reverse and role is not Role.OTHER)

@@ -394,7 +394,7 @@ def _adjacency(folder: Path) -> Adjacency:
 
 
 R = TypeVar("R")
-_MOST = 1 << 16
+_MOST = 1 << 13
 
 
 def records(record: type[R], count: int, /, **columns: Iterable[Any]) -> list[R]:

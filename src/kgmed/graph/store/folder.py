@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from itertools import count
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
+from kgmed.disk import put_in_place, to_disk
 from kgmed.errors import StoreError
 from kgmed.records import Relation, Role
 
@@ -142,20 +144,26 @@ def _check(data: Mapping[str, Any]) -> str:
     return xxhash.xxh3_128_hexdigest(text.encode())
 
 
+@lru_cache(maxsize=16)
+def _parsed(path: Path, text: str) -> Manifest:
+    """The manifest that a text says; that of the same text is not made again (5 ms; an answer asks ten times)."""
+    data = json.loads(text)
+    if data["format"] != FORMAT:
+        raise StoreError(f"{path}: format {data['format']}, this kgmed reads {FORMAT}; build the graph again")
+    if data["check"] != _check(data):
+        raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
+    data["relations"] = tuple(Relation(r["name"], Role(r["role"]), r["reverse"]) for r in data["relations"])
+    for row in ("relation_counts", "kinds", "parts", "origins", "languages"):
+        data[row] = tuple(data.get(row, ()))
+    data["files"] = {name: (size, digest) for name, (size, digest) in data["files"].items()}
+    return Manifest(**data)
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a folder; raises `StoreError` when it is missing, unreadable or of another format."""
     path = folder / "manifest.json"
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise StoreError(f"{path}: format {data['format']}, this kgmed reads {FORMAT}; build the graph again")
-        if data["check"] != _check(data):
-            raise StoreError(f"{path}: damaged, its content is not what was written; build the graph again")
-        data["relations"] = tuple(Relation(r["name"], Role(r["role"]), r["reverse"]) for r in data["relations"])
-        for row in ("relation_counts", "kinds", "parts", "origins", "languages"):
-            data[row] = tuple(data.get(row, ()))
-        data["files"] = {name: (size, digest) for name, (size, digest) in data["files"].items()}
-        return Manifest(**data)
+        return _parsed(path, path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise StoreError(f"{folder}: no graph is stored here; build one with: kgmed graph build") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
@@ -219,7 +227,7 @@ def publish(folder: Path, work: Path, content: str) -> Path:
     with locked(folder):
         (work / LOCK).unlink()
         target = next(t for n in count(1) if not (t := folder / (name if n == 1 else f"{name}-{n}")).exists())
-        work.rename(target)
+        put_in_place(work, target)
         old = [v for v in folder.glob("v-*") if v != target]
         for version in old:
             if version.name.startswith(name):
@@ -237,19 +245,8 @@ def _point(folder: Path, version: str) -> None:
     pointer.write_text(version, encoding="utf-8")
     to_disk(pointer)
     to_disk(folder)  # the version's folder has its name
-    pointer.replace(folder / "CURRENT")
+    put_in_place(pointer, folder / "CURRENT")
     to_disk(folder)
-
-
-def to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk; a system that cannot do that of folders may not."""
-    if path.is_dir() and os.name == "nt":
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def current(folder: Path) -> Path:

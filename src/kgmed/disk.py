@@ -1,0 +1,67 @@
+"""What file systems do differently: the one place that knows on which system this runs.
+
+On Windows a name cannot take the place of a file that another process has open at that moment (a virus scanner, a
+reader), a folder cannot be waited for, and some names belong to devices; on macOS `fsync` leaves the data in the
+drive's own memory. Each function takes the system as an argument, so that what it does elsewhere is tested here.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_WAIT = 2.0  # seconds for another process to close a file; ours
+_AGAIN = 0.02
+_FULL = 51  # F_FULLFSYNC of macOS (sys/fcntl.h), which Python has there only
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+
+
+def put_in_place(new: Path, place: Path, *, system: str = sys.platform, move: Callable[..., Any] = os.replace) -> None:
+    """Give a finished file or folder its name; a file of that name is replaced, whole.
+
+    On Windows it is tried again for a while where another process has the old one open. Raises `OSError`.
+    """
+    until = time.monotonic() + (_WAIT if system == "win32" else 0)
+    while True:
+        try:
+            move(new, place)
+            return
+        except PermissionError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(_AGAIN)
+
+
+def to_disk(path: Path, *, system: str = sys.platform, sync: Callable[[int, bool], Any] | None = None) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; Windows cannot do that of folders."""
+    if system == "win32" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        (sync or _sync)(descriptor, system == "darwin")
+    finally:
+        os.close(descriptor)
+
+
+def _sync(descriptor: int, fully: bool) -> None:  # noqa: FBT001 - called by position
+    """Wait for the disk; `fully` = also for the drive's own memory, where the drive can say so."""
+    if fully:
+        import fcntl
+
+        try:
+            fcntl.fcntl(descriptor, _FULL)
+            return
+        except OSError:  # a drive in the network, say
+            pass
+    os.fsync(descriptor)
+
+
+def names_a_device(name: str) -> bool:
+    """Whether Windows takes a name for a device, on whatever system we are: graphs are carried from one to another.
+
+    >>> names_a_device("nul"), names_a_device("COM1.txt"), names_a_device("hpo")
+    (True, True, False)
+    """
+    return name.partition(".")[0].strip().casefold() in _DEVICES

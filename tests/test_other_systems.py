@@ -1,0 +1,134 @@
+"""What Windows and macOS do differently, simulated: the modules that know the system are told another one."""
+
+import errno
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from kgmed.cli.terminal import knows_styles, no_room, nobody_reads, say_anything
+from kgmed.disk import names_a_device, put_in_place, to_disk
+from kgmed.errors import BadInput
+from kgmed.graph.library import folder_of
+
+
+class Busy:
+    """A move that another process's open file stands in the way of, so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def __call__(self, new: Path, place: Path) -> None:
+        self.left -= 1
+        if self.left >= 0:
+            raise PermissionError(errno.EACCES, "The process cannot access the file because it is being used")
+        new.replace(place)
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    (tmp_path / "place").write_text("old")
+    (tmp_path / "new").write_text("new")
+    return tmp_path / "new"
+
+
+def test_on_windows_a_file_takes_its_place_as_soon_as_its_reader_is_done(new: Path) -> None:
+    put_in_place(new, new.with_name("place"), system="win32", move=Busy(3))
+    assert new.with_name("place").read_text() == "new"
+
+
+def test_elsewhere_a_refusal_is_no_matter_of_time(new: Path) -> None:
+    with pytest.raises(PermissionError):
+        put_in_place(new, new.with_name("place"), system="linux", move=Busy(1))
+    assert new.with_name("place").read_text() == "old"
+
+
+def test_windows_is_not_waited_for_for_ever(new: Path) -> None:
+    with pytest.raises(PermissionError):
+        put_in_place(new, new.with_name("place"), system="win32", move=Busy(1_000_000))
+
+
+def test_what_is_not_there_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        put_in_place(tmp_path / "none", tmp_path / "place", system="win32")
+
+
+@pytest.mark.parametrize(
+    ("system", "of", "synced"),
+    [
+        ("linux", ".", [False]),
+        ("linux", "f", [False]),
+        ("darwin", "f", [True]),
+        ("win32", ".", []),
+        ("win32", "f", [False]),
+    ],
+)
+def test_the_disk_is_waited_for_as_each_system_can(tmp_path: Path, system: str, of: str, synced: list[bool]) -> None:
+    (tmp_path / "f").write_text("x")
+    seen: list[bool] = []
+    to_disk(tmp_path / of, system=system, sync=lambda descriptor, fully: seen.append(fully))
+    assert seen == synced
+
+
+def test_a_system_that_says_it_is_a_mac_and_cannot_sync_fully_syncs_as_others_do(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("x")
+    to_disk(tmp_path / "f", system="darwin")
+
+
+@pytest.mark.parametrize("name", ["nul", "con", "com1", "lpt9"])
+def test_a_graph_is_not_named_after_a_device(name: str) -> None:
+    assert names_a_device(name)
+    with pytest.raises(BadInput, match="device"):
+        folder_of(name)
+
+
+def test_a_closed_pipe_is_known_by_what_each_system_calls_it() -> None:
+    invalid = OSError(errno.EINVAL, "Invalid argument")
+    assert nobody_reads(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    assert nobody_reads(invalid, system="win32")
+    assert not nobody_reads(invalid, system="linux")
+    assert no_room(OSError(errno.ENOSPC, "full"))
+    assert not no_room(OSError(errno.EPERM, "no"))
+
+
+def test_a_console_of_windows_is_told_to_draw_styles_and_one_that_cannot_gets_none() -> None:
+    assert knows_styles(Screen(), system="win32", environment={}, switch_on=lambda: True)
+    assert not knows_styles(Screen(), system="win32", environment={}, switch_on=lambda: False)
+    assert knows_styles(Screen(), system="darwin", environment={"TERM": "xterm"})
+    assert not knows_styles(Screen(), system="linux", environment={"TERM": "dumb"})
+    assert not knows_styles(Screen(), system="linux", environment={"NO_COLOR": ""})
+    assert not knows_styles(io.StringIO(), system="linux", environment={})
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437", "gbk", "ascii"])
+def test_a_code_page_that_lacks_a_character_shows_another(encoding: str) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    say_anything(stream)
+    stream.write("痛风 → café ✓")
+    stream.flush()
+    assert stream.buffer.getvalue()
+
+
+def test_lines_that_end_as_windows_ends_them_are_questions_all_the_same(tmp_path: Path) -> None:
+    from kgmed.config import read_config
+
+    (tmp_path / "kgmed.toml").write_bytes(b'graph = "hpo"\r\nlog = false\r\n')
+    assert not read_config(tmp_path / "kgmed.toml").log
+
+
+def test_nothing_else_asks_which_system_this_is() -> None:
+    import kgmed
+
+    root = Path(kgmed.__file__).parent
+    known = {Path("disk.py"), Path("cli/terminal.py")}
+    words = ("os.name", "sys.platform", "platform.system", "import fcntl", "import msvcrt", "ctypes")
+    asking = {p.relative_to(root) for p in root.rglob("*.py") if any(w in p.read_text("utf-8") for w in words)}
+    assert asking == known, os.fspath(root)
