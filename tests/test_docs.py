@@ -86,8 +86,8 @@ def test_the_first_command_of_the_readme_answers_two_questions_and_abstains_from
     boy, stomach, tungsten = (run(["bash", "-c", line], environment, tmp_path) for line in asked)
     first_three = [line for line in boy.splitlines() if line.startswith("- ")][:3]
     assert any("Duchenne muscular dystrophy" in line for line in first_three)
-    assert "适应症 → 反酸" in stomach.split("Evidence")[0]
-    assert "nothing that answers" in tungsten
+    assert "的治疗：" in stomach.split("Evidence")[0]
+    assert "is not in the graph" in tungsten
     assert "Evidence" not in tungsten
     shown = [block for mark, block in blocks("text", README.read_text("utf-8")) if mark == "printed"]
     parts = [part.strip() for block in shown for part in re.split(r"[…\n]", block) if part.strip()]

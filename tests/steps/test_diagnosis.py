@@ -34,17 +34,17 @@ def test_a_score_is_the_log_of_the_frequency_over_the_base_rate() -> None:
     g = graph([("D1", "has", "q"), ("D2", "has", "r")], {("D1", "has", "q"): 0.8, ("D2", "has", "r"): 0.8})
     # P(q) = (1 + 0.5) / (3 + 1)
     assert scores(g, "q") == {"D1": round(math.log(0.8 / 0.375), 4)}
-    # D2 lacks q, D1 lacks r: half the base rate, at most 0.02
-    both = round(math.log(0.8 / 0.375) + math.log(0.02 / 0.375), 4)
+    # D2 lacks q, D1 lacks r: half the base rate, at most 0.01
+    both = round(math.log(0.8 / 0.375) + math.log(0.01 / 0.375), 4)
     assert scores(g, "q", "r") == {"D1": both, "D2": both}
 
 
 def test_without_frequencies_a_finding_of_a_short_list_counts_more_than_one_of_a_long_list() -> None:
     assert scores(graph([("D1", "has", "q")]), "q") == {"D1": round(math.log(0.9 / 0.375), 4)}
-    many = [("D2", "has", name) for name in ("q", *"abcdefghi")]  # 30 / (30 + 10)
+    many = [("D2", "has", name) for name in ("q", *(f"f{i}" for i in range(99)))]  # 100 / (100 + 100)
     assert scores(graph([("D1", "has", "q"), *many]), "q") == {
         "D1": round(math.log(0.9 / 0.625), 4),
-        "D2": round(math.log(0.75 / 0.625), 4),
+        "D2": round(math.log(0.5 / 0.625), 4),
     }
 
 
@@ -207,7 +207,7 @@ def _brute(
         pair = _finding(row)
         if pair:
             breadth = len({r for r in map(_finding, rows) if r and r[0] == pair[0]})
-            frequency = weights[row] if weights[row] < 1 else 30 / (30 + breadth)
+            frequency = weights[row] if weights[row] < 1 else 100 / (100 + breadth)
             has[pair] = max(has.get(pair, 0.0), frequency)
     lacks = {(h, t) for h, r, t in rows if r == "lacks"}
     with_it = {n: {d for d in DISEASES if any((d, k) in has for k in down[n])} for n in NODES}
@@ -224,7 +224,7 @@ def _finding(row: tuple[str, str, str]) -> tuple[str, str] | None:
 def _term(d, n, no, has, lacks, up, down, base) -> float:  # type: ignore[no-untyped-def]
     broader = [has[d, a] * min(base[n] / base[a], 0.5) for a in up[n] - {n} if (d, a) in has]
     direct = [has[d, k] for k in down[n] if (d, k) in has]
-    p = max([min(0.02, 0.5 * base[n]), *broader, *direct])
+    p = max([min(0.01, 0.5 * base[n]), *broader, *direct])
     if any((d, a) in lacks for a in up[n]):
         p = 0.001
     p = min(max(p, 1e-6), 0.9)

@@ -77,7 +77,7 @@ def show(run: Run, near: Near, shown: Detail = Detail.BRIEF) -> None:
     _show_words(out, run, near, shown)
     for line in tree_lines(run):
         out((line, "yellow" if line.startswith("!") else ""))
-    if not shown and run.context.cited:
+    if not shown and any(e.triples for e in run.context.cited):
         out(*_sources(run, words, out.width or SCREEN))
     if shown:
         _show_rest(out, run, shown)
@@ -216,9 +216,10 @@ def _sources(run: Run, words: dict[str, str], width: int) -> Iterator[Piece]:
 
 def _show_evidence(out: Page, run: Run, words: dict[str, str], shown: Detail) -> None:
     """The numbered evidence, and below each piece its triples with source and references."""
-    if run.context.cited:
+    numbered = [(i, e) for i, e in enumerate(run.context.cited, start=1) if e.triples or e.kind != "verdict"]
+    if numbered:
         out((f"\n{words['evidence']}", "bold"))
-    for i, evidence in enumerate(run.context.cited, start=1):
+    for i, evidence in numbered:
         score = f" ({evidence.kind}, {evidence.score:g})" if shown is Detail.ALL else ""
         out((f"[{i}]", "bold"), f" {one_line(evidence.text)}", (score, "dim"))
         for t in evidence.triples if shown is Detail.ALL else evidence.triples[:TRIPLES]:

@@ -24,6 +24,7 @@ from kgmed.graph.names import contradicts
 from kgmed.graph.store.store import Store
 from kgmed.language.text import has_cjk, normalise
 
+BRAND = "®"  # ends a name of the glossary that is a brand
 MOST = 12  # ours: records in one thing; real twins are two to five, larger groups were chains of loose names
 _SHARED = 6  # ours: a name that more records have than this says too little
 _NAMES = (Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION, Scope.LAYPERSON)
@@ -73,9 +74,13 @@ def _short_forms() -> Counter[str]:
 def joins(name: str) -> bool:
     """Whether a name of the glossary is enough to join records: no short form of two letters or of two meanings.
 
-    >>> joins("COPD"), joins("PE"), joins("gout")
-    (True, False, True)
+    A brand is not: products of several substances are sold under one.
+
+    >>> joins("COPD"), joins("PE"), joins("gout"), joins("Tylenol®")
+    (True, False, True, False)
     """
+    if name.endswith(BRAND):
+        return False
     return not is_abbreviation(name) or (len(name) > 2 and _short_forms()[name] == 1)
 
 
@@ -385,7 +390,7 @@ def _lines() -> dict[str, frozenset[int]]:
     found: dict[str, frozenset[int]] = {}
     for i, names in enumerate(glossary()):
         for name in names:
-            found[name] = found.get(name, frozenset()) | {i}
+            found[name.removesuffix(BRAND)] = found.get(name.removesuffix(BRAND), frozenset()) | {i}
     return found
 
 

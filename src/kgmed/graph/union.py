@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.joining import Join, Joiner, glossary, is_abbreviation, is_rest, joins
+from kgmed.graph.joining import BRAND, Join, Joiner, glossary, is_abbreviation, is_rest, joins
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk
 from kgmed.records import Relation
 
-VERSION = 8  # goes up when the same parts make another store
+VERSION = 9  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 
@@ -209,7 +209,7 @@ class _Union:
         """An entity that answers to the names of the glossary too."""
         is_chinese = has_cjk(row.name)
         known = []
-        for name in self._said[record]:
+        for name in (said.removesuffix(BRAND) for said in self._said[record]):
             foreign = has_cjk(name) != is_chinese
             scope = Scope.ABBREVIATION if is_abbreviation(name) else Scope.TRANSLATION if foreign else Scope.LAYPERSON
             known.append(Alias(name, scope, "zh" if has_cjk(name) else "en"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kgmed.language.question import asking_part
+from kgmed.language.slips import spelled
 from kgmed.records import Role
 
 
@@ -52,7 +53,7 @@ PAIRS: tuple[PairType, ...] = (
         r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
         r"\b(?:take|takes|taking|use|used|have|given|get|drink|combine|mix|swallow|receive)\b"
-        r"|\bcontraindicat|\bavoid"
+        r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b|\bcontraindicat|\bavoid"
         r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加)|禁用|禁忌|慎用|安全",
         "contraindicated* interacts* precaution* avoid*",
         ("No", "不能"),
@@ -157,6 +158,7 @@ _YES_NO = re.compile(
     r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
     r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) (?:it|i|we|he|she|they|there"
     r"|this|that|you|my|the|an?|people)\b"
+    r"|\b(?:ok|okay|safe|allowed|alright)\s*\?*\s*$"
     r"|吗|么[?？]?\s*$|嘛|能不能|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
     re.IGNORECASE,
 )
@@ -172,7 +174,7 @@ def is_yes_no(text: str) -> bool:
     >>> is_yes_no("Can measles lead to pneumonia?"), is_yes_no("Which genes cause gout?"), is_yes_no("痛风会遗传吗")
     (True, False, True)
     """
-    said = asking_part(text).strip()
+    said = spelled(asking_part(text)).strip()
     return bool(_YES_NO.search(said)) and not _WHAT.search(said.split("?")[0].split("？")[0])
 
 
@@ -183,6 +185,6 @@ def pairs_asked(text: str) -> tuple[PairType, ...]:
     >>> [row.name for row in pairs_asked("Can I take ibuprofen with warfarin?")]
     ['safety']
     """
-    said = asking_part(text)
+    said = spelled(asking_part(text))
     asks = is_yes_no(text) or re.search(r"\blink|relation|interact|association|有关|关系|相互作用", said, re.IGNORECASE)
     return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()

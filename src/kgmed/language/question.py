@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from kgmed.language.slips import Spelled, spelled
 from kgmed.records import Role
 
 # --- The types. Every row that matches counts, in this order.
@@ -137,7 +138,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
     QuestionType(
         "inheritance",
-        r"inherit|heredit|\brecessive\b|autosomal|x-linked|run in (?:the )?famil|遗传|显性|隐性",
+        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|x-linked|run in (?:the )?famil|遗传|显性|隐性",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
     ),
@@ -203,6 +204,12 @@ TEXTS: tuple[QuestionType, ...] = (
         says=("prescription status", "处方信息"),
     ),
     QuestionType(
+        "overdose",
+        r"overdos|too (?:much|many) (?:of|pills|tablets)|过量|吃多了|服多了",
+        relations=r"过量|overdos",
+        says=("advice on an overdose", "过量的资料"),
+    ),
+    QuestionType(
         "storage",
         r"\bstor(?:ed?|age|ing)\b|\bfridge\b|shelf life|expir|贮藏|储存|保存|存放|保质期|有效期",
         relations=r"贮藏|储存|有效期|storage|shelf",
@@ -231,9 +238,12 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "history",
-        r"(?:what|which) (?:year|decade|century)|who (?:first |was the first |originally )?"
+        r"(?:what|which|in what) (?:(?:is|was|were|are) )?(?:the )?(?:(?:first|very|exact|last) )*"
+        r"(?:year|decade|century|date)\b"
+        r"|who (?:first |was the first |originally )?"
         r"(?:discover|invent|describ|develop|name|isolat|synthesi[sz])"
-        r"|when was .{0,80}(?:discover|invent|describ|approv|introduc|develop)|named after"
+        r"|when (?:was|were|did) .{0,80}(?:discover|invent|describ|approv|introduc|develop|first|us(?:e|ed)\b)"
+        r"|named after"
         r"|哪一?年|什么年代|谁(?:最早|首先|第一个)?(?:发现|发明|提出|命名|描述)|(?:何时|什么时候)(?:被)?(?:发现|发明|上市|批准)",
         relations=r"discover|history|发现|历史|上市",
         says=("history", "历史资料"),
@@ -320,7 +330,7 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     >>> [row.name for row in types_asked("What tests and drugs are there for gout?")]
     ['treatment', 'test']
     """
-    said = asking_part(text)
+    said = spelled(asking_part(text))
     return tuple(row for row in TYPES if row.pattern.search(said))
 
 
@@ -331,7 +341,7 @@ def texts_asked(text: str) -> tuple[QuestionType, ...]:
     >>> [row.name for row in texts_asked("How much does metformin cost?")], texts_asked("What treats gout?")
     (['price'], ())
     """
-    said = asking_part(text)
+    said = spelled(asking_part(text))
     return tuple(row for row in TEXTS if row.pattern.search(said))
 
 
@@ -352,15 +362,16 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     >>> [("Which gene causes gout?")[a:b] for a, b in words_that_ask("Which gene causes gout?")]
     ['gene']
     """
+    read = Spelled(text)
     said = [
         stretch
-        for begin, end in _stretches(text)
+        for begin, end in _stretches(read.text)
         for row in TYPES
         for stretch in _to_word_ends(
-            text, [(begin + m.start(), begin + m.end()) for m in row.pattern.finditer(text[begin:end])]
+            read.text, [(begin + m.start(), begin + m.end()) for m in row.pattern.finditer(read.text[begin:end])]
         )
     ]
-    return tuple(sorted(said))
+    return tuple(sorted((read.places[start], read.places[end]) for start, end in said))
 
 
 def compares(text: str) -> bool:
@@ -370,6 +381,23 @@ def compares(text: str) -> bool:
     (True, False)
     """
     return bool(next(row for row in TYPES if row.role is Role.DIFFERENTIAL).pattern.search(text))
+
+
+_DEFINES = re.compile(
+    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
+    r"|\bmeaning of\b"
+    r"|什么是|是(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
+    re.IGNORECASE,
+)
+
+
+def defines(text: str) -> bool:
+    """Whether a question asks what a thing is.
+
+    >>> defines("What is gout?"), defines("什么是黄疸"), defines("What is the cause of gout?")
+    (True, True, False)
+    """
+    return bool(_DEFINES.search(asking_part(text)))
 
 
 def asking_part(text: str) -> str:

@@ -24,6 +24,7 @@ from kgmed.language.affixes import beyond, ends_with_form, goes_on, is_piece, ma
 from kgmed.language.negation import Spans, negated
 from kgmed.language.particulars import particulars, within
 from kgmed.language.question import words_that_ask
+from kgmed.language.slips import spelled
 from kgmed.language.status import marked
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.linking.cascade import SUBSTANCES
@@ -455,12 +456,14 @@ def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
     taken = {i for m in names for i in range(m.start, m.end)}
     words = [w for w in tokens(text) if w.start not in taken]
     cut_at = _cjk_cuts(text)
+    asking = Spans([span for span in words_that_ask(text) if " " in text[slice(*span)]])  # "side effects"
     run: list[Token] = []
     link: list[Token] = []  # "are" in "muscles are weak", kept only between two words
     for word in words:
         gap = text[(link or run)[-1].end : word.start] if run else ""
         broken = bool(gap.strip(" -'’")) or "\n" in gap or (bool(run) and word.is_cjk != run[-1].is_cjk)
-        is_cut = word.text in _cuts() or word.start in cut_at
+        asks = asking.hold(word.start, word.end) or spelled(word.text) != word.text
+        is_cut = word.text in _cuts() or word.start in cut_at or asks
         if is_cut and not broken and run and not link and word.text in _COPULAS:
             link = [word]
             continue

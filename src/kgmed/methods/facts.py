@@ -167,7 +167,7 @@ class Fitting:
             return [*cards, *self._asked(query, links, patient=True)]
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(query.text))
-        verdicts = between(query, links, pair) if pair else []
+        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else [])
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
         if names := self._strangers(query, links):
@@ -184,6 +184,12 @@ class Fitting:
         if not found and roles_asked(query.text) and not patient:
             return self._nothing(query, links)
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
+
+    def _modes(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """Whether a thing has the mode of inheritance asked for; [] where none is asked for."""
+        if Role.INHERITANCE not in roles_asked(query.text):
+            return []
+        return mode_asked(query.text, AskedFor(self.graph, through=False)(query, links))
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""

@@ -28,6 +28,7 @@ from kgmed.steps.retrieve import told
 
 
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
+_DONE = (Role.TREATS, Role.TESTS)
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 OF_A_DRUG = (Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS)
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
@@ -123,6 +124,8 @@ class AskedFor:
         reason = "".join(f"; {_written(t)}" for t in why)
         for own in (True, False):
             rows = self._ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
+            if own and role in _DONE and entity.kind == "disease" and self._ordered(entity, role, own=False):
+                continue  # what a disease is given for is a slip of the graph
             most = self.listed * self.pieces
             for begin in range(0, min(len(rows), most), self.listed):
                 shown = rows[begin : begin + self.listed]

@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
-from kgmed.language.question import compares, types_asked
+from kgmed.language.question import compares, defines, types_asked
 from kgmed.language.text import has_cjk, one_line
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
+from kgmed.steps.family import substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.saying import Language, clipped, frequency, joined, language_of, named
 
 LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
+LISTED = 12  # ours: names in a list of medicines
 CHARACTERS = (640, 300)  # ours: of an answer, English and Chinese
 _HEADS: dict[Role, tuple[str, str, str, str]] = {  # of what a thing has; of what has the thing
     Role.TREATS: ("What {} is given for", "{}的适应症", "Treatments of {}", "{}的治疗"),
@@ -120,7 +122,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     groups = _groups([*_care(diagnoses, asked), *rest], language, apart=compares(query.text))
     wanted = [g for g in groups if g.role in asked]
     wanted.sort(key=lambda g: asked.index(g.role))
-    shown = wanted if wanted or diagnoses else _usual(groups, language)
+    shown = wanted if wanted or diagnoses else _usual(groups, language)[: 3 if defines(query.text) else None]
     if compares(query.text):
         shown = _unlike(groups)
     if short:
@@ -155,10 +157,17 @@ def _unlike(groups: Sequence[_Group]) -> list[_Group]:
 
 def _usual(groups: list[_Group], language: Language) -> list[_Group]:
     """The groups that say what a thing is: a definition that can be read, then the roles that matter, the rest."""
-    readable = [g for g in groups if not g.texts or any(has_cjk(text) == bool(language) for text in g.texts)]
+    readable = [g for g in groups if not g.texts or not _foreign(g, language)]
+    if not any(g.relation in _RELATIONS for g in readable):
+        readable += [g for g in groups if g.relation in _RELATIONS]
     return sorted(
         readable or groups, key=lambda g: (not g.texts, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL))
     )
+
+
+def _foreign(group: _Group, language: Language) -> bool:
+    """Whether the texts of a group are in the other language alone."""
+    return all(has_cjk(text) != bool(language) for text in group.texts)
 
 
 # --- groups
@@ -171,7 +180,7 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
         main = [t for t in e.triples if _is_main(t, e)]
         for t in main:
             own = _is_own(t, e)
-            relation = one_line(t.relation.name) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
+            relation = one_line(str(t.relation)) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
             relation = f"{e.about[0].id} {relation}" if apart else relation
             group = groups.setdefault((t.relation.role, own, relation), _Group(t.relation.role, own, relation))
             _add(group, t, e, i, language)
@@ -211,9 +220,11 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
         return _cited(f"{_YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
     if group.texts and not group.names:
         whole = ("；" if language else "; ").join(group.texts)
+        head += _ORIGINAL[language] if _foreign(group, language) else ""
         return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
-    names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in group.names.items()]
-    shown = _fitting(names, language, room)
+    kept = _a_substance_once(group) if group.role in _OF_MEDICINES else group.names
+    names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
+    shown = _fitting(names, language, room)[: LISTED if group.role in _OF_MEDICINES else None]
     more = len(group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
@@ -223,7 +234,24 @@ _YES_OR_NO = {
     **dict.fromkeys(("有", "是", "能", "会", "yes", "Yes"), ("Yes", "有")),
     **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
 }
-_RELATIONS = {"definition": ("definition", "定义")}
+_RELATIONS = {
+    "definition": ("definition", "定义"),
+    "without_warning_in": ("no warning is stated for", "未载警示的情形"),
+    "unclassified_in": ("not classified for", "未分级的情形"),
+    "forms_and_strengths": ("forms and strengths", "剂型与规格"),
+    "传染性": ("contagious", "传染性"),
+    "传播途径": ("way of spreading", "传播途径"),
+}
+_ORIGINAL = (" (in Chinese)", "（原文为英文）")
+_OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
+
+
+def _a_substance_once(group: _Group) -> dict[str, str]:
+    """The names of a group, of the products of one substance the first."""
+    once: dict[str, tuple[str, str]] = {}
+    for name, often in group.names.items():
+        once.setdefault(substance(name), (name, often))
+    return dict(once.values())
 
 
 def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:
@@ -293,11 +321,24 @@ def _warnings(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
         return
     head, room = ("Warnings", "注意")[language], (150, 70)[language]
     parts = []
-    for i, e in rows[:2]:
-        names = joined([named(t.object, language) for t in e.triples], language)
-        parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(names, room)}", [i]))
-    more = _MORE[language].format(len(rows) - 2) if len(rows) > 2 else ""
-    yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
+    told = [(i, e, said) for i, e in rows if (said := _warned(e, language))]
+    for i, e, said in told[:2]:
+        parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(said, room)}", [i]))
+    more = _MORE[language].format(len(told) - 2) if len(told) > 2 else ""
+    if parts:
+        yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
+
+
+_SAYS_NOTHING = re.compile(r"^(?:尚?不明确|不详|无|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
+_IN = {Role.CONTRAINDICATED: ("not in {}", "{}禁用"), Role.PRECAUTION: ("with care in {}", "{}慎用")}
+
+
+def _warned(e: Evidence, language: Language) -> str:
+    """What a warning says, in the language if any of it is; "" where it says that nothing is known."""
+    said = [t for t in e.triples if not _SAYS_NOTHING.match(t.object.name.strip())]
+    mine = [t for t in said if has_cjk(t.object.name) == bool(language)] or said
+    form = (_IN.get(t.relation.role, ("{}", "{}"))[language] if t.tail.id else "{}" for t in mine)
+    return joined([f.format(named(t.object, language)) for f, t in zip(form, mine, strict=True)], language)
 
 
 def _colon(language: Language) -> str:

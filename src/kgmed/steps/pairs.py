@@ -4,6 +4,7 @@ A verdict is a piece of evidence of kind "verdict" whose id says what it is:
 
 - "yes": a triple that the question asks for; "no": one that denies it (a finding that the disease excludes, a medicine
   that must not be taken); "caution": a warning that does not forbid; "interacts": two medicines that do;
+- "harm": a medicine that can cause what it is to be taken with;
 - "reverse": only the other way round; "other": a tie, but another than the one asked for; "none": no tie;
 - "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from kgmed.graph.base import Csr, LocalGraph
 from kgmed.language.pair import PAIRS, PairType, is_yes_no
 from kgmed.language.people import People, clauses_about, forbids, people_of
+from kgmed.language.question import types_asked
 from kgmed.language.text import has_cjk
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, substance
@@ -26,9 +28,18 @@ from kgmed.steps.saying import Language, affirmed, language_of, named, sentence,
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
-_ORDER = ("no", "interacts", "caution", "yes", "reverse", "other", "none")  # of several verdicts, what is said first
+_ORDER = (
+    "no",
+    "interacts",
+    "caution",
+    "harm",
+    "yes",
+    "reverse",
+    "other",
+    "none",
+)  # of several verdicts, what is said first
 _MOST = 400  # edges looked at between two families
-_GRAVE = ("no", "interacts", "caution")
+_GRAVE = ("no", "interacts", "caution", "harm")
 
 
 def is_verdict(evidence: Evidence, *which: str) -> bool:
@@ -99,7 +110,10 @@ class Between:
         """The row that fits the things named: one about taking something only where a medicine is named."""
         taken = any(self._is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
-        safety = [row for row in rows if row.safety and people_of(query.text)]
+        people = people_of(query.text)
+        safety = [row for row in rows if row.safety and people]
+        if taken and people and not rows and not types_asked(query.text):
+            return _FOR_PEOPLE  # "metformin pregnancy"
         return next(iter([*safety, *rows]), None)
 
     def _is_medicine(self, link: Link) -> bool:
@@ -132,7 +146,8 @@ class Between:
             worst = min((grade for grade, _ in graded), key=_GRAVE.index)
             return self._verdict(worst, [t for grade, t in graded if grade == worst], place)
         said = [t for t in ties if not medicines and t.triple.relation.role in (Role.TREATS, Role.ADVERSE)]
-        return self._verdict("other" if said else "none", said, place)
+        harms = bool(said) and all(t.triple.relation.role is Role.ADVERSE for t in said)
+        return self._verdict("harm" if harms else "other" if said else "none", said, place)
 
     def _verdict(self, which: str, ties: Sequence[Tie], place: Place) -> Evidence:
         """The verdict with its nearest ties, in words."""

@@ -89,10 +89,12 @@ def sentence(triple: Triple, language: Language, said: str = "") -> str:
     subject, other = named(triple.subject, language), named(triple.object, language)
     if not triple.tail.id:
         text = clipped(said or triple.tail.name, _LONGEST[language])
-        return _TEXT[language].format(named(triple.head, language), text, one_line(triple.relation.name))
+        return _TEXT[language].format(
+            named(triple.head, language), text, one_line(str(triple.relation)).replace("_", " ")
+        )
     form = _SENTENCES.get(triple.relation.role)
     if form is None:
-        return f"{named(triple.head, language)} — {one_line(triple.relation.name)} → {named(triple.tail, language)}"
+        return f"{named(triple.head, language)} — {one_line(str(triple.relation))} → {named(triple.tail, language)}"
     often = frequency(triple)
     return form[language].format(subject, other) + ((f" ({often})", f"（{often}）")[language] if often else "")
 
@@ -108,6 +110,7 @@ _VERDICTS: dict[str, tuple[str, str]] = {
     "no": ("No: {0}.", "不能：{0}。"),
     "denied": ("No: the graph says that {0}.", "没有：图谱记载{0}。"),
     "caution": ("Only with caution, not freely: {0}.", "慎用：{0}。"),
+    "harm": ("Caution: {0}.", "慎用：{0}。"),
     "interacts": ("They interact: {0}.", "有相互作用：{0}。"),
     "reverse": ("No, the other way round: {0}.", "不是，方向相反：{0}。"),
     "other": ("The graph does not say so; what it says is: {0}.", "图谱未如此记载；图谱记载的是：{0}。"),

@@ -50,8 +50,9 @@ def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
     surface = text[mention.start : mention.end]
     if has_cjk(surface):
         beside = any(link.mention.start == mention.end for link in links)
-        around = _BEFORE.search(text[: mention.start]) or _AFTER.match(text[mention.end :])
-        if len(surface) >= 3 and (_LIKE_A_NAME.search(surface) or (around and not beside)):
+        before, after = _BEFORE.search(text[: mention.start]), _AFTER.match(text[mention.end :])
+        between = (before or after) if len(surface) > 2 else (before and after)
+        if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (between and not beside):
             yield surface
         return
     words = [w for w in re.findall(r"[A-Za-z][\w'’-]*", surface) if w.casefold() not in _PLAIN]
