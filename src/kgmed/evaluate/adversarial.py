@@ -252,11 +252,12 @@ def _turned(name: str) -> str | None:
     >>> _turned("Hypokalemia"), _turned("Left ear pain"), _turned("高血压"), _turned("Gout")
     ('Hyperkalemia', 'Right ear pain', '低血压', None)
     """
-    pairs = OPPOSITES_CJK if has_cjk(name) else [p for p in OPPOSITES if "small" not in p]  # "smalld" is no word
+    english = [p for p in OPPOSITES if "small" not in p]  # "smalld" is no word
+    pairs = [(p[0], p[1]) for p in OPPOSITES_CJK] if has_cjk(name) else english
     for one, other in [*pairs, *((b, a) for a, b in pairs)]:
         pattern = re.escape(one) if has_cjk(name) else rf"\b{one}" + ("" if one in _BEGINNINGS else r"\b")
         if found := re.search(pattern, name, re.IGNORECASE):
-            new = other.capitalize() if found.group()[:1].isupper() else other
+            new: str = other.capitalize() if found.group()[:1].isupper() else other
             return name[: found.start()] + new + name[found.end() :]
     return None
 

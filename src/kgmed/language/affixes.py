@@ -27,6 +27,7 @@ _LOCANT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9α-ω,']{1,6}[-‐–—]\Z|[α
 _LATIN_BEHIND = re.compile(
     r"[-‐–]?(?:[A-Zα-ωⅠ-Ⅻ]{1,3}(?![A-Za-z])|\d++(?![\d.]*\s*(?:[a-zA-Zμ%.、片粒颗支天次日周月年岁个毫克微包袋瓶盒倍]|小时)))"
 )
+_LIKE = frozenset({"like", "mimic", "mimics"})  # what is like it is not it
 _PIECE = 2  # characters
 _COUNTS = frozenset("一二三四五六")
 _FORMULA = re.compile(
@@ -203,7 +204,7 @@ def changed(a: str, b: str) -> bool:
     one, other = set(normalise(a).split()), set(normalise(b).split())
     only, rest = one - other, other - one
     if bool(only) != bool(rest):
-        return bool((only | rest) & _words("english apart"))
+        return bool((only | rest) & (_words("english apart") | _LIKE))
     return any(_changed_word(x, y) for x in only for y in rest)
 
 
