@@ -123,8 +123,13 @@ class Toolkit:
 
     def prepare(self) -> None:
         """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
+        from kgmed.steps.diagnosis import posterior  # read in where a graph is prepared
+        from kgmed.steps.family import medicines_of
+
         for text in ("strange crimson malady", "闻所未闻的怪病"):
             self.understood(Question(text))
+        posterior(self.graph)
+        medicines_of(self.graph)
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
