@@ -10,10 +10,10 @@ from math import sqrt
 from typing import Any
 
 import kgmed
-from kgmed.evaluate.questions import Tally, made_of, tally
+from kgmed.evaluate.questions import FormTally, made_of, tally
 
 
-def share(rows: list[Tally]) -> str:
+def share(rows: list[FormTally]) -> str:
     """The share of right ones with its standard error."""
     asked, right = sum(r.asked for r in rows), sum(r.right for r in rows)
     p = right / max(asked, 1)
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true")
     options = parser.parse_args()
     session = kgmed.load(options.graph)
-    rows: list[Tally] = []
+    rows: list[FormTally] = []
     for language in ("en", "zh"):
         for name in session.graphs:
             graph: Any = session.toolkit(name).graph

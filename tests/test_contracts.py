@@ -23,7 +23,7 @@ from kgmed.graph.store.build import build
 from kgmed.graph.store.edits import edit
 from kgmed.graph.store.store import Store, open_store
 from kgmed.linking.cascade import Cascade, Spelled
-from kgmed.linking.decide import Candidate, open_scorer
+from kgmed.linking.decide import LinkCandidate, open_scorer
 from kgmed.linking.recognise import Lexicon
 from kgmed.models.base import Message
 from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder, Wordwise
@@ -79,7 +79,7 @@ class NoCandidates:
 
     graph: Store
 
-    def __call__(self, mentions: Sequence[str]) -> list[list[Candidate]]:
+    def __call__(self, mentions: Sequence[str]) -> list[list[LinkCandidate]]:
         return [[] for _ in mentions]
 
 
@@ -168,7 +168,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Similarity": lambda w, c: c(TrigramEncoder(), keep=1),
         "MMR": lambda w, c: c(TrigramEncoder(), keep=1),
         "First": lambda w, c: c(keep=1),
-        **dict.fromkeys(("Warned", "Rarity"), lambda w, c: c(w.graph)),
+        **dict.fromkeys(("Warned", "OnlyRare"), lambda w, c: c(w.graph)),
         "Rerank": lambda w, c: c(OverlapScorer(), keep=1),
         "Fragments": lambda w, c: c(OverlapScorer(), keep=1),
         "BM25": lambda w, c: c(keep=1),

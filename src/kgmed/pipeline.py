@@ -14,7 +14,7 @@ from kgmed.language.particulars import particulars
 from kgmed.language.status import of_patient
 from kgmed.models.limits import Ledger, ledger
 from kgmed.models.sampling import GREEDY, Sampling, sampled
-from kgmed.prompts.task import GROUNDED, Task, tasked
+from kgmed.prompts.task import GROUNDED, AnswerTask, tasked
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
 from kgmed.stop import check_stop
 
@@ -162,7 +162,7 @@ class Pipeline:
     name: str = ""
     graph: str = ""
     sampling: Sampling = GREEDY  # how the model's words are drawn
-    task: Task = GROUNDED  # whether the model may add what it knows
+    task: AnswerTask = GROUNDED  # whether the model may add what it knows
 
     def __call__(self, question: Question | str, *, observe: Observer | None = None) -> Run:
         """The run of one question; raises `BadInput` for an empty one and what the stages raise.

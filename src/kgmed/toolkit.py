@@ -15,7 +15,8 @@ from kgmed.linking.align import open_aligned
 from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
 from kgmed.linking.decide import Decided, Finder, Guessed, open_scorer
 from kgmed.linking.dense import Dense
-from kgmed.linking.recognise import Lexicon, Scattered, WithoutAsking, WithPhrases
+from kgmed.linking.recognise import Lexicon, WithoutAsking, WithPhrases
+from kgmed.linking.scattered import Scattered
 from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer

@@ -9,7 +9,7 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.linking import LinkingCase, mention
 from kgmed.graph.base import Match
 from kgmed.linking.align import align
-from kgmed.linking.decide import FEATURES, OWN, Decided, Finder, Guessed, Scorer, may_link, open_scorer
+from kgmed.linking.decide import FEATURES, OWN, Decided, Finder, Guessed, LinkScorer, may_link, open_scorer
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.records import Entity
 from kgmed.toolkit import Toolkit
@@ -42,11 +42,11 @@ def test_what_is_not_sure_enough_is_asked_about_and_not_linked(toolkit: Toolkit)
     name = "tumour dermal"
     score = decided.ranked([name])[0][0].score
     strict = Decided(
-        decided.find, Scorer({**decided.scorer.arrays, "link": np.array(score + 0.001), "ask": np.array(score)})
+        decided.find, LinkScorer({**decided.scorer.arrays, "link": np.array(score + 0.001), "ask": np.array(score)})
     )
     assert strict.topk([mention(name)], 5) == [[]]
     assert strict.asked(name) == [decided.ranked([name])[0][0].entity.name]
-    silent = Decided(decided.find, Scorer({**decided.scorer.arrays, "ask": np.array(score + 0.001)}))
+    silent = Decided(decided.find, LinkScorer({**decided.scorer.arrays, "ask": np.array(score + 0.001)}))
     assert silent.asked(name) == []
 
 
@@ -95,7 +95,7 @@ def test_trees_as_arrays_say_what_the_model_says() -> None:
     model = ensemble.HistGradientBoostingClassifier(max_iter=20, max_leaf_nodes=6).fit(
         x, x[:, 0] + x[:, 1] * x[:, 2] > 0.7
     )
-    assert np.allclose(Scorer(arrays(model))(x), model.predict_proba(x)[:, 1], atol=1e-5)
+    assert np.allclose(LinkScorer(arrays(model))(x), model.predict_proba(x)[:, 1], atol=1e-5)
 
 
 def test_a_fitted_scorer_links_at_the_stated_precision(toolkit: Toolkit) -> None:
@@ -108,7 +108,7 @@ def test_a_fitted_scorer_links_at_the_stated_precision(toolkit: Toolkit) -> None
     made, figures = fit(list(judge(find, cases)))
     assert figures.precision >= 0.95
     assert figures.linked > 0.5
-    found = Decided(find, Scorer(made)).topk([mention("hepatooitis")], 1)[0]
+    found = Decided(find, LinkScorer(made)).topk([mention("hepatooitis")], 1)[0]
     assert [m.entity.id for m in found] == ["X:hepatoitis"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgmed.pipeline import notes
 from kgmed.records import Relation, Role
-from kgmed.steps.diagnosis import Diagnosis, Rarity, posterior
+from kgmed.steps.diagnosis import Diagnosis, OnlyRare, posterior
 from role_graph import RoleGraph, query
 
 HAS = Relation("has", Role.FINDING)
@@ -155,7 +155,7 @@ def test_where_nothing_is_done_about_any_disease_it_is_said_that_common_ones_are
     for g, said in ((rare, 1), (common, 0)):
         evidence = Diagnosis(g)(Q, [g.link("q")])
         with notes() as left:
-            assert Rarity(g)(Q, evidence) == evidence
+            assert OnlyRare(g)(Q, evidence) == evidence
         assert len(left) == said
 
 

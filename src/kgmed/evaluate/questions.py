@@ -156,7 +156,7 @@ def _holds(evidence: Evidence, made: Made) -> bool:
 
 
 @dataclass(frozen=True)
-class Tally:
+class FormTally:
     """How many questions of a form, a language and a premise there are, and how many of them are right."""
 
     form: Form
@@ -167,13 +167,13 @@ class Tally:
     wrong: tuple[str, ...]  # some that are not right
 
 
-def tally(made: Sequence[Made], ask: Callable[[str], Run], language: str, *, shown: int = 3) -> list[Tally]:
+def tally(made: Sequence[Made], ask: Callable[[str], Run], language: str, *, shown: int = 3) -> list[FormTally]:
     """The counts by form and premise, in the order of the forms."""
     rows: dict[tuple[Form, bool], list[tuple[Made, bool]]] = {}
     for one in made:
         rows.setdefault((one.form, one.true), []).append((one, is_right(one, ask(one.text))))
     return [
-        Tally(
+        FormTally(
             form, language, true, len(row), sum(ok for _, ok in row), tuple(m.text for m, ok in row if not ok)[:shown]
         )
         for (form, true), row in rows.items()

@@ -119,7 +119,7 @@ def _pairs_of(name: str) -> frozenset[str]:
     return frozenset(a + b for a, b in pairwise(f" {name} "))
 
 
-class Candidate(NamedTuple):
+class PossibleJoin(NamedTuple):
     """Two records that may be one, why, and how much is to be said for it; less is more."""
 
     rank: int
@@ -167,21 +167,21 @@ class Joiner:
 
     # --- candidates
 
-    def _candidates(self) -> Iterator[Candidate]:
+    def _candidates(self) -> Iterator[PossibleJoin]:
         yield from self._by_code()
         yield from self._by_name()
         yield from self._by_glossary()
 
-    def _by_code(self) -> Iterator[Candidate]:
+    def _by_code(self) -> Iterator[PossibleJoin]:
         """Records of the same id, and those that are the only ones of their graph with the code of another's id."""
         for rows in _coded(self.parts, self.first).values():
             owners = sorted({record for record, is_id in rows if is_id})
             for one, other in pairwise(owners):
-                yield Candidate(-1, one, other, "id")
+                yield PossibleJoin(-1, one, other, "id")
             for record in self._alone(rows) if owners else ():
                 if self._part(record) != self._part(owners[0]) and self._alike(record, owners[0]):
                     why = f"code {self.facts(owners[0]).id}"
-                    yield Candidate(3, min(owners[0], record), max(owners[0], record), why)
+                    yield PossibleJoin(3, min(owners[0], record), max(owners[0], record), why)
 
     def _alone(self, rows: list[tuple[int, bool]]) -> list[int]:
         """The records that have a code which is no other's in their graph and is not their id."""
@@ -207,13 +207,13 @@ class Joiner:
             owners = sorted({record for record, is_id in rows if is_id})
             yield from ((record, owners[0]) for record, is_id in rows if not is_id and owners)
 
-    def _by_name(self) -> Iterator[Candidate]:
+    def _by_name(self) -> Iterator[PossibleJoin]:
         """Records that share a name, whichever way it is written."""
         for rows in _shared(self.parts, self.first):
             yield from self._pairs(rows)
         yield from self._by_form()
 
-    def _pairs(self, rows: list[tuple[int, int, str]]) -> Iterator[Candidate]:
+    def _pairs(self, rows: list[tuple[int, int, str]]) -> Iterator[PossibleJoin]:
         """The candidates of one name, from its bearers as (record, scope, as it is written)."""
         best: dict[int, tuple[int, str]] = {}
         for record, scope, text in rows:
@@ -224,9 +224,9 @@ class Joiner:
         for one, other in combinations(sorted(best), 2):
             if self._part(one) == self._part(other) and best[one][0] + best[other][0] > Scope.EXACT:
                 continue  # what one graph has twice is one only by the very name of a record
-            yield Candidate(best[one][0] + best[other][0], one, other, f"name {best[one][1]}")
+            yield PossibleJoin(best[one][0] + best[other][0], one, other, f"name {best[one][1]}")
 
-    def _by_form(self) -> Iterator[Candidate]:
+    def _by_form(self) -> Iterator[PossibleJoin]:
         """Records whose Chinese names are the same in one form."""
         bearers: dict[str, list[tuple[int, int, str]]] = {}
         for part, first in zip(self.parts, self.first, strict=False):
@@ -240,12 +240,12 @@ class Joiner:
         for rows in bearers.values():
             yield from self._pairs(rows)
 
-    def _by_glossary(self) -> Iterator[Candidate]:
+    def _by_glossary(self) -> Iterator[PossibleJoin]:
         """Records that bear names which glossary.txt has for one thing."""
         for names in glossary():
             records = sorted({record for name in names if joins(name) for record in self.bearers(name)})
             for one, other in combinations(records, 2) if len(records) <= MOST else ():
-                yield Candidate(0, one, other, f"glossary {names[0]}")
+                yield PossibleJoin(0, one, other, f"glossary {names[0]}")
 
     def bearers(self, name: str) -> Iterator[int]:
         """The records of which that is the name, or another name that means the same."""
@@ -261,7 +261,7 @@ class Joiner:
 
     # --- guards
 
-    def _take(self, candidate: Candidate) -> None:
+    def _take(self, candidate: PossibleJoin) -> None:
         """Join the things of two records if nothing speaks against it."""
         one, other = (self._group.get(r, [r]) for r in (candidate.one, candidate.other))
         if one is other or len(one) + len(other) > MOST:
@@ -285,22 +285,22 @@ class Joiner:
             return False
         return not contradicts(chinese_form(one.name), chinese_form(other.name)) and not _qualifies(one, other)
 
-    def facts(self, record: int) -> "Facts":
+    def facts(self, record: int) -> "RecordFacts":
         """What the guards need of a record."""
         return self._facts(record)
 
-    def _facts_of(self, record: int) -> "Facts":
+    def _facts_of(self, record: int) -> "RecordFacts":
         part = self._part(record)
         store, node = self.parts[part], record - self.first[part]
         entity = store.at(node)
         code = _CODE.match(entity.id)
         codes = [entity.id, *(text for text, scope in store.aliases(node) if scope is Scope.XREF)]
         icd = [found[1] for text in codes if (found := _ICD.match(text))]
-        return Facts(part, entity.id, entity.name, entity.kind, code[1] if code else "", frozenset(icd))
+        return RecordFacts(part, entity.id, entity.name, entity.kind, code[1] if code else "", frozenset(icd))
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RecordFacts:
     """What speaks for or against two records being one."""
 
     part: int
@@ -311,7 +311,7 @@ class Facts:
     icd: frozenset[str] = field(default_factory=frozenset)  # ICD-10 categories
 
 
-def _kinds_fit(one: Facts, other: Facts) -> bool:
+def _kinds_fit(one: RecordFacts, other: RecordFacts) -> bool:
     """Whether two records can be one by their kinds; of one graph, substances never are."""
     kinds = {one.kind, other.kind}
     if kinds & _SUBSTANCE:
@@ -346,10 +346,10 @@ _OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后", "产�
 _QUALIFIED = tuple((tuple(words.split()), re.compile(english)) for words, english in _QUALIFIERS)
 
 
-def _qualifies(one: Facts, other: Facts) -> bool:
+def _qualifies(one: RecordFacts, other: RecordFacts) -> bool:
     """Whether the one has a Chinese name that says more than the name of the other.
 
-    >>> _qualifies(Facts(0, "a", "小儿肺炎", "", ""), Facts(0, "b", "Pneumonia", "", ""))
+    >>> _qualifies(RecordFacts(0, "a", "小儿肺炎", "", ""), RecordFacts(0, "b", "Pneumonia", "", ""))
     True
     """
     if has_cjk(one.name) and has_cjk(other.name):

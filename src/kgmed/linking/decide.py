@@ -60,7 +60,7 @@ class Name(NamedTuple):
     words: tuple[tuple[str, float], ...]  # and how much each says
 
 
-class Candidate(NamedTuple):
+class LinkCandidate(NamedTuple):
     """An entity that a mention may stand for, which of its names is nearest, and what the scorer sees."""
 
     node: int
@@ -75,11 +75,11 @@ class Finder:
     graph: LocalGraph
     vectors: Vectors  # of all names through the map
 
-    def __call__(self, mentions: Sequence[str]) -> list[list[Candidate]]:
+    def __call__(self, mentions: Sequence[str]) -> list[list[LinkCandidate]]:
         """The candidates of each mention, in no order."""
         return list(self.without((mention, frozenset()) for mention in mentions))
 
-    def without(self, mentions: Iterable[tuple[str, frozenset[int]]]) -> Iterator[list[Candidate]]:
+    def without(self, mentions: Iterable[tuple[str, frozenset[int]]]) -> Iterator[list[LinkCandidate]]:
         """The candidates of each mention, as they were if the graph had not some nodes."""
         for part in _batched(mentions, _AT_ONCE):
             queries = self.vectors.encoder([mention for mention, _ in part])
@@ -87,7 +87,7 @@ class Finder:
             for (mention, lost), query, found in zip(part, queries, near, strict=True):
                 yield self._of(mention, query, [n.row for n in found], lost)
 
-    def _of(self, mention: str, query: Rows, near: list[int], lost: frozenset[int]) -> list[Candidate]:
+    def _of(self, mention: str, query: Rows, near: list[int], lost: frozenset[int]) -> list[LinkCandidate]:
         """The candidates of one mention: the entities of the same words, and those of the nearest names."""
         worded = [self.graph.number(m.entity.id) for m in self._wording.search(mention)[:_WORDED]]
         found = [node for row in near for node in self._names.nodes(row)[:_SHARED]]
@@ -101,7 +101,9 @@ class Finder:
         by_map = self.vectors.matrix[[row for some in rows for row in some]].astype(np.float32) @ query
         best, seen = _of_entities(by_map, alike, [len(some) for some in rows])
         about = self._about(said, nodes, [names[b] for b in best], [len(some) for some in rows], set(worded))
-        return [Candidate(*c) for c in zip(nodes, (names[b].text for b in best), np.hstack([seen, about]), strict=True)]
+        return [
+            LinkCandidate(*c) for c in zip(nodes, (names[b].text for b in best), np.hstack([seen, about]), strict=True)
+        ]
 
     def _about(self, said: Name, nodes: list[int], names: list[Name], counts: list[int], worded: set[int]) -> Rows:
         """What is seen of the mention alone, and of candidates by no likeness."""
@@ -227,7 +229,7 @@ def _gap(scores: Rows) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Scorer:
+class LinkScorer:
     """Boosted trees over `FEATURES` as arrays, and the scores from which a link is made, and a person asked."""
 
     arrays: Mapping[str, NDArray[Any]]  # feature, threshold, left, right, value: (trees, nodes); first, link, ask: ()
@@ -261,7 +263,7 @@ PLAIN = ("first", "link", "ask")
 _MEND = "train one: kgmed train linker"
 
 
-def open_scorer(path: Path | None = None) -> Scorer:
+def open_scorer(path: Path | None = None) -> LinkScorer:
     """The scorer of a file, else the user's own, else kgmed's; raises `SourceError` for a file that holds none."""
     place = path or data_folder() / OWN
     if path is None and not place.exists():
@@ -273,7 +275,7 @@ def open_scorer(path: Path | None = None) -> Scorer:
         raise SourceError(place, 0, f"no scorer of links can be read ({error})", _MEND) from error
     if arrays["features"].tolist() != list(FEATURES):
         raise SourceError(place, 0, "a scorer of another version of kgmed", _MEND)
-    return Scorer(arrays)
+    return LinkScorer(arrays)
 
 
 # --- Deciding.
@@ -284,7 +286,7 @@ class Decided:
     """The best candidate of each mention where the scorer is sure enough, and nothing else speaks against it."""
 
     find: Finder
-    scorer: Scorer
+    scorer: LinkScorer
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best of each if it is sure: what comes after it is no rival, but a worse guess."""

@@ -24,7 +24,7 @@ from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Quer
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import brief
-from kgmed.steps.diagnosis import CARE, Consult, Rarity, findings_of, first
+from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, findings_of, first
 from kgmed.steps.family import Family
 from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
 from kgmed.steps.phrase import Numbered
@@ -357,7 +357,7 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
         recognize=recognize,
         link=toolkit.link,
         retrieve=(Fitting(toolkit.graph, toolkit.linked, recognize),),
-        rank=(First(s.keep), Warned(toolkit.graph), Rarity(toolkit.graph)),
+        rank=(First(s.keep), Warned(toolkit.graph), OnlyRare(toolkit.graph)),
         phrase=Numbered(),
         read=brief,
         name="facts",

@@ -1,7 +1,7 @@
 """What every final prompt asks for in the same words, so that methods which are compared differ in nothing else.
 
 A prompt for an answer has the hole `$task`; what fills it depends on the question (options or none), on whether the
-prompt shows evidence, and on the `Task` in force: `GROUNDED`, the default, or `OWN_KNOWLEDGE`, as the papers have it.
+prompt shows evidence, and on the `AnswerTask` in force: `GROUNDED`, the default, or `OWN_KNOWLEDGE`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ANSWER_TOKENS = 700  # ours: of every method's answer, with what it writes befor
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class AnswerTask:
     """How an answer may be made.
 
     Attributes:
@@ -34,25 +34,25 @@ class Task:
         return not self.own_knowledge
 
 
-GROUNDED = Task()
-OWN_KNOWLEDGE = Task(own_knowledge=True)
+GROUNDED = AnswerTask()
+OWN_KNOWLEDGE = AnswerTask(own_knowledge=True)
 
 
-def of_preset(name: str) -> Task:
+def of_preset(name: str) -> AnswerTask:
     """The task of a method's preset: its authors let the model add what it knows, the preset `safe` does not."""
     return OWN_KNOWLEDGE if name in ("paper", "code") else GROUNDED
 
 
-_TASK: ContextVar[Task] = ContextVar("task", default=GROUNDED)
+_TASK: ContextVar[AnswerTask] = ContextVar("task", default=GROUNDED)
 
 
-def task() -> Task:
+def task() -> AnswerTask:
     """The task in force here and now."""
     return _TASK.get()
 
 
 @contextmanager
-def tasked(how: Task) -> Iterator[None]:
+def tasked(how: AnswerTask) -> Iterator[None]:
     """A block in which answers are made that way, in this thread and those with a copy of its context.
 
     >>> with tasked(OWN_KNOWLEDGE):

@@ -52,7 +52,7 @@ _NOT = re.compile(  # what may stand before a finding's name without making a ki
 
 
 @dataclass(frozen=True)
-class Numbers:
+class PosteriorNumbers:
     """The numbers of the ranking; ours, chosen on development parts."""
 
     told: float = 100.0
@@ -68,7 +68,7 @@ class Numbers:
 class Posterior:
     """The ranking of a graph's diseases by findings; made once a graph."""
 
-    def __init__(self, graph: LocalGraph, numbers: Numbers) -> None:
+    def __init__(self, graph: LocalGraph, numbers: PosteriorNumbers) -> None:
         """Read what is kept beside the graph, or count it."""
         self.graph, self.numbers = graph, numbers
         self.found, self.is_a = ByRole(graph, Role.FINDING), ByRole(graph, Role.IS_A)
@@ -209,9 +209,9 @@ def _different(hops: Hops, nodes: Ints, size: int) -> Scores:
 
 
 @lru_cache(maxsize=8)
-def posterior(graph: LocalGraph, numbers: Numbers | None = None) -> Posterior:
+def posterior(graph: LocalGraph, numbers: PosteriorNumbers | None = None) -> Posterior:
     """The ranking on a graph, made once."""
-    return Posterior(graph, numbers or Numbers())
+    return Posterior(graph, numbers or PosteriorNumbers())
 
 
 # --- What of the links are findings: the entity itself, the findings that its name is made of, or a broader one.
@@ -263,7 +263,7 @@ class Diagnosis:
 
     graph: LocalGraph
     keep: int = 10
-    numbers: Numbers = Numbers()
+    numbers: PosteriorNumbers = PosteriorNumbers()
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Best first; no finding among the links = no evidence. Diseases that match no finding are left out."""
@@ -388,7 +388,7 @@ def first(asked: Sequence[Role]) -> tuple[Role, ...]:
 
 
 @dataclass(frozen=True)
-class Rarity:
+class OnlyRare:
     """The evidence as it is, with a note where it proposes diseases and the graph treats none."""
 
     graph: LocalGraph

@@ -71,7 +71,7 @@ class Tie:
         return self.said or ("" if self.triple.tail.id else self.triple.tail.name)
 
 
-class Place(NamedTuple):
+class NamedPlace(NamedTuple):
     """What a verdict is about, and in which language it is said."""
 
     pair: PairType
@@ -124,7 +124,7 @@ class Between:
     def _two(self, query: Query, a: Link, b: Link, pair: PairType) -> Evidence:
         """What the graph says of two things."""
         ties = sorted([*self.ties(a, b), *self._texts(a, b)], key=lambda tie: tie.cost)
-        place = Place(pair, (a.entity, b.entity), language_of(query.text))
+        place = NamedPlace(pair, (a.entity, b.entity), language_of(query.text))
         if pair.safety or pair.name == "interaction":
             ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
             return self._warned(ties, place, medicines=self._is_medicine(a) and self._is_medicine(b))
@@ -139,7 +139,7 @@ class Between:
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
 
-    def _warned(self, ties: Sequence[Tie], place: Place, *, medicines: bool) -> Evidence:
+    def _warned(self, ties: Sequence[Tie], place: NamedPlace, *, medicines: bool) -> Evidence:
         """A verdict on taking something: what warns, else none; what it does for a disease is said as well."""
         graded = [(grade, t) for t in ties if (grade := _grade(t))]
         if graded:
@@ -149,7 +149,7 @@ class Between:
         harms = bool(said) and all(t.triple.relation.role is Role.ADVERSE for t in said)
         return self._verdict("harm" if harms else "other" if said else "none", said, place)
 
-    def _verdict(self, which: str, ties: Sequence[Tie], place: Place) -> Evidence:
+    def _verdict(self, which: str, ties: Sequence[Tie], place: NamedPlace) -> Evidence:
         """The verdict with its nearest ties, in words."""
         shown = _different(ties)[: self.most]
         triples = tuple(dict.fromkeys([*(t.triple for t in shown), *(w for t in shown for w in t.why)]))
@@ -218,7 +218,7 @@ class Between:
     def _people(self, query: Query, link: Link, group: People) -> Evidence:
         """What the graph warns of for a group of people."""
         language = language_of(query.text)
-        place = Place(_FOR_PEOPLE, (link.entity, Entity("", group.name[language])), language)
+        place = NamedPlace(_FOR_PEOPLE, (link.entity, Entity("", group.name[language])), language)
         found = []
         for far, (node, why) in enumerate(self.family.of(link, narrower=False).items()):
             entity = self.graph.at(node)
@@ -256,7 +256,7 @@ def mode_asked(text: str, pieces: Sequence[Evidence]) -> list[Evidence]:
 _FOR_PEOPLE = next(row for row in PAIRS if row.safety)
 
 
-def _said(which: str, ties: Sequence[Tie], place: Place) -> str:
+def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
     """The sentence of a verdict."""
     pair, (one, other), language = place
     facts = [sentence(t.triple, language, t.said) for t in ties]

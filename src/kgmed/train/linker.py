@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.linking import LinkingCase
 from kgmed.graph.base import Match
-from kgmed.linking.decide import FEATURES, TREES, Finder, Scorer, may_link
+from kgmed.linking.decide import FEATURES, TREES, Finder, LinkScorer, may_link
 
 LINK, ASK = 0.95, 0.6  # the precisions that are stated
 _PARTS = 5
@@ -80,7 +80,7 @@ def fit(judged: Sequence[Judged], *, link: float = LINK, ask: float = ASK) -> tu
     part = np.array([_draw(j.name) % _PARTS for j in judged])
     best = np.zeros((len(judged), 2))
     for held in range(_PARTS):
-        scorer = Scorer(_grown([j for j, p in zip(judged, part, strict=True) if p != held]))
+        scorer = LinkScorer(_grown([j for j, p in zip(judged, part, strict=True) if p != held]))
         for i in np.flatnonzero(part == held):
             best[i] = _best(scorer, judged[i])
     sure = precise(best, link)
@@ -90,7 +90,7 @@ def fit(judged: Sequence[Judged], *, link: float = LINK, ask: float = ASK) -> tu
     return _grown(judged, link=sure, ask=min(likely, sure)), figures
 
 
-def _best(scorer: Scorer, judged: Judged) -> tuple[float, float]:
+def _best(scorer: LinkScorer, judged: Judged) -> tuple[float, float]:
     """The score of the best candidate, 0 where it may not be linked, and whether it is right."""
     chances = scorer(judged.features)
     first = int(chances.argmax())

@@ -1,0 +1,224 @@
+"""The names of a graph whose words stand apart in a clause: "I fractured my hand", "pain in the left side of my chest".
+
+A name is found where all of its content words, by stem and wording (`graph/wording.txt`), stand in one clause within
+`window` words, in any order. Words that many names end in (disease, disorder, ...) may be missing where two others
+are there. English only. A name of one word is found here
+in the plural ("headaches"), otherwise it is left to the lexicon.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import xxhash
+
+from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.graph.names import TURNING, canonical_words
+from kgmed.language.affixes import goes_on
+from kgmed.language.negation import negated
+from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.records import Mention
+
+_VERSION = "scattered 3"
+_SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
+_ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
+_MOST = 6  # content words of a name
+_ONE = "one word: "
+_SHORTEST = 5  # letters of a stem that may lose its vowel, and of a name found in the plural
+_OR = re.compile(r"(\w+) or (\w+)")
+_ALTERNATIVES = 8
+_BREAKS = frozenset(".!?;:,\n")
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """The mentions of a finder of names, and the names whose words are scattered over a clause."""
+
+    graph: LocalGraph
+    find: Callable[[str], list[Mention]]
+    window: int = 7  # words from the first to the last
+
+    def __call__(self, text: str) -> list[Mention]:
+        """All mentions in order; a scattered name takes the place of shorter ones that it holds."""
+        whole = self.find(text)
+        if has_cjk(text):
+            return whole
+        inside = {i for m in whole for i in range(m.start, m.end)}
+        new = [s for clause in _clauses(text) for s in self._best(clause, inside) if _stands(text, clause, s[0])]
+        owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
+        kept_whole = [
+            m for m in whole if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
+        ]
+        places = [(words[0].start, words[-1].end) for words, _ in new]
+        denied = negated(text, [*places, *((m.start, m.end) for m in kept_whole)])
+        found = [
+            Mention(text[a:b], self.graph.at(node).name, a, b, no)
+            for (a, b), (_, node), no in zip(places, new, denied, strict=False)
+        ]
+        return sorted([*kept_whole, *found], key=lambda m: (m.start, m.end))
+
+    def _best(self, clause: list[Token], inside: set[int]) -> list[tuple[list[Token], int]]:
+        """The names of a clause that share no word, those of most words first, then of the shortest stretch."""
+        found = sorted(self._names(clause), key=lambda f: (-len(f[0]), f[0][-1].end - f[0][0].start, f[1]))
+        used: set[int] = set()
+        chosen = []
+        for words, node in found:
+            starts = {w.start for w in words}
+            if used.isdisjoint(starts) and not starts <= inside:
+                used |= starts
+                chosen.append((words, node))
+        return chosen
+
+    def _names(self, clause: list[Token]) -> Iterator[tuple[list[Token], int]]:
+        """Every name whose words are in the clause, near enough, with those words."""
+        at: dict[int, list[int]] = {}
+        for i, word in enumerate(clause):
+            for stem in (*_stems(word.text), *_singular(word.text)):
+                at.setdefault(_hash(stem), []).append(i)
+        index = self._index
+        rare, names, starts, all_words = index["rare"], index["name"], index["start"], index["words"]
+        keys = np.array(list(at), np.uint64)
+        firsts, lasts = rare.searchsorted(keys, "left").tolist(), rare.searchsorted(keys, "right").tolist()
+        for first, last in zip(firsts, lasts, strict=True):
+            for name in names[first:last].tolist():
+                words = all_words[starts[name] : starts[name + 1]].tolist()
+                if all(w in at for w in words):
+                    places = _nearest([at[w] for w in words])
+                    if places[-1] - places[0] < self.window:
+                        yield [clause[i] for i in places], int(index["node"][name])
+
+    @cached_property
+    def _index(self) -> Arrays:
+        """Names by their rarest word: `rare` (sorted hashes), `name`; `start` and `words` of each name, its `node`."""
+        key = f"{_VERSION} {self.graph.label}"
+        parts = ("rare", "name", "start", "words", "node")
+        return cached_arrays(self.graph.folder, "scattered", key, parts, lambda: _build(self.graph))
+
+
+def _build(graph: LocalGraph) -> Arrays:
+    """The index of all names of one word, or of two to six content words."""
+    names: dict[tuple[int, ...], int] = {}
+    rows = [(name.text, name.node) for name in graph.names(scopes=_SCOPES) if name.text.isascii()]
+    halves = [(half, node) for text, node in rows if " or " in text for half in _halves(text)]
+    for text, node in [*rows, *halves]:
+        if keys := _keys(text):
+            names.setdefault(tuple(sorted(map(_hash, keys))), node)
+    counts: dict[int, int] = {}
+    for words in names:
+        for w in words:
+            counts[w] = counts.get(w, 0) + 1
+    rare = np.array([min(words, key=lambda w: (counts[w], w)) for words in names], np.uint64)
+    order = np.argsort(rare, kind="stable")
+    return {
+        "rare": rare[order],
+        "name": order.astype(np.int32),
+        "start": np.cumsum([0, *map(len, names)]),
+        "words": np.array([w for words in names for w in words], np.uint64),
+        "node": np.array(list(names.values()), np.int32),
+    }
+
+
+def _keys(name: str) -> frozenset[str]:
+    """What must stand in a clause for it to hold a name; () for a name that is not looked for here."""
+    words = _content(name)
+    if len(words) == 1:
+        return frozenset({_ONE + fold_word(name.lower())}) if len(tokens(name)) == 1 else frozenset()
+    return words if len(words) <= _MOST else frozenset()
+
+
+def _halves(name: str) -> list[str]:
+    """A name of alternatives with one of each two: what has one of them has the whole.
+
+    >>> _halves("Hand or finger pain")
+    ['hand pain', 'finger pain']
+    """
+    found = [name.lower()]
+    for _ in range(min(name.count(" or "), 3)):
+        found = [_OR.sub(keep, text, count=1) for text in found for keep in (r"\1", r"\2")]
+    return found[:_ALTERNATIVES]
+
+
+def _content(name: str) -> frozenset[str]:
+    """The stems of a name's content words, without a general ending where two others are left.
+
+    >>> sorted(_content("Fracture of the hand")), sorted(_content("Eye alignment disorder"))
+    (['fractur', 'hand'], ['align', 'eye'])
+    """
+    stems = frozenset(_stem(w) for w in canonical_words(name))
+    short = stems - _ENDINGS - {"due"}
+    return short if len(short) > 1 else stems
+
+
+def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
+    """Whether a scattered name is what the text says: none of its words is a piece, and none between turns it round."""
+    own = set(words)
+    between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
+    turned = any(canonical_words(w.text) & TURNING for w in between)
+    return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stems(word: str) -> tuple[str, ...]:
+    """The stems that a word of the text may stand for."""
+    return () if word in FUNCTION_WORDS else tuple(_stem(w) for w in canonical_words(word))
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    """The key of a plural as a name of one word.
+
+    >>> _singular("headaches"), _singular("headache")
+    (('one word: headache',), ())
+    """
+    folded = fold_word(word)
+    return (_ONE + folded,) if folded != word and len(folded) >= _SHORTEST else ()
+
+
+@lru_cache(maxsize=1 << 14)
+def _stem(word: str) -> str:
+    """The stem of an English word (Porter 2) without a last vowel: injury and injured have one.
+
+    >>> _stem("injury"), _stem("injured")
+    ('injur', 'injur')
+    """
+    import snowballstemmer
+
+    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    return stem if len(stem) < _SHORTEST else stem.rstrip("aei")
+
+
+def _hash(stem: str) -> int:
+    return xxhash.xxh3_64_intdigest(stem.encode())
+
+
+def _nearest(places: list[list[int]]) -> list[int]:
+    """One place of each word so that the stretch is short: the best around each place of the rarest.
+
+    >>> _nearest([[0, 9], [8], [7, 20]])
+    [7, 8, 9]
+    """
+    rarest = min(places, key=len)
+    stretches = [sorted({_nearest_to(at, p) for p in places}) for at in rarest]
+    return min(stretches, key=lambda s: s[-1] - s[0])
+
+
+def _nearest_to(at: int, places: list[int]) -> int:
+    """The place nearest to another, the earlier of two; they are in order."""
+    after = bisect_left(places, at)
+    return min(places[max(after - 1, 0) : after + 1], key=lambda i: abs(i - at))
+
+
+def _clauses(text: str) -> Iterator[list[Token]]:
+    """The words of each clause: between punctuation marks, and at "but"."""
+    clause: list[Token] = []
+    for word in tokens(text):
+        gap = text[clause[-1].end : word.start] if clause else ""
+        if any(c in _BREAKS for c in gap) or word.text == "but":
+            yield clause
+            clause = []
+        clause.append(word)
+    if clause:
+        yield clause
