@@ -15,15 +15,16 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from kgmed.evaluate.datasets import annotated, known_other
@@ -60,7 +61,7 @@ class Task(NamedTuple):
     graph: Store
     others: list[Store]
     train: Cases
-    test: dict[str, Cases]
+    test: Mapping[str, Cases]
     kinds: tuple[str, ...] = ()
 
 
@@ -160,19 +161,19 @@ def told(linker: Linker, cases: Cases, at: float | None = None) -> str:
     return "  ".join([*cells, f"{ms:6.1f}"])
 
 
-def _share(right: np.ndarray) -> str:  # type: ignore[type-arg]
+def _share(right: NDArray[Any]) -> str:
     """A share with its standard error."""
     p = right.mean()
     return f"{p:.3f} ({np.sqrt(p * (1 - p) / len(right)):.3f})"
 
 
-def _linked(right: np.ndarray, scores: np.ndarray, precision: float) -> np.ndarray:  # type: ignore[type-arg]
+def _linked(right: NDArray[Any], scores: NDArray[Any], precision: float) -> NDArray[Any]:
     """Which are linked rightly at the lowest score at which that share of the links is right; equal scores together."""
     best = np.zeros(len(right), bool)
     for score in np.unique(scores[scores >= 0]):
         made = scores >= score
         if right[made].mean() >= precision:
-            return right & made
+            return np.asarray(right & made)
     return best
 
 
@@ -258,7 +259,10 @@ def chinese(folder: Path, seed: int, data: Path) -> Task:
     store = graph(own.source, folder, f"cmekg-held-out-{seed}")
     kinds = ("disease", "drug")
     slips = misspelled(store, 300, shortest=4, seed=seed)
-    test = {"English names over Chinese ones": english.test[:1500], "Chinese aliases": own.test[:1500]}
+    test: dict[str, Cases] = {
+        "English names over Chinese ones": english.test[:1500],
+        "Chinese aliases": own.test[:1500],
+    }
     of = {kind: [c for c in test["English names over Chinese ones"] if _kind(store, c) == kind] for kind in kinds}
     test |= {f"English names of a {kind}": cases for kind, cases in of.items()}
     train = [*english.train[:1000], *own.train, *slips[0]]

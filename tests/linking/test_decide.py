@@ -130,5 +130,5 @@ def test_a_scorer_of_the_users_own_is_used_in_place_of_the_shipped_one(
 ) -> None:
     shipped = open_scorer()
     monkeypatch.setenv("KGMED_HOME", str(tmp_path))
-    np.savez(tmp_path / OWN, **{**shipped.arrays, "link": np.array(0.5)})
+    np.savez(tmp_path / OWN, allow_pickle=False, **{**shipped.arrays, "link": np.array(0.5)})
     assert open_scorer().link == 0.5

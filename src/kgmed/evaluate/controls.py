@@ -40,8 +40,8 @@ class RandomTriples:
     seed: int = 0
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
-        """One drawn triple in the place of each piece."""
-        edges = self.graph.adjacency.edges
+        """One drawn triple in the place of each piece that stands on triples."""
+        edges, evidence = self.graph.adjacency.edges, [e for e in evidence if e.triples]
         if not edges:
             return []
         drawn = _generator(self.seed, query).integers(0, edges, len(evidence))

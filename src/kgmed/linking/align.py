@@ -107,7 +107,7 @@ def _forward(x: Floats, first: Floats, bias: Floats, last: Floats) -> tuple[Floa
 def _unit(rows: Floats) -> Floats:
     """The rows with length 1."""
     norms: Floats = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.maximum(norms, np.float32(1e-9))
+    return np.asarray(rows / np.maximum(norms, np.float32(1e-9)), np.float32)
 
 
 # --- Keeping it.

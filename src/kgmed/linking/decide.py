@@ -217,12 +217,13 @@ def _gap(scores: Rows) -> Rows:
     """By how much each is more than the best of the others.
 
     >>> _gap(np.array([0.5, 0.9, 0.6])).round(1).tolist()
-    [-0.4, 0.3, -0.4]
+    [-0.4, 0.3, -0.3]
     """
     if len(scores) < 2:
         return np.ones_like(scores)
     second, first = np.sort(scores)[-2:]
-    return np.where(scores == first, scores - second, scores - first)
+    gaps: Rows = np.where(scores == first, scores - second, scores - first)
+    return gaps
 
 
 # --- The scorer.

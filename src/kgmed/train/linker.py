@@ -81,7 +81,7 @@ def fit(judged: Sequence[Judged], *, link: float = LINK, ask: float = ASK) -> tu
     best = np.zeros((len(judged), 2))
     for held in range(_PARTS):
         scorer = LinkScorer(_grown([j for j, p in zip(judged, part, strict=True) if p != held]))
-        for i in np.flatnonzero(part == held):
+        for i in np.flatnonzero(part == held).tolist():
             best[i] = _best(scorer, judged[i])
     sure = precise(best, link)
     rest = best[best[:, 0] < sure]
@@ -122,7 +122,7 @@ def _grown(judged: Sequence[Judged], *, link: float = 1.1, ask: float = 1.1) -> 
         raise Unavailable('training a scorer of links needs scikit-learn: pip install "kgmed[eval]"') from error
     model = HistGradientBoostingClassifier(**_TREES, early_stopping=False, random_state=0)
     model.fit(np.concatenate([j.features for j in judged]), np.concatenate([j.right for j in judged]))
-    return arrays(model) | {"link": np.float64(link), "ask": np.float64(ask), "features": np.array(FEATURES)}
+    return arrays(model) | {"link": np.array(link), "ask": np.array(ask), "features": np.array(FEATURES)}
 
 
 def arrays(model: Any) -> dict[str, NDArray[Any]]:
@@ -138,13 +138,13 @@ def arrays(model: Any) -> dict[str, NDArray[Any]]:
         for side in ("left", "right"):
             made[side][i, : len(nodes)] = np.where(leaf, own, nodes[side])
         made["value"][i, : len(nodes)] = np.where(leaf, nodes["value"], 0)
-    return made | {"first": np.float64(model._baseline_prediction.item())}
+    return made | {"first": np.array(model._baseline_prediction.item())}
 
 
 def save(path: Path, made: dict[str, NDArray[Any]]) -> None:
     """Write a scorer's arrays to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, **made)
+    np.savez_compressed(path, allow_pickle=False, **made)
 
 
 def _draw(text: str) -> int:
