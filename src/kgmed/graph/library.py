@@ -205,7 +205,7 @@ def _key_of(places: Sequence[Path]) -> str:
     for place in places:
         manifest, journal = read_manifest(current(place)), place / JOURNAL
         edited = hash_file(journal) if journal.exists() else ""
-        digest.update(repr((str(place), manifest.name, manifest.release, manifest.content, edited)).encode())
+        digest.update(repr((manifest.name, manifest.release, manifest.content, edited)).encode())
     return digest.hexdigest()
 
 

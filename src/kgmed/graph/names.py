@@ -301,7 +301,7 @@ def _rows(graph: LocalGraph) -> Iterator[tuple[int, int, int]]:
 
 def _hash(key: tuple[str, ...]) -> int:
     """64 bits of a set of words."""
-    return xxhash.xxh3_64_intdigest(" ".join(key).encode())
+    return xxhash.xxh3_64_intdigest(" ".join(key).encode("utf-8", "surrogatepass"))
 
 
 def canonical(name: str) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ def without_quantities(text: str) -> str:
     """The text without its quantities.
 
     >>> without_quantities("口服，一次2片，一日3次")
-    '口服, , '
+    '口服,,'
     """
     return _FOUND.sub("", unicodedata.normalize("NFKC", text))
 

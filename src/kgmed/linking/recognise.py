@@ -180,7 +180,7 @@ def _shouts(name: str) -> bool:
 
 def _hash(word: str) -> int:
     """64 bits of a word."""
-    return xxhash.xxh3_64_intdigest(word.encode())
+    return xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass"))
 
 
 def _inner(text: str, words: list[Token]) -> list[int]:

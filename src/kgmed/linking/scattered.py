@@ -191,7 +191,7 @@ def _stem(word: str) -> str:
 
 
 def _hash(stem: str) -> int:
-    return xxhash.xxh3_64_intdigest(stem.encode())
+    return xxhash.xxh3_64_intdigest(stem.encode("utf-8", "surrogatepass"))
 
 
 def _nearest(places: list[list[int]]) -> list[int]:

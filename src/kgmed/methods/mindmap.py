@@ -257,7 +257,7 @@ class MindMapPaths:
         for path in every:
             once.setdefault(tuple(map(fact, path.triples)), path)
         found = list(once.values())
-        seed = int.from_bytes(blake2b(query.text.encode(), digest_size=8).digest(), "big")
+        seed = int.from_bytes(blake2b(query.text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
         kept = pruned(found, self.keep, random=Random(seed) if self.sample else None)  # noqa: S311
         if len(kept) < len(found):
             note(f"paths: {len(kept)} of {len(found)} kept, spread over their starts")
