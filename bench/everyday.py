@@ -1,6 +1,6 @@
 """Are everyday questions of ours answered usefully? 40 questions, English and Chinese, in one process.
 
-    python bench/everyday.py [--graph GRAPH] [--verbose]
+    python bench/everyday.py [--graph GRAPH] [--questions FILE.jsonl] [--verbose]
 
 The rows of `everyday.jsonl` say what an answer must hold: of each group in `first` (or of `at_least` of them) one
 alternative in its first 700 characters (350 of a Chinese answer), one of `opening` in its first line, of a list of
@@ -26,10 +26,11 @@ def main() -> None:
     """Ask, and print the verdicts by language."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--graph", default="auto", help="an installed graph; all that are by default")
+    options.add_argument("--questions", type=Path, default=QUESTIONS, help="a file of such rows")
     options.add_argument("--verbose", action="store_true", help="print every answer that is not useful")
     args = options.parse_args()
     session = kgmed.load(graph=args.graph)
-    rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in args.questions.read_text(encoding="utf-8").splitlines()]
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:
         answer = session.ask(row["question"]).answer

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from kgmed.language import affixes, negation, particulars, question, status, text
+from kgmed.language import affixes, negation, pair, particulars, question, status, text
 from kgmed.linking import recognise, sense
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
@@ -74,6 +74,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "particulars": particulars.particulars,
     "roles_asked": question.roles_asked.__wrapped__,
     "asks_diagnosis": question.asks_diagnosis.__wrapped__,
+    "texts_asked": lambda said: question.texts_asked.__wrapped__(said * 3),  # a number of 12,000 digits, too
+    "pairs_asked": lambda said: pair.pairs_asked.__wrapped__(said + "?"),
     "words_that_ask": lambda said: question.words_that_ask.__wrapped__(said + "?"),
     "normalise": text.normalise,
     "normalise_all": lambda said: text.normalise_all([said]),

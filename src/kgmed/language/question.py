@@ -266,17 +266,20 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "value",
-        r"(?:\d[\d.,]*\s?(?:%|mg/dl|mmol|g/l|mg/l|u/l|iu|ng|pg|umol|μmol)|\bis \d[\d.]*\b|\bof \d[\d.]*\b)"
+        r"(?:(?<![\d.,])\d[\d.,]{0,20}\s?(?:%|mg/dl|mmol|g/l|mg/l|u/l|iu|ng|pg|umol|μmol)"
+        r"|\bis \d[\d.]{0,20}\b|\bof \d[\d.]{0,20}\b)"
         r".{0,80}(?:mean|normal|high|low|too|should i|what (?:to|do|should)|dangerous|worr)"
-        r"|(?:is|are) .{0,60}\d[\d.]* ?\S{0,8} (?:normal|too|high|low|dangerous)"
+        r"|(?:is|are) .{0,60}\d[\d.]{0,20} ?\S{0,8} (?:normal|too|high|low|dangerous)"
         r"|(?:normal|reference) (?:range|value|level)|cut.?off"
-        r"|正常(?:值|范围)|参考(?:值|范围)|\d[\d.]*\s?\S{0,8}(?:说明什么|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
+        r"|正常(?:值|范围)|参考(?:值|范围)"
+        r"|(?<![\d.])\d[\d.]{0,20}\s?\S{0,8}(?:说明什么|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
         relations=r"参考值|正常值|reference|normal",
         says=("meaning of values", "数值的意义"),
     ),
     QuestionType(
         "dose by weight",
-        r"\bper (?:kg|kilo)|/ ?kg\b|\b\d+ ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重|\d+ ?(?:公斤|千克|kg)",
+        r"\bper (?:kg|kilo)|/ ?kg\b|\b\d{1,20} ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重"
+        r"|(?<!\d)\d{1,20} ?(?:公斤|千克|kg)",
         relations=r"体重|weight",
         says=("dose by body weight", "按体重的剂量"),
     ),
