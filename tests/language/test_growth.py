@@ -74,7 +74,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "particulars": particulars.particulars,
     "roles_asked": question.roles_asked.__wrapped__,
     "asks_diagnosis": question.asks_diagnosis.__wrapped__,
-    "texts_asked": lambda said: question.texts_asked.__wrapped__(said * 3),  # a number of 12,000 digits, too
+    "texts_asked": lambda said: question.texts_asked.__wrapped__(said * 3 + "?"),  # a number of 12,000 digits, too
     "pairs_asked": lambda said: pair.pairs_asked.__wrapped__(said + "?"),
     "words_that_ask": lambda said: question.words_that_ask.__wrapped__(said + "?"),
     "normalise": text.normalise,
