@@ -1,4 +1,4 @@
-.PHONY: check fix test docs bench attack
+.PHONY: check fix test docs bench attack page image
 
 check:  ## what a change must pass; KGMED_DATA=DIR adds the tests on real data sets
 	ruff check
@@ -25,3 +25,9 @@ bench:  ## every figure of docs/evaluate/benchmarks.md; KGMED_DATA=DIR for the l
 
 attack:  ## kills, damaged input, hostile servers, turned bits; the long form is in docs/reliability.md
 	python bench/attack.py
+
+page:  ## types of the page's JavaScript, checked by TypeScript out of npm; the page itself needs neither
+	npx --yes --package typescript@7.0.2 tsc -p tests/service/tsconfig.json
+
+image:  ## the steps of deploy/Dockerfile without Docker: installs, builds both graphs, serves and asks; some minutes
+	env -u KGMED_HOME python bench/dockerfile.py

@@ -120,7 +120,7 @@ def _settled(path: Path) -> None:
 
 def _answers(folder: Path) -> Kept:
     """kept answers of remote graphs."""
-    from kgmed.graph.remote.cache import CachedGraph
+    from kgmed.graph.remote.named import CachedGraph
 
     graph, path = _small(folder / "g", 30), folder / "answers.db"
     ids = [f"g:n{i}" for i in range(30)]

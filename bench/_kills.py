@@ -237,7 +237,7 @@ def _opened(folder: Path, name: str) -> Any:
 
 
 def _graph_folder(folder: Path) -> Path:
-    from kgmed.folders import graphs_folder
+    from kgmed.disk import graphs_folder
 
     _at(folder)
     return graphs_folder()
@@ -282,7 +282,8 @@ def _published(folder: Path) -> None:
 
 
 def _get(folder: Path, _: Done) -> None:
-    from kgmed.graph.get import Published, Remote, get
+    from kgmed.graph.get import get
+    from kgmed.graph.published import Published, Remote
 
     _at(folder)
     path = folder / "given" / "a-zh.babelon.tsv"

@@ -4,9 +4,11 @@ import io
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,10 @@ def text(data: bytes) -> str:
 
 def targets(home: Path) -> list[Target]:
     """All of them; graphs that are asked are kept in `home`."""
-    return [*_formats(), *_replies(), *_settings(), *_patients(), *_data_sets(), *_kept(), *_asked(home)]
+    return [
+        *_formats(), *_layouts(), *_replies(), *_settings(), *_patients(), *_data_sets(), *_kept(), *_asked(home),
+        *_requests(home),
+    ]  # fmt: skip
 
 
 def _file(name: str, read: Callable[[Path], object]) -> Read:
@@ -137,6 +142,35 @@ def _built(path: Path) -> object:
         store.neighbours(found.id)
         store.lookup(found.name)
     return store
+
+
+def _layouts() -> Iterator[Target]:
+    """Graphs in the layouts in which they are published: one file of each damaged, previewed and read whole."""
+    layouts = import_module("test_layouts").LAYOUTS
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, (layout, (make, _)) in enumerate(layouts.items()):
+            folder = Path(scratch) / str(number)
+            folder.mkdir()
+            top = make(folder).relative_to(folder)
+            whole = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+            for name in [n for n in whole if (Path(n) == top or top in Path(n).parents)]:
+                yield Target("graph formats", f"{layout}: {name}", (whole[name],), _layout(whole, name, top), 0.3)
+
+
+def _layout(whole: Mapping[str, bytes], damaged: str, top: Path) -> Read:
+    def call(data: bytes, folder: Path) -> object:
+        from kgmed.graph.doctor import preview
+        from kgmed.graph.library import source_of
+
+        for name, content in {**whole, damaged: data}.items():
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        source = source_of("mine", folder / top)
+        preview(source)
+        return _used_up(iter(source.rows()))
+
+    return call
 
 
 # --- Replies of language models.
@@ -448,3 +482,55 @@ def _command(home: Path) -> Read:
 def _reaches_out(word: str) -> bool:
     """Whether a word would have kgmed ask a server or write outside its folder: not what is attacked here."""
     return any(sign in word for sign in ("://", "+", "..", "umls", "dbpedia", "wikidata", "hub/")) or word[:1] == "/"
+
+
+# --- Requests to the service.
+
+_ASK = b'{"question": "What are the signs of flu?", "options": {"A": "fever"}, "graph": "flu", "method": "facts"}'
+_CHAT = b'{"model": "kgmed", "messages": [{"role": "user", "content": "What treats gout?"}], "stream": false}'
+REQUESTS: Mapping[str, bytes] = {  # path -> a whole body
+    "/v1/ask": _ASK,
+    "/v1/compare": b'{"question": "What treats gout?", "methods": ["facts", "kg-rank"], "graph": "flu"}',
+    "/v1/graphs/flu/paths": b'{"entities": ["flu", "gout"], "hops": 3, "limit": 5}',
+    "/v1/diagnose": b'{"findings": ["HP:0001250"], "text": "fever", "sex": "male", "age": "P3Y", "keep": 5}',
+    "/v1/phenopacket": b'{"findings": ["HP:0001250"], "phenopacket": {"id": "a", "subject": {"id": "b"}}}',
+    "/v1/chat/completions": _CHAT,
+    "/mcp": b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask", "arguments": {}}}',
+}
+
+
+def _requests(home: Path) -> Iterator[Target]:
+    for path, body in REQUESTS.items():
+        yield Target("requests", f"POST {path}", (body,), _request(home, path), 0.3)
+
+
+def _request(home: Path, path: str) -> Read:
+    """What sends a body; a refusal is `BadInput`, an error of the service an error."""
+
+    def call(data: bytes, folder: Path) -> object:
+        from kgmed.errors import BadInput
+        from served import HTTP
+
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        answer = HTTP.post(service(home) + path, content=data, headers=headers, timeout=120)
+        if answer.status_code >= 500:
+            raise RuntimeError(f"{path} answers {answer.status_code}: {answer.text[:200]}")
+        if answer.status_code >= 400:
+            raise BadInput(answer.text[:200])
+        return answer.text
+
+    return call
+
+
+@cache
+def service(home: Path) -> str:
+    """The address of a service on a small graph, which ends with this process."""
+    from served import cases_of, running
+
+    os.environ["KGMED_HOME"] = str(home)
+    opened = running(cases_of(graph="flu", keep=False))
+    _OPENED.append(opened)
+    return opened.__enter__().url
+
+
+_OPENED: list[Any] = []  # a block that is never left; were it let go, the service would end

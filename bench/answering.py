@@ -3,14 +3,16 @@
     KGMED_DATA=DIR python bench/answering.py [--most N] [--rounds 5] [--beside CHECKOUT]
 
 All installed graphs are asked. `--beside` measures the code of another checkout (git worktree add CHECKOUT REVISION)
-in turn with this one, on the same graphs, and prints how much of its time is left: on a busy machine that ratio, and
-those to the fixed work of this file, are the figures to compare. Times are of the processor, the least of the rounds.
+in turn with this one and prints how much of its time is left: on a busy machine that ratio, and those to the fixed work
+of this file, are the figures to compare. Each checkout has a copy of the graphs, since two versions of the code make
+each other's tables anew. Times are of the processor, the least of the rounds.
 """
 
 import argparse
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -19,6 +21,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from _data import data
+
+from kgmed.disk import graphs_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN = "What are the signs of Marfan syndrome?"
@@ -55,33 +59,36 @@ def main() -> None:
 def measured(sources: list[Path], most: int, rounds: int) -> list[Times]:
     """The times of each checkout; they take turns, so that a busy machine is busy for all of them."""
     found: list[Times] = [{} for _ in sources]
-    with tempfile.TemporaryDirectory() as compiled:
+    with tempfile.TemporaryDirectory() as scratch:
+        each = {source: environment(source, Path(scratch) / str(i)) for i, source in enumerate(sources)}
         for turn in range(rounds + 1):  # the first compiles, and is not counted
             for source, times in zip(sources, found, strict=True):
-                took = {"whole process": process(source, compiled, "-c", WHOLE, "ask", KNOWN)}
-                took["first question"] = process(source, compiled, "-c", FIRST)
-                took["python and numpy"] = process(source, compiled, "-c", "import numpy")
+                took = {"whole process": process(each[source], "-c", WHOLE, "ask", KNOWN)}
+                took["first question"] = process(each[source], "-c", FIRST)
+                took["python and numpy"] = process(each[source], "-c", "import numpy")
                 if turn:
                     times |= {name: min(seconds, times.get(name, seconds)) for name, seconds in took.items()}
         for source, times in zip(sources, found, strict=True):
             told = subprocess.run(
                 [sys.executable, __file__, "--warm", "--most", str(most)],
-                env=environment(source, compiled), stdout=subprocess.PIPE, check=True,
+                env=each[source], stdout=subprocess.PIPE, check=True,
             ).stdout  # fmt: skip
             times |= json.loads(told.splitlines()[-1])
     return found
 
 
-def environment(source: Path, compiled: str) -> dict[str, str]:
-    """The variables of a process that imports kgmed from a folder, its byte code kept as an installed one's is."""
+def environment(source: Path, own: Path) -> dict[str, str]:
+    """The variables of a process that imports kgmed from a folder, with byte code and graphs in one of its own."""
+    shutil.copytree(graphs_folder(), own / "graphs")
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPATH": str(source), "PYTHONPYCACHEPREFIX": compiled}
+    own_folders = {"KGMED_HOME": str(own), "PYTHONPYCACHEPREFIX": str(own / "compiled")}
+    return {**kept, "PYTHONPATH": str(source), **own_folders}
 
 
-def process(source: Path, compiled: str, *words: str) -> float:
+def process(variables: dict[str, str], *words: str) -> float:
     """The processor time of a whole process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *words], env=environment(source, compiled), stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([sys.executable, *words], env=variables, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from _measure import now, use_clock
 
-from kgmed.folders import data_folder
+from kgmed.disk import data_folder
 from kgmed.graph import library
 from kgmed.models.base import LLM, Message, Reply
 from kgmed.models.named import llm_from

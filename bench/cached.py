@@ -13,7 +13,7 @@ import numpy as np
 from _measure import each
 
 from kgmed.graph.base import Match
-from kgmed.graph.remote.cache import CachedGraph
+from kgmed.graph.remote.named import CachedGraph
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
 CONCEPTS, TRIPLES = 2_000, 40

@@ -13,8 +13,8 @@ from time import perf_counter
 
 import numpy as np
 
+from kgmed.disk import data_folder
 from kgmed.errors import KgmedError
-from kgmed.folders import data_folder
 from kgmed.graph import library
 from kgmed.methods.mkg_rank import LetterReader
 from kgmed.models.named import llm_from

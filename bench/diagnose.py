@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from kgmed.evaluate.datasets.cases import Packet, packets
 from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.base import ByRole
-from kgmed.graph.formats import obo
+from kgmed.graph.formats import obo as obo
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store
 from kgmed.records import Role

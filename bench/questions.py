@@ -10,7 +10,7 @@ from math import sqrt
 from typing import Any
 
 import kgmed
-from kgmed.evaluate.questions import FormTally, made_of, tally
+from kgmed.evaluate.generated import FormTally, made_of, tally
 
 
 def share(rows: list[FormTally]) -> str:

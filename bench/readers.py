@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from kgmed.folders import data_folder
+from kgmed.disk import data_folder
 from kgmed.graph import formats
 from kgmed.graph.base import ByRole
 from kgmed.graph.store.build import build

@@ -1,6 +1,7 @@
 """The scorers of RLKGF beside naive Bayes, logistic regression, overlap and the majority, on DXY, MZ, MZ-4 and MZ-10.
 
-    KGMED_DATA=DIR python bench/rlkgf.py [--only SET ...] [--seeds 5] [--table test|cv|both] [--no-networks] [--again]
+    KGMED_DATA=DIR python bench/rlkgf.py [--only SET ...] [--rows TEXT ...] [--seeds 5] [--table test|cv|both]
+                                         [--no-networks] [--again]
     KGMED_DATA=DIR python bench/rlkgf.py --choose
 
 The first prints the test table (each scorer fitted on train and validation, then told once on the closed test cases)
@@ -30,8 +31,7 @@ from kgmed.reward import loglinear
 from kgmed.reward import loglinear as baselines
 from kgmed.reward.cases import Fit, Split, folds
 from kgmed.reward.loglinear import LogLinearSettings
-from kgmed.reward.networks import Recipe
-from kgmed.reward.rlkgf import RLKGFSettings, fit_with, preset
+from kgmed.reward.rlkgf import Recipe, RLKGFSettings, fit_with, preset
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("DXY", "MZ", "MZ-4", "MZ-10")
@@ -81,12 +81,16 @@ METHODS = [
     graph("walk (paper: c .7, counts)", RLKGFSettings(recipe=None), seeded=False),
     graph("walk, c .3", RLKGFSettings(c=0.3, recipe=None), seeded=False),
     graph("walk, c .3, P(s|d)", RLKGFSettings(c=0.3, weights="symptom given disease", recipe=None), seeded=False),
+    graph("walk, rows, product", RLKGFSettings(normalization="row", aggregate="product", recipe=None), seeded=False),
     network("GCN, Eq. 5 softmax, links", Recipe(z_activation="softmax")),
     network("GCN, links", Recipe()),
     network("GCN, cases", Recipe(target="cases")),
-    network("GAT, links", Recipe(network="gat")),
-    network("GAT, cases", Recipe(network="gat", target="cases")),
-    graph("both (paper, mu .1)", preset("paper")),
+    network("GAT, links", Recipe(network="gat", relevance="attention")),
+    network("GAT, links, cosine", Recipe(network="gat")),
+    network("GAT, cases", Recipe(network="gat", relevance="attention", target="cases")),
+    network("GATv2, links", Recipe(network="gatv2", relevance="attention")),
+    graph("both (paper, mu .1)", preset("rlkgf")),
+    graph("both (paper, GAT)", preset("rlkgf-gat")),
     graph("both (code, mu .1)", preset("code"), "labels"),
     Method("both (mu learnt, walk T .1)", "labels", partial(learnt_mu, 1.0), seeded=True),
     Method("both (mu learnt, all T .1)", "labels", partial(learnt_mu, 0.1), seeded=True),
@@ -101,6 +105,8 @@ METHODS = [
     classifier("logistic regression, + denied", "logistic", "denied"),
     classifier("logistic regression, all", "logistic", "all"),
     classifier("logistic regression, nodes", "logistic", "nodes"),
+    classifier("logistic tuned, denied", "tuned", "denied"),
+    classifier("logistic tuned, nodes", "tuned", "nodes"),
 ]
 RIVALS = [m.name for m in METHODS if "NB" in m.name or "logistic" in m.name]
 BEST = "best (log-linear walk)"
@@ -254,10 +260,13 @@ def main() -> None:
     parser.add_argument("--table", choices=("test", "cv", "both"), default="both")
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--no-networks", action="store_true", help="leave out what trains a network")
+    parser.add_argument("--rows", nargs="*", default=[""], help="only rows whose names hold one of these, beside best")
     parser.add_argument("--again", action="store_true")
     asked = parser.parse_args()
     splits = [patients(name, data()) for name in asked.only]
     kept = Kept(again=asked.again)
+    METHODS[:] = [m for m in METHODS if m.name == BEST or any(text in m.name for text in asked.rows)]
+    RIVALS[:] = [name for name in RIVALS if name in {m.name for m in METHODS}]
     if asked.no_networks:
         METHODS[:] = [m for m in METHODS if not m.seeded]
     if asked.choose:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import UnknownName
-from kgmed.graph.base import Adjacency, Match, Named, Scope
+from kgmed.graph.base import Adjacency, Match, NodeName, Scope
 from kgmed.records import Entity, Relation, Role, Triple
 
 
@@ -99,7 +99,7 @@ class MemoryGraph:
             source="small 1",
         )
 
-    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
+    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[NodeName]:
         for i, name in enumerate(self._names):
             if not scopes or Scope.PREFERRED in scopes:
-                yield Named(name, i, Scope.PREFERRED)
+                yield NodeName(name, i, Scope.PREFERRED)

@@ -32,7 +32,7 @@ GOOD: Mapping[str, str] = {
     "mkg_rank/declarative": "",
     "mkg_rank/reader": "[A]",
     "qe/background": "Some background.",
-    "rlkgf/diagnose": "It is so [1].",
+    "rlkgf/diagnose": "It is [1].",
     "sure/candidates": '{"answers": ["one", "two"]}',
     "sure/compare": "1",
     "sure/summarise": "It is so [1].",

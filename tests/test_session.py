@@ -13,6 +13,7 @@ from kgmed.config import Config
 from kgmed.errors import BadInput, Stopped, UnknownName
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
+from kgmed.language.lay import helped
 from kgmed.models.base import LLM
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Echo, Scripted
@@ -69,7 +70,7 @@ def test_the_graph_of_the_questions_language_answers_and_no_other_is_opened(stor
 def test_a_graph_that_lacks_what_is_asked_gives_way_to_one_that_has_it(stores: dict[str, Store]) -> None:
     run = session(stores).ask("What drugs treat gout?")
     assert run.graph.startswith("zh")
-    assert "秋水仙碱" in run.answer.text
+    assert "colchicine" in run.answer.text
 
 
 def test_where_all_abstain_the_one_that_knows_the_words_does_so(stores: dict[str, Store]) -> None:
@@ -236,3 +237,25 @@ def test_an_option_of_another_package_changes_the_pipeline(stores: dict[str, Sto
     run = quiet.ask("symptoms of gout")
     assert run.method == "changed"
     assert quiet.config.evidence_tokens == 5
+
+
+# --- an emergency is answered first with the call for help
+
+
+def test_an_emergency_is_answered_first_with_a_call_for_help_with_or_without_a_model(stores: dict[str, Store]) -> None:
+    asked = "My toe pain is from poison: I drank bleach"
+    for llm in (None, Echo()):
+        said = session(stores, llm=llm).ask(asked).answer.text
+        assert said.startswith(helped(asked))
+        assert said != helped(asked)
+
+
+def test_a_wish_to_die_is_answered_with_help_alone(stores: dict[str, Store]) -> None:
+    answer = session(stores).ask("I have gout and want to die").answer
+    assert answer.text == helped("I want to die")
+    assert not answer.citations
+
+
+def test_a_stream_begins_with_the_call_for_help(stores: dict[str, Store]) -> None:
+    first = next(iter(session(stores).stream("I have gout and want to die")))
+    assert first.text.strip() == helped("I want to die")

@@ -8,7 +8,7 @@ SAID = "fever cough gout and the of is a big red toe system user assistant : . y
 WORDS = ["<s>", "</s>", "<unk>", *SAID]
 
 
-def saved_in(folder: Path, *, template: str = "", begins: bool = True, model: Any = None) -> Path:
+def saved_in(folder: Path, *, template: str = "", begins: bool = True, model: Any = None, width: int = 16) -> Path:
     """A folder with a Llama of two layers over a vocabulary of words, or with that model."""
     import tokenizers
     import torch
@@ -23,7 +23,7 @@ def saved_in(folder: Path, *, template: str = "", begins: bool = True, model: An
     make: Any = transformers.PreTrainedTokenizerFast
     fast = make(tokenizer_object=words, **marks)
     fast.chat_template = template or None
-    return _saved(folder, fast, model or _llama(len(WORDS), 64))
+    return _saved(folder, fast, model or _llama(len(WORDS), 64, width))
 
 
 def bytes_in(folder: Path) -> Path:
@@ -43,12 +43,12 @@ def bytes_in(folder: Path) -> Path:
     return _saved(folder, made, _llama(len(vocabulary), 256))
 
 
-def _llama(words: int, context: int) -> Any:
+def _llama(words: int, context: int, width: int = 16) -> Any:
     """A Llama of two layers."""
     import transformers
 
     config = transformers.LlamaConfig(
-        vocab_size=words, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        vocab_size=words, hidden_size=width, intermediate_size=width, num_hidden_layers=2, num_attention_heads=2,
         max_position_embeddings=context, initializer_range=1.0, bos_token_id=0, eos_token_id=1, pad_token_id=None,
     )  # fmt: skip
     return transformers.LlamaForCausalLM(config)

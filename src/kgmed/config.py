@@ -15,7 +15,6 @@ method are not fields but a table of their own, read by the types that the metho
 """
 
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from enum import Enum, StrEnum
@@ -70,8 +69,8 @@ class Config(BaseModel):
 
     graph: Annotated[str, Shown("--graph", "-g")] = Field(
         AUTO,
-        description="Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL; "
-        "auto = all that are installed, as one.",
+        description="Graphs by name or folder, with commas between them; umls-rest, dbpedia, wikidata, sparql+URL, "
+        "postgresql://...#NAME; auto = all that are installed, as one.",
     )
     method: Annotated[str | Callable[..., Any], Shown("--method", "-m", manifest="never")] = Field(
         AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
@@ -89,7 +88,19 @@ class Config(BaseModel):
         1, description="So many calls at once are generated together; hf/... only."
     )
     precision: Annotated[str, Shown(model=True, manifest="set")] = Field(
-        "", description="float32, bfloat16, float16, auto = that of the files; hf/... only."
+        "", description="float32, bfloat16, float16, auto = that of the files; hf/... and local/... only."
+    )
+    device: Annotated[str, Shown(model=True, manifest="set")] = Field(
+        "", description="What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/... and local/... only."
+    )
+    bits: Annotated[int, Shown(model=True, manifest="set")] = Field(
+        0, description="4 or 8 = weights of so many bits, by bitsandbytes; hf/... only."
+    )
+    adapter: Annotated[str, Shown(model=True, manifest="set")] = Field(
+        "", description="A folder or hub name of what LoRA has trained, put on the model; hf/... only."
+    )
+    texts: Annotated[int, Shown(manifest="never")] = Field(
+        0, description="So many texts or pairs are read at once by an encoder or scorer, 0 = 32; local/... only."
     )
     reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
         0, description="No reply of the model may be longer, for a quick look; 0 = as long as each method asks for."
@@ -101,6 +112,9 @@ class Config(BaseModel):
     top_p: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
         None, description="Words are drawn from the likeliest that together have this probability; 1 = from all."
     )
+    penalty: Annotated[float, Shown(model=True, manifest="set")] = Field(
+        1.0, description="The repetition penalty; above 1 = what has been said is less likely to be said again."
+    )
     seed: Annotated[int, Shown(manifest="set")] = Field(0, description="The seed of what is drawn.")
     choose: Annotated[Literal["letter", "likelihood"], Shown(manifest="set")] = Field(
         "letter", description="How options are chosen: letter; likelihood = the likeliest text, for small models."
@@ -110,7 +124,7 @@ class Config(BaseModel):
         "", description="words, trained/FILE, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."
     )
     tagger: Path | None = Field(
-        None, description="The folder of a tagger that kgmed train ner has made; hykge finds terms by it."
+        None, description="The folder of a tagger that kgmed train ner has made; hykge and its rivals find terms by it."
     )
     cache: Annotated[Path | None, Shown(model=True, manifest="never")] = Field(
         None, description="A file in which the model's replies are kept."
@@ -243,6 +257,8 @@ def configure(file: Path | str | None, given: Mapping[str, Any]) -> Config:
 
 def read_config(path: Path) -> Config:
     """The choices in a TOML file; raises `SourceError`."""
+    import tomllib  # where there is such a file
+
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What file systems do differently: the one place that knows on which system this runs.
+"""Where files are kept, and what file systems do differently: the one place that knows on which system this runs.
 
 On Windows a name cannot take the place of a file that another process has open at that moment (a virus scanner, a
 reader), a folder cannot be waited for, and some names belong to devices; on macOS `fsync` leaves the data in the
@@ -11,6 +11,24 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import platformdirs
+
+# Where graphs and model files are kept: one data folder, the platform's own unless KGMED_HOME names another.
+
+
+def data_folder() -> Path:
+    """The folder of everything that kgmed keeps; it need not exist yet."""
+    chosen = os.environ.get("KGMED_HOME")
+    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("kgmed", appauthor=False))
+
+
+def graphs_folder() -> Path:
+    """The folder with one folder a graph."""
+    return data_folder() / "graphs"
+
+
+# What file systems do differently: the one place that knows on which system this runs.
 
 _WAIT = 2.0  # seconds for another process to close a file; ours
 _AGAIN = 0.02
@@ -65,3 +83,15 @@ def names_a_device(name: str) -> bool:
     (True, True, False)
     """
     return name.partition(".")[0].strip().casefold() in _DEVICES
+
+
+def most_memory(system: str = sys.platform) -> int:
+    """The most memory that this process has held, in bytes; on Windows by psutil, which accelerate brings."""
+    if system == "win32":  # it has no getrusage
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if system == "darwin" else most * 1024

@@ -3,6 +3,7 @@
 KgmedError
 ├── BadInput          the user's file, name or option cannot be used (exit code 2)
 │   ├── SourceError   a graph file is damaged: names the file, the line and the mend
+│   ├── Ambiguous     several entities have that name: holds them
 │   └── UnknownName   no graph, method, model or entity has that name
 ├── Stopped           whoever asked ended the run, or its time was over
 ├── StoreError        a stored graph is missing, damaged or of another version
@@ -15,8 +16,6 @@ KgmedError
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-from rapidfuzz import fuzz, process
 
 _LONGEST = 1000  # characters of a message
 _COMPARED = 200  # characters of what was typed that are compared with names
@@ -32,6 +31,8 @@ class KgmedError(Exception):
     (None, 1001)
     """
 
+    exit_code = 1  # of a command that ends so
+
     def __init__(self, message: str = "") -> None:
         """Say what is wrong; a text of a file that is repeated in it is neither long nor moves a cursor."""
         super().__init__(_shown(message))
@@ -39,6 +40,8 @@ class KgmedError(Exception):
 
 class BadInput(KgmedError):
     """What the user gave cannot be used."""
+
+    exit_code = 2
 
 
 class SourceError(BadInput):
@@ -61,6 +64,15 @@ class UnknownName(BadInput):
         offer = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}" if names else ""
         super().__init__("; ".join(part for part in (f"no {what} is called {_short(name)!r}", offer, hint) if part))
         self.name = name
+
+
+class Ambiguous(BadInput):
+    """Several entities have the name; `candidates` are they."""
+
+    def __init__(self, message: str, candidates: Sequence[object]) -> None:
+        """Say so, and keep them."""
+        super().__init__(message)
+        self.candidates = tuple(candidates)
 
 
 def _short(name: str) -> str:
@@ -88,6 +100,8 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
     >>> nearest("mcmu", ["mmcu", "cmb"]), nearest("marfan", ["Marfan syndrome"]), nearest("nope", ["phenopackets"])
     (['mmcu'], ['Marfan syndrome'], [])
     """
+    from rapidfuzz import fuzz, process  # where a name was mistyped
+
     typed = name[:_COMPARED].casefold()
     held = [n for n in names if len(typed) >= _TELLS and typed in n.casefold()]
     alike = process.extract(typed, names, scorer=fuzz.ratio, processor=str.casefold, limit=3, score_cutoff=60)

@@ -25,9 +25,9 @@ import httpx2
 from kgmed.errors import Unavailable
 from kgmed.servers import (
     AGAIN,
+    Attempt,
     Key,
     Limits,
-    Outcome,
     Problem,
     Server,
     TokenBucket,
@@ -90,7 +90,7 @@ class _Clocked(httpcore2.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-class _Network(httpcore2.SyncBackend):
+class _Connections(httpcore2.SyncBackend):
     """Opens connections that are clocked."""
 
     def connect_tcp(self, *args: Any, **more: Any) -> httpcore2.NetworkStream:
@@ -107,7 +107,7 @@ class OneServer(httpx2.BaseTransport):
             self._inner = httpx2.HTTPTransport(proxy=_proxy(self._home))
         except ImportError as error:
             raise Unavailable("the proxy that the environment names is of SOCKS: pip install socksio") from error
-        self._inner._pool._network_backend = _Network()
+        self._inner._pool._network_backend = _Connections()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The reply, decompressed, of at most so many bytes and seconds."""
@@ -261,14 +261,26 @@ class JsonClient:
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": accept}
         return self._ask("POST", "", urlencode(form, errors="replace").encode(), headers)
 
-    def _ask(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Any:
-        """The answer, after as many tries as the limits allow."""
+    def tell(self, form: Mapping[str, str]) -> None:
+        """Post a form to the base URL, whose answer does not matter; raises `Unavailable`."""
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        outcome = self._tried("POST", "", urlencode(form, errors="replace").encode(), headers)
+        if not 200 <= outcome.status < 300:
+            raise self.server.error(outcome)
+
+    def _tried(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Attempt:
+        """What came of it, after as many tries as the limits allow."""
         outcome = self._try(method, path, data, headers)
         for attempt in range(self.limits.retries):
             if outcome.status not in AGAIN and outcome.problem in ("", "large"):
                 break
             self.limits.sleep(pause_before(attempt, after=outcome.after, first=self.limits.pause))
             outcome = self._try(method, path, data, headers)
+        return outcome
+
+    def _ask(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Any:
+        """The answer, as JSON."""
+        outcome = self._tried(method, path, data, headers)
         missing = self._missing and outcome.status == 404
         if not (missing or 200 <= outcome.status < 300):
             raise self.server.error(outcome)
@@ -279,7 +291,7 @@ class JsonClient:
             raise self.server.unusable("the error 404 and no reason" if missing else "no JSON object")
         return None if missing else value
 
-    def _try(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Outcome:
+    def _try(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Attempt:
         """One try. What goes wrong is kept as plain data, so that no exception of the client stands behind ours."""
         self._pace.wait()
         status, after = 0, 0.0
@@ -288,13 +300,13 @@ class JsonClient:
             request = client.build_request(method, self._base + path, content=data, headers=headers)
             with closing(client.send(request, stream=True)) as answer:
                 status, after = answer.status_code, seconds_to_wait(answer.headers)
-                return Outcome(status, answer.read(), after=after)
+                return Attempt(status, answer.read(), after=after)
         except httpx2.TooManyRedirects:
-            return Outcome(302)
+            return Attempt(302)
         except httpx2.InvalidURL:  # longer than 64 KB
-            return Outcome(414)
+            return Attempt(414)
         except httpx2.HTTPError as error:
-            return Outcome(status, after=after) if status >= 400 else Outcome(problem=problem_of(error))
+            return Attempt(status, after=after) if status >= 400 else Attempt(problem=problem_of(error))
 
     def _client(self) -> httpx2.Client:
         """The client of this process, made when it is first needed."""

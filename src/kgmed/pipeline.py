@@ -10,11 +10,11 @@ from time import perf_counter
 from typing import Protocol, TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.language.negation import of_patient
 from kgmed.language.particulars import particulars
-from kgmed.language.status import of_patient
+from kgmed.models.base import GREEDY, Sampling, sampled
 from kgmed.models.limits import Ledger, ledger
-from kgmed.models.sampling import GREEDY, Sampling, sampled
-from kgmed.prompts.task import GROUNDED, AnswerTask, tasked
+from kgmed.prompts import GROUNDED, AnswerTask, tasked
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
 from kgmed.stop import check_stop
 

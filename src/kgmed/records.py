@@ -582,6 +582,11 @@ class Run:
         data: dict[str, Any] = _adapter(Run).dump_python(self, mode="json", warnings=False, fallback=_plain)
         return data
 
+    def to_bytes(self) -> bytes:
+        """The run as JSON text, what `to_json` gives; many times as fast. Raises `TypeError`, `ValueError`."""
+        made: bytes = _adapter(Run).dump_json(self, warnings=False, fallback=_plain)
+        return made
+
     @classmethod
     def from_json(cls, data: object) -> "Run":
         """The run that `to_json` made the data of; see `from_json`. Raises `BadInput`."""
@@ -660,7 +665,7 @@ def to_json(value: object) -> Any:
         return value.to_json()
     from pydantic_core import to_jsonable_python
 
-    return to_jsonable_python(value, fallback=_plain)
+    return to_jsonable_python(value, fallback=_plain, bytes_mode="hex")
 
 
 def from_json(kind: type[T], data: object) -> T:

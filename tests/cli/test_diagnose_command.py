@@ -28,7 +28,7 @@ def run(folder: Path, *words: str) -> Result:
 
 
 def test_findings_give_diseases_with_reasons_frequencies_and_publications(folder: Path) -> None:
-    shown = run(folder, A, f"-{B}")
+    shown = run(folder, A, f"-{B}", "--full")
     assert shown.exit_code == 0, shown.output
     first, second = shown.stdout.index("1. omim:1"), shown.stdout.index("2. omim:2")
     assert first < second
@@ -36,6 +36,14 @@ def test_findings_give_diseases_with_reasons_frequencies_and_publications(folder
     assert "against: absent, but part of it: Hearing impairment (1/1, PMID:2)" in shown.stdout
     assert "Absent: Hearing impairment (HP:0000365)" in shown.stdout
     assert "not a diagnosis" in shown.stdout
+
+
+def test_a_screen_has_what_speaks_for_and_against_each_disease_and_what_to_ask(folder: Path) -> None:
+    shown = run(folder, A, f"-{B}").stdout
+    assert "for: Seizure (3/7)\n" in shown
+    assert "against: Hearing impairment (1/1)\n" in shown
+    assert "PMID" not in shown
+    assert "Ask next: Hearing impairment (2)" in run(folder, A).stdout
 
 
 def test_json_holds_patient_ranking_reasons_and_release(folder: Path) -> None:

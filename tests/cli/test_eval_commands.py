@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kgmed.cli import app
+from kgmed.errors import KgmedError
 from kgmed.evaluate.log import LOG, digest, entries
 from loopback import Asked, Said, loopback
 
@@ -166,3 +167,130 @@ def test_scores_of_other_questions_are_refused(home: Path, tmp_path: Path) -> No
     told = kgmed(home, "eval", "score", str(tmp_path))
     assert told.exit_code != 0
     assert "is not the release" in str(told.exception)
+
+
+# --- Several models in one folder, boards, servers that go away, exit codes.
+
+
+def answer(text: str) -> Said:
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+    message = {"role": "assistant", "content": text}
+    return Said({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+
+
+def asked_with(home: Path, out: Path, *more: str, method: str = "zero-shot", number: int = 8) -> Result:
+    """`kgmed eval run` of a method that asks a model, without a proxy of its own."""
+    words = ("eval", "run", str(out), "-s", str(home / "q.jsonl"), "-m", method, "-g", "flu", "--part", "")
+    environment = {"KGMED_HOME": str(home), "COLUMNS": "200", "KGMED_DATA": str(home), "KGMED_API_KEY": "k"}
+    return CliRunner().invoke(app, [*words, "-n", str(number), *more], env=environment)
+
+
+def test_several_models_are_compared_in_one_folder_each_with_its_own_baseline(home: Path, tmp_path: Path) -> None:
+    with loopback() as good, loopback() as bad:
+        good.says, bad.says = (lambda _: answer("A")), (lambda _: answer("B"))
+        models = ("--llm", f"openai/good@{good.url}", "--llm", f"openai/bad@{bad.url}")
+        told = asked_with(home, tmp_path, "-m", "cot", "-m", "facts", *models, "--json")
+        assert json.loads(told.stdout)["in the log"] == 8 * 5, told.output
+        assert (
+            json.loads(asked_with(home, tmp_path, "-m", "cot", "-m", "facts", *models, "--json").stdout)["asked now"]
+            == 0
+        )
+        assert len(good.asked) == len(bad.asked) >= 16
+    assert good.url not in (tmp_path / "manifest.json").read_text(encoding="utf-8")
+    scored = json.loads(
+        kgmed(home, "eval", "score", str(tmp_path), "--metric", "accuracy", "--against", "zero-shot", "--json").stdout
+    )
+    by = {s["method"]: s["mean"]["mean"] for s in scored["scores"]}
+    assert (by["zero-shot@openai/good"], by["zero-shot@openai/bad"], by["facts"]) == (1, 0, 1)
+    assert {(c["method"], c["baseline"]) for c in scored["against"]} == {
+        ("cot@openai/good", "zero-shot@openai/good"), ("cot@openai/bad", "zero-shot@openai/bad")
+    }  # fmt: skip
+
+
+def test_a_board_lists_the_best_first_and_counts_failures_and_replies_that_say_nothing(
+    home: Path, tmp_path: Path
+) -> None:
+    with loopback() as good, loopback() as mute, loopback() as broken:
+        good.says, mute.says = (lambda _: answer("A")), (lambda _: answer("It depends on many things."))
+        broken.says = lambda _: answer("A") if len(broken.asked) % 2 else Said({"error": {"message": "no"}}, 400)
+        models = [f"openai/{n}@{s.url}" for n, s in (("mute", mute), ("good", good), ("broken", broken))]
+        told = asked_with(home, tmp_path, *(word for model in models for word in ("--llm", model)))
+    assert told.exit_code == 3, told.output
+    rows = json.loads(kgmed(home, "eval", "board", str(tmp_path), "--json").stdout)[tmp_path.name]
+    assert [(r["model"], r["accuracy"], r["failed"], r["unread"]) for r in rows] == [
+        ("openai/good", 1.0, 0, 0), ("openai/broken", 0.5, 4, 4), ("openai/mute", 0.0, 0, 8)
+    ]  # fmt: skip
+    shown = kgmed(home, "eval", "board", str(tmp_path)).stdout
+    assert shown.index("openai/good") < shown.index("openai/mute")
+    assert "accuracy: methods and models" in shown
+
+
+def test_a_server_that_is_gone_ends_the_run_early_and_says_how_to_go_on(home: Path, tmp_path: Path) -> None:
+    words = ["eval", "run", str(tmp_path), "-s", str(home / "q.jsonl"), "-g", "flu", "--part", "", "-n", "40"]
+    with loopback() as server:
+        server.says = lambda _: answer("A") if len(server.asked) <= 8 else Said({"error": {"message": "no key"}}, 401)
+        words += ["-m", "zero-shot", "--llm", "openai/m", "--base-url", server.url]
+        command = [sys.executable, "-c", "from kgmed.cli import main; main()", *words]
+        environment = {**os.environ, "KGMED_HOME": str(home), "KGMED_DATA": str(home), "KGMED_API_KEY": "k"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, lines(tmp_path / LOG)) == (4, 8 + 5), done.stderr
+        assert "32 of 40 answers are left; mend that and give the same command with --again" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        server.says = lambda _: answer("A")
+        done = subprocess.run([*command, "--again"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(entries(tmp_path)) == 40
+    assert all(entry.run for entry in entries(tmp_path).values())
+
+
+def test_an_answer_of_the_facts_in_place_of_a_model_that_is_gone_does_not_count_as_answered(
+    home: Path, tmp_path: Path
+) -> None:
+    with loopback() as server:
+        server.says = lambda _: Said({"error": {"message": "no key"}}, 401)
+        told = asked_with(home, tmp_path, "--llm", "openai/m", "--base-url", server.url, method="llm", number=20)
+        assert isinstance(told.exception, KgmedError)
+        assert told.exception.exit_code == 4
+        before = len(entries(tmp_path))
+        server.says = lambda _: answer("A [1]")
+        told = asked_with(
+            home, tmp_path, "--llm", "openai/m", "--base-url", server.url, "--again", method="llm", number=20
+        )
+    assert before == 5
+    assert not any(e.run and e.run.spent.failed for e in entries(tmp_path).values()), told.output
+
+
+def test_some_failures_are_exit_code_3_and_asking_again_mends_them(home: Path, tmp_path: Path) -> None:
+    with loopback() as server:
+        server.says = lambda _: answer("A") if len(server.asked) != 3 else Said({"error": {"message": "no"}}, 400)
+        told = asked_with(home, tmp_path, "--llm", "openai/m", "--base-url", server.url)
+        assert told.exit_code == 3
+        assert "--again" in told.stdout
+        assert asked_with(home, tmp_path, "--llm", "openai/m", "--base-url", server.url, "--again").exit_code == 0
+
+
+def test_five_seeds_give_a_mean_and_the_deviation_of_the_five(home: Path, tmp_path: Path) -> None:
+    with loopback() as server:
+        server.says = lambda asked: answer("A" if len(server.asked) % 2 else "B")
+        seeds = [word for seed in range(5) for word in ("--seed", str(seed))]
+        told = asked_with(home, tmp_path, *seeds, "--llm", "openai/m", "--base-url", server.url, number=3)
+        assert told.exit_code == 0, told.output
+    scored = json.loads(kgmed(home, "eval", "score", str(tmp_path), "--metric", "accuracy", "--json").stdout)
+    by = scored["scores"][0]["by_seed"]
+    assert sorted(round(x, 3) for x in by) == [0.333, 0.333, 0.667, 0.667, 0.667]
+    shown = kgmed(home, "eval", "score", str(tmp_path), "--metric", "accuracy").stdout.splitlines()
+    assert shown[0].split("\t")[-2:] == ["seeds", "sd of seeds"]
+    assert shown[1].split("\t")[-2:] == ["5", "0.1826"]
+
+
+def test_a_judge_compares_the_answers_of_several_models(home: Path, tmp_path: Path) -> None:
+    with loopback() as server:
+        server.says = lambda _: answer("A")
+        models = ("--llm", f"openai/a@{server.url}", "--llm", f"openai/b@{server.url}")
+        assert asked_with(home, tmp_path, *models, number=2).exit_code == 0
+        server.says = lambda _: answer('{"factuality": 1, "completeness": 1, "readability": 1, "relevance": 1}')
+        environment = {"KGMED_HOME": str(home), "KGMED_DATA": str(home), "KGMED_API_KEY": "k"}
+        words = ["eval", "judge", str(tmp_path), "--llm", "openai/j", "--base-url", server.url, "--json"]
+        told = json.loads(CliRunner().invoke(app, words, env=environment).stdout)
+    assert {(d["first"], d["second"]) for d in told["duels"]} == {("zero-shot@openai/a", "zero-shot@openai/b")}
+    assert told["duels"][0]["flipped"] == 2

@@ -135,3 +135,28 @@ def test_bad_input_is_one_line_and_leaves_nothing(home: Path, words: tuple[str, 
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (home / "out" / "judge-pair").exists()
+
+
+def test_sheets_are_written_once_filled_and_read_back(home: Path, tmp_path: Path) -> None:
+    table = tmp_path / "acj.csv"
+    done = kgmed(home, "eval", "sheets", str(home / "out"), "--out", str(table), "--number", "4")
+    assert done.exit_code == 0, done.output
+    assert "raters must not see it" in done.output
+    table.write_text(table.read_text("utf-8").replace(",,\n", ",1,anna\n"), encoding="utf-8")
+    told = kgmed(home, "eval", "sheets", "--read", str(table), "--json")
+    found = json.loads(told.stdout)
+    assert {m["method"] for m in found["means"]} == {"facts", "facts+random"}
+    assert found["unrated"] == 0
+    assert "Agreement cannot be told of one rater" in kgmed(home, "eval", "sheets", "--read", str(table)).output
+    again = kgmed(home, "eval", "sheets", str(home / "out"), "--out", str(table))
+    assert "is there already, perhaps filled in" in str(again.exception)
+    assert "say what to do" in str(kgmed(home, "eval", "sheets").exception)
+
+
+def test_a_data_set_shows_how_it_is_understood(home: Path, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("stem,option_a,option_b,answer\nWhich?,gout,flu,B\n", encoding="utf-8")
+    told = kgmed(home, "eval", "show", str(table)).output
+    assert "columns: question = stem, options = option_a to option_b, answer = answer" in told
+    assert "  * B flu" in told
+    assert "question: sentences 1.0, words 1.0" in told

@@ -102,9 +102,70 @@ def test_a_bad_file_of_answers_is_one_line_with_place_and_mend(
     assert shown.stdout == ""
 
 
+def test_test_cases_are_counted_with_and_without_those_who_named_no_symptom(tmp_path: Path) -> None:
+    first = {**MEASLES, "explicit": ["rash"], "split": "test"}
+    silent = {**FLU, "explicit": ["rash"], "split": "test"}  # the rash is denied: no symptom that the patient has
+    rows = [FLU] * 6 + [MEASLES] * 4 + [first, first, silent, {"disease": "flu", "positive": [], "split": "test"}]
+    counted = json.loads(run("rank", written(tmp_path / "c.jsonl", rows), "--scorer", "walk", "--json").stdout)
+    assert {k: v for k, v in counted["all"].items() if k != "error"} == {
+        "cases": 4,
+        "right": 3,
+        "unjudged": 1,
+        "accuracy": 0.75,
+    }
+    assert (counted["with an explicit symptom"]["cases"], counted["with an explicit symptom"]["right"]) == (2, 2)
+    lines = run("rank", tmp_path / "c.jsonl", "--scorer", "walk").stdout.splitlines()
+    assert lines[1].split("\t")[:4] == ["all", "4", "3", "1"]
+
+
+@pytest.mark.data
+def test_both_denominators_of_the_paper_are_reported(data: Path) -> None:
+    counted = {
+        s: json.loads(run("rank", s, "--data", data, "--scorer", "walk", "--json").stdout) for s in ("DXY", "MZ")
+    }
+    told = {s: [(part["right"], part["cases"]) for part in parts.values()] for s, parts in counted.items()}
+    assert told == {"DXY": [(84, 104), (84, 103)], "MZ": [(83, 142), (77, 130)]}
+
+
+def test_readings_of_the_walk_are_compared_within_train_and_the_best_alone_meets_the_test_cases(tmp_path: Path) -> None:
+    rows = [FLU] * 6 + [MEASLES] * 6 + [{**MEASLES, "explicit": ["rash"], "split": "test"}]
+    shown = json.loads(run("readings", written(tmp_path / "c.jsonl", rows), "--divisions", 1, "--json").stdout)
+    assert len({r["scorer"] for r in shown["readings"]}) == 12
+    best = max(r["accuracy"] for r in shown["readings"])
+    assert best > min(r["accuracy"] for r in shown["readings"])
+    assert shown["chosen"] == next(r["scorer"] for r in shown["readings"] if r["accuracy"] == best)
+    assert shown["test"]["all"]["cases"] == 1
+
+
+def test_the_settings_of_the_scorer_change_its_scores(cases: Path, tmp_path: Path) -> None:
+    patients = written(tmp_path / "p.jsonl", [{"positive": ["fever", "rash"]}])
+
+    def scores(*options: object) -> list[float]:
+        (row,) = json.loads(run("rank", cases, patients, "--scorer", "walk", *options, "--json").stdout)
+        return [named["score"] for named in row["ranked"]]
+
+    options = (("--restart", 0.9), ("--normalize", "row"), ("--aggregate", "product"), ("--temperature", 0.1))
+    assert all(scores(*given) != scores() for given in options)
+
+
 def test_an_unknown_scorer_or_shaping_is_refused(cases: Path, tmp_path: Path) -> None:
     answers = written(tmp_path / "a.jsonl", [{"question": "rash", "answer": "measles"}])
     assert isinstance(run("rank", cases, cases, "--scorer", "bets").exception, UnknownName)
+    shown = run("rank", cases, "--scorer", "walk", "--mu", "0.3")
+    assert "no network that mu could weigh" in str(shown.exception)
     shown = run("score", cases, "--answers", answers, "--scorer", "walk", "--shaping", "curl")
     assert isinstance(shown.exception, BadInput)
     assert "flat" in str(shown.exception)
+
+
+def test_the_graph_that_train_cases_count_is_built_and_asked_on(
+    cases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path))
+    told = json.loads(run("graph", cases, "mine", "--json").stdout)
+    assert (told["graph"], told["triples"]) == ("mine", 4)
+    assert run("graph", cases).stdout.startswith("cases-cases ")
+    asked = CliRunner().invoke(app, ["graph", "neighbours", "mine", "measles"])
+    assert "rash" in asked.stdout
+    refused = run("graph", cases, "--english")
+    assert isinstance(refused.exception, BadInput)

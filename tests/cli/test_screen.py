@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from kgmed import __version__
 from kgmed.cli import PARTS, app
 from kgmed.cli.options import OPTIONS, PANELS
-from kgmed.cli.page import cells, lines_of, wrap
+from kgmed.cli.show import cells, lines_of, wrap
 from kgmed.config import Config
 
 COMMAND = [sys.executable, "-c", "from kgmed.cli import main; main()"]
@@ -185,9 +185,32 @@ def test_an_answer_without_a_model_waits_for_nothing_that_it_does_not_need(home:
         "import sys\nfrom kgmed.cli import app\n"
         "try:\n    app(['ask', '-g', 'toe', 'what', 'treats', 'gout'])\nexcept SystemExit:\n    pass\n"
         "heavy = ['rich', 'asyncio', 'torch', 'scipy', 'sklearn', 'kgmed.evaluate', 'kgmed.train', 'kgmed.cli.graph',\n"
-        "         'kgmed.steps.check', 'pandas', 'networkx', 'openai']\n"
+        "         'kgmed.steps.check', 'kgmed.steps.rank', 'kgmed.linking.decide', 'kgmed.models.hosted',\n"
+        "         'rapidfuzz', 'snowballstemmer', 'pandas', 'networkx', 'openai']\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     env = {**os.environ, "KGMED_HOME": str(home)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_a_pattern_is_compiled_when_it_is_first_used_and_is_then_a_pattern() -> None:
+    code = (
+        "import re\nfrom kgmed.language.text import lazily\n"
+        "made = []\nbefore = re._compiler.compile\n"
+        "re._compiler.compile = lambda *given: made.append(given) or before(*given)\n"
+        "goat = lazily('goat (?P<n>[0-9]+)', re.IGNORECASE)\nprint(len(made))\n"
+        "print(goat.search('a GOAT 12')['n'], goat.sub('x', 'goat 3'), goat.groups, len(made))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0", "12 x 1 1"]
+
+
+def test_an_option_that_is_not_given_keeps_its_default_and_one_that_is_wrong_is_refused(home: Path) -> None:
+    env = {**os.environ, "KGMED_HOME": str(home)}
+    command = [sys.executable, "-c", "from kgmed.cli import main; main()", "ask", "-g", "toe", "what treats gout"]
+    plain = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert plain.returncode == 0, plain.stderr
+    wrong = subprocess.run([*command, "--evidence-tokens", "many"], capture_output=True, text=True, env=env)
+    assert wrong.returncode == 2
+    assert "--evidence-tokens" in wrong.stderr

@@ -1,10 +1,11 @@
 """Names that a graph lacks are never linked to those that look like them: drugs, opposites, other domains' words."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from kgmed.evaluate.adversarial import gate, other_domains, told, trapped, traps
+from kgmed.evaluate.generated import gate, other_domains, told, trapped, traps, without_look_alikes
 from kgmed.graph.base import LocalGraph, NodeRow
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Link, Mention, Question
@@ -28,6 +29,8 @@ DRUGS = (
     NodeRow("14", "NHS", "gene"),
     NodeRow("15", "Boil", "phenotype"),
     NodeRow("16", "Gout", "disease"),
+    NodeRow("18", "固体", "cause"),
+    NodeRow("19", "LSFF2", "gene"),
     NodeRow("17", "Upper respiratory infection", "disease"),
 )
 
@@ -68,6 +71,11 @@ def linked(toolkit: Toolkit, text: str) -> list[str]:
         ("insulin glargine dose", []),
         ("insulin sodium dose", ["insulin"]),
         ("pro-insulin", []),
+        ("固体氯喹怎么用", []),
+        ("氯喹龙有什么作用？", []),
+        ("消食氯喹片怎么吃", []),
+        ("消炎药氯喹怎么吃", ["氯喹"]),
+        ("variants of LSFF1", []),
         ("He is thrombocytopenic", []),
         ("VLCAD deficiency", []),
         ("pseudo-gout", []),
@@ -82,6 +90,34 @@ def linked(toolkit: Toolkit, text: str) -> list[str]:
 )
 def test_a_name_is_linked_where_it_stands_whole_and_is_meant(toolkit: Toolkit, text: str, found: list[str]) -> None:
     assert linked(toolkit, text) == found
+
+
+def test_a_preparation_for_somebody_or_with_a_misspelt_form_is_the_same_drug(tmp_path: Path) -> None:
+    names = [
+        "联苯苄唑",
+        "联苯苄唑乳膏",
+        "联苯苄唑乳斉",
+        "对乙酰氨基酚",
+        "小儿对乙酰氨基酚灌肠液",
+        "氯化钾",
+        "固体氯化钾",
+    ]
+    rows = tuple(NodeRow(str(i), n, "drug") for i, n in enumerate(names))
+    graph = small(tmp_path / "full", rows, "forms", "zh")
+    cases = without_look_alikes(graph, tmp_path / "reduced")[1]
+    right = {c.text[c.start : c.end]: c.right for c in cases}
+    assert right["联苯苄唑乳斉"] == {"0"}
+    assert right["小儿对乙酰氨基酚灌肠液"] == {"3"}
+    assert right["固体氯化钾"] == frozenset()
+
+
+def test_a_name_one_letter_from_the_opposite_that_is_made_is_right(tmp_path: Path) -> None:
+    names = ("Hypoxemia", "Hyperoxemia", "Hyperxenia syndrome", "Short fibulae", "Long fibula")
+    rows = tuple(NodeRow(str(i), n, "phenotype") for i, n in enumerate(names))
+    made = traps(small(tmp_path, rows, "letters"), each=5)
+    right = {c.text[c.start : c.end]: c.right for c in made if c.rule == "opposite"}
+    assert right["Hyperxemia"] == {"1"}
+    assert right["Long fibulae"] == {"4"}
 
 
 def test_traps_hold_no_name_of_the_graph_and_come_the_same_each_time(toolkit: Toolkit) -> None:
@@ -111,14 +147,15 @@ def test_there_are_sixty_questions_of_other_domains_in_two_languages() -> None:
     assert 20 <= sum(not t.isascii() for t in texts) <= len(texts) - 20
 
 
-@pytest.mark.parametrize("name", ["hpo", "cmekg"])
-def test_the_gate_holds_on_the_packaged_graphs(name: str, request: pytest.FixtureRequest) -> None:
-    """Some hundred of its cases; all of them: kgmed eval linking --set adversarial --graph NAME."""
+@pytest.mark.parametrize(("name", "seed"), [(g, s) for g in ("hpo", "cmekg") for s in range(5)])
+def test_the_gate_holds_on_the_packaged_graphs(name: str, seed: int, request: pytest.FixtureRequest) -> None:
+    """Some hundred of its cases; all of them: kgmed eval linking --set adversarial --graph NAME --seeds 5."""
     graph: LocalGraph = request.getfixturevalue(name)
-    cases, wrong = gate(Toolkit(graph, encoder=NgramEncoder()), each=12)
+    cases, wrong = gate(Toolkit(graph, encoder=NgramEncoder()), each=12, seed=seed)
     counted = Counter(t.wrong for t in wrong)
     assert len(cases) >= 200
-    assert counted["other drug"] == counted["opposite"] == 0
+    assert counted["other drug"] == 0
+    assert counted["opposite"] == 0
     assert counted["other entity"] <= 0.01 * len(cases)
     assert not [t for t in wrong if t.case.rule == "domain"]
 

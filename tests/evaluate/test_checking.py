@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kgmed.errors import BadInput
-from kgmed.evaluate.checking import KINDS, CheckCase, Checking, Maker, Share, checked, forms
+from kgmed.evaluate.checking import KINDS, PARTS, CheckCase, Checking, Maker, Share, checked, forms
 from kgmed.graph.store.store import Store
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Answer, Context, Query, Role, Verdict
@@ -70,7 +70,7 @@ def test_wilsons_interval_is_that_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("part", ["dev", "dev2", "test"])
+@pytest.mark.parametrize("part", PARTS)
 def test_every_form_names_both_ends(language: str, part: str) -> None:
     told = forms(language, part)
     every = [f for group in (*told.true.values(), *told.denied.values()) for f in group]

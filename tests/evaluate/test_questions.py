@@ -1,6 +1,6 @@
 """Questions made of a graph's own triples."""
 
-from kgmed.evaluate.questions import FORMS, is_right, made_of, tally
+from kgmed.evaluate.generated import FORMS, is_right, made_of, tally
 from kgmed.methods.facts import facts
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Answer, Context, Query, Question, Relation, Role, Run

@@ -2,8 +2,10 @@
 
 import hashlib
 import re
+import tarfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ import pytest
 from kgmed import registry
 from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.get import TABLE, Published, Remote, Wheel, get, kept, obtain, published
+from kgmed.graph.get import get, kept, obtain, on_first_use, published
 from kgmed.graph.get import is_file as is_that_file
+from kgmed.graph.published import TABLE, Published, Remote, Wheel
 from loopback import Asked, Loopback, Said, loopback
 from made_wheels import ICD10
 
@@ -153,6 +156,94 @@ def test_a_file_of_another_release_is_refused_with_the_way_to_build_it_all_the_s
         get("made", given=tmp_path / "mine.tsv", table=[row(remote(server))])
 
 
+# --- Files whose hash nobody published: the first that comes is the one, and that is said.
+
+
+def unknown(server: Loopback) -> Remote:
+    return Remote(f"{server.url}/hp-zh.babelon.tsv", begins=(b"subject_id",))
+
+
+def test_a_file_without_a_known_hash_is_written_down_at_its_first_use_and_no_other_is_taken(server: Loopback) -> None:
+    one = row(unknown(server))
+    assert get("made", table=[one]).fresh
+    assert on_first_use(one) == [("hp-zh.babelon.tsv", hashlib.sha256(DATA).hexdigest())]
+    assert not get("made", table=[one]).fresh
+    (kept(one) / "hp-zh.babelon.tsv").unlink()
+    server.says = lambda _: Said(DATA + b"HP:1\tx\tzh\trdfs:label\tx\n")
+    with pytest.raises(Unavailable, match=r"sent another hp-zh\.babelon\.tsv than the one known"):
+        get("made", table=[one])
+    server.says = ranges
+    assert get("made", force=True, table=[one]).fresh
+
+
+def test_a_page_in_place_of_the_file_is_not_taken_for_it(server: Loopback) -> None:
+    server.says = lambda _: Said(b"<html>please log in</html>")
+    one = row(unknown(server))
+    with pytest.raises(Unavailable, match=r"what came is no hp-zh\.babelon\.tsv"):
+        get("made", table=[one])
+    assert on_first_use(one) == []
+    assert library.graphs() == []
+
+
+def test_a_broken_transfer_of_an_unknown_file_is_gone_on_with_before_it_is_written_down(server: Loopback) -> None:
+    broken = [Said(DATA[:1000], short=len(DATA) - 1000)]
+    server.says = lambda asked: broken.pop() if broken else ranges(asked)
+    one = row(unknown(server))
+    assert get("made", table=[one]).manifest.counts["entities"] == 2000
+    assert on_first_use(one)[0][1] == hashlib.sha256(DATA).hexdigest()
+
+
+def test_an_unknown_file_that_was_fetched_by_hand_is_written_down_too(tmp_path: Path, server: Loopback) -> None:
+    (tmp_path / "mine.tsv").write_bytes(DATA)
+    one = row(unknown(server))
+    assert get("made", given=tmp_path / "mine.tsv", table=[one]).fresh
+    assert on_first_use(one)[0][1] == hashlib.sha256(DATA).hexdigest()
+    (kept(one) / "hp-zh.babelon.tsv").unlink()
+    (tmp_path / "mine.tsv").write_bytes(DATA + b"more")
+    with pytest.raises(BadInput, match="its sha256 is another"):
+        get("made", given=tmp_path / "mine.tsv", table=[one])
+
+
+def test_a_published_md5_is_held_where_there_is_no_other_hash(server: Loopback) -> None:
+    digest = hashlib.md5(DATA, usedforsecurity=False).hexdigest()
+    assert get("made", table=[row(Remote(f"{server.url}/hp-zh.babelon.tsv", md5=digest))]).fresh
+    server.says = lambda _: Said(DATA[:-1] + b"!")
+    other = replace(row(Remote(f"{server.url}/hp-zh.babelon.tsv", md5=digest)), name="other")
+    with pytest.raises(Unavailable, match="than the one known"):
+        get("other", table=[other])
+
+
+def test_a_file_that_has_moved_is_followed(server: Loopback) -> None:
+    moved = {"Location": f"{server.url}/elsewhere/hp-zh.babelon.tsv"}
+    server.says = lambda asked: ranges(asked) if "elsewhere" in asked.path else Said(b"", 302, moved)
+    assert get("made", table=[row(remote(server))]).fresh
+    circle = {"Location": f"{server.url}/hp-zh.babelon.tsv"}
+    server.says = lambda _: Said(b"", 302, circle)
+    with pytest.raises(Unavailable):
+        get("round", table=[replace(row(remote(server)), name="round")])
+
+
+def test_a_graph_behind_a_key_of_ones_own_asks_for_it_and_never_shows_it(server: Loopback) -> None:
+    file = Remote(
+        f"{server.url}/get?key={{key}}",
+        len(DATA),
+        hashlib.sha256(DATA).hexdigest(),
+        called="hp-zh.babelon.tsv",
+        key="MADE_KEY",
+    )
+    with pytest.raises(Unavailable, match="made needs a key of your own: set MADE_KEY; or fetch"):
+        get("made", table=[row(file)])
+    with pytest.MonkeyPatch.context() as patch:  # the environment is where a key stands
+        patch.setenv("MADE_KEY", "se cret")
+        server.says = lambda _: Said("no", 403)
+        with pytest.raises(Unavailable) as told:
+            get("made", table=[row(file)])
+        assert "cret" not in str(told.value)
+        server.says = ranges
+        assert get("made", table=[row(file)]).fresh
+    assert server.asked[-1].query == {"key": "se cret"}
+
+
 # --- Wheels, by the user's own pip.
 
 
@@ -211,10 +302,16 @@ def test_every_row_is_pinned_and_can_be_read() -> None:
         assert one.citation
         assert library.folder_of(one.name)
         for file in one.files:
-            assert re.fullmatch("[0-9a-f]{64}", file.sha256)
-            assert file.size > 0
-            pinned = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/[0-9a-f]{7,40}/.+"
-            assert isinstance(file, Wheel) or re.fullmatch(pinned, file.address)
+            if isinstance(file, Wheel):
+                assert re.fullmatch("[0-9a-f]{64}", file.sha256)
+                continue
+            assert re.fullmatch("[0-9a-f]{64}", file.sha256) or re.fullmatch("[0-9a-f]{32}", file.md5) or file.begins
+            assert file.size > 0 or not file.sha256
+            assert file.address.startswith("https://")
+            assert file.name
+            if "raw.githubusercontent" in file.address:
+                pinned = r"https://raw\.githubusercontent\.com/[\w-]+/[\w-]+/([0-9a-f]{7,40}|v[\d-]+)/.+"
+                assert re.fullmatch(pinned, file.address)
 
 
 def test_asking_a_graph_that_was_not_fetched_says_how_to_fetch_it_and_fetches_nothing(home: Path) -> None:
@@ -228,6 +325,15 @@ def test_a_name_that_is_not_in_the_table_is_told_with_the_nearest() -> None:
         published("icd-10")
 
 
+def real(folder: Path, name: str) -> bytes:
+    """A published file as it lies in the data folder: under its name, another, or in an archive."""
+    if name.startswith("medical_"):
+        with tarfile.open(folder / "medical_parts.tar.xz") as archive:
+            part = archive.extractfile(next(m for m in archive if m.name.rpartition("/")[2] == name))
+            return part.read() if part else b""
+    return (folder / {"train.txt": "emckg_train.txt"}.get(name, name)).read_bytes()
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "folder", "entities"),
@@ -237,13 +343,15 @@ def test_a_name_that_is_not_in_the_table_is_told_with_the_nearest() -> None:
         ("do-infections", "disease_ontology", 536),
         ("do-cancers", "disease_ontology", 729),
         ("pharmacotherapydb", "pharmacotherapydb", 698),
+        ("emckg", "../genmedgpt5k", 1_123),
+        ("disease-kg", "../disease_kg_xywy", 24_874),
     ],
 )
 def test_the_published_files_come_over_http_and_are_the_ones_known(
     data: Path, server: Loopback, name: str, folder: str, entities: int
 ) -> None:
     one, held = published(name), data / "public_graphs" / folder
-    server.says = lambda asked: Said((held / asked.path.rpartition("/")[2]).read_bytes())
+    server.says = lambda asked: Said(real(held, asked.path.rpartition("/")[2]))
     here = tuple(Remote(f"{server.url}/{f.name}", f.size, f.sha256) for f in one.files)
     local = Published(name, one.what, one.format, one.release, "", one.licence, one.citation, here, one.kind)
     built = get(name, table=[local])

@@ -1,5 +1,6 @@
 """Several graphs as one: what is joined and what is not, where each triple is from, and in which language."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from kgmed.graph.doctor import examine
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.graph.union import merge
+from kgmed.prepare import lend_map, prepare_together
 from kgmed.records import Relation, Role, Support
 
 HPO: tuple[Row, ...] = (
@@ -202,3 +204,19 @@ def test_a_pair_in_apart_tsv_is_not_joined_from_then_on(home: Path) -> None:
 def test_a_name_that_no_graph_has_is_refused(home: Path) -> None:
     with pytest.raises(UnknownName, match="three"):
         library.load("one,three")
+
+
+def test_graphs_are_not_joined_before_the_first_question_where_that_must_join_them_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path))
+    for name, rows in (("one", HPO), ("two", CMEKG)):
+        library.build_source(name, Source(name, partial(iter, rows)))
+    missing = set(library.languages()) - {"one", "two"}
+    if not missing:
+        pytest.skip("no packaged graph is installed")
+    prepare_together()
+    assert lend_map(lambda *_: None) == 0
+    assert not (tmp_path / "graphs" / library.TOGETHER).exists()
+    library.together(["one", "two"])  # as they would be without those
+    assert (tmp_path / "graphs" / library.TOGETHER).exists()

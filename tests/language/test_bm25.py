@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.language.bm25 import BM25Index, words
+from kgmed.models.scorers import BM25Index, words
 
 TEXTS = st.lists(st.text(alphabet="ab 胃痛热한", max_size=12), max_size=6)
 

@@ -7,11 +7,11 @@ from time import process_time
 
 import pytest
 
-from kgmed.language import affixes, negation, pair, particulars, question, status, text
-from kgmed.linking import recognise, sense
+from kgmed.language import affixes, lay, negation, pair, particulars, question, text
+from kgmed.linking import recognise
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
-from kgmed.steps import citations, options, read, sentences
+from kgmed.steps import citations, options, read
 
 LENGTH = 4000  # characters; what grows with the square takes far over `SHORT` at twice that
 SHORT = 0.12  # seconds; below it nothing is compared, since a clock that coarse says nothing
@@ -55,7 +55,7 @@ def phrases(said: str) -> object:
 
 def marked(said: str) -> object:
     names = [Mention(w.text, w.text, w.start, w.end) for w in text.tokens(said)]
-    return status.marked(said, names), sense.meant(said, names, more=True)
+    return negation.marked(said, names), recognise.meant(said, names, more=True)
 
 
 def beyond(said: str) -> object:
@@ -72,8 +72,12 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "marked": marked,
     "beyond": beyond,
     "particulars": particulars.particulars,
-    "roles_asked": question.roles_asked.__wrapped__,
-    "asks_diagnosis": question.asks_diagnosis.__wrapped__,
+    "about": particulars.about,
+    "in a patient's words": lay.said,
+    "types_asked": lambda said: question.types_asked.__wrapped__(said + "?"),  # without what is kept of a text
+    "spelled": text.spelled.__wrapped__,
+    "asking_part": question.asking_part,
+    "is_yes_no": lambda said: pair.is_yes_no.__wrapped__(said + "?"),
     "texts_asked": lambda said: question.texts_asked.__wrapped__(said * 3 + "?"),  # a number of 12,000 digits, too
     "pairs_asked": lambda said: pair.pairs_asked.__wrapped__(said + "?"),
     "words_that_ask": lambda said: question.words_that_ask.__wrapped__(said + "?"),
@@ -107,9 +111,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "abstains": lambda said: read.abstains(said, ()),
     "cited_answer": llm_answer,
     "parse_choice": lambda said: options.parse_choice(said, OPTIONS),
-    "sentences": sentences.sentences,
-    "terms": sentences.terms,
-    "numbers_in": sentences.numbers_in,
+    "sentences": citations.sentences,
+    "terms": citations.terms,
+    "numbers_in": citations.numbers_in,
     "citations": lambda said: citations.Citations()(Query(ASKED), CONTEXT, Answer(said)),
 }
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kgmed.language.pair import PAIRS, is_yes_no, pairs_asked
-from kgmed.language.people import PEOPLE, clauses_about, people_of
+from kgmed.language.particulars import PEOPLE, clauses_about, people_of
 from kgmed.language.question import TEXTS, TYPES, compares, roles_asked, texts_asked, types_asked
 from kgmed.records import Role
 

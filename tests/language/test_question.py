@@ -18,9 +18,17 @@ from kgmed.records import Role
         ("阿司匹林有什么副作用？", (Role.ADVERSE,)),
         ("孕妇可以吃布洛芬吗？", (Role.CONTRAINDICATED,)),
         ("痛风不能吃什么？", (Role.AVOID,)),
+        ("which is better for pain, paracetamol or ibuprofen?", (Role.DIFFERENTIAL,)),
         ("高血压应该吃什么药？", (Role.TREATS,)),
         ("感冒挂什么科？", (Role.CARE,)),
         ("I have a cough. What tests and what treatment do I need?", (Role.TREATS, Role.TESTS)),
+        ("Which drugs interact with phenytoin?", (Role.INTERACTS,)),
+        ("克拉霉素不能和哪些药同用", (Role.INTERACTS,)),
+        ("What treats gout, and which drugs interact with it?", (Role.TREATS, Role.INTERACTS)),
+        ("who do I see about a kidney stone?", (Role.CARE,)),
+        ("How many tablets of metformin can I take?", (Role.DOSAGE,)),
+        ("Is it passed on in families?", (Role.INHERITANCE,)),
+        ("Do I have appendicitis? Symptoms", (Role.FINDING,)),
         ("", ()),
     ],
 )
@@ -61,3 +69,25 @@ def test_a_number_with_a_point_does_not_end_a_sentence() -> None:
 def test_words_that_ask_lie_in_the_text(text: str) -> None:
     assert all(0 <= a < b <= len(text) for a, b in words_that_ask(text))
     assert bool(roles_asked(text)) <= bool(words_that_ask(text))
+
+
+def test_a_sentence_that_says_more_than_a_name_of_what_is_asked_asks_nothing() -> None:
+    assert asking_part("Is it gout? The treatment made it worse.").strip() == "Is it gout?"
+
+
+def test_where_somebody_is_names_no_disease() -> None:
+    text = "Treatment options for hyperkalemia in the ED"
+    assert "in the ED" in [text[a:b] for a, b in words_that_ask(text)]
+
+
+@pytest.mark.parametrize("text", ["高血压不能吃什么药", "痛风患者不能吃哪些药？", "哮喘不要用什么药"])
+def test_what_must_not_be_taken_asks_for_contraindications_first(text: str) -> None:
+    roles = roles_asked(text)
+    assert Role.CONTRAINDICATED in roles
+    assert Role.AVOID not in roles
+
+
+def test_findings_are_asked_for_where_they_end_the_question_and_not_where_they_are_told() -> None:
+    assert roles_asked("Marfan syndrome findings") == (Role.FINDING,)
+    assert roles_asked("findings of gout") == (Role.FINDING,)
+    assert Role.FINDING not in roles_asked("Which drug caused these findings in my son?")

@@ -4,7 +4,7 @@ import pytest
 
 from kgmed.language.pair import is_yes_no, pairs_asked
 from kgmed.language.question import texts_asked, types_asked, words_that_ask
-from kgmed.language.slips import Spelled
+from kgmed.language.text import Unslipped
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_a_slip_in_a_word_of_asking_asks_the_same(text: str, name: str) -> None:
 
 @pytest.mark.parametrize("word", ["caused", "affects", "present", "created", "message", "gout"])
 def test_other_words_stay_as_they_are(word: str) -> None:
-    assert Spelled(word).text == word
+    assert Unslipped(word).text == word
 
 
 def test_the_words_that_ask_stand_where_they_were_written() -> None:

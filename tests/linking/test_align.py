@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import NodeRow
 from kgmed.graph.store.store import Store, open_store
-from kgmed.linking.align import Aligned, align, loss_slope, open_aligned, open_map
+from kgmed.linking.align import Aligned, align, learnt_by, lend, loss_slope, open_aligned, open_map
 from kgmed.models.fakes import TrigramEncoder
 from named_graph import KINDS, SITES, paired, small
 
@@ -131,3 +131,45 @@ def _loss(scores: NDArray[np.float32], entity: NDArray[np.int64]) -> float:
             others = [float(np.exp(matrix[i, j])) for j in range(n) if j == i or entity[i] != entity[j]]
             total -= np.log(float(np.exp(matrix[i, i])) / sum(others))
     return total / (2 * n)
+
+
+class Counting:
+    """An encoder that counts the texts it is asked for."""
+
+    dimensions, name = 256, TrigramEncoder(256).name
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        self.asked += len(texts)
+        return TrigramEncoder(256)(texts)
+
+
+def test_a_map_serves_another_graph_of_these_names_and_only_other_names_are_encoded(
+    graph: Store, tmp_path: Path
+) -> None:
+    rows = [NodeRow(f"X:{site}itis", f"{site}itis") for site in SITES]
+    other = small(tmp_path, (*rows, NodeRow("Y:1", "Inflamed hepato")), "other")
+    encoder = Counting()
+    lent = lend(graph, other, encoder)
+    opened, mine = open_aligned(other, TrigramEncoder(256)), open_map(graph, TrigramEncoder(256))
+    assert lent is not None
+    assert opened is not None
+    assert mine is not None
+    assert encoder.asked == 1
+    assert opened.encoder.name == mine.name
+    assert np.allclose(opened.matrix, mine([opened.names.name(i) for i in range(len(opened))]), atol=2e-3)
+    assert learnt_by(other, TrigramEncoder(256)) == learnt_by(graph, TrigramEncoder(256)) == graph.label
+
+
+def test_a_graph_without_a_map_lends_none(tmp_path: Path) -> None:
+    one, two = small(tmp_path / "a"), small(tmp_path / "b")
+    assert lend(one, two, TrigramEncoder(256)) is None
+    assert open_map(two, TrigramEncoder(256)) is None
+
+
+def test_names_whose_vectors_another_graph_has_are_not_encoded_again(graph: Store, tmp_path: Path) -> None:
+    again, encoder = paired(tmp_path), Counting()
+    align(again, encoder, known=[graph])
+    assert encoder.asked == 0

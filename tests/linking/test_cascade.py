@@ -11,8 +11,17 @@ from kgmed.graph.base import Alias, Match, NodeRow
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.store import Store
 from kgmed.graph.vectors import compute
-from kgmed.linking.cascade import Bridge, Cascade, Misspelled, Reworded, Spelled
-from kgmed.linking.dense import Dense, agreements, differing
+from kgmed.linking.cascade import (
+    Bridge,
+    Cascade,
+    Dense,
+    Misspelled,
+    Reworded,
+    Spelled,
+    agreements,
+    differing,
+    is_same_substance,
+)
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Mention
 from named_graph import CMEKG, small
@@ -256,3 +265,23 @@ NEAR = (
 def test_one_word_is_never_linked_to_another_by_what_lies_near(tmp_path: Path, written: str, entity: str) -> None:
     store = small(tmp_path, tuple(n for n in NEAR if not entity or n.key == entity))
     assert linked(Dense(store, _Alike(), Fuzzy(store)), written) == entity
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("sodium warfarin", "warfarin", True),
+        ("angiotensin-converting enzyme inhibitors", "angiotensin converting enzyme (ACE) inhibitors", True),
+        ("N-methyl-D-aspartic acid", "N-methyl-D-aspartate", True),
+        ("tobramicyn", "tobramycin", True),
+        ("potassium chloride", "sodium chloride", False),
+        ("alpha-benzene hexachloride", "gamma benzene hexachloride", False),
+        ("doxorubicinol", "doxorubicin", False),
+        ("penicillin V", "penicillin G", False),
+    ],
+)
+def test_a_substance_is_the_same_in_another_salt_and_spelling_and_no_other_one(
+    one: str, other: str, *, same: bool
+) -> None:
+    assert is_same_substance(one, other) is same
+    assert is_same_substance(other, one) is same

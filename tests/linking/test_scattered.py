@@ -1,5 +1,7 @@
 """Names whose words stand apart, and words that ask."""
 
+from pathlib import Path
+
 import pytest
 
 from kgmed.graph.base import NodeRow, Row
@@ -41,6 +43,32 @@ def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, t
     assert [m.name for m in toolkit.lexicon(text)] == names
 
 
+TOLD = tuple(
+    NodeRow(name, kind="symptom")
+    for name in ("Dysuria", "Vomiting", "Chest pain", "Barking cough", "Cough", "呼吸困难")
+)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
+    return Toolkit(small(tmp_path_factory.mktemp("told"), TOLD), encoder=NgramEncoder())
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("it burns whenever I have to pee", ["Dysuria"]),
+        ("I can't keep anything down", ["Vomiting"]),
+        ("no burning when I pee", ["NOT Dysuria"]),
+        ("a barking cough", ["barking cough"]),
+        ("I burn. And I pee.", []),
+        ("昨晚喘不上气，胸口疼", ["呼吸困难", "Chest pain"]),
+    ],
+)
+def test_a_finding_is_found_in_a_patients_words(told: Toolkit, text: str, names: list[str]) -> None:
+    assert [f"{'NOT ' * m.negated}{m.name}" for m in told.lexicon(text)] == names
+
+
 def test_a_scattered_name_may_be_denied(toolkit: Toolkit) -> None:
     [mention] = toolkit.lexicon("She has no pain anywhere in the chest")
     assert (mention.name, mention.negated) == ("Chest pain", True)
@@ -49,3 +77,15 @@ def test_a_scattered_name_may_be_denied(toolkit: Toolkit) -> None:
 def test_words_that_ask_are_no_mentions(toolkit: Toolkit) -> None:
     mentions = toolkit.recognize(Query(Question("What are the symptoms of headaches?")))
     assert [m.name for m in mentions] == ["Headache"]
+
+
+def test_a_name_is_not_gathered_from_two_findings(tmp_path: Path) -> None:
+    names = ("Spotted fever", "Fever", "Knee swelling", "Swelling", "Skin rash")
+    rows = tuple(NodeRow(name, kind="disease") for name in names)
+    lexicon = Toolkit(small(tmp_path, rows), encoder=NgramEncoder()).lexicon
+    for text in ("fever and itchy red spots", "itchy red spots and fever"):
+        found = [m.name.lower() for m in lexicon(text)]
+        assert "spotted fever" not in found
+        assert {"fever", "skin rash"} <= {*found}
+    assert "Spotted fever" in [m.name for m in lexicon("a fever that is spotted")]
+    assert "Knee swelling" in [m.name for m in lexicon("swelling and pain of the knee")]

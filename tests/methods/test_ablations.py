@@ -12,8 +12,8 @@ from kgmed.models.fakes import TrigramEncoder
 from kgmed.pipeline import Pipeline, Ranker
 from kgmed.records import Query, Run
 from kgmed.steps.phrase import Arrows
-from kgmed.steps.rank import First, Fragments
-from kgmed.steps.retrieve import Neighbours
+from kgmed.steps.rank import Fragments
+from kgmed.steps.retrieve import First, Neighbours
 from kgmed.toolkit import Toolkit
 from named_graph import small
 from obliging import Obliging

@@ -1,7 +1,9 @@
 """HyKGE from question to answer with a model that says what it is told."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.search.chains import SHAPES
 from kgmed.graph.store.store import Store
+from kgmed.language.text import one_line
 from kgmed.linking.by_model import Tagger
 from kgmed.methods.hykge import PAPER, PRESETS, ChainRetriever, HyKGESettings, TopChains, hykge
 from kgmed.models.encoders import NgramEncoder
@@ -17,7 +20,8 @@ from kgmed.models.w2ner import FoundEntity
 from kgmed.pipeline import Pipeline, notes
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
 from kgmed.registry import methods
-from kgmed.steps.rank import First, Fragments
+from kgmed.steps.rank import Fragments
+from kgmed.steps.retrieve import First
 from kgmed.toolkit import Toolkit
 from named_graph import small
 
@@ -206,9 +210,19 @@ def test_the_number_of_chains_is_a_limit_and_what_is_asked_about_warns_beside_it
 def test_one_pattern_does_not_take_all_places_while_others_are_left() -> None:
     same, other = [chained(str(i)) for i in range(9)], chained("z", role=Role.TREATS)
     other = replace(other, triples=(replace(other.triples[0], relation=Relation("q")), other.triples[1]))
-    top = TopChains((First(1 << 30),), named(), keep=5, same_pattern=3)
+    top = TopChains((First(1 << 30),), named(), keep=5, same_pattern=3, same_pair=0)
     kept = top(Query(Question("?")), [*same, other])
     assert [e.text for e in kept] == ["a 0 b", "a 1 b", "a 2 b", "a z b", "a 3 b"]
+
+
+def test_one_pair_does_not_take_all_places_whatever_stands_between_them() -> None:
+    one = [replace(chained(str(i)), triples=chained(str(i)).triples[:1]) for i in range(9)]
+    ends = (Entity("a", "a"), Entity("c", "c"))
+    top = TopChains((First(1 << 30),), named(), keep=5, same_pattern=0, same_pair=3)
+    kept = top(Query(Question("?")), [*one, replace(one[0], text="a z c", about=ends)])
+    assert [e.text for e in kept] == ["a 0 b", "a 1 b", "a 2 b", "a z c", "a 3 b"]
+    turned = replace(one[0], text="b z a", about=one[0].about[::-1])
+    assert top(Query(Question("?")), [*one[:3], turned, replace(one[0], text="a z c", about=ends)])[3].text == "a z c"
 
 
 def test_each_shape_alone_can_be_asked_for(graph: Store) -> None:
@@ -218,3 +232,56 @@ def test_each_shape_alone_can_be_asked_for(graph: Store) -> None:
     assert any(found.values())
     with pytest.raises(BadInput, match="shape"):
         ChainRetriever(graph, shapes=("ring",))(Query(Question(Q)), toolkit(graph).linked("red toe, gout"))
+
+
+def test_the_model_finds_the_terms_where_the_tagger_is_to_give_way(graph: Store) -> None:
+    listed = ['{"terms": ["gout"]}', "no JSON", '{"terms": ["colchicine", "gout"]}']
+    settings = replace(PRESETS["paper"], recognizer="model")
+    parts = toolkit(graph, [GUESS, *listed, SAID])
+    run = hykge(parts, settings=settings)(Question(Q))
+    assert [m.name for m in run.mentions] == ["gout", "colchicine"]
+    assert {entity.name for e in run.evidence for entity in e.about} == {"gout", "colchicine"}
+    nothing = toolkit(graph, [GUESS, "-", "-", "-", "-", SAID])
+    named = {m.name for m in hykge(nothing, settings=settings)(Question(Q)).mentions}
+    assert named >= {"red toe", "gout"}  # by the graph's own names, after a fourth call
+
+
+def test_the_model_chooses_the_chains_and_the_order_is_its_own(graph: Store) -> None:
+    settings = replace(PRESETS["paper"], reranker="model", listed=20, keep=3, same_pattern=0)
+    parts = toolkit(graph, [GUESS, "7, 2", SAID])
+    run = hykge(parts, settings=settings)(Question(Q))
+    assert isinstance(parts.llm, Scripted)
+    lines = re.findall(r"^\d+\. (.+)$", parts.llm.asked[1][-1].text, re.MULTILINE)
+    assert len(lines) == 20
+    assert [one_line(e.text) for e in run.evidence] == [lines[6], lines[1]]
+    silent = hykge(toolkit(graph, [GUESS, "none of them", SAID]), settings=settings)(Question(Q))
+    assert [one_line(e.text) for e in silent.evidence] == lines[:3]
+    assert any("chains as they came" in line for line in silent.notes)
+
+
+def test_chains_are_summed_up_before_they_are_read_and_their_evidence_stays(graph: Store) -> None:
+    settings = replace(PRESETS["paper"], summary=True)
+    parts = toolkit(graph, [GUESS, "Colchicine eases a red toe [1].", SAID])
+    run = hykge(parts, settings=settings)(Question(Q))
+    assert isinstance(parts.llm, Scripted)
+    assert "Colchicine eases a red toe [1]." in parts.llm.asked[-1][-1].text
+    assert "-(" not in parts.llm.asked[-1][-1].text
+    assert run.context.text == "Colchicine eases a red toe [1]."
+    assert len(run.context.cited) > 10
+    lost = hykge(toolkit(graph, [GUESS, "###", SAID]), settings=settings)(Question(Q))
+    assert "-(treats)->" in lost.context.text
+    assert any("not summed up" in line for line in lost.notes)
+
+
+@pytest.mark.parametrize("setting", [{"recognizer": "model"}, {"reranker": "model"}, {"summary": True}])
+def test_what_a_model_is_to_do_needs_one(graph: Store, setting: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="need a language model"):
+        hykge(toolkit(graph), settings=replace(PAPER, **setting))
+
+
+def test_rivals_find_terms_by_the_same_tagger(graph: Store) -> None:
+    found = FoundEntity("dis", ((0, 4),))
+    parts = replace(toolkit(graph, []), tagger=Tagger(lambda texts: [[found] for _ in texts]))
+    for name in ("hykge", "kgrag", "qe", "chain-of-note", "chain-of-knowledge", "kalmv", "kg-gpt", "sure"):
+        made = methods.get(name).build(parts)
+        assert [m.name for m in made.recognize(Query(Question("gout?")))] == ["gout"], name

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,7 +17,7 @@ from kgmed.models.fakes import Scripted
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question
 from kgmed.registry import methods
-from kgmed.steps.rank import MMR, Rerank, Similarity
+from kgmed.steps.rank import MMR, Cut, Rerank, Similarity
 from kgmed.toolkit import Toolkit
 from named_graph import small
 
@@ -132,9 +134,12 @@ def test_the_numbers_are_those_of_the_paper_and_its_code(graph: Store) -> None:
     assert (paper.scope, paper.terms, paper.relations) == ("entity", 5, 500)
     differing = {f.name for f in fields(KGRankSettings) if getattr(paper, f.name) != getattr(code, f.name)}
     assert differing == {"definitions", "answer_tokens"}
+    assert {f.name for f in fields(KGRankSettings) if getattr(paper, f.name) != getattr(PRESETS["safe"], f.name)} == {
+        "warnings"
+    }
     parts = toolkit(graph)
     assert kg_rank(parts, settings=KGRankSettings(ranking="mmr")).rank == (
-        PerEntity(MMR(parts.encoder, 20, 0.1, 0.01, "mean")),
+        PerEntity(Cut(MMR(parts.encoder, 20, 0.1, 0.01, "mean"), 20)),
     )
     run = kg_rank(toolkit(graph, [TERMS, SAID]), preset="code")(Q)
     assert run.context.cited[0].text == "gout is defined as: A disease of uric acid."
@@ -161,7 +166,8 @@ def test_a_changed_setting_changes_the_expected_stage_only(
     graph: Store, settings: KGRankSettings, stages: set[str]
 ) -> None:
     parts = toolkit(graph, [])
-    base, other = kg_rank(parts), kg_rank(parts, settings=settings)
+    base, other = kg_rank(parts, preset="paper"), kg_rank(parts, settings=settings)
+    base = replace(base, task=other.task)
     same = replace(base, check=other.check)  # a function made anew each time
     assert changed(same, other) == stages
 
@@ -176,12 +182,27 @@ def test_ten_threads_get_the_answers_of_one(graph: Store) -> None:
 
 
 def test_the_cross_encoder_ranks_what_similarity_left(graph: Store) -> None:
-    first, second = kg_rank(toolkit(graph), settings=KGRankSettings(pool=7, keep=3)).rank
+    first, second = kg_rank(toolkit(graph), settings=KGRankSettings(pool=7, keep=3, warnings=True)).rank
     assert isinstance(first, PerEntity)
     assert isinstance(second, PerEntity)
     assert isinstance(first.rank, Similarity)
     assert isinstance(second.rank, Rerank)
     assert (first.rank.keep, second.rank.keep) == (7, 3)
+
+
+def test_a_warning_stands_beyond_the_number_of_triples_by_preset_safe_alone(tmp_path: Path) -> None:
+    rows: tuple[Row, ...] = (
+        NodeRow("gout", kind="disease"),
+        *(EdgeRow(f"drug {i}", "treats", "gout") for i in range(5)),
+        *(EdgeRow(f"bad drug {i}", "contraindicated_in", "gout") for i in range(5)),
+    )
+    store = small(tmp_path / "warning", rows)
+    for warnings, there in ((True, range(3, 9)), (False, range(2, 3))):
+        for ranking in get_args(Ranking):
+            settings = KGRankSettings(ranking=ranking, keep=2, warnings=warnings)
+            if ranking != "expansion":
+                found = kg_rank(toolkit(store), settings=settings)("What treats gout?").evidence
+                assert len(found) in there, (ranking, [e.text for e in found])
 
 
 def test_it_is_registered_under_its_name(graph: Store) -> None:

@@ -179,7 +179,7 @@ def test_mkg_rank_chooses_a_letter_for_a_chinese_question_on_an_english_graph(st
 @pytest.mark.parametrize("declarative", [True, False])
 def test_without_a_triple_the_model_is_asked_for_what_it_knows(stores: dict[str, Store], declarative: bool) -> None:
     background = "流感常见发热。\n痛风常见关节痛。"
-    replies = ('["水痘"]', "[null, null]", "[null]", background, *([""] if declarative else []), "[B]")
+    replies = ('["水痘"]', "[null, null]", "[null]", background, "[B]")  # the model's own words are sentences already
     settings = replace(MKG, declarative=declarative)
     run = mkg_rank(toolkit(stores["en"], *replies), settings=settings, glossary=WORDS)(
         replace(ASKED, text="水痘患者发热，最可能的是？")
@@ -218,6 +218,14 @@ def test_ten_threads_share_nothing(stores: dict[str, Store]) -> None:
     with ThreadPoolExecutor(10) as pool:
         found = list(pool.map(ask, range(20)))
     assert all(("fever" in names) == bool(i % 2) for i, names in enumerate(found))
+
+
+def test_a_row_whose_facts_stand_in_rows_before_it_takes_no_place(stores: dict[str, Store]) -> None:
+    kit = toolkit(stores["en"], "influenza, fever, cough", OUTPUTS)
+    run = mindmap(kit, settings=replace(PAPER, rewrite=False, relevance="all"))("Has influenza fever and cough?")
+    rows = [{(t.head.id, t.tail.id) for t in e.triples} for e in run.evidence if e.kind == "neighbours"]
+    assert {("flu", "fever"), ("flu", "cough")} in rows
+    assert all(not row <= set().union(*rows[:i]) for i, row in enumerate(rows))
 
 
 @pytest.mark.data

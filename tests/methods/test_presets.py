@@ -11,8 +11,7 @@ from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import TrigramEncoder
-from kgmed.prompts import prompt
-from kgmed.prompts.task import ANSWER_TOKENS
+from kgmed.prompts import ANSWER_TOKENS, prompt, stated_task
 from kgmed.records import Question, Run
 from kgmed.registry import methods
 from kgmed.session import Session
@@ -30,7 +29,9 @@ ROWS: tuple[Row, ...] = (
 KNOWN = {"en": "What treats gout?", "zh": "痛风用什么药治疗？"}
 STRANGE = {"en": "What treats glimmerstone?", "zh": "闪石怪病用什么药治疗？"}
 CHOICE = Question("Which drug treats gout?", (("A", "colchicine"), ("B", "insulin")))
-RIVALS = ("zero-shot", "cot", "kg-rank", "hykge", "bm25", "kg-retriever", "qe", "chain-of-note", "chain-of-knowledge")
+CHOICE_ZH = Question("哪种药治疗痛风？", (("A", "秋水仙碱"), ("B", "胰岛素")))
+OURS = ("facts", "llm", "rlkgf-prompt")  # not of a comparison of the papers, or with a form of their own
+COMPARED = [m.name for m in methods.all() if m.name not in OURS]
 OWN = re.compile(
     r"your own knowledge|what you (?:already )?know|你自己的知识|你已有的知识|may be incomplete|可能不完整"
 )
@@ -79,8 +80,62 @@ def asked(graph: Store, question: Question | str, **options: Any) -> tuple[Run, 
     return session.ask(question), llm
 
 
+def _text(messages: Sequence[Message]) -> str:
+    return "\n".join(m.text for m in messages)
+
+
 def last_prompt(llm: Obliging) -> str:
-    return "\n".join(m.text for m in llm.asked[-1][1])
+    return _text(llm.asked[-1][1])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("preset", ["paper", "safe"])
+@pytest.mark.parametrize(
+    ("name", "calls", "between"),
+    [
+        ("kg-rank", ["kg_rank/terms", "kg_rank/reader"], " — "),
+        (
+            "mkg-rank",
+            ["mkg_rank/question_terms", "mkg_rank/option_terms", "mkg_rank/translate", "mkg_rank/declarative",
+             "mkg_rank/reader"],
+            " — ",
+        ),
+        ("mindmap", ["mindmap/extract", "mindmap/neighbours", "mindmap/infer"], " — "),
+        ("hykge", ["hykge/hypothesis", "hykge/reader"], "-["),
+    ],
+)  # fmt: skip
+def test_the_prompts_calls_and_evidence_of_a_method(
+    graph: Store, name: str, calls: list[str], between: str, preset: str, language: str
+) -> None:
+    question, named = {"en": (CHOICE, ("colchicine", "gout")), "zh": (CHOICE_ZH, ("秋水仙碱", "痛风"))}[language]
+    run, llm = asked(graph, question, method=name, preset=preset)
+    wanted = [step.replace("infer", "reason") if preset == "safe" else step for step in calls]
+    assert [step for step, _ in llm.asked] == wanted
+    [piece] = run.evidence
+    assert between in piece.text
+    assert all(word in piece.text for word in named)
+    for step, messages in llm.asked:
+        text = _text(messages)
+        english = step == "mkg_rank/declarative" and preset == "paper"  # whatever the question's language
+        told = text.replace(question.text, "").replace(piece.text, "")
+        for word in (*named, "闪石"):
+            told = told.replace(word, "")
+        assert english or (re.search("[\u4e00-\u9fff]{4}", told) is not None) == (language == "zh"), step
+    final = last_prompt(llm)
+    assert question.text in final
+    assert all(letter_and_text in final for letter_and_text in (f"{a}. {b}" for a, b in question.options))
+    assert all(word in final for word in named)
+    assert run.answer.reader.startswith(("llm", "letter", "mindmap"))
+    sampled = dict(run.settings).get("temperature", 0)
+    assert sampled == ({"mindmap": 0.7, "hykge": 0.6}.get(name, 0) if preset == "paper" else 0)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_mintakas_short_answers_bear_marks_under_safe_alone(graph: Store, language: str) -> None:
+    marked = re.compile(r"-> .+ \[\d\]")
+    for preset, there in (("safe", True), ("paper", False)):
+        _, llm = asked(graph, KNOWN[language], method="kg-rank", preset=preset, settings={"short": True})
+        assert (marked.search(last_prompt(llm)) is not None) is there
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -109,18 +164,44 @@ def test_without_evidence_the_model_is_asked_under_paper_and_not_under_safe(
     assert safe.answer.abstained
 
 
-def test_what_is_compared_is_asked_in_the_same_words_and_at_the_same_length(graph: Store) -> None:
-    for preset in ("safe", "paper"):
-        for question in (KNOWN["en"], KNOWN["zh"], CHOICE):
-            tasks = {}
-            for name in RIVALS:
-                _, llm = asked(graph, question, method=name, preset=preset)
-                if not llm.asked:  # it found nothing, and its task is to abstain then
-                    assert preset == "safe"
-                    continue
-                tasks[name] = (_task_lines(last_prompt(llm)) - _OF_EVIDENCE, llm.lengths[-1])
-            assert len({(frozenset(lines), length) for lines, length in tasks.values()}) == 1, tasks
-            assert {length for _, length in tasks.values()} == {ANSWER_TOKENS}
+@pytest.mark.parametrize("preset", ["safe", "paper"])
+def test_what_is_compared_is_asked_in_the_same_words_and_at_the_same_length(graph: Store, preset: str) -> None:
+    for question in (Question(KNOWN["en"]), Question(KNOWN["zh"]), CHOICE, CHOICE_ZH):
+        tasks = {}
+        for name in COMPARED:
+            _, llm = asked(graph, question, method=name, preset=preset)
+            found = [(step, _task_lines(_text(messages)), length)
+                     for (step, messages), length in zip(llm.asked, llm.lengths, strict=True)]  # fmt: skip
+            last = [(lines, length) for step, lines, length in found if lines or step.startswith("mindmap/")]
+            if not last:  # it found nothing, and its task is to abstain then
+                assert preset == "safe", name
+                continue
+            tasks[name] = last[-1]
+        assert {length for _, length in tasks.values()} == {ANSWER_TOKENS}
+        bare = {name: lines - _OF_EVIDENCE for name, (lines, _) in tasks.items() if name != "mindmap"}
+        assert len({frozenset(lines) for lines in bare.values()}) == 1, bare
+        shown = {name: lines & _OF_EVIDENCE for name, (lines, _) in tasks.items() if lines & _OF_EVIDENCE}
+        assert len({frozenset(lines) for lines in shown.values()}) == 1, shown
+        assert {"kg-rank", "mkg-rank", "hykge", "zero-shot"} <= set(tasks) or preset == "safe"
+
+
+def test_mindmaps_three_parts_ask_for_as_full_an_answer_in_the_same_language() -> None:
+    for step in ("infer", "reason"):
+        for language, full, rule in (
+            ("en", "the full answer", "language of the question"),
+            ("zh", "完整", "提问的语言"),
+        ):
+            template = prompt(f"mindmap/{step}", language=language).template
+            first = next(line for line in template.splitlines() if line.startswith(("Output 1", "输出1")))
+            assert full in first
+            assert rule in first
+
+
+def test_the_shared_task_is_stated_for_a_report() -> None:
+    said = {preset: stated_task(Question(KNOWN["en"]), preset) for preset in ("safe", "paper", "code")}
+    assert said["paper"] == said["code"] != said["safe"]
+    assert all(str(ANSWER_TOKENS) in text and "\n" not in text for text in said.values())
+    assert "any language" in stated_task(CHOICE, "paper")
 
 
 def _lines_of(*parts: str) -> set[str]:
@@ -152,7 +233,6 @@ def test_a_letter_in_another_language_counts_for_every_method(graph: Store) -> N
 
 
 def test_every_method_with_a_model_has_both_presets() -> None:
-    own = {"facts", "llm", "rlkgf-prompt"}
-    lacking = [m.name for m in methods.all() if m.name not in own and not {"safe", "paper"} <= set(m.presets)]
+    lacking = [m.name for m in methods.all() if m.name not in OURS and not {"safe", "paper"} <= set(m.presets)]
     assert lacking == []
     assert {next(iter(m.presets)) for m in methods.all() if "safe" in m.presets} == {"safe"}

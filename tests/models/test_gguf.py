@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
-from kgmed.folders import data_folder
 from kgmed.linking.by_model import ByModel
 from kgmed.models.asking import Malformed, Tally, read_stream, slots_schema, strings, strings_schema
 from kgmed.models.base import Message

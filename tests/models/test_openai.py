@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.base import Message, Reply
-from kgmed.models.hosted import OpenAI
+from kgmed.models.base import Message, Reply, Sampling, sampled
+from kgmed.models.hosted import Anthropic, OpenAI
 
 pytest.importorskip("openai")
 
@@ -121,6 +121,15 @@ def test_a_reply_comes_with_its_tokens_and_where_it_is_from(server: Server) -> N
     asked = server.asked[0]
     assert asked["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
     assert (asked["temperature"], asked["max_tokens"], asked["model"]) == (0, 5, "m")
+
+
+def test_a_repetition_penalty_is_sent_where_it_is_one(server: Server) -> None:
+    ask(server, [Said()])
+    with sampled(Sampling(penalty=1.1)):
+        ask(server, [Said()])
+        with pytest.raises(BadInput, match="take no repetition penalty"):
+            _ = Anthropic("m", environment={"KGMED_API_KEY": "k"}).settings
+    assert [asked.get("repetition_penalty") for asked in server.asked] == [None, 1.1]
 
 
 def test_a_server_of_ones_own_needs_no_key(server: Server) -> None:

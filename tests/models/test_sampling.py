@@ -8,13 +8,15 @@ import pytest
 
 from kgmed.config import Config
 from kgmed.errors import BadInput
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Message, Reply, Sampling, sampled, sampling
 from kgmed.models.cache import CachedLLM, recorded_models
 from kgmed.models.encoders import NgramEncoder
-from kgmed.models.sampling import Sampling, sampled, sampling
 from kgmed.session import Session
 from named_graph import small
 
+NO_NUMBERS: list[dict[str, Any]] = [
+    {"temperature": -1}, {"temperature": 3}, {"top_p": 0}, {"top_p": 1.5}, {"penalty": 0},
+]  # fmt: skip
 HELLO = [Message("user", "What is gout?")]
 
 
@@ -36,12 +38,13 @@ def test_the_options_of_a_session_reach_the_model_and_stand_in_the_run(tmp_path:
     from kgmed.graph.base import EdgeRow
 
     store = small(tmp_path, (EdgeRow("gout", "treated by", "colchicine"),), "g")
-    given = Config(method="zero-shot", temperature=0.6, top_p=0.9, seed=4)
+    given = Config(method="zero-shot", temperature=0.6, top_p=0.9, seed=4, penalty=1.1)
     warm = Session(("g",), lambda _: store, config=given, llm=Drawn(), encoder=NgramEncoder())
     run = warm.ask("What is gout?")
     assert run.answer.text == "Gout 0.6 0.9 4"
     assert dict(run.settings) | {"temperature": 0.6, "top_p": 0.9, "seed": 4} == dict(run.settings)
-    cold = warm.under(temperature=None, top_p=None, seed=0)
+    assert dict(run.settings)["repetition_penalty"] == 1.1
+    cold = warm.under(temperature=None, top_p=None, seed=0, penalty=1)
     assert cold.ask("What is gout?").answer.text == "Gout 0.0 1.0 0"
     assert sampling() == Sampling()
 
@@ -60,7 +63,7 @@ def test_replies_of_two_seeds_are_kept_apart_and_replayed_apart(tmp_path: Path) 
         assert again(HELLO).text == "Gout 0.6 1.0 1"
 
 
-@pytest.mark.parametrize("numbers", [{"temperature": -1}, {"temperature": 3}, {"top_p": 0}, {"top_p": 1.5}])
+@pytest.mark.parametrize("numbers", NO_NUMBERS)
 def test_numbers_that_no_model_takes_are_refused(numbers: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match=r"temperature|top-p"):
+    with pytest.raises(BadInput, match=r"temperature|top-p|penalty"):
         Sampling(**numbers)

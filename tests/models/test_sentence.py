@@ -9,29 +9,14 @@ import pytest
 
 from kgmed.errors import BadInput, KgmedError, Unavailable
 from kgmed.models.encoders import SentenceEncoder, TransformerCrossEncoder
+from tiny_encoder import encoder_in
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fever", "cough", "gout", "and", "发", "热"]
 TEXTS = ["fever", "fever and cough and gout", "", "发热", "gout " * 100, "\ud800"]
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an encoder, a cross-encoder and a classifier of three."""
-    torch: Any = pytest.importorskip("torch", reason="needs torch and transformers")
-    t: Any = pytest.importorskip("transformers", reason="needs torch and transformers")
-    folder = tmp_path_factory.mktemp("models")
-    torch.manual_seed(0)
-    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
-    tokenizer = t.BertTokenizer(str(folder / "vocab.txt"), model_max_length=16)
-    size = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    config = {"vocab_size": len(WORDS), "max_position_embeddings": 16, "initializer_range": 1.0} | size
-    t.BertModel(t.BertConfig(**config)).save_pretrained(folder / "encoder")
-    for name, labels in (("cross", 1), ("three", 3)):
-        model = t.BertForSequenceClassification(t.BertConfig(**config, num_labels=labels))
-        model.save_pretrained(folder / name)
-    for name in ("encoder", "cross", "three"):
-        tokenizer.save_pretrained(folder / name)
-    return folder
+    return encoder_in(tmp_path_factory.mktemp("models"))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])

@@ -10,16 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unavailable
-from kgmed.folders import data_folder
 from kgmed.models import files
 from kgmed.models.asking import loads, read_stream, slots_schema, strings_schema
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Message, Reply, Sampling, sampled
 from kgmed.models.cache import CachedLLM
 from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
 from kgmed.models.named import llm_from
-from kgmed.models.sampling import Sampling, sampled
 from kgmed.models.transformers_lm import TransformersLM
 from tiny_causal import SAID, WORDS, bytes_in, saved_in, sizes
 
@@ -64,6 +63,15 @@ def test_a_reply_is_the_likeliest_word_each_time(llm: TransformersLM) -> None:
         ids.append(best)
         said.append(WORDS[best])
     assert llm(HELLO, max_tokens=5).text.split() == [w for w in said if w not in ("<s>", "<unk>")]
+
+
+def test_a_repetition_penalty_lets_less_be_said_again(llm: TransformersLM, saved: Path) -> None:
+    plain = llm(HELLO, max_tokens=12).text.split()
+    for model in (llm, TransformersLM(saved, batch=2)):
+        with sampled(Sampling(penalty=2.0)):
+            varied = model(HELLO, max_tokens=12).text.split()
+            assert model.settings["repetition_penalty"] == 2.0
+        assert len({*varied}) / len(varied) > len({*plain}) / len(plain)
 
 
 def test_log_probabilities_are_those_of_torch_and_no_neighbour_changes_them(llm: TransformersLM) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kgmed.errors import BadInput
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.models.transformers_rows import BatchedReplies, Request, generate_tokens
+from kgmed.models.transformers_rows import BatchedReplies, RowRequest, generate_tokens
 from tiny_causal import WORDS, saved_in
 
 torch = pytest.importorskip("torch", reason="needs torch and transformers")
@@ -42,7 +42,7 @@ def made(kind: str) -> Any:
 def test_rows_that_join_and_leave_at_any_step_are_those_of_generate(kind: str) -> None:
     model, draw = made(kind), random.Random(3)
     asked = [
-        Request([0, *draw.choices(range(3, len(WORDS)), k=draw.choice((1, 5, 20, 90)))], draw.randint(1, 40))
+        RowRequest([0, *draw.choices(range(3, len(WORDS)), k=draw.choice((1, 5, 20, 90)))], draw.randint(1, 40))
         for _ in range(40)
     ]
     rows, said = BatchedReplies(model, [1], "cpu", lambda schema: None), dict[int, list[int]]()

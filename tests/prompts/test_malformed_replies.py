@@ -11,10 +11,11 @@ import pytest
 
 from kgmed.errors import ModelFailed, Unavailable
 from kgmed.evaluate.judge import KINDS, criterion_scores, order
-from kgmed.linking.by_model import ByModel
+from kgmed.linking.by_model import ByModel, DrawnEntities
+from kgmed.methods.baselines_closed import ZeroShot
+from kgmed.methods.hykge import ChosenByModel, SummedUp
 from kgmed.methods.mindmap import MindMapReader
 from kgmed.methods.mkg_rank import LetterReader, fragments
-from kgmed.methods.shared import ZeroShot
 from kgmed.models.asking import Malformed, strings
 from kgmed.models.fakes import Scripted
 from kgmed.models.replies import (
@@ -27,13 +28,12 @@ from kgmed.models.replies import (
     slots,
     split_final,
 )
-from kgmed.prompts import prompt, prompt_files
-from kgmed.prompts.task import OWN_KNOWLEDGE, tasked
+from kgmed.prompts import OWN_KNOWLEDGE, prompt, prompt_files, tasked
 from kgmed.records import Context, Entity, Evidence, Query, Question, Relation, Triple
 from kgmed.steps.expand import Guess, Lines
 from kgmed.steps.phrase import sentences_by_label
+from kgmed.steps.rank import RelevanceByModel
 from kgmed.steps.read import LLMReader, usable_answer
-from kgmed.steps.relevance import RelevanceByModel
 
 Read = Callable[[str], Any]
 GOUT = Triple(Entity("d", "gout"), Relation("has"), Entity("s", "toe pain"))
@@ -90,6 +90,23 @@ def zero_shot(reply: str) -> Any:
     return ZeroShot(Scripted([reply] * 2))(Query(Question("What is it?")), Context("")).text
 
 
+def drawn(reply: str) -> Any:
+    return [m.name for m in DrawnEntities(Scripted([reply] * 4))(Query(Question("Is it gout or flu?")))]
+
+
+def ranked_by_model(reply: str) -> str:
+    """The first letters of the chains that a reply chooses of four, three at most."""
+    chains = [Evidence(text, "path") for text in "abcd"]
+    return "".join(e.text for e in ChosenByModel(Scripted([reply]), 3)(Query(Question("Which?")), chains))
+
+
+def summed_up(reply: str) -> str:
+    """The summary; "" where the chains are shown as they are."""
+    query = Query(Question("What is it?"))
+    text = SummedUp(lambda *_: CONTEXT, Scripted([reply]))(query, CONTEXT.cited).text
+    return "" if text == CONTEXT.text else text
+
+
 def answer(reply: str) -> Any:
     return usable_answer(reply, Question("What is it?"))
 
@@ -102,6 +119,31 @@ def chosen_disease(reply: str) -> str:
     read = Chosen(LLMReader(Scripted([reply]), name="rlkgf/diagnose"))
     found = read(Query(Question("Toe pain?")), Context("[1] gout: pain\n[2] flu: pain", cited))
     return found.candidates[0].name if found.candidates else ""
+
+
+def listed_disease(reply: str) -> str:
+    """The letters that a reply chooses of a closed list, or the disease outside it that it names."""
+    from kgmed.methods.rlkgf import ClosedListReader
+
+    which = Question("Toe pain?", (("A", "gout"), ("B", "flu")))
+    found = ClosedListReader(Scripted([reply] * 2))(Query(which), Context(""))
+    return "".join(found.choices) or "".join(c.name for c in found.candidates)
+
+
+LISTED = [
+    ("", MALFORMED),
+    ("###", MALFORMED),
+    (LOOP, MALFORMED),
+    ("Diagnosis: gout", "A"),
+    ("**Diagnosis:** Flu.", "B"),
+    ("Not gout but flu", "B"),
+    ("gout or flu", "AB"),
+    ("UNKNOWN", ""),
+    ("Diagnosis: UNKNOWN", ""),
+    ("Diagnosis: swine flu", "swine flu"),
+    ("It is measles.", "measles"),
+    ("The toe hurts, so it could be many things; ask a doctor.", ""),
+]
 
 
 def judged_better(reply: str) -> Any:
@@ -122,6 +164,33 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         reader("kg_rank/short"),
         [*EMPTY, ("<think>hm</think>", FAILED), ("1 [1] 1 [1]", FAILED)],
     ),
+    "kg_rank/short_own": (
+        reader("kg_rank/short_own"),
+        [*EMPTY, ("<think>hm</think>", FAILED), ("1 [1] 1 [1]", FAILED)],
+    ),
+    "hykge/entities": (
+        drawn,
+        [
+            ("gout, flu", []),
+            ("", []),
+            ('["gout", "fl', []),
+            ('{"terms": []}', []),
+            ('```json\n{"terms": ["gout", "Gout",]}\n```', ["gout"]),
+            ('{"terms": ["night-time wheezing"]}', []),  # the example of the prompt
+        ],
+    ),
+    "hykge/choose": (
+        ranked_by_model,
+        [
+            ("", "abc"),
+            ("the best", "abc"),
+            ("9, 12", "abc"),
+            ("2.5", "abc"),
+            ("3, 1, 3", "ca"),
+            ("<think>1</think>2 and 3", "bc"),
+        ],
+    ),
+    "hykge/summary": (summed_up, [(text, "") for text, _ in EMPTY]),
     "hykge/hypothesis": (
         guess("hykge/hypothesis"),
         [
@@ -316,6 +385,9 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
             ("The second one [2].", "flu"),
         ],
     ),
+    "rlkgf/choose": (listed_disease, LISTED),
+    "rlkgf/choose_kg": (listed_disease, LISTED),
+    "rlkgf/trained": (listed_disease, LISTED),
     "rlkgf/judge": (
         judged_better,
         [("", None), ("both", None), ("1 or 2", None), ("3", None), ("The better one is 1.", True)],

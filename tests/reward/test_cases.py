@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
-from kgmed.reward.cases import Case, Cases, HeldOutCases, folds, split
+from kgmed.reward.cases import Case, Cases, HeldOutCases, folds, patient_text, split, told_patient
 
 FLU = [Case(f"f{i}", ("fever",), disease="flu") for i in range(10)]
 COLD = [Case(f"c{i}", ("cough",), disease="cold") for i in range(5)]
@@ -72,3 +72,13 @@ def test_in_a_cross_validation_each_case_validates_once_and_diseases_are_spread(
     for name in set(names):
         sizes = [sum(c.disease == name for c in v) for _, v in parts]
         assert max(sizes) - min(sizes) <= 1
+
+
+NAMES = st.lists(st.sampled_from(["fever", "发热", "hand, foot and mouth disease", "skin rash", "咳嗽"]), unique=True)
+
+
+@given(NAMES, st.integers(0, 4), st.sampled_from(["zh", "en"]))
+def test_the_findings_of_a_patients_question_are_read_back(names: list[str], cut: int, language: str) -> None:
+    case = Case("", tuple(names[:cut]), tuple(names[cut : cut + 1]), tuple(names[cut + 1 :]))
+    assert told_patient(patient_text(case, language)) == case
+    assert told_patient(f"{patient_text(case, language)} And why?") is None

@@ -1,6 +1,7 @@
 """The walk on the patient's subgraph."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.graph.search.walk import closed_form, seeds
+from kgmed.graph.base import Adjacency
+from kgmed.graph.search.walk import Transition, closed_form, seeds
 from kgmed.records import Role
 from kgmed.reward.cases import Case, CauseGraph, best_disease, softmax
 from kgmed.reward.criticality import Criticality
@@ -95,9 +97,49 @@ def test_the_walk_stays_in_the_patients_subgraph(graph: CauseGraph, data: st.Dat
 
 
 def test_the_masses_are_those_of_the_walk_on_the_whole_graph_where_the_subgraph_is_all_of_it() -> None:
-    made = Criticality(GRAPH)
-    whole = made._transition(GRAPH.count)
-    np.testing.assert_allclose(made.masses([0, 1]), closed_form(whole, seeds(5, [2, 3, 4]))[:, :2], atol=1e-12)
+    whole = Transition.of(Adjacency.of(5, np.array([[0, 0, 2], [0, 0, 3], [1, 0, 3], [1, 0, 4]])))
+    walked = closed_form(whole, seeds(5, [2, 3, 4]))[:, :2]
+    np.testing.assert_allclose(Criticality(GRAPH).masses([0, 1]), walked, atol=1e-12)
+
+
+@given(graphs(), st.sampled_from(["column", "symmetric", "row"]), st.sampled_from([0.3, 0.7]), st.booleans())
+def test_each_normalisation_is_equation_2_solved_with_that_matrix(
+    graph: CauseGraph, normalization: str, c: float, iterate: bool
+) -> None:
+    made = Criticality(graph, c=c, normalization=normalization, iterate=iterate)  # type: ignore[arg-type]
+    m, n = graph.count.shape
+    joined = np.block([[np.zeros((m, m)), graph.count], [graph.count.T, np.zeros((n, n))]])
+    degree = joined.sum(axis=0)
+    root = 1 / np.sqrt(degree)
+    matrix = {"column": joined / degree, "row": joined / degree[:, None], "symmetric": root[:, None] * joined * root}
+    solved = (1 - c) * np.linalg.inv(np.eye(m + n) - c * matrix[normalization])[:m, m:].T
+    np.testing.assert_allclose(made.masses(range(m)), solved, atol=1e-9)
+
+
+@given(graphs(), st.sampled_from(["mean", "sum", "max", "product"]), st.data())
+def test_a_batch_is_scored_as_its_cases_one_by_one_and_as_a_loop_over_their_symptoms(
+    graph: CauseGraph, aggregate: str, data: st.DataObject
+) -> None:
+    some = st.lists(st.sampled_from("abcdefgh"), max_size=4, unique=True)
+    drawn = [data.draw(st.tuples(some, some)) for _ in range(data.draw(st.integers(0, 6)))]
+    cases = [Case(str(i), tuple(there), tuple(absent)) for i, (there, absent) in enumerate(drawn)]
+    made = Criticality(graph, aggregate=aggregate, denied=0.5)  # type: ignore[arg-type]
+    join: dict[str, Any] = {
+        "mean": np.mean,
+        "sum": np.sum,
+        "max": np.max,
+        "product": lambda x, axis: np.log(np.maximum(x, 1e-12)).sum(0),
+    }
+    batch = made.totals(cases)
+    assert batch.shape == (len(cases), len(graph.diseases))
+    for row, case in zip(batch, cases, strict=True):
+        wanted, rows = np.full(len(row), np.nan), list(graph.around(case.positive))
+        there, absent = graph.places(case.positive), graph.places(case.negative)
+        if rows:
+            masses = made.masses(rows)
+            against = join[aggregate](masses[absent], axis=0) if absent else 0.0
+            wanted[rows] = join[aggregate](masses[there], axis=0) - 0.5 * against
+        np.testing.assert_allclose(row, wanted, atol=1e-12)
 
 
 def test_a_patient_without_a_known_symptom_cannot_be_judged() -> None:
@@ -160,6 +202,8 @@ def test_settings_that_mean_nothing_are_refused() -> None:
         Criticality(GRAPH, aggregate="men")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="restart"):
         Criticality(GRAPH, gaussian="restrt")  # type: ignore[arg-type]
+    with pytest.raises(UnknownName, match="symmetric"):
+        Criticality(GRAPH, normalization="symetric")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="count"):
         GRAPH.weight("counts")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="d1"):

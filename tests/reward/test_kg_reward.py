@@ -188,6 +188,24 @@ def test_trl_may_call_it_with_texts_or_conversations() -> None:
     assert function(prompts=[ASKED], completions=["flu"]) == REWARD([ASKED], ["flu"])
 
 
+def test_a_trainer_gets_a_number_for_every_answer_also_for_one_that_cannot_be_judged() -> None:
+    assert for_trl(REWARD)(["My car does not start."], ["flu"]) == [0.0]
+    assert for_trl(REWARD, unjudged=-1.0)(["My car does not start.", ASKED], ["flu", "flu"]) == [-1.0, SCORES["flu"]]
+
+
+def test_columns_that_tell_the_patient_are_read_in_place_of_the_prompt() -> None:
+    prompts = ["Which of flu, cold, gout is it? fever of the joint pain", "x"]
+    columns = {"positive": [["fever", "cough"], ["joint pain"]], "negative": [[], None], "disease": ["flu", "gout"]}
+    told = for_trl(REWARD)(prompts, ["flu", "gout"], **columns)
+    assert told == [SCORES["flu"], 1.0]
+    assert told != for_trl(REWARD)(prompts, ["flu", "gout"])
+
+
+def test_columns_of_another_length_are_refused() -> None:
+    with pytest.raises(BadInput, match="1 questions do not go with 2 answers"):
+        for_trl(REWARD)(["x", "y"], ["flu", "gout"], positive=[["fever"]])
+
+
 def test_as_a_module_of_torch_it_gives_a_tensor() -> None:
     torch = pytest.importorskip("torch")
     values = as_module(REWARD)([ASKED, "hello"], ["flu", "flu"])

@@ -130,10 +130,10 @@ def test_nothing_can_be_fitted_on_no_cases() -> None:
 
 
 @pytest.mark.parametrize("see", ["there", "denied", "all", "nodes"])
-@pytest.mark.parametrize("model", ["bernoulli", "multinomial", "logistic"])
+@pytest.mark.parametrize("model", ["bernoulli", "multinomial", "logistic", "tuned"])
 def test_classifiers_give_probabilities_and_see_only_their_part(model: str, see: str) -> None:
     pytest.importorskip("sklearn")
-    scorer = baselines.classifying(model, see)(CASES, ())  # type: ignore[arg-type]
+    scorer = baselines.classifying(model, see)(CASES * 2, ())  # type: ignore[arg-type]
     scores = scorer(CASES)
     np.testing.assert_allclose(scores.sum(axis=1), 1.0)
     assert scorer([]).shape == (0, 2)

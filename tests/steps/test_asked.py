@@ -130,3 +130,68 @@ def test_a_disease_that_is_named_comes_first_in_a_consultation() -> None:
     assert found[0].about == (G.entity("gout"),)
     assert found[0].kind == "neighbours"
     assert [e.about[0].name for e in found if e.kind == "candidate"] == ["cellulitis"]
+
+
+LABEL, ENTRY = Relation("indication", Role.TREATS), Relation("therapy", Role.TREATS, reverse=True)
+
+
+def test_what_the_entry_of_a_disease_names_comes_before_what_labels_say_and_the_specific_before_the_broad() -> None:
+    rows = [
+        *(("broad capsules", "indication", name) for name in ("gout", *(f"d{i}" for i in range(30)))),
+        *(("special capsules", "indication", "gout"), ("gout", "therapy", "broad"), ("gout", "therapy", "special")),
+        *((f"label {form}", "indication", "gout") for form in ("tablets", "capsules", "injection")),
+    ]
+    drugs = sorted({row[0] for row in rows} - {"gout"} | {"broad", "special"})
+    g = RoleGraph(rows, (LABEL, ENTRY), {"disease": ["gout"], "drug": drugs})
+    [piece] = AskedFor(g)(query("What drugs treat gout?"), [g.link("gout")])
+    said = [t.subject.name.split()[0] for t in piece.triples]
+    assert list(dict.fromkeys(said)) == ["special", "broad", "label"]
+
+
+def test_where_medicines_are_asked_for_they_come_before_operations() -> None:
+    pill = [("pill", "indication", name) for name in ("gout", *(f"d{i}" for i in range(9)))]
+    kinds = {"disease": ["gout"], "drug": ["pill"], "surgery": ["cut"]}
+    g = RoleGraph([*pill, ("gout", "therapy", "cut")], (LABEL, ENTRY), kinds)
+
+    def order(question: str) -> list[str]:
+        return [t.subject.name for e in AskedFor(g)(query(question), [g.link("gout")]) for t in e.triples]
+
+    assert order("Which drugs treat gout?") == ["pill", "cut"]
+    assert order("How is gout treated?") == ["cut", "pill"]
+
+
+def test_of_two_entries_of_one_name_the_one_that_says_most_answers() -> None:
+    rows = [("test a", "shows", "sprue"), ("test b", "shows", "sprue twin"), ("test c", "shows", "sprue twin")]
+    rows.append(("sprue twin", "brand of", "sprue"))
+    g = RoleGraph(rows, RELATIONS, {"disease": ["sprue", "sprue twin"], "test": ["test a", "test b", "test c"]})
+    [piece] = AskedFor(g)(query("What tests are done for sprue?"), [g.link("sprue")])
+    assert [t.subject.name for t in piece.triples[:2]] == ["test b", "test c"]
+
+
+def test_a_disease_without_a_mode_is_inherited_as_its_forms_that_bear_its_name() -> None:
+    mode, shows = Relation("mode", Role.INHERITANCE), Relation("shows", Role.FINDING)
+    rows = [
+        *(("Gaucher type 1", "mode", "recessive"), ("Ocular albinism", "mode", "X-linked")),
+        *(("Ocular albinism", "shows", "albinism"), ("Other", "shows", "albinism"), ("Other", "mode", "dominant")),
+    ]
+    forms = ["Gaucher type 1", "Gaucher", "Ocular albinism", "Other", "albinism"]
+    g = RoleGraph(rows, (mode, shows), {"disease": forms}, isolated=["Gaucher"])
+
+    def told(name: str) -> list[tuple[str, str]]:
+        found = AskedFor(g)(query(f"How is {name} inherited?"), [g.link(name)])
+        return [(e.triples[0].subject.name, e.triples[0].object.name) for e in found]
+
+    assert told("Gaucher") == [("Gaucher type 1", "recessive")]
+    assert told("albinism") == [("Ocular albinism", "X-linked")]
+
+
+def test_a_thing_with_few_complications_tells_those_of_its_kinds_too() -> None:
+    leads, is_a = Relation("leads to", Role.COMPLICATION), Relation("is_a", Role.IS_A)
+    rows = [
+        *(("diabetes", "leads to", "one"), ("type 2 diabetes", "is_a", "diabetes")),
+        *(("type 2 diabetes", "leads to", f"more {i}") for i in range(3)),
+    ]
+    g = RoleGraph(rows, (leads, is_a), {"disease": ["diabetes", "type 2 diabetes"]})
+    found = AskedFor(g)(query("complications of diabetes"), [g.link("diabetes")])
+    assert [e.about[0].name for e in found] == ["diabetes", "type 2 diabetes"]
+    assert found[1].triples[-1].relation.role is Role.IS_A  # why it is told

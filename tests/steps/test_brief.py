@@ -97,3 +97,58 @@ def test_no_name_can_forge_a_line_or_a_mark(names: list[str]) -> None:
     said = answer("What are the symptoms of gout?", findings(*(f"{n}{i}" for i, n in enumerate(names))))
     assert len(said.text.splitlines()) == 1
     assert re.findall(r"\[\d+\]", said.text) == ["[1]"]
+
+
+def checks(*names: str) -> Evidence:
+    tested = Relation("test", Role.TESTS, reverse=True)
+    triples = tuple(Triple(GOUT, tested, Entity(n, n, "test")) for n in names)
+    return Evidence(", ".join(names), "neighbours", triples, (GOUT,))
+
+
+def test_a_test_that_is_written_in_several_ways_is_said_once_and_first() -> None:
+    said = answer("痛风要做什么检查", checks("血常规", "胸片", "胸部 X 线检查（CXR）", "胸部x光"))
+    assert said.text == "gout的检查：胸片、血常规 [1]"
+
+
+def test_a_name_in_chinese_alone_is_said_in_english_where_its_words_are_known() -> None:
+    assert answer("Which tests are there for gout?", checks("腹部CT检查")).text == "Tests for gout: abdominal CT [1]"
+
+
+def test_what_cannot_be_read_is_only_counted_where_enough_can() -> None:
+    said = answer("What are the symptoms of gout?", findings("pain", "清化热痰", "redness", "fever"))
+    assert said.text == "Findings of gout: pain, redness, fever and 1 more [1]"
+
+
+def test_who_it_is_for_is_said_or_that_the_graph_does_not_say_it() -> None:
+    syrup, tablets = Entity("m", "儿童糖浆", "drug"), Entity("n", "片剂", "drug")
+    given = Evidence("", "neighbours", tuple(Triple(m, TREATS, GOUT) for m in (tablets, syrup)), (GOUT,))
+    careful = Triple(tablets, Relation("care", Role.PRECAUTION), Entity("", "孕妇慎用；儿童慎用"))
+    asked = "小孩痛风吃什么药"
+    assert answer(asked, given).text.splitlines() == [
+        "gout的治疗：儿童糖浆、片剂 [1]",
+        "其中哪些适合儿童、用量多少，图谱没有说明，请询问医生。",
+    ]
+    warned = answer(asked, given, Evidence("", "warning", (careful,), (tablets,)))
+    assert "请询问医生" not in warned.text
+    assert "儿童慎用" in warned.text
+
+
+def test_products_of_one_substance_are_told_by_its_name() -> None:
+    harms, nausea = Relation("harms", Role.ADVERSE), Entity("n", "nausea", "symptom")
+    products = [Entity(n, n, "drug") for n in ("Metformin hydrochloride tablets", "Metformin capsules", "Brandname")]
+    pieces = [Evidence(p.name, "neighbours", (Triple(p, harms, nausea),), (p,)) for p in products]
+    assert answer("side effects of metformin", *pieces).text.startswith("Side effects of metformin: nausea")
+
+
+def test_a_treatment_is_named_by_what_is_in_it_and_not_by_its_form() -> None:
+    drugs = ("Oxaprozin Enteric—coated Tablets", "Oxaprozin Tablets", "gold")
+    triples = tuple(Triple(Entity(n, n, "drug"), TREATS, GOUT) for n in drugs)
+    assert answer("drugs for gout", Evidence("x", "neighbours", triples, (GOUT,))).text == (
+        "Treatments of gout: Oxaprozin, gold and 1 more [1]"
+    )
+
+
+def test_whether_it_is_contagious_is_said_as_a_sentence() -> None:
+    told = [Triple(GOUT, Relation("传染性"), Entity("", said)) for said in ("无", "有")]
+    no, yes = (answer("Is gout contagious?", Evidence("x", "text", (t,), (GOUT,))).text for t in told)
+    assert (no, yes) == ("No: gout is not contagious [1]", "Yes: gout is contagious [1]")

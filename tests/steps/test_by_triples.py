@@ -91,6 +91,45 @@ def test_a_dose_is_that_of_the_text_with_its_unit(text: str, label: str) -> None
     assert check(text).label == label
 
 
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("What are the side effects of aspirin? Rash.", ["supported", "supported"]),
+        ("What are the side effects of aspirin? Gout.", ["unsupported", "unsupported"]),
+        ("Does aspirin treat fever? No.", ["unsupported", "contradicted"]),
+        ("Does aspirin treat fever? Yes.", ["supported", "supported"]),
+        ("Drugs for gout:\n- Ibuprofen\n- Aspirin", ["unsupported", "supported", "unsupported"]),
+        ("What treats gout? Aspirin treats fever.", ["supported", "supported"]),
+        ("甲片有什么副作用？皮疹、恶心。", ["supported", "supported"]),
+        ("甲片会引起皮疹吗？不会。", ["unsupported", "contradicted"]),
+        ("甲片会引起皮疹吗？不管怎样都会。", ["supported", "supported"]),
+    ],
+)
+def test_an_answer_is_read_with_its_question_and_a_line_with_its_heading(text: str, labels: list[str]) -> None:
+    answer = ByTriples(Citations())(Query(Question("What?")), Context("", EVIDENCE), Answer(text))
+    assert [v.label for v in answer.verdicts] == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Fever is observed in many of those diagnosed with gout.", "supported"),
+        ("It is thought that fever might be encountered in gout, although this varies.", "supported"),
+        ("Gout has been traced back to changes in fever.", "unsupported"),
+        ("Gout is one of the fever group.", "unsupported"),
+        ("In 25 out of 100 people with gout, fever is seen.", "supported"),
+        ("In 60 out of 100 people with gout, fever is seen.", "contradicted"),
+        ("Gout zorbs fever.", "unsupported"),
+        ("Nobody with gout has fever.", "contradicted"),
+        ("甲片在用药期间有出现皮疹的报道。", "supported"),
+        ("皮疹由甲片负责诊治。", "unsupported"),
+    ],
+)
+def test_ordinary_words_around_a_claim_say_nothing_of_their_own(text: str, label: str) -> None:
+    found = check(text)
+    assert found.label == label, found.reason
+
+
 def test_each_claim_has_its_label_and_its_triple() -> None:
     first, second = check("Aspirin treats fever and gout.").claims
     assert (first.label, first.triple, first.where) == ("supported", TRIPLES[0], "evidence")

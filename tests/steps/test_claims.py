@@ -3,7 +3,7 @@
 import pytest
 
 from kgmed.records import Entity, Role
-from kgmed.steps.claims import Said, Spot, read
+from kgmed.steps.claims import ClaimedPair, Spot, read
 
 NAMES = ("aspirin", "ibuprofen", "fever", "gout", "rash", "ulcer", "阿司匹林", "布洛芬", "发热", "胃溃疡", "皮疹")
 
@@ -17,7 +17,7 @@ def said(text: str) -> list[tuple[str, str, bool]]:
     return [(s.left.name, s.right.name, s.denied) for s in read(text, spots(text)).claims]
 
 
-def claims(text: str) -> tuple[Said, ...]:
+def claims(text: str) -> tuple[ClaimedPair, ...]:
     return read(text, spots(text)).claims
 
 

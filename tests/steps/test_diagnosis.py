@@ -1,15 +1,17 @@
 """Diseases that explain findings."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.methods.facts import Fitting
 from kgmed.pipeline import notes
 from kgmed.records import Relation, Role
-from kgmed.steps.diagnosis import Diagnosis, OnlyRare, posterior
+from kgmed.steps.diagnosis import EMERGENCY, Consult, Diagnosis, OnlyRare, posterior, told_of
 from role_graph import RoleGraph, query
 
 HAS = Relation("has", Role.FINDING)
@@ -133,7 +135,68 @@ def named(*findings: str) -> dict[str, float]:
 
 
 def test_a_finding_named_after_another_is_a_kind_of_it_unless_its_name_denies_it() -> None:
-    assert set(named("右下腹痛", "无腹痛", "不伴腹痛", "腹痛剧烈")) == {"P0", "P1", "P2", "D0"}
+    assert set(named("右下腹痛", "无腹痛", "不伴腹痛", "腹痛消失")) == {"P0", "P1", "P2", "D0"}
+
+
+def test_a_finding_that_patients_speak_of_is_found_within_longer_names_and_by_its_other_names() -> None:
+    # 腹痛 stands in the table of lay words, and so do the other names of its line
+    assert set(named("右下腹痛剧烈", "Stomach pain", "头痛")) == {"P0", "P1", "P2", "D0", "D1"}
+
+
+def test_a_finding_backs_off_to_the_one_that_it_is_named_after() -> None:
+    plain = [(f"P{i}", "has", "头痛") for i in range(3)]
+    rows = [*plain, ("D", "has", "搏动性头痛"), ("P0", "has", "恶心"), ("other", "has", "恶心")]
+    g = RoleGraph(rows, RELATIONS, {"disease": [*(r[0] for r in rows), *"abcdefgh"]}, isolated=[*"abcdefgh"])
+    assert scores(g, "恶心")["P0"] == scores(g, "恶心")["other"]
+    assert scores(g, "搏动性头痛", "恶心")["P0"] > scores(g, "搏动性头痛", "恶心")["other"]
+
+
+def test_two_names_of_one_finding_count_once() -> None:
+    rows = [("D", "has", "Dysuria"), ("D", "has", "尿痛"), ("E", "has", "r")]
+    g = RoleGraph(rows, RELATIONS, {"disease": ["D", "E"]})
+    assert scores(g, "Dysuria", "尿痛") == scores(g, "Dysuria")
+
+
+def told(text: str, *diseases: str) -> list[str]:
+    """Of diseases that show the same finding, those that are proposed first for a story."""
+    g = RoleGraph([(d, "has", "q") for d in diseases], RELATIONS, {"disease": diseases})
+    found = Diagnosis(g)(query(text), [g.link("q")])
+    return [e.about[0].name for e in found if e.score >= found[0].score - 0.01]
+
+
+def test_a_disease_of_children_is_for_children_and_one_of_women_not_for_men() -> None:
+    assert told("I am 40 and cough", "小儿肺炎", "肺炎") == ["肺炎"]
+    assert told("My 3-year-old coughs", "小儿肺炎", "肺炎", "老年性肺炎") == ["小儿肺炎", "肺炎"]
+    assert told("a man of 40", "ovarian cyst", "prostatitis") == ["prostatitis"]
+    assert told("she is 40", "prostatitis", "ovarian cyst") == ["ovarian cyst"]
+
+
+def test_a_poisoning_that_nobody_tells_of_comes_last() -> None:
+    assert told("I feel sick", "lead poisoning", "gastritis") == ["gastritis"]
+    assert told("I swallowed paint", "gastritis", "lead poisoning") == ["gastritis", "lead poisoning"]
+
+
+def test_what_may_kill_within_hours_stands_first_of_those_that_fit_as_well() -> None:
+    rows = [
+        (d, "has", f) for d in ("Angina", "Heart attack", "Stroke") for f in ("q", "r") if (d, f) != ("Stroke", "r")
+    ]
+    g = RoleGraph(rows, RELATIONS, {"disease": ["Angina", "Heart attack", "Stroke"]})
+    found = Consult(g)(Q, [g.link("q"), g.link("r")])
+    assert [(e.about[0].name, e.id) for e in found] == [("Heart attack", EMERGENCY), ("Angina", ""), ("Stroke", "")]
+
+
+def test_the_first_two_are_told_apart_by_what_the_one_has_and_the_other_has_not() -> None:
+    others = [f"o{i}" for i in range(20)]
+    rows = [
+        ("D1", "has", "q"),
+        ("D2", "has", "q"),
+        ("D1", "has", "r"),
+        ("D2", "has", "wide"),
+        *((o, "has", "r") for o in others),
+    ]
+    g = RoleGraph([*rows, *((o, "has", "wide") for o in others)], RELATIONS, {"disease": ["D1", "D2", *others]})
+    first, second = Consult(g)(Q, [g.link("q")])
+    assert (told_of(first, "ask"), told_of(second, "ask")) == ("r", "wide")
 
 
 def test_a_name_made_of_two_findings_stands_for_both() -> None:
@@ -141,6 +204,15 @@ def test_a_name_made_of_two_findings_stands_for_both() -> None:
     rows = [("both", "has", "发热"), ("both", "has", "咳嗽"), ("other", "has", "发热咳嗽"), *rows]
     g = RoleGraph(rows, RELATIONS, {"disease": [r[0] for r in rows]}, language="zh")
     assert Diagnosis(g)(Q, [g.link("发热咳嗽")])[0].about == (g.entity("both"), g.entity("发热"), g.entity("咳嗽"))
+
+
+def test_the_disease_asked_of_a_name_made_of_findings_is_one_that_has_the_parts() -> None:
+    rows = [(f"{d}{i}", "has", d) for d in ("发热", "咳嗽") for i in range(3)]
+    rows = [("both", "has", "发热"), ("both", "has", "咳嗽"), ("other", "has", "发热咳嗽"), *rows]
+    g = RoleGraph(rows, RELATIONS, {"disease": [r[0] for r in rows]}, language="zh")
+    found = Fitting(g, lambda _: [])(query("发热咳嗽是什么病"), [g.link("发热咳嗽")])
+    assert found[0].about[0] == g.entity("both")
+    assert found[0].kind == "candidate"
 
 
 def test_a_finding_that_no_disease_has_gives_way_to_a_broader_one() -> None:
@@ -229,3 +301,44 @@ def _term(d, n, no, has, lacks, up, down, base) -> float:  # type: ignore[no-unt
         p = 0.001
     p = min(max(p, 1e-6), 0.9)
     return math.log((1 - p) / (1 - base[n])) if no else math.log(p / base[n])
+
+
+def test_what_the_graph_says_to_befall_children_is_likelier_of_a_child() -> None:
+    risk = Relation("befalls", Role.RISK)
+    rows = [("D1", "has", "q"), ("D2", "has", "q"), ("D2", "befalls", "preschool children")]
+    g = RoleGraph(rows, (*RELATIONS, risk), {"disease": DISEASES})
+
+    def order(text: str) -> list[str]:
+        return [e.about[0].name for e in Diagnosis(g)(query(text), [g.link("q")])]
+
+    assert order("My child has q. What could it be?") == ["D2", "D1"]
+    assert order("What could it be?") == ["D1", "D2"]
+
+
+def test_what_is_told_is_no_reason_of_itself() -> None:
+    g = graph([("D1", "has", "D2"), ("D2", "has", "q"), ("D1", "has", "q")])
+    assert "D2" not in scores(g, "D2", "q")
+
+
+def test_of_a_symptom_with_few_causes_of_its_own_the_diseases_that_show_it_are_told() -> None:
+    cause = Relation("caused by", Role.CAUSE)
+    rows = [("D1", "has", "q"), ("D2", "has", "q"), ("q", "caused by", "one"), ("D3", "caused by", "two")]
+    g = RoleGraph(rows, (*RELATIONS, cause), {"disease": DISEASES})
+
+    def told(name: str) -> list[str]:
+        found = Fitting(g, lambda _: [])(query(f"What causes {name}?"), [g.link(name)])
+        return [e.about[0].name for e in found if e.kind == "candidate"]
+
+    assert told("q") == ["D1", "D2"]
+    assert told("D3") == []
+
+
+def test_people_who_have_a_disease_are_asked_about_as_it() -> None:
+    warns = Relation("禁忌", Role.CONTRAINDICATED)
+    kinds = {"drug": ["药"], "disease": ["高血压"], "population": ["高血压患者"]}
+    g = RoleGraph([("药", "禁忌", "高血压")], (warns,), kinds, isolated=["高血压患者"])
+    fitting = Fitting(g, lambda _: [])
+    links = [(g.link("高血压患者"), 0, 5), (g.link("药"), 8, 9)]
+    there = [replace(link, mention=replace(link.mention, start=a, end=b)) for link, a, b in links]
+    [said, *_] = fitting(query("高血压患者可以吃药吗"), there)
+    assert said.id == "no"

@@ -7,8 +7,8 @@ import pytest
 
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store, open_store
-from kgmed.language.bm25 import BM25Index, words
 from kgmed.models.fakes import TrigramEncoder
+from kgmed.models.scorers import BM25Index, words
 from kgmed.records import Query, Question
 from kgmed.steps.documents import ByVector, ByWords, Documents, Postings, documents
 from named_graph import small

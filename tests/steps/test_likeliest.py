@@ -8,9 +8,8 @@ import pytest
 from kgmed.config import Config
 from kgmed.errors import BadInput
 from kgmed.graph.store.store import Store
-from kgmed.methods.baselines_closed import ChainOfThought
+from kgmed.methods.baselines_closed import ChainOfThought, ZeroShot
 from kgmed.methods.baselines_reasoning import NotesReader
-from kgmed.methods.shared import ZeroShot
 from kgmed.models.asking import LogProbs
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted, Wordwise

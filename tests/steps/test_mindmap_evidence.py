@@ -11,7 +11,7 @@ from kgmed.methods.mkg_rank import OwnKnowledge
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.pipeline import notes
 from kgmed.records import Entity, Evidence, Link, Query, Question, Relation, Role, Triple
-from kgmed.steps.relevance import Every, OfTypes, RelevanceByModel, Similar
+from kgmed.steps.rank import Every, OfTypes, RelevanceByModel, Similar
 from memory_graph import MemoryGraph
 from role_graph import RoleGraph, query
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.models.fakes import OverlapScorer
 from kgmed.records import Entity, Evidence, Query, Question, Relation, Role, Triple
-from kgmed.steps.rank import Aggregate, Fragments, Rerank, aggregated, fragments, matrix
+from kgmed.steps.rank import STOP, Aggregate, Fragments, Rerank, aggregated, fragments, matrix, segmented
 
 O4 = np.array([[0.9, 0.1, 0.2], [0.3, 0.8, 0.25]])
 HOW: list[Aggregate] = ["max", "mean", "sum", "rrf", "quota"]
@@ -137,3 +137,21 @@ def test_the_best_comes_first_and_a_warning_is_never_dropped(how: Aggregate) -> 
 def test_the_guess_is_scored_where_it_is_asked_for() -> None:
     query = Query(Question("?"), "gout")
     assert Rerank(OverlapScorer(), over_hypothesis=True)(query, chains("asthma", "x ?\ngout"))[0].text != "asthma"
+
+
+def test_chunks_of_chinese_are_ten_words_with_four_shared_where_words_are_told_apart() -> None:
+    pytest.importorskip("jieba", reason="words of Chinese need jieba")
+    text = "胃食管反流病患者常有反酸和烧心，医生通常建议使用质子泵抑制剂，必要时加用H2 受体拮抗剂，每日20 mg。"
+    cut = Fragments(OverlapScorer(), unit="segmented", whole=False)
+    rows = cut.rows(Query(Question(text)))
+    assert len(rows) >= 2
+    words = segmented(text)
+    assert words is not None
+    assert "质子泵" in words
+    told = [w for w in words if w.isalnum() and w not in STOP]
+    assert all(word in "".join(rows) for word in told)
+    assert rows[0].replace(" ", "") == "".join(told[:10])
+    assert rows[1].replace(" ", "") == "".join(told[6:16])
+    assert not any(mark in "".join(rows) for mark in "，。的")
+    english = Fragments(OverlapScorer(), unit="segmented", whole=False).rows(Query(Question("a red toe " * 4)))
+    assert english == Fragments(OverlapScorer(), unit="script", whole=False).rows(Query(Question("a red toe " * 4)))

@@ -3,9 +3,9 @@
 import pytest
 
 from kgmed.language.pair import pairs_asked
-from kgmed.records import Evidence, Relation, Role
+from kgmed.records import Entity, Evidence, Relation, Role, Triple
 from kgmed.steps.family import Family, substance
-from kgmed.steps.pairs import Between
+from kgmed.steps.pairs import Between, from_outside, mode_asked
 from role_graph import RoleGraph, query
 
 RELATIONS = (
@@ -114,3 +114,48 @@ def test_a_substance_is_the_name_without_form_and_salt() -> None:
     assert substance("Warfarin Sodium Tablets") == "warfarin"
     names = {G.at(node).name for node in Family(G).of(G.link("colchicine"))}
     assert names == {"colchicine", "colchicine tablets"}
+
+
+def row_of(question: str, *names: str) -> str:
+    links = [G.link(name) for name in names]
+    for place, link in enumerate(links):
+        object.__setattr__(link.mention, "start", 10 * place)
+        object.__setattr__(link.mention, "end", 10 * place + 5)
+    found = Between(G).fitting(query(question), links, pairs_asked(question))
+    return found.name if found else ""
+
+
+def test_two_names_without_a_verb_are_two_medicines_or_a_medicine_and_what_it_is_for_or_what_forbids_it() -> None:
+    assert row_of("aspirin warfarin", "aspirin", "warfarin") == "interaction"
+    assert row_of("colchicine in gout", "colchicine", "gout") == "treats"
+    assert row_of("aspirin in asthma", "aspirin", "asthma") == "safety"
+    assert not row_of("gout and measles", "gout", "measles")
+
+
+def test_what_one_medicine_does_to_another_is_how_they_interact() -> None:
+    assert row_of("Does warfarin affect aspirin?", "warfarin", "aspirin") == "interaction"
+
+
+def test_whether_a_disease_is_inherited_is_answered_by_its_mode() -> None:
+    mode = Relation("mode", Role.INHERITANCE)
+    gout, known = Entity("d", "gout"), (Entity("r", "Autosomal recessive inheritance"), Entity("s", "Sporadic"))
+    recessive, sporadic = (Evidence("", "neighbours", (Triple(gout, mode, e),), (gout,)) for e in known)
+    assert mode_asked("Is gout inherited?", [recessive])[0].text.startswith("Yes: ")
+    assert mode_asked("Is gout inherited?", [sporadic])[0].text.startswith("No: ")
+    assert mode_asked("痛风会遗传吗", [recessive])[0].text.startswith("会：")
+    assert not mode_asked("How is gout inherited?", [recessive])
+
+
+def test_what_has_causes_from_outside_is_inherited_in_part_only() -> None:
+    mode, cause = Relation("mode", Role.INHERITANCE), Relation("caused by", Role.CAUSE)
+    lupus, dominant = Entity("d", "lupus"), Entity("r", "Autosomal dominant inheritance")
+    piece = Evidence("", "neighbours", (Triple(lupus, mode, dominant),), (lupus,))
+    infection, gene = (Triple(lupus, cause, Entity(n, n)) for n in ("infection", "mutation of FBN1"))
+    assert (from_outside(infection), from_outside(gene), from_outside(piece.triples[0])) == (True, False, False)
+    [said] = mode_asked("Is lupus hereditary?", [piece], [infection])
+    assert said.text == (
+        "In part: lupus has Autosomal dominant inheritance. Causes from outside are named too: infection."
+    )
+    assert infection in said.triples
+    [said] = mode_asked("Is lupus autosomal dominant?", [piece], [infection])  # asked of the mode itself
+    assert said.text.startswith("Yes: ")

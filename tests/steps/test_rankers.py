@@ -14,7 +14,8 @@ from kgmed.models.fakes import TrigramEncoder
 from kgmed.pipeline import notes
 from kgmed.records import Entity, Evidence, Query, Question, Relation, Role, Triple
 from kgmed.steps.phrase import Numbered
-from kgmed.steps.rank import MMR, First, Similarity, mmr
+from kgmed.steps.rank import MMR, Similarity, mmr
+from kgmed.steps.retrieve import First
 from role_graph import RoleGraph, query
 
 Q = Query(Question("Is aspirin safe?"))

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from kgmed.errors import ModelFailed, PromptTooLong
-from kgmed.methods.baselines_closed import ChainOfThought, TreeOfThought
+from kgmed.methods.baselines_closed import ChainOfThought, TreeOfThought, ZeroShot
 from kgmed.methods.baselines_reasoning import CorrectedReader, NotesReader, SummarisedReader, VerifiedReader
-from kgmed.methods.shared import ZeroShot
 from kgmed.models.asking import Malformed, Tally
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import Scripted

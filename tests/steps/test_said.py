@@ -114,6 +114,33 @@ def test_a_text_within_another_options_text_does_not_name_it() -> None:
     assert mentions((("A", "rice"), ("B", "rice"))).named("rice") == set()
 
 
+ILL = (("A", "肺炎"), ("B", "糖尿病"), ("C", "高血压"), ("D", "胃"))
+
+
+@pytest.mark.parametrize("said", ["肺炎球菌感染", "肺炎链球菌", "肺炎支原体", "糖尿病肾病", "糖尿病酮症酸中毒", "胃癌"])
+def test_a_chinese_name_that_goes_on_is_another_name(said: str) -> None:
+    assert parse_choice(f"答案是{said}。", ILL).letters == ()
+    assert parse_choice(f"答案是{said}。", (*ILL, ("E", said))).letters == ("E",)
+
+
+@pytest.mark.parametrize(
+    ("said", "letter"),
+    [
+        ("肺炎", "A"),
+        ("肺炎是最常见的病", "A"),
+        ("肺炎所致的感染", "A"),
+        ("糖尿病病人", "B"),
+        ("糖尿病并发症", "B"),
+        ("糖尿病引起的肾病", "B"),
+        ("高血压病", "C"),
+        ("高血压和炎症", "C"),
+        ("高血压，不是心脏病", "C"),
+    ],
+)
+def test_a_chinese_name_that_grammar_follows_is_the_option(said: str, letter: str) -> None:
+    assert parse_choice(f"答案是{said}。", ILL).letters == (letter,)
+
+
 def test_a_question_without_options_has_no_choice() -> None:
     assert parse_choice("B", ()).letters == ()
 

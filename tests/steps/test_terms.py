@@ -2,8 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgmed.records import Entity, Evidence, Relation, Role, Triple
-from kgmed.steps.citations import unclaimed
-from kgmed.steps.sentences import denies, numbers_in, sentences, terms
+from kgmed.steps.citations import denies, numbers_in, sentences, terms, unclaimed
 
 
 def test_sentences_end_at_stops_of_either_script_and_at_lines() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from kgmed.records import Mention
-from kgmed.steps.unknown import strangers
+from kgmed.steps.asked import strangers
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ transformers: Any = pytest.importorskip("transformers", reason="training needs t
 pytest.importorskip("peft", reason="adapters need peft")
 
 from kgmed.errors import BadInput  # noqa: E402
-from kgmed.train import ppo  # noqa: E402
-from kgmed.train.causal import Causal, SplitDecoder, build  # noqa: E402
+from kgmed.train.causal import Causal, SplitDecoder, Tuning, build  # noqa: E402
 from kgmed.train.policies import ChoicePolicy, NameTokens  # noqa: E402
+from kgmed.train.run import adam  # noqa: E402
 
 NAMES = ("flu", "gout", "fever", "rash")
 PROMPTS = ["fever. No rash", "rash", "rash fever fever rash rash gout"]
@@ -22,20 +22,20 @@ def model(seed: int = 0) -> Any:
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "num_key_value_heads": 2}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        config = transformers.LlamaConfig(vocab_size=6, num_hidden_layers=4, initializer_range=0.5, **sizes)
+        config = transformers.LlamaConfig(vocab_size=7, num_hidden_layers=4, initializer_range=0.5, **sizes)
         return transformers.LlamaForCausalLM(config)
 
 
 def half_trained(top: int = 1) -> Causal:
-    return build("m", model(), NameTokens(NAMES), top=top)
+    return build("m", model(), NameTokens(NAMES), Tuning(top=top))
 
 
 def test_the_halves_give_what_the_whole_gives_also_after_training() -> None:
     causal = half_trained()
     choice = ChoicePolicy(causal, NAMES[:2])
     whole = ChoicePolicy(replace(causal, halves=None), NAMES[:2])
-    optimizer = ppo.adam(choice, 0.1)
-    for _ in range(3):
+    optimizer = adam(choice, 0.03)
+    for _ in range(12):
         assert torch.allclose(choice.chances(PROMPTS), whole.chances(PROMPTS), atol=1e-5)
         optimizer.zero_grad()
         torch.autograd.backward(-choice.scores(choice.encode(PROMPTS, ["flu"] * 3)).logp.sum())
@@ -56,7 +56,7 @@ def test_a_cut_that_leaves_nothing_below_is_refused(top: int) -> None:
 
 def test_the_top_of_a_model_that_is_trained_whole_is_refused() -> None:
     with pytest.raises(BadInput, match="go with adapters"):
-        build("m", model(), NameTokens(NAMES), adapt="full", top=1)
+        build("m", model(), NameTokens(NAMES), Tuning(full=True, top=1))
 
 
 def test_a_decoder_that_is_more_than_its_layers_is_refused() -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("peft", reason="adapters need peft")
 
 from kgmed.errors import BadInput, UnknownName  # noqa: E402
 from kgmed.train.base import restore, snapshot  # noqa: E402
-from kgmed.train.causal import Adapt, Causal, build  # noqa: E402
+from kgmed.train.causal import Causal, Tuning, build  # noqa: E402
 from kgmed.train.policies import ChoicePolicy, Free, NameTokens, policy, tiny, until_end  # noqa: E402
 
 NAMES = ("flu", "gout", "fever", "rash")
@@ -24,8 +24,16 @@ class Letters:
 
     end = 0
 
-    def encode(self, text: str, /) -> list[int]:
-        return [ord(c) % 31 + 1 for c in text.strip()]
+    def ask(self, question: str, /) -> list[int]:
+        return [ord(c) % 31 + 1 for c in question.strip()]
+
+    said = ask
+
+    def turn(self, question: str, /) -> str:
+        return question
+
+    def fast(self) -> Any:
+        raise NotImplementedError
 
     def decode(self, tokens: Sequence[int], /) -> str:
         return "".join(chr(t + 95) for t in tokens if t)
@@ -34,7 +42,7 @@ class Letters:
         raise NotImplementedError
 
 
-def letters(seed: int = 0, *, adapt: Adapt = "full", half: bool = False) -> Causal:
+def letters(seed: int = 0, **tuning: Any) -> Causal:
     """A model of letters whose logits are far from uniform."""
     config = transformers.LlamaConfig(
         vocab_size=32,
@@ -51,7 +59,7 @@ def letters(seed: int = 0, *, adapt: Adapt = "full", half: bool = False) -> Caus
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = transformers.LlamaForCausalLM(config)
-    return build("letters", model, Letters(), adapt=adapt, half=half)
+    return build("letters", model, Letters(), Tuning(**{"full": True} | tuning))
 
 
 def plain(causal: Causal, tokens: list[int]) -> Any:
@@ -65,7 +73,7 @@ def test_a_free_policy_gives_the_log_probabilities_of_the_model() -> None:
     answers = free.encode(PROMPTS, ["flu", "fever rash", "gout gout gout", "rash"])
     scores = free.scores(answers)
     for i, prompt in enumerate(PROMPTS):
-        before, after = free.causal.tokens.encode(prompt), answers.actions[i][answers.mask[i]].tolist()
+        before, after = free.causal.tokens.ask(prompt), answers.actions[i][answers.mask[i]].tolist()
         rows = plain(free.causal, before + after)
         wanted = [rows[len(before) - 1 + t, token] for t, token in enumerate(after)]
         assert scores.logp[i][answers.mask[i]].tolist() == pytest.approx([float(w) for w in wanted], abs=1e-5)
@@ -95,7 +103,7 @@ def test_the_policy_that_answered_is_not_apart_from_itself() -> None:
 def test_given_answers_end_and_one_as_long_as_allowed_needs_no_end() -> None:
     free = Free(tiny(NAMES), longest=2)
     answers = free.encode(["rash", "rash"], ["flu", "gout fever"])
-    assert answers.actions.tolist() == [[2, 0], [3, 4]]
+    assert answers.actions.tolist() == [[3, 0], [4, 5]]
     assert answers.mask.all()
     with pytest.raises(BadInput, match="3 tokens, more than 2"):
         free.encode(["rash"], ["flu flu flu"])
@@ -107,7 +115,7 @@ def test_a_free_policy_writes_the_likeliest_tokens_whatever_its_neighbours_are()
     for i, prompt in enumerate(PROMPTS):
         alone = free.answer([prompt])
         assert alone.texts[0] == together.texts[i]
-        tokens, said = free.causal.tokens.encode(prompt), alone.actions[0][alone.mask[0]].tolist()
+        tokens, said = free.causal.tokens.ask(prompt), alone.actions[0][alone.mask[0]].tolist()
         for token in said:
             assert int(plain(free.causal, tokens)[-1].argmax()) == token
             tokens = [*tokens, token]
@@ -117,7 +125,7 @@ def test_answers_are_drawn_as_often_as_they_are_likely_and_the_same_with_the_sam
     free = Free(tiny(NAMES, seed=3), longest=1)
     asked = ["rash"] * 2000
     drawn = free.answer(asked, torch.Generator().manual_seed(1))
-    shares = plain(free.causal, free.causal.tokens.encode("rash"))[-1].exp()
+    shares = plain(free.causal, free.causal.tokens.ask("rash"))[-1].exp()
     counts = torch.bincount(drawn.actions[:, 0], minlength=6) / 2000
     assert torch.allclose(counts, shares, atol=0.05)
     assert torch.equal(drawn.actions, free.answer(asked, torch.Generator().manual_seed(1)).actions)
@@ -130,9 +138,9 @@ def test_what_stands_after_the_end_is_no_part_of_an_answer() -> None:
 
 def test_the_choice_among_names_is_the_models_shared_out_at_each_fork() -> None:
     causal, names = letters(), ("ab", "abc", "ad", "b")
-    choice, before = ChoicePolicy(causal, names), Letters().encode("xyz")
+    choice, before = ChoicePolicy(causal, names), Letters().said("xyz")
     found = choice.chances(["xyz"])[0]
-    a, b, c, d = (Letters().encode(x)[0] for x in "abcd")
+    a, b, c, d = (Letters().said(x)[0] for x in "abcd")
 
     def among(prefix: list[int], turns: list[int]) -> list[float]:
         shares = plain(causal, before + prefix)[-1].exp()[turns]
@@ -196,12 +204,12 @@ def test_adapters_begin_as_the_model_itself_and_only_they_are_trained() -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             return transformers.LlamaForCausalLM(transformers.LlamaConfig(
-                vocab_size=6, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+                vocab_size=7, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
                 num_key_value_heads=2,
             ))  # fmt: skip
 
     tokens = NameTokens(NAMES)
-    full, lora = (Free(build("m", model(), tokens, adapt=a), longest=2) for a in ("full", "lora"))
+    full, lora = (Free(build("m", model(), tokens, Tuning(full=f)), longest=2) for f in (True, False))
     answers = full.encode(["rash"], ["flu"])
     assert torch.allclose(full.scores(answers).logp, lora.scores(answers).logp, atol=1e-6)
     assert all("lora" in name or name.startswith("value") for name in lora.parameters())
@@ -209,7 +217,7 @@ def test_adapters_begin_as_the_model_itself_and_only_they_are_trained() -> None:
 
 
 def test_what_is_not_trained_may_be_held_in_half_precision() -> None:
-    whole, half = (letters(adapt="lora", half=h) for h in (False, True))
+    whole, half = (letters(full=False, bf16=b) for b in (False, True))
     assert all(p.dtype == torch.float32 for p in half.parameters().values())
     assert {p.dtype for p in half.body.parameters() if not p.requires_grad} == {torch.bfloat16}
     answers = Free(half).encode(["xy", "x"], ["ab", "b"])
@@ -217,8 +225,44 @@ def test_what_is_not_trained_may_be_held_in_half_precision() -> None:
     assert found.dtype == torch.float32
     assert torch.allclose(found, wanted, atol=0.5)
     assert not torch.equal(found, wanted)
-    with pytest.raises(BadInput, match="half precision"):
-        letters(adapt="full", half=True)
+
+
+def test_a_whole_model_keeps_float32_and_computes_in_bfloat16() -> None:
+    whole, half = letters(), letters(bf16=True)
+    assert all(p.dtype == torch.float32 for p in half.parameters().values())
+    answers = Free(half).encode(["xy", "x"], ["ab", "b"])
+    found, wanted = Free(half).scores(answers).logp, Free(whole).scores(answers).logp
+    assert (found.dtype, torch.allclose(found, wanted, atol=0.5), torch.equal(found, wanted)) == (
+        torch.float32,
+        True,
+        False,
+    )
+
+
+def test_layers_computed_again_give_the_same_gradient() -> None:
+    kept, again = letters(full=False), letters(full=False, checkpointing=True)
+    answers = Free(kept).encode(["xy", "x", "xy"], ["ab", "b", "c"])
+    for causal in (kept, again):
+        torch.autograd.backward(Free(causal).scores(answers).logp.sum())
+    for name, parameter in kept.parameters().items():
+        if not name.startswith("value"):
+            assert torch.allclose(parameter.grad, again.parameters()[name].grad, atol=1e-5), name
+    assert Free(again).answer(["xy"]).texts == Free(kept).answer(["xy"]).texts
+
+
+def test_adapters_have_the_rank_the_alpha_and_the_layers_that_are_asked_for() -> None:
+    causal = letters(full=False, rank=2, alpha=8, dropout=0.1, targets=("q_proj",))
+    config = causal.model.peft_config["default"]
+    assert (config.r, config.lora_alpha, config.lora_dropout) == (2, 8, 0.1)
+    assert {name.split(".lora_")[0].rpartition(".")[2] for name in causal.parameters() if "lora" in name} == {"q_proj"}
+    with pytest.raises(BadInput, match=r"no linear layer 'k'; it has .*q_proj"):
+        letters(full=False, targets=("k",))
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    for wrong in ({"full": True, "bits": 4}, {"top": 1, "checkpointing": True}, {"rank": 0}, {"dropout": 1.0}):
+        with pytest.raises(BadInput):
+            Tuning(**wrong)
 
 
 def test_a_snapshot_can_be_put_back() -> None:
@@ -245,7 +289,7 @@ def test_a_trained_model_is_saved_for_other_programs(tmp_path: Path) -> None:
     free = Free(tiny(NAMES, seed=4), longest=2)
     free.save(tmp_path)
     loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
-    tokens = free.causal.tokens.encode("rash fever")
+    tokens = free.causal.tokens.ask("rash fever")
     with torch.no_grad():
         again = loaded(input_ids=torch.tensor([tokens])).logits[0].log_softmax(-1)
     assert torch.allclose(again, plain(free.causal, tokens), atol=1e-5)

@@ -13,6 +13,7 @@ from kgmed.errors import BadInput  # noqa: E402
 from kgmed.train import ppo  # noqa: E402
 from kgmed.train import ppo as arithmetic  # noqa: E402
 from kgmed.train.base import Answers, snapshot  # noqa: E402
+from kgmed.train.run import adam  # noqa: E402
 from made_cases import Table  # noqa: E402
 
 TEXTS = ("a", "b", "c")
@@ -28,7 +29,7 @@ def settings(**other: Any) -> ppo.PPOSettings:
 
 
 def trained(policy: Table, chosen: ppo.PPOSettings, score: Any = reward, **other: Any) -> list[dict[str, Any]]:
-    optimizer, generator = ppo.adam(policy, chosen.rate), torch.Generator().manual_seed(3)
+    optimizer, generator = adam(policy, chosen.rate), torch.Generator().manual_seed(3)
     found = ppo.steps(policy, ["p", "q"], score, chosen, optimizer=optimizer, generator=generator, **other)
     return list(found)
 

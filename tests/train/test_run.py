@@ -1,8 +1,10 @@
 """Runs that stop and go on, bit by bit the same, and what a damaged or foreign checkpoint says."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,13 +15,15 @@ torch: Any = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("transformers", reason="training needs transformers")
 safetensors: Any = pytest.importorskip("safetensors.torch", reason="training needs safetensors")
 
-from kgmed.errors import BadInput, SourceError  # noqa: E402
+from kgmed.disk import most_memory  # noqa: E402
+from kgmed.errors import BadInput, SourceError, UnknownName  # noqa: E402
 from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.train import base, ppo, stages  # noqa: E402
 from kgmed.train.base import Policy, snapshot  # noqa: E402
 from kgmed.train.policies import Free, tiny  # noqa: E402
-from kgmed.train.task import Task, task  # noqa: E402
+from kgmed.train.run import adam  # noqa: E402
+from kgmed.train.task import Task, graph_reward, task  # noqa: E402
 
 SETTINGS = ppo.PPOSettings(steps=7, prompts=4, samples=2, batch=4, kl=0.05, rate=1e-3)
 
@@ -33,7 +37,9 @@ def made() -> tuple[Task, Policy]:
     return asked, Free(tiny(asked.names, seed=1, width=16), longest=2)
 
 
-def go(folder: Path, stop_after: int = 99, settings: ppo.PPOSettings = SETTINGS, save_every: int = 3) -> Policy:
+def go(
+    folder: Path, stop_after: int = 99, settings: ppo.PPOSettings = SETTINGS, save_every: int = 3, way: Any = "ppo"
+) -> Policy:
     """The policy of a run; raises `Stopped` when the step after `stop_after` has been logged."""
     asked, policy = made()
 
@@ -42,14 +48,16 @@ def go(folder: Path, stop_after: int = 99, settings: ppo.PPOSettings = SETTINGS,
             raise Stopped
 
     scorer = Criticality(CauseGraph.counted(asked.train))
-    stages.rlkgf(policy, asked, scorer, settings, stages.Watch(folder=folder, seed=5, save_every=save_every, tell=tell))
+    watch = stages.Watch(folder=folder, seed=5, save_every=save_every, tell=tell)
+    stages.reinforced(way, policy, asked, graph_reward(asked, scorer, asked.train), settings, watch)
     return policy
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
     """The log without times."""
     return [
-        {k: v for k, v in row.items() if k not in ("seconds", "processor")} for row in base.read(folder / "log.jsonl")
+        {k: v for k, v in row.items() if k not in ("seconds", "processor", "tokens_per_second", "memory_mb")}
+        for row in base.read(folder / "log.jsonl")
     ]
 
 
@@ -81,6 +89,37 @@ def test_a_supervised_run_goes_on_exactly_as_well(tmp_path: Path) -> None:
         go_on(tmp_path / "parts", 3)
     resumed = snapshot(go_on(tmp_path / "parts", 99))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+@pytest.mark.parametrize("way", ["grpo", "rloo"])
+def test_a_run_of_trl_goes_on_from_its_last_checkpoint_as_if_it_had_not_stopped(tmp_path: Path, way: str) -> None:
+    pytest.importorskip("trl", reason="grpo and rloo need trl")
+    chosen = replace(SETTINGS, batch=8, at_once=8, kl=0.0)
+    whole = snapshot(go(tmp_path / "whole", settings=chosen, way=way))
+    with pytest.raises(Stopped):
+        go(tmp_path / "parts", 4, settings=chosen, way=way)
+    assert (tmp_path / "parts" / "trainer" / "checkpoint-6").is_dir()  # two passes a round, kept after three rounds
+    resumed = snapshot(go(tmp_path / "parts", settings=chosen, way=way))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert rows(tmp_path / "whole") == rows(tmp_path / "parts")
+    assert [row["step"] for row in rows(tmp_path / "parts")] == list(range(8))
+    assert not (tmp_path / "parts" / "trainer").exists()
+    with pytest.raises(BadInput, match="clip"):
+        go(tmp_path / "parts", settings=replace(chosen, clip=0.1), way=way)
+
+
+def test_the_log_tells_speed_and_memory(tmp_path: Path) -> None:
+    go(tmp_path)
+    last = base.read(tmp_path / "log.jsonl")[-1]
+    assert last["tokens_per_second"] > 1
+    assert 10 < last["memory_mb"] < 100_000
+
+
+def test_memory_is_told_on_windows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = SimpleNamespace(memory_info=lambda: SimpleNamespace(peak_wset=300 * 2**20))
+    monkeypatch.setitem(sys.modules, "resource", None)  # importing it fails there
+    monkeypatch.setitem(sys.modules, "psutil", SimpleNamespace(Process=lambda: taken))
+    assert most_memory("win32") == 300 << 20
 
 
 def test_a_finished_run_is_read_and_not_done_again(tmp_path: Path) -> None:
@@ -129,9 +168,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     other = Free(tiny(asked.names, width=32), longest=2)
     saved = json.loads(_header(tmp_path / "checkpoint.safetensors")["state"])
     with pytest.raises(SourceError, match="not a checkpoint of tiny, free"):
-        base.load(
-            tmp_path / "checkpoint.safetensors", other, ppo.adam(other, 0.1), torch.Generator(), saved["settings"]
-        )
+        base.load(tmp_path / "checkpoint.safetensors", other, adam(other, 0.1), torch.Generator(), saved["settings"])
 
 
 def _header(path: Path) -> dict[str, str]:
@@ -155,3 +192,17 @@ def test_a_last_line_that_was_cut_short_is_left_out(tmp_path: Path) -> None:
     assert base.read(path) == [{"step": 1}]
     base.keep_to(path, 1)
     assert path.read_text(encoding="utf-8") == '{"step": 1}\n'
+
+
+def test_a_run_can_be_shown_on_a_board(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="the board needs tensorboard")
+    reader: Any = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    asked, policy = made()
+    watch = stages.Watch(folder=tmp_path, boards=("tensorboard",))
+    reward = graph_reward(asked, Criticality(CauseGraph.counted(asked.train)), asked.train)
+    stages.reinforced("ppo", policy, asked, reward, SETTINGS, watch)
+    boards = [reader.EventAccumulator(str(path)).Reload() for path in (tmp_path / "board").rglob("events.*")]
+    (board,) = (board for board in boards if "reward" in board.Tags()["scalars"])
+    assert [event.step for event in board.Scalars("reward")] == list(range(1, 8))
+    with pytest.raises(UnknownName, match="no board is called 'tensorbord'"):
+        stages.reinforced("ppo", policy, asked, reward, SETTINGS, replace(watch, boards=("tensorbord",)))

@@ -17,10 +17,10 @@ from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.train import ppo, stages  # noqa: E402
 from kgmed.train.base import Policy  # noqa: E402
-from kgmed.train.demo import CHECKS, STAGES, Demo, Verified, gap, verdict  # noqa: E402
+from kgmed.train.compare import CHECKS, USUAL, Comparison, Verified, gap, table, verdict  # noqa: E402
 from kgmed.train.policies import ChoicePolicy, Free, tiny  # noqa: E402
 from kgmed.train.run import plot  # noqa: E402
-from kgmed.train.task import Task, task  # noqa: E402
+from kgmed.train.task import Task, graph_reward, task  # noqa: E402
 
 PPO = ppo.PPOSettings(steps=30, prompts=16, samples=4, batch=64, rate=5e-3)
 
@@ -36,7 +36,8 @@ def free(made: Task, seed: int = 0) -> Policy:
 def test_rlkgf_teaches_a_model_that_knows_nothing_and_writes_nonsense(tmp_path: Path) -> None:
     made = task(made_split(), listed=False)
     policy = free(made)
-    rows = stages.rlkgf(policy, made, scorer(made), PPO, stages.Watch(folder=tmp_path, every=30))
+    reward = graph_reward(made, scorer(made), made.train)
+    rows = stages.reinforced("ppo", policy, made, reward, PPO, stages.Watch(folder=tmp_path, every=30))
     assert rows[0]["accuracy"] < 0.5
     assert rows[1]["invalid"] > 0.5
     assert rows[-1]["accuracy"] > 0.8
@@ -70,43 +71,56 @@ def test_best_of_n_and_a_veto_mend_a_model_that_guesses() -> None:
     assert (nothing.accuracy, nothing.unjudged) == (0.0, 60)
 
 
-def demo(folder: Path, told: list[str]) -> Demo:
+class Alphabet:
+    """A judge that likes what comes first in the alphabet."""
+
+    name = "alphabet"
+
+    def __call__(self, asked: Any, /) -> list[bool | None]:
+        return [p.first < p.second for p in asked]
+
+
+def compared(folder: Path, told: list[str]) -> Comparison:
     made = task(made_split(), listed=False)
-    truth = {made.question(c): c.disease for c in made.train + made.validation}
-    return Demo(
+    return Comparison(
         task=made,
         scorer=scorer(made),
-        judge=lambda asked: [p.first < p.second for p in asked] if truth else [],  # likes the alphabet
+        scored="walk",
+        judge=Alphabet,
         make=lambda seed: free(made, seed),
         folder=folder,
         warm=stages.SFTSettings(steps=10, rate=3e-3),
+        labels=stages.SFTSettings(steps=20, rate=3e-3),
         reinforce=PPO,
         tell=lambda what, row: told.append(what),
     )
 
 
-def test_the_demonstration_tells_what_each_stage_does_and_a_second_time_trains_nothing(tmp_path: Path) -> None:
+def test_the_comparison_tells_what_each_stage_does_and_a_second_time_trains_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("trl", reason="grpo needs trl")
     told: list[str] = []
-    first = demo(tmp_path, told).seed(0)
-    assert set(first) == set(STAGES)
-    assert {what.split()[2] for what in told} == {"sft", "rlkgf", "rlaif"}
-    assert first["rlkgf"]["accuracy"] > 0.8 > 0.5 > first["rlaif"]["accuracy"]
+    made = compared(tmp_path, told)
+    first = made.seed(0)
+    assert set(first) == set(USUAL)
+    assert {what.split()[2] for what in told} == {"warm", "sft", "rlaif", "ppo", "grpo"}
+    assert min(first["ppo"]["accuracy"], first["grpo"]["accuracy"]) > 0.8 > 0.6 > first["rlaif"]["accuracy"]
     assert set(first["sft"]["after"]) == set(CHECKS)
     told.clear()
-    assert demo(tmp_path, told).seed(0) == first
+    assert compared(tmp_path, told).seed(0) == first
     assert told == []
-    said = verdict([first], ceiling=0.9, judge=0.3)
-    assert said.startswith("RLKGF ends above its start (by +")
-    assert "and above RLAIF" in said
+    found = table(made, [first], [0])
+    assert [row[0] for row in found.rows] == list(USUAL)
+    assert found.data["stages"]["ppo"]["took"]["memory_mb"] > 10
+    assert any(note.startswith("ppo ends above warm (+") and "above rlaif" in note for note in found.notes)
+    assert any("the judge decided on" in note for note in found.notes)
 
 
-def test_a_difference_smaller_than_its_error_is_said_to_be_none() -> None:
+def test_a_difference_within_two_standard_errors_is_said_to_be_none() -> None:
     a = {"accuracy": 0.6, "right": [True, True, True, False, False]}
     b = {"accuracy": 0.6, "right": [False, True, True, True, False]}
     by, error = gap([a, a], [b, b])
     assert (by, error > 0.2) == (0, True)
-    figures = [{"sft": a, "rlkgf": b, "rlaif": a, "base": a}]
-    assert "not apart from its start" in verdict(figures, ceiling=0.9, judge=0.3)
+    assert "ppo ends not apart from sft" in verdict([{"sft": a, "ppo": b}], "ppo", ["sft"])
 
 
 def test_a_gap_counts_the_larger_of_the_errors_over_seeds_and_over_cases() -> None:

@@ -1,34 +1,42 @@
 """The command line: every command calls one library function; only here is anything printed."""
 
+# ruff: noqa: E402
 import gc
+
+# Before all else is read in: a tenth of a short command is looking for garbage that is not there yet. (50,000 is ours.)
+gc.set_threshold(50_000, 20, 20)
+
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from kgmed.cli.show import warn
-from kgmed.cli.terminal import may_not, no_room, nobody_reads, say_anything
-from kgmed.errors import BadInput, KgmedError, StoreError
+from kgmed.cli.show import may_not, no_room, nobody_reads, say_anything, warn
+from kgmed.errors import KgmedError, StoreError
 
 PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
     "ask": ("ask:ask", ""),
-    "chat": ("chat:chat", ""),
-    "log": ("log:app", "What was asked before, kept here and sent nowhere: list it, show it, clear it."),
+    "chat": ("ask:chat", ""),
+    "log": ("ask:log", "What was asked before, kept here and sent nowhere: list it, show it, clear it."),
     "diagnose": ("diagnose:app", ""),
+    "serve": ("serve:app", "Serve a page, REST, the OpenAI interface and MCP from this machine."),
+    "mcp": ("serve:mcp", ""),
     "graph": ("graph:app", "Build, list, search and check graphs."),
     "models": ("methods:models_app", "List and fetch language models."),
     "methods": ("methods:app", "List the methods and the rivals; try them all on the same questions."),
     "eval": ("evaluate:app", "Compare methods on data sets, with a log, scores and statistics."),
+    "reproduce": ("reproduce:reproduce", ""),
     "reward": ("reward:app", "Rank diagnoses and reward answers by labelled cases."),
     "train": ("train:app", "Train models on your own files, here."),
 }
 
 
-class Parts(Mapping[str, Any]):
+class CommandTable(Mapping[str, Any]):
     """The commands by name; the module of one is read in when that command is called for, since all take a while."""
 
     def __getitem__(self, name: str) -> Any:
@@ -44,7 +52,7 @@ class Parts(Mapping[str, Any]):
         if not isinstance(found, typer.Typer):
             alone = typer.Typer(add_completion=False)
             alone.command(name)(found)
-            return typer.main.get_command(alone)
+            return _if_given(typer.main.get_command(alone))
         return typer.main.get_command(found)
 
     def __iter__(self) -> Iterator[str]:
@@ -56,13 +64,25 @@ class Parts(Mapping[str, Any]):
         return len(PARTS)
 
 
+def _if_given(command: Any) -> Any:
+    """The command; an option that is not given is not looked at, for typer makes a validator of each of its fifty."""
+
+    def taken(process: Callable[[typer.Context, Any], Any], context: typer.Context, value: Any) -> Any:
+        return None if value is None else process(context, value)
+
+    for option in command.params:
+        if not (option.required or option.multiple or option.callback or option.nargs != 1):
+            option.process_value = partial(taken, option.process_value)
+    return command
+
+
 class Commands(TyperGroup):
     """All the commands; an interrupt, a closed pipe, a full disk end each alike (typer would not say why)."""
 
     def __init__(self, **given: Any) -> None:
         """The commands of `PARTS`."""
         super().__init__(**given)
-        self.commands = Parts()  # type: ignore[assignment]
+        self.commands = CommandTable()  # type: ignore[assignment]
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command; Ctrl-C is exit code 130."""
@@ -118,12 +138,11 @@ def start(
 
 
 def main() -> None:
-    """Run the command; a known error is one line on standard error and exit code 2 (bad input) or 1."""
+    """Run the command; a known error is one line on standard error and its exit code, 2 for bad input, mostly 1."""
     say_anything()
-    gc.set_threshold(50_000, 20, 20)  # ours: a tenth of a short command is looking for garbage that is not there yet
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # to look for plug-ins takes longer than to read a question
     try:
         app()
     except KgmedError as e:
         warn([str(e)])
-        sys.exit(2 if isinstance(e, BadInput) else 1)
+        sys.exit(e.exit_code)

@@ -6,19 +6,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from urllib.parse import quote
 
-from kgmed.cli.page import Look, Page, Piece, cells, page
+from kgmed.cli.show import Look, Page, Piece, cells, page
+from kgmed.language.lay import helped
 from kgmed.language.text import one_line, prompt_language
 from kgmed.records import Evidence, Link, Particular, Run, to_json
+from kgmed.show_run import address
 
-LINKS = {
-    "PMID": "https://pubmed.ncbi.nlm.nih.gov/{}",
-    "OMIM": "https://www.omim.org/entry/{}",
-    "ORPHA": "https://www.orpha.net/en/disease/detail/{}",
-    "HP": "https://hpo.jax.org/browse/term/HP:{}",
-    "DOI": "https://doi.org/{}",
-}
 Near = Callable[[Run], dict[str, list[str]]]
 MOST = 6  # names said to be found, and not found: two lines or so
 LONGEST = 60  # characters of a name among them
@@ -68,16 +62,20 @@ def detail(*, evidence: bool, explain: bool) -> Detail:
 def show(run: Run, near: Near, shown: Detail = Detail.BRIEF) -> None:
     """Print a run; `near` gives the names that a person may have meant by what was not found."""
     out, words = page(), _SAID[prompt_language(run.question)]
+    first = helped(run.question.text)
+    if first and run.answer.text.startswith(first):  # a call for help before anything else
+        out((first, "bold red"))
     for failure in run.failures:  # a model that did not answer is said before anything that it did not say
         out((words["failed"], "yellow"), one_line(failure))
-    out((run.answer.text, "bold" if run.answer.abstained else ""))
+    if text := run.answer.text.removeprefix(first).lstrip("\n"):
+        out((text, "bold" if run.answer.abstained else ""))
     if shown:
         _show_evidence(out, run, words, shown)
     out()
     _show_words(out, run, near, shown)
     for line in tree_lines(run):
         out((line, "yellow" if line.startswith("!") else ""))
-    if not shown and any(e.triples for e in run.context.cited):
+    if not shown and text and any(e.triples for e in run.context.cited):
         out(*_sources(run, words, out.width or SCREEN))
     if shown:
         _show_rest(out, run, shown)
@@ -241,10 +239,7 @@ def plain(reference: str) -> str:
 
 def linked(reference: str) -> tuple[str, Look]:
     """An id or a reference with its address, where it has one: PMID:1 is a link to PubMed."""
-    kind, _, number = reference.partition(":")
-    if kind not in LINKS or not number:
-        return reference, Look("dim")
-    return reference, Look("dim", LINKS[kind].format(quote(number, safe="/:;()", errors="replace")))
+    return reference, Look("dim", address(reference))
 
 
 # --- What was made on the way, and with what.
@@ -290,7 +285,7 @@ def tree_lines(run: Run) -> Iterator[str]:
     if not run.answer.reasoning:
         return
     from kgmed.models.replies import outputs, tree
-    from kgmed.steps.sentences import sentences
+    from kgmed.steps.citations import sentences
     from kgmed.steps.tree import draw_text as drawn
 
     parts = outputs(run.answer.reasoning)

@@ -1,19 +1,30 @@
 """`kgmed diagnose`: a patient's findings in, the diseases of HPO that fit them out, with what each rests on."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kgmed.cli import show as screen
+from kgmed.cli.show import page
 from kgmed.errors import BadInput
 from kgmed.language.text import one_line
 from kgmed.records import Link
-from kgmed.reward.phenotype import WEIGHTS, Differential, FindingReason, Phenotypes, RankedDisease
+from kgmed.reward.phenotype import (
+    WEIGHTS,
+    Diagnosed,
+    Differential,
+    FindingReason,
+    Phenotypes,
+    RankedDisease,
+    described,
+)
 from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
+from kgmed.steps.phrase import clipped
 
 app = typer.Typer(add_completion=False)
 HEADINGS = {
@@ -29,19 +40,18 @@ HEADINGS = {
     "sex": "against: the sex",
     "onset": "against: the age",
 }
+_SIDES = {  # what a screen has of each disease
+    "for": ("exact", "narrower", "twin", "broader", "agrees"),
+    "against": ("denied", "excluded", "sex", "onset"),
+    "not listed": ("unlisted",),
+    "missing": ("missing",),
+}
+_FIRST = 5  # diseases told with their reasons
+_LINE = 66  # characters of a reason: with its heading a line of a screen
 ABSENT = -WEIGHTS["excluded"]
 QUIET = ("missing", "unlisted")
 _SIGNED = re.compile(r"\s*(?:(?:-|NOT\b)?\s*HP:\d{7}[\s,;]*)+")
 _ONE = re.compile(r"(?:-|NOT\b)?\s*HP:\d{7}")
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosed:
-    """What `--json` prints: how a description was understood, and the diseases of each patient."""
-
-    understood: tuple[Link, ...]
-    patients: tuple[Differential, ...]
-    skipped: tuple[str, ...] = ()  # patients of whom a file gives no findings, and where
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # so that -HP:0000365 is a finding that is absent
@@ -58,6 +68,7 @@ def diagnose(
     database: Annotated[str, typer.Option(help="OMIM, ORPHA, DECIPHER or all.")] = "OMIM",
     absent_weight: Annotated[float, typer.Option(min=0, help="What an absent finding counts.")] = ABSENT,
     graph: Annotated[str, typer.Option("--graph", "-g", help="HPO's graph: its name or folder.")] = "hpo",
+    full: Annotated[bool, typer.Option("--full", help="Every reason of every disease, with its publications.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Rank the diseases of HPO by a patient's findings, and say what speaks for and against each.
@@ -65,6 +76,7 @@ def diagnose(
     Of two that fit alike the one with more publications comes first: that is how much is written, not how common it is.
     """
     from kgmed.evaluate.datasets.cases import packets
+    from kgmed.toolkit import Toolkit
 
     ids, text = _sorted(findings or [])
     if bool(ids or text) == bool(file):
@@ -78,14 +90,14 @@ def diagnose(
     model = _model(graph, absent_weight)
     links: tuple[Link, ...] = ()
     if text:
-        given[0], links = _described(model, given[0], text)
+        given[0], links = described(model, Toolkit(model.graph), given[0], text)
     wanted = "" if database == "all" else database
     results = tuple(model.diagnose(patient, keep=keep, database=wanted) for patient in given)
     if as_json:
         screen.data(Diagnosed(links, results, tuple(skipped)))
         return
     for result in results:
-        show(result, model, links)
+        show(result, model, links, full=full)
 
 
 def _sorted(words: Sequence[str]) -> tuple[list[str], str]:
@@ -124,22 +136,9 @@ def _model(graph: str, absent_weight: float) -> Phenotypes:
         return Phenotypes(library.load(graph), weights={**WEIGHTS, "excluded": -absent_weight})
 
 
-def _described(model: Phenotypes, patient: Patient, text: str) -> tuple[Patient, tuple[Link, ...]]:
-    """The patient with the findings of a description; raises `BadInput` where it names none."""
-    from kgmed.reward.phenotype import findings_in_text as described
-    from kgmed.toolkit import Toolkit
-
-    said = described(Toolkit(model.graph), text)
-    present = tuple(dict.fromkeys((*patient.present, *said.present)))
-    absent = tuple(i for i in dict.fromkeys((*patient.absent, *said.absent)) if i not in present)
-    if not present:
-        raise BadInput(f"no finding of {model.graph.label} is named in {one_line(text)[:60]!r}; give HPO ids")
-    return replace(patient, present=present, absent=absent), said.links
-
-
-def show(result: Differential, model: Phenotypes, links: Sequence[Link] = ()) -> None:
-    """Print the diseases of one patient for a person."""
-    out = screen.printer()
+def show(result: Differential, model: Phenotypes, links: Sequence[Link] = (), *, full: bool = False) -> None:
+    """Print the diseases of one patient for a person: a screen of them, or `full`, every reason of each."""
+    out = page()
     patient = result.patient
     if patient.id:
         out((one_line(patient.id), "bold"))
@@ -152,9 +151,59 @@ def show(result: Differential, model: Phenotypes, links: Sequence[Link] = ()) ->
         out(("Not in the graph:", "yellow"), f" {', '.join(result.unknown)}")
     if not result.ranked:
         out(("No finding that is present is known: nothing to rank.", "bold"))
-    for place, ranked in enumerate(result.ranked, start=1):
-        _show_disease(out, place, ranked)
-    out((result.limits, "dim"))
+    if full:
+        for place, ranked in enumerate(result.ranked, start=1):
+            _show_disease(out, place, ranked)
+    else:
+        _show_first(out, result.ranked)
+    out((result.limits if full else _short(result), "dim"))
+
+
+def _short(result: Differential) -> str:
+    """What the list is and is not, in one sentence."""
+    return f"A list to think of, not a diagnosis; common ones are not in {result.graph.split()[0]}. More: --full"
+
+
+def _show_first(out: Callable[..., None], ranked: Sequence[RankedDisease]) -> None:
+    """The first diseases with what speaks for and against each and what is missing, the others by name; what to ask."""
+    for place, one in enumerate(ranked[:_FIRST], start=1):
+        out((f"{place}. {one_line(f'{one.disease.name} ({one.disease.id})')}", "bold"), f"  {one.score:.2f}")
+        for heading, kinds in _SIDES.items():
+            said = list(dict.fromkeys(_brief(reason) for reason in one.reasons if reason.kind in kinds))
+            if said:
+                colour = {"for": "green", "against": "yellow"}.get(heading, "dim")
+                out("   ", (f"{heading}:", colour), f" {clipped(one_line(', '.join(said)), _LINE)}")
+    if ranked[_FIRST:]:
+        others = (f"{place}. {one_line(one.disease.name)}" for place, one in enumerate(ranked[_FIRST:], _FIRST + 1))
+        out(("Then:", "dim"), f" {clipped('; '.join(others), 3 * _LINE)}")
+    if asked := to_ask(ranked[:_FIRST]):
+        out(("Ask next:", "green"), f" {', '.join(f'{name} ({places})' for name, places in asked)}")
+
+
+def to_ask(ranked: Sequence[RankedDisease], *, most: int = 4) -> list[tuple[str, str]]:
+    """The findings that tell some diseases apart best, each with the places of the diseases that have it.
+
+    Of a finding that is expected of diseases of together the belief p (the softmax of the scores), p (1 - p).
+    """
+    top = max((one.score for one in ranked), default=0.0)
+    odds = [math.exp(one.score - top) for one in ranked]
+    has: dict[str, list[int]] = {}
+    for place, one in enumerate(ranked):
+        for reason in one.reasons:
+            for triple in reason.triples if reason.kind == "missing" else ():
+                has.setdefault(triple.object.name, []).append(place)
+    belief = {name: sum(odds[p] for p in set(places)) / sum(odds) for name, places in has.items()}
+    best = sorted(belief, key=lambda name: -belief[name] * (1 - belief[name]))[:most]
+    return [(name, ", ".join(str(p + 1) for p in dict.fromkeys(has[name]))) for name in best]
+
+
+def _brief(reason: FindingReason) -> str:
+    """A reason in a few words: the finding as the disease has it, and how often."""
+    name = (
+        reason.finding.name if reason.finding else ", ".join(t.object.name for t in reason.triples[:1]) or reason.kind
+    )
+    name = f"no {name}" if reason.kind == "agrees" else name
+    return f"{name} ({reason.frequencies[0]})" if reason.frequencies else name
 
 
 def _show_disease(out: Callable[..., None], place: int, ranked: RankedDisease) -> None:
@@ -164,9 +213,7 @@ def _show_disease(out: Callable[..., None], place: int, ranked: RankedDisease) -
     for kind, heading in HEADINGS.items():
         said = [_said(reason) for reason in ranked.reasons if reason.kind == kind]
         if said:
-            colour = (
-                "yellow" if heading.startswith("against") else "dim" if kind in ("missing", "unlisted") else "green"
-            )
+            colour = "yellow" if heading.startswith("against") else "dim" if kind in QUIET else "green"
             out("   ", (f"{heading}:", colour), f" {one_line('; '.join(said))}")
 
 

@@ -1,7 +1,9 @@
 """`kgmed eval`: methods compared on data sets, with a log that outlives the process and scores computed from it."""
 
 import shlex
+import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +13,8 @@ from typer.core import TyperGroup
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.cli.checking import check
-from kgmed.cli.judge import judge, ratings
-from kgmed.cli.linking import linking
+from kgmed.cli.judge import judge, ratings, sheets, show
+from kgmed.cli.linking import check, linking
 from kgmed.config import Config
 from kgmed.errors import BadInput
 
@@ -21,7 +22,10 @@ from kgmed.errors import BadInput
 
 
 if TYPE_CHECKING:
+    from kgmed.evaluate.cost import Estimate
     from kgmed.evaluate.report.study import Study
+    from kgmed.evaluate.report.text import Table
+    from kgmed.evaluate.scores import PairedComparison, Score
 
 
 def report(
@@ -67,6 +71,7 @@ def report(
 
 def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: list[str], baseline: str) -> "Study":
     """The evaluation in a folder; raises `BadInput` for a method or metric that it does not have."""
+    from kgmed.evaluate.controls import has_baseline
     from kgmed.evaluate.datasets import dataset, load
     from kgmed.evaluate.items import Choices
     from kgmed.evaluate.log import entries, read_manifest
@@ -77,7 +82,7 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: lis
 
     trial = reopened(folder, data)
     plan, found = trial.plan(), dataset(trial.dataset)
-    if baseline and baseline not in plan.methods:
+    if baseline and not has_baseline(baseline, plan.methods):
         raise BadInput(f"{folder} has no method {baseline!r}; it has {', '.join(plan.methods)}")
     of = len(load(trial.dataset, data, part=trial.part)) if trial.limit else len(plan.items)
     made = make_all(metrics, Choices(by_metric(models)), lambda: load(trial.dataset, data))
@@ -274,6 +279,8 @@ app.command()(judge)
 app.command()(ratings)
 app.command()(linking)
 app.command()(check)
+app.command()(sheets)
+app.command()(show)
 app.command(context_settings=REST)(sweep)
 
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
@@ -318,7 +325,7 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command()
-@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings", "seed")))
+@options.with_options(*(name for name in options.OPTIONS if name not in ("graph", "method", "settings", "seed", "llm")))
 def run(
     config: Config,
     out: Out,
@@ -329,6 +336,10 @@ def run(
         list[str], typer.Option("--method", "-m", help="A method; +random, +shuffled or +oracle for a control.")
     ],
     graph: Annotated[str, typer.Option("--graph", "-g", help="The graph that all are asked on.")],
+    llm: Annotated[
+        list[str] | None,
+        typer.Option(help="A model; several are compared in one folder. openai/NAME@URL says where one is served."),
+    ] = None,
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="So many questions, drawn by --sample; 0 = all.")] = 0,
@@ -342,35 +353,41 @@ def run(
     probe: Annotated[int, typer.Option(help="With --dry-run: ask so many questions to measure tokens.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
-    """Ask every question of every method; a run that was stopped goes on where it was."""
-    from kgmed.evaluate.run import Evaluation, estimate, evaluate, executor
+    """Ask every question of every method; a run that was stopped goes on where it was.
+
+    Exit codes: 0 all answered, 3 some answers failed, 4 stopped early since a model or server is gone, 2 bad input,
+    130 interrupted, 1 any other error.
+    """
+    from kgmed.evaluate.cost import estimate
+    from kgmed.evaluate.run import Evaluation, evaluate, executor
 
     trial = Evaluation(
         methods=tuple(method), dataset=dataset, data=data, config=config.replace(graph=graph), part=part,
         limit=number, sample=sample, seeds=tuple(seed or [0]),
-    )  # fmt: skip
+    ).with_models(llm or [])  # fmt: skip
     if dry_run:
-        told = estimate(trial, probe=probe)
-        if as_json:
-            screen.data(told)
-        else:
-            header = tuple(asdict(told[0]))
-            screen.table(header, ([_cell(v) for v in asdict(row).values()] for row in told))
+        _estimated(estimate(trial, probe=probe), as_json=as_json)
         return
-    with screen.progress("asking", "answers") as progress:
-        asked = 0
-
-        def each(_: object) -> None:
-            nonlocal asked
-            asked += 1
-            progress(asked)
-
-        evaluate(trial, out, executor(threads=threads, workers=workers, ray=ray), again=again, each=each)
-    _tell(out, data, asked, as_json=as_json)
+    with screen.counting("asking", "answers") as asked:
+        evaluate(trial, out, executor(threads=threads, workers=workers, ray=ray), again=again, each=asked)
+    if _tell(out, data, asked.count, as_json=as_json):
+        raise typer.Exit(SOME_FAILED)
 
 
-def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> None:
-    """What is in the log now."""
+SOME_FAILED = 3  # exit code
+
+
+def _estimated(told: Sequence["Estimate"], *, as_json: bool) -> None:
+    """What each method would take."""
+    if as_json:
+        screen.data(told)
+        return
+    header = tuple(asdict(told[0]))
+    screen.table(header, (["-" if v is None else v for v in asdict(row).values()] for row in told))
+
+
+def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> int:
+    """What is in the log now is shown; how many answers failed."""
     from kgmed.evaluate.log import digest, entries
 
     found = entries(out)
@@ -378,9 +395,63 @@ def _tell(out: Path, data: Path, asked: int, *, as_json: bool) -> None:
     told = {"asked now": asked, "in the log": len(found), "failed": dict(failed), "digest": digest(found)}
     if as_json:
         screen.data(told)
-        return
+        return failed.total()
     screen.lines(f"{name}: {value}" for name, value in told.items() if value != {})
     screen.lines([f"Scores: kgmed eval score {out} --data {data}"])
+    if failed:
+        screen.lines(["Failed answers count as wrong; the same command with --again asks them again"])
+    return failed.total()
+
+
+@app.command()
+def board(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of evaluations.")],
+    data: options.Data = Path("data"),
+    metric: Annotated[str, typer.Option(help="What decides the order; without it the main one of the task.")] = "",
+    metric_model: Annotated[list[str] | None, typer.Option(help="A model's folder for that metric.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List methods and models, the best first, with what failed and what could not be read."""
+    from kgmed.evaluate.report import tables
+
+    studies = [
+        read(folder, data, name=name, metrics=[metric] if metric else [], models=metric_model or [], baseline="")
+        for folder, name in zip(folders, _names(folders), strict=True)
+    ]
+    if as_json:
+        screen.data({s.name: [dict(zip(b.header, row, strict=True)) for row in b.rows] for s in studies
+                     for b in [tables.board(s)]})  # fmt: skip
+        return
+    for study in studies:
+        found, several = tables.board(study), tables.grid(study)
+        screen.lines([found.title])
+        if sys.stdout.isatty():
+            header, rows = _narrow(found)
+            screen.table(header, rows)
+        else:
+            screen.table(found.header, ([formatted_cell(cell) for cell in row] for row in found.rows))
+        if len(several.header) > 2:
+            screen.lines(["", several.title])
+            screen.table(several.header, ([formatted_cell(cell) for cell in row] for row in several.rows))
+        screen.lines([found.note])
+
+
+def _narrow(found: "Table") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A board that fits 80 columns: what decides the order first, the names last; calls and tokens are left out."""
+    alone = len({row[2] for row in found.rows}) < 2
+    rows: list[tuple[str, ...]] = []
+    for row in found.rows:
+        place, method, model, mean, low, high, *counts = map(formatted_cell, row)
+        named = method if alone else f"{method} @ {model}"
+        rows.append((place, mean, f"{low}-{high}", *counts[:4], named))
+    return ("", found.header[3], "95 %", *found.header[6:9], "abst.", "method"), rows
+
+
+def formatted_cell(cell: Any) -> str:
+    """A cell of a report as a person reads it."""
+    from kgmed.evaluate.report.text import formatted
+
+    return formatted(cell)
 
 
 @app.command()
@@ -396,10 +467,12 @@ def score(
     idf: Annotated[bool, typer.Option("--idf", help="BERTScore weighs words by their rarity.")] = False,
     baseline: Annotated[Path | None, typer.Option(help="Rescale BERTScore by this file.")] = None,
     keywords: Annotated[str, typer.Option(help="The graph whose names hallucination compares; else words.")] = "",
+    device: Annotated[str, typer.Option(help="Where BERTScore and MoverScore run, as cuda; else here.")] = "",
     as_json: Json = False,
 ) -> None:
     """Score what the log holds; failures count as failures."""
     from kgmed.evaluate import scores
+    from kgmed.evaluate.controls import has_baseline
     from kgmed.evaluate.datasets import dataset, load
     from kgmed.evaluate.items import Choices
     from kgmed.evaluate.log import entries
@@ -410,10 +483,10 @@ def score(
 
     trial = reopened(out, data)
     plan, found = trial.plan(), entries(out)
-    if against and against not in plan.methods:
+    if against and not has_baseline(against, plan.methods):
         raise BadInput(f"{out} has no method {against!r}; it has {', '.join(plan.methods)}")
     names = metric or PLAIN[dataset(trial.dataset).task]
-    chosen = Choices(models(metric_model or []), layer, idf, baseline, keywords)
+    chosen = Choices(models(metric_model or []), layer, idf, baseline, keywords, device)
     made = make_all(names, chosen, lambda: load(trial.dataset, data))
     wanted = [m for name in names for m in made.get(name) or (named(name),)]
     told = scores.score(found, plan, wanted)
@@ -422,16 +495,20 @@ def score(
     if as_json:
         screen.data({"scores": told, "against": compared, "made": sources})
         return
-    header = ("method", "metric", "mean", "s.e.", "95 % interval", "n", "without")
-    screen.table(header, ((s.method, s.metric, f"{s.mean.mean:.4f}", f"{s.mean.error:.4f}",
-                           f"{s.mean.low:.4f} to {s.mean.high:.4f}", s.mean.n, s.without) for s in told))  # fmt: skip
+    _scored(told, compared, against=against, several=len(plan.seeds) > 1)
     screen.lines(f"{name}: {source}" for name, source in sources.items())
+
+
+def _scored(told: Sequence["Score"], compared: Sequence["PairedComparison"], *, against: str, several: bool) -> None:
+    """The scores, with their spread over several seeds, and what was compared."""
+    seeds = ("seeds", "sd of seeds") if several else ()
+    header = ("method", "metric", "mean", "s.e.", "95 % interval", "n", "without", *seeds)
+    screen.table(header, ((s.method, s.metric, f"{s.mean.mean:.4f}", f"{s.mean.error:.4f}",
+                           f"{s.mean.low:.4f} to {s.mean.high:.4f}", s.mean.n, s.without,
+                           *((len(s.by_seed), formatted_cell(s.deviation)) if seeds else ()))
+                          for s in told))  # fmt: skip
     if compared:
         screen.lines([""])
         titles = ("method", f"against {against} in", "difference", "95 % interval", "p", "p corrected", "test", "n")
         screen.table(titles, ((c.method, c.metric, f"{c.difference:+.4f}", f"{c.low:+.4f} to {c.high:+.4f}",
                                f"{c.p:.4f}", f"{c.corrected:.4f}", c.test, c.n) for c in compared))  # fmt: skip
-
-
-def _cell(value: object) -> object:
-    return "-" if value is None else value

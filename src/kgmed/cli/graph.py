@@ -1,6 +1,9 @@
-"""`kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export."""
+"""`kgmed graph`: what is built, fetched, listed, shown, edited, checked, exported, and written to databases."""
 
 import errno
+import os
+import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,11 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from kgmed.cli import show as screen
+from kgmed.config import Config
 from kgmed.errors import StoreError
 from kgmed.graph import library
-from kgmed.graph.doctor import Finding, GraphReport
+from kgmed.graph.base import KnowledgeGraph, Source
+from kgmed.graph.doctor import Finding, GraphReport, Preview
 from kgmed.graph.store.folder import Manifest
-from kgmed.records import Role, Triple
+from kgmed.records import Entity, Role, Triple
 
 # --- The doctor's report on the screen.
 
@@ -49,62 +54,142 @@ def _finding(what: str, finding: Finding) -> Iterator[str]:
     yield from (f"  {text}" for text in finding.examples)
 
 
-# --- `kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export.
+# --- `kgmed graph`: build, get, list, info, find, show, neighbours, paths, add, withdraw, edits, doctor, export, load.
 
 
 app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="A graph's name (hpo, cmekg, or your own) or its folder.", metavar="NAME")]
+RelationText = Annotated[str, typer.Argument(help="A relation's name.", metavar="RELATION")]
+Note = Annotated[str, typer.Option(help="A remark.")]
 EntityText = Annotated[str, typer.Argument(help="An id or a name.", metavar="ENTITY")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _WORTH, _AT_BUILD = 1_000, 250_000  # names that are learnt after a build without being asked to: in three minutes
 Limit = Annotated[int, typer.Option(help="How many to show.", min=1)]
+Given = Annotated[
+    Path | None, typer.Argument(help="Its file, folder or zip, or - for standard input; hpo and cmekg need none.")
+]
+Columns = Annotated[
+    Path | None, typer.Option("--map", help='A TOML table of what the columns of tables say, as in: name = "titel".')
+]
+Fetched = Annotated[
+    str, typer.Option("--from", help="Fetch it from a database: postgresql://, bolt:// or sparql+http://...#NAME.")
+]
+Snapshot = Annotated[
+    Path | None,
+    typer.Option(help="With --from sparql+URL: your SELECT of ?head ?relation ?tail; ?headLabel ... and kinds too."),
+]
 
 
 @app.command()
 def build(
     name: Annotated[str, typer.Argument(help="What the graph is to be called.")],
-    path: Annotated[Path | None, typer.Argument(help="Its file or folder; hpo and cmekg need none.")] = None,
+    path: Given = None,
     format: Annotated[str, typer.Option(help="hpo, cmekg, triples, obo, rdf, ...; found out if not given.")] = "",
     relations: Annotated[Path | None, typer.Option(help="A TOML table of what the relations mean.")] = None,
+    columns: Columns = None,
+    given: Fetched = "",
+    query: Snapshot = None,
+    look: Annotated[bool, typer.Option("--look", help="Show what is understood and build nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build although it stands there already.")] = False,
     train: Annotated[
         bool,
         typer.Option("--train/--no-train", help="Then learn its names, about a minute; it can be asked meanwhile."),
     ] = True,
+    shards: Annotated[
+        int, typer.Option(help="In so many shards, for more than fits one machine's memory; 0 = in one piece.", min=0)
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Build a graph from its files, unless it stands there already."""
+    if given:
+        from kgmed.graph.remote.named import source_from
+
+        source, force = source_from(given, name, os.environ, query=query), True
+    else:
+        source = library.source_of(name, path, format=format, relations=relations, columns=columns)
+    if look:
+        _show_preview(source, as_json=as_json)
+        return
+    if path is not None and not shards and not library.is_built(name, source, format=format):
+        _notice_preview(source)
     with screen.progress(f"building {name}", "rows") as progress:
-        built = library.build_graph(name, path, format=format, force=force, progress=progress, relations=relations)
-        if built.fresh:
-            from kgmed.session import prepare
+        built = library.build_source(name, source, format=format, force=force, progress=progress, shards=shards)
+        if built.fresh and not shards:
+            from kgmed.prepare import prepare
 
             prepare(name)
-    if built.fresh:
-        together()
+    screen.data({"fresh": built.fresh} | _summary(built.manifest)) if as_json else screen.lines([_done(name, built)])
+    if built.fresh and not shards:
+        _join_and_learn(name, built.manifest, train=train)
+
+
+def _join_and_learn(name: str, manifest: Manifest, *, train: bool) -> None:
+    """Make one graph of all with a new one, and learn its names where they are not too many."""
+    together()
+    if train and _WORTH <= manifest.counts["entities"] + manifest.counts["aliases"] <= _AT_BUILD:
+        _train(name, "", [], asked=False)
+
+
+def _done(name: str, built: library.Built) -> str:
+    """What became of a graph that was to be built."""
+    said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
+    return f"{name} {said} {_counts(built.manifest)}"
+
+
+def _show_preview(source: Source, *, as_json: bool) -> None:
+    """Print what the files are understood to say."""
+    from kgmed.graph.doctor import preview
+
+    found = preview(source)
     if as_json:
-        screen.data({"fresh": built.fresh} | _summary(built.manifest))
+        screen.data(found)
     else:
-        said = "built" if built.fresh else "is up to date, nothing to do; --force builds it again:"
-        screen.lines([f"{name} {said} {_counts(built.manifest)}"])
-    names = built.manifest.counts["entities"] + built.manifest.counts["aliases"]
-    if built.fresh and train and _WORTH <= names <= _AT_BUILD:
-        _train(name, "", [])
+        screen.lines(_of_preview(source, found) if found else [f"{source.name}: a packaged graph, of known layout"])
+
+
+def _notice_preview(source: Source) -> None:
+    """Say on standard error what the files are understood to say; not on a terminal, only what is unsure."""
+    from kgmed.graph.doctor import preview
+
+    if found := preview(source):
+        unsure = [f"unsure: {text}" for text in found.unsure]
+        screen.warn(_of_preview(source, found) if sys.stderr.isatty() else unsure)
+
+
+def _of_preview(source: Source, found: Preview) -> Iterator[str]:
+    """The lines of a preview, one screen at most."""
+    files = ", ".join(path.name for path in source.inputs[:3]) + (", ..." if len(source.inputs) > 3 else "")
+    yield f"{source.name} from {files}: " + ("all" if found.whole else "the first") + f" {found.rows:,} rows"
+    yield "kinds: " + ", ".join(f"{kind or 'none'} {n:,}" for kind, n in found.kinds[:8])
+    for relation, n in found.relations[:8]:
+        backwards = ", read backwards" if relation.reverse else ""
+        yield f"  {relation.name} {n:,}: {relation.role.value}{backwards}"
+    if len(found.relations) > 8:
+        yield f"  and {len(found.relations) - 8} more relations"
+    yield from (f"  e.g. {head} -- {relation} --> {tail}" for head, relation, tail in found.triples)
+    if found.dropped:
+        yield f"{found.dropped:,} rows are left out; kgmed graph doctor lists them"
+    yield from (f"unsure: {text}" for text in found.unsure)
 
 
 def together() -> None:
     """Make one graph of all that are built, where there are several."""
-    from kgmed.session import prepare_together
+    from kgmed.prepare import prepare_together
 
     with screen.progress("joining the graphs", "rows") as progress:
         prepare_together(progress)
+    _lend("")
 
 
 @app.command()
 def get(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Which to fetch; none = list them.", metavar="[NAME]...")
+        list[str] | None,
+        typer.Argument(
+            help="Which to fetch; none = list them. Or URL#sha256=... of a graph handed out, and its name here.",
+            metavar="[NAME]...",
+        ),
     ] = None,
     given: Annotated[
         Path | None, typer.Option("--from", help="Its file, or a folder with its files, that was fetched by hand.")
@@ -113,10 +198,15 @@ def get(
     as_json: Json = False,
 ) -> None:
     """Fetch public graphs by name, check them and build them; without a name, list what there is."""
-    from kgmed.graph.get import published
+    from kgmed.graph.get import get_store, is_store, on_first_use, published
 
     if not names:
         _published(as_json)
+        return
+    if is_store(names[0]):
+        with screen.progress("fetching", "bytes") as fetching:
+            manifest = get_store(names[0], name="".join(names[1:2]), fetching=fetching)
+        screen.data(_summary(manifest)) if as_json else screen.lines([f"fetched {_counts(manifest)}"])
         return
     rows = [published(name) for name in names]
     built = [_get(row.name, given, force) for row in rows]
@@ -126,27 +216,25 @@ def get(
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return
     for row, one in zip(rows, built, strict=True):
-        said = "built" if one.fresh else "is up to date, nothing to do; --force builds it again:"
-        screen.lines([f"{row.name} {said} {_counts(one.manifest)}", f"  licence: {row.licence}"])
-        screen.lines([f"  cite: {row.citation}"])
+        screen.lines([_done(row.name, one), f"  licence: {row.licence}", f"  cite: {row.citation}"])
+        for file, digest in on_first_use(row):
+            screen.warn(
+                [f"{file} was not known before; the one that came has the sha256 {digest}, and is the only one"]
+            )
+            screen.warn(["that will be taken from now on; compare it with one from elsewhere if you can"])
 
 
 def _get(name: str, given: Path | None, force: bool) -> library.Built:
-    """A graph, fetched and built, with progress for both."""
+    """A graph, fetched and built, with progress; it is asked with all others as one, whose indexes are made then."""
     from kgmed.graph.get import get as fetch
-    from kgmed.session import prepare
 
     with screen.progress(f"fetching {name}", "bytes") as fetching:
-        built = fetch(name, given=given, force=force, fetching=fetching)
-    if built.fresh:
-        with screen.progress(f"preparing {name}", "names"):
-            prepare(name)
-    return built
+        return fetch(name, given=given, force=force, fetching=fetching)
 
 
 def _published(as_json: bool) -> None:
     """Print what can be fetched, and what of it is built."""
-    from kgmed.graph.get import TABLE
+    from kgmed.graph.published import TABLE
 
     there = {m.name for m in library.graphs()}
     if as_json:
@@ -155,11 +243,21 @@ def _published(as_json: bool) -> None:
     screen.table(
         ("name", "what", "release", "MB", "names in", "licence", "built"),
         (
-            (r.name, r.what, r.release, f"{r.size / 1e6:.1f}", r.languages, r.licence, "yes" if r.name in there else "")
+            (
+                r.name,
+                r.what,
+                r.release,
+                f"{r.size / 1e6:.1f}" if r.pinned and r.size else "",
+                r.languages,
+                r.licence,
+                "yes" if r.name in there else "",
+            )
             for r in TABLE
         ),
     )
-    screen.warn(["fetch one with: kgmed graph get NAME"])
+    screen.warn(
+        ["fetch one with: kgmed graph get NAME; where no size is given, the file is known from the first time on"]
+    )
 
 
 @app.command()
@@ -172,18 +270,24 @@ def vectors(
         list[str] | None, typer.Option("--with", help="Learn from the names of this graph too; may be repeated.")
     ] = None,
     encoder: Annotated[str, typer.Option(help="As `kgmed ask --encoder`; the embedded one if not given.")] = "",
+    device: Annotated[str, typer.Option(help="What computes: cpu, cuda, cuda:1, mps; local/... only.")] = "",
+    precision: Annotated[str, typer.Option(help="As `kgmed ask --precision`; local/... only.")] = "",
+    texts: Annotated[int, typer.Option(help="Names read at once, 0 = 32; local/... only.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Compute the vectors of all names, so that names are found by meaning among all of them; goes on where it stopped.
 
     Without them only the names that share most letters with a phrase are compared. With --train names of one entity
     are pulled together first, which finds more and is what links are decided by; about a minute (docs: linking).
+    Vectors of another encoder or precision are kept beside those that are there.
     """
-    from kgmed.session import vectors as compute
+    from kgmed.prepare import vectors as compute
 
     with _kept(name):
         with screen.progress(f"encoding the names of {name}", "names") as progress:
-            count, by = compute(name, progress, encoder=encoder)
+            count, by = compute(
+                name, progress, Config(encoder=encoder, device=device, precision=precision, texts=texts)
+            )
         trained = _train(name, encoder, also or []) if train or also else 0
     if as_json:
         screen.data({"graph": name, "names": count, "encoder": by, "map": trained})
@@ -203,15 +307,67 @@ def _kept(name: str) -> Iterator[None]:
         raise StoreError(f"the vectors of {name} cannot be kept ({e.strerror or e}); let its folder be written") from e
 
 
-def _train(name: str, encoder: str, others: list[str]) -> int:
-    """How many names have vectors through the map of a graph, which is trained if there is none."""
-    from kgmed.session import train_map
+def _train(name: str, encoder: str, others: list[str], *, asked: bool = True) -> int:
+    """How many names have vectors through the map of a graph, which is trained if there is none.
+
+    Where it was `asked` for, and not made with the graph, all graphs as one are served by it at once.
+    """
+    from kgmed.prepare import train_map
 
     with _kept(name), screen.steps(f"learning the names of {name}") as at:
         count = train_map(name, lambda what, done, of: at(f"{what} {done:,}/{of:,}"), encoder=encoder, others=others)
     if not count:
         screen.warn([f"{name} has too few other names to learn from; its names are found without a map"])
+    _lend(encoder, asked=asked)
     return count
+
+
+def _lend(encoder: str, *, asked: bool = False) -> None:
+    """Let all graphs as one, which `auto` asks, be served by a map that one of them has."""
+    from kgmed.prepare import lend_map
+
+    with _kept("all graphs"), screen.steps("applying the map to all graphs") as at:
+        lend_map(lambda what, done, of: at(f"{what} {done:,}/{of:,}"), encoder=encoder, asked=asked)
+
+
+@app.command()
+def load(
+    name: Name,
+    address: Annotated[
+        str, typer.Argument(help="postgresql://, bolt:// or sparql+http://HOST/...[#NAME], without a password.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Write it although it stands there already.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a graph to a database, unless it stands there; ask it by: --graph ADDRESS#NAME.
+
+    The password is taken from PGPASSWORD or ~/.pgpass, of Bolt from NEO4J_PASSWORD.
+    """
+    from kgmed.graph.remote.named import load_into, where_of
+
+    where = where_of(address, graph=name)
+    with screen.progress(f"writing {where}", "triples") as progress:
+        label, fresh = load_into(address, name, os.environ, force=force, progress=progress)
+    said = "written to" if fresh else "stands there already, nothing to do:"
+    if as_json:
+        screen.data({"graph": label, "to": where, "fresh": fresh})
+    else:
+        screen.lines([f"{label} {said} {where}"])
+
+
+@app.command()
+def schema(
+    address: Annotated[str, typer.Argument(help="bolt://USER@HOST:7687/DATABASE, without a password.")],
+    as_json: Json = False,
+) -> None:
+    """Propose a mapping file for what a Bolt database holds: labels as kinds, types as roles; write it with > FILE.
+
+    Mend what is wrong and ask with: --graph "bolt://...?map=FILE#NAME".
+    """
+    from kgmed.graph.remote.bolt import BoltAddress, propose
+
+    mapping = propose(BoltAddress.of(address, graph="mine"), os.environ)
+    screen.data(tomllib.loads(mapping)) if as_json else screen.lines(mapping.splitlines())
 
 
 @app.command("list")
@@ -233,7 +389,7 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 def info(name: Name, as_json: Json = False) -> None:
     """Tell where a graph comes from and what is in it."""
-    from kgmed.session import map_of
+    from kgmed.prepare import map_of
 
     store = library.load(name)
     m = store.manifest
@@ -254,8 +410,10 @@ def find(
     name: Name, query: Annotated[str, typer.Argument(help="A name.")], limit: Limit = 10, as_json: Json = False
 ) -> None:
     """Find entities by name: as written, then nearly so."""
-    store = library.load(name)
-    matches = library.find(store, query, limit=limit)
+    from kgmed.graph.store.store import Store
+
+    store = _opened(name)
+    matches = library.find(store, query, limit=limit) if isinstance(store, Store) else store.lookup(query)[:limit]
     if as_json:
         screen.data(matches)
     elif matches:
@@ -292,8 +450,8 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """List the triples around an entity, heaviest first."""
-    store = library.load(name)
-    found = store.neighbours(library.resolve(store, entity).id, limit=limit, roles=role or ())
+    graph = _opened(name)
+    found = graph.neighbours(_resolved(graph, entity).id, limit=limit, roles=role or ())
     screen.data(found) if as_json else _triples(found)
 
 
@@ -306,10 +464,10 @@ def paths(
     as_json: Json = False,
 ) -> None:
     """Show the shortest paths between two entities, or the chains between several."""
-    from kgmed.graph.search.paths import paths_between as between
+    from kgmed.graph.search.batched import paths_on
 
-    store = library.load(name)
-    found = between(store, [library.resolve(store, text) for text in entities], hops=hops, limit=limit)
+    graph = _opened(name)
+    found = paths_on(graph, [_resolved(graph, text) for text in entities], hops=hops, limit=limit)
     if as_json:
         screen.data(found)
         return
@@ -322,10 +480,10 @@ def paths(
 def add(
     name: Name,
     head: EntityText,
-    relation: Annotated[str, typer.Argument()],
+    relation: RelationText,
     tail: EntityText,
     reference: Annotated[str, typer.Option(help="Where it is said, such as PMID:29067653.")] = "",
-    note: Annotated[str, typer.Option(help="A remark.")] = "",
+    note: Note = "",
     weight: Annotated[float, typer.Option(help="0..1.")] = 1.0,
     new: Annotated[bool, typer.Option("--new", help="An end that is not in the graph becomes an entity.")] = False,
     as_json: Json = False,
@@ -340,9 +498,9 @@ def add(
 def withdraw(
     name: Name,
     head: EntityText,
-    relation: Annotated[str, typer.Argument()],
+    relation: RelationText,
     tail: EntityText,
-    note: Annotated[str, typer.Option(help="A remark.")] = "",
+    note: Note = "",
     as_json: Json = False,
 ) -> None:
     """Withdraw a triple from a graph without building it again."""
@@ -381,18 +539,49 @@ def doctor(name: Name, as_json: Json = False) -> None:
 @app.command()
 def export(
     name: Name,
-    to: Annotated[Path, typer.Option(help="A .tsv, .csv, .jsonl, .nt or .graphml file.")],
+    to: Annotated[
+        Path,
+        typer.Option(help="A .tsv, .csv, .jsonl, .nt or .graphml file; or a new folder, to hand it out."),
+    ],
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a graph, edits included, to a file."""
+    """Write a graph, edits included, to a file; or its files, without edits, to a folder from which it is fetched."""
     from kgmed.graph.export import export as write
+
+    if not to.suffix:
+        from kgmed.graph.get import INDEX, hand_out
+
+        digest = hand_out(library.version_of(name), to)
+        told = {"folder": str(to), "sha256": digest}
+        how = f"serve the folder, and fetch the graph by: kgmed graph get ADDRESS/{INDEX}#sha256={digest}"
+        screen.data(told) if as_json else screen.lines([f"{name} is in {to}", how])
+        return
 
     store = library.load(name)
     with screen.progress(f"writing {to.name}", "triples") as progress:
         count = write(store, to, overwrite=force, progress=progress)
-    told: dict[str, Any] = {"file": str(to), "triples": count}
-    screen.data(told) if as_json else screen.lines([f"{count:,} triples written to {to}"])
+    said: dict[str, Any] = {"file": str(to), "triples": count}
+    screen.data(said) if as_json else screen.lines([f"{count:,} triples written to {to}"])
+
+
+def _opened(name: str) -> KnowledgeGraph:
+    """The graph of a name, or behind an address."""
+    if not library.is_remote(name):
+        return library.load(name)
+    from kgmed.session import open_named
+
+    return open_named(name)
+
+
+def _resolved(graph: KnowledgeGraph, text: str) -> Entity:
+    """The entity of that id or name, in a graph behind a server the best of that name."""
+    from kgmed.graph.store.store import Store
+
+    if isinstance(graph, Store):
+        return library.resolve(graph, text)
+    found = graph.lookup(text)
+    return found[0].entity if found else graph.entity(text)
 
 
 def _triples(found: Sequence[Triple]) -> None:

@@ -1,5 +1,6 @@
-"""`kgmed eval judge` and `kgmed eval ratings`: answers compared by a model and by people, and whether the two agree."""
+"""`kgmed eval judge`, `ratings`, `sheets` and `show`: answers compared by a model and by people."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +11,14 @@ from kgmed.cli import show as screen
 from kgmed.config import Config
 from kgmed.errors import BadInput
 
+# `kgmed eval judge` and `kgmed eval ratings`: answers compared by a model and by people, and whether the two agree.
+
 if TYPE_CHECKING:
     from kgmed.evaluate.scores import Mean
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
-Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = three questions, rank = all in order.")]
+Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = its four criteria, rank = all in order.")]
 Judged = Annotated[Path | None, typer.Option(help="A folder of kgmed eval judge, to hold against the ratings.")]
 
 
@@ -24,7 +27,7 @@ def judge(
     config: Config,
     out: Out,
     kind: Annotated[
-        str, typer.Option(help="pair = four criteria, mindmap = three questions, rank = all in order.")
+        str, typer.Option(help="pair = four criteria, mindmap = its four criteria, rank = all in order.")
     ] = "pair",
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="A method; without it all.")] = None,
     to: Annotated[Path | None, typer.Option(help="The folder of the judgements; without it OUT/judge-KIND.")] = None,
@@ -58,16 +61,9 @@ def judge(
         positions, max_tokens, config.prompts,
     )  # fmt: skip
     folder = to or out / f"judge-{kind}"
-    with screen.progress("judging", "judgements") as progress:
-        done = 0
-
-        def each(_: object) -> None:
-            nonlocal done
-            done += 1
-            progress(done)
-
-        judging.judge(bench, folder, threads=threads, again=again, each=each)
-    _tell(folder, done, as_json=as_json)
+    with screen.counting("judging", "judgements") as done:
+        judging.judge(bench, folder, threads=threads, again=again, each=done)
+    _tell(folder, done.count, as_json=as_json)
 
 
 def _tell(folder: Path, done: int, *, as_json: bool) -> None:
@@ -125,3 +121,134 @@ def ratings(
     screen.table(("agreement", "", "value", "the same", "n", "missing"),
                  ((name, a.name, "-" if a.value is None else f"{a.value:.4f}", f"{a.same:.4f}", a.n, a.missing)
                   for name, a in agreements.items() if a))  # fmt: skip
+
+
+# `kgmed eval sheets` and `show`: sheets of retrieved knowledge for raters, and a data set before it is asked.
+
+if TYPE_CHECKING:
+    from kgmed.evaluate.sheets import Filled
+
+SheetsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_SHOWN = 200  # characters of a question
+
+
+def sheets(
+    out: Annotated[Path | None, typer.Argument(metavar="[OUT]", help="The folder of the evaluation.")] = None,
+    to: Annotated[Path | None, typer.Option("--out", "-o", help="Write the sheets to this .csv file.")] = None,
+    read: Annotated[list[Path] | None, typer.Option("--read", help="A filled table; several, one a rater.")] = None,
+    key: Annotated[Path | None, typer.Option(help="What is whose; without it FILE.key.csv beside the table.")] = None,
+    method: Annotated[list[str] | None, typer.Option("--method", "-m", help="A method; without it all.")] = None,
+    number: Annotated[int, typer.Option("--number", "-n", help="So many questions; 0 = all.", min=0)] = 0,
+    sample: Annotated[int, typer.Option(help="Which questions --number draws, and the order.")] = 0,
+    data: options.Data = Path("data"),
+    as_json: SheetsJson = False,
+) -> None:
+    """Write blinded sheets of retrieved knowledge for raters (ACJ of HyKGE), or read them back with --read."""
+    if read:
+        _read(read, key or _key_of(read[0]), as_json=as_json)
+    elif out and to:
+        _write(out, to, key or _key_of(to), method or [], number, sample, data)
+    else:
+        raise BadInput("say what to do: kgmed eval sheets OUT --out FILE.csv, or kgmed eval sheets --read FILE.csv")
+
+
+def _key_of(path: Path) -> Path:
+    from kgmed.evaluate.sheets import KEY
+
+    return path.with_name(path.stem + KEY)
+
+
+def _write(out: Path, to: Path, key: Path, methods: list[str], number: int, sample: int, data: Path) -> None:
+    """Write the sheets and their key."""
+    from dataclasses import replace
+
+    from kgmed.evaluate import sheets as made
+    from kgmed.evaluate.log import entries
+    from kgmed.evaluate.report.page import write_file
+    from kgmed.evaluate.run import reopened
+
+    plan = reopened(out, data).plan()
+    if unknown := sorted({*methods} - {*plan.methods}):
+        raise BadInput(f"{out} has no method {unknown[0]!r}; it has {', '.join(plan.methods)}")
+    if taken := [path for path in (to, key) if path.exists()]:
+        raise BadInput(f"{taken[0]} is there already, perhaps filled in; name another file")
+    drawn = made.drawn(plan.items, number, sample)
+    of = made.sheets(replace(plan, items=drawn), entries(out), methods or plan.methods, sample=sample)
+    write_file(to, made.table(of))
+    write_file(key, made.key(of))
+    empty = sum(len(s.of) for s in of if s.name == made.NOTHING)
+    screen.lines([
+        f"{to}: {sum(s.name != made.NOTHING for s in of)} sheets of {len(drawn)} questions, for raters: write your name"
+        " under rater and a number under rating",
+        made.ASKED,
+        f"{key}: what is whose; raters must not see it",
+        *([f"{empty} times nothing was retrieved: counted as -1, without a sheet"] if empty else []),
+        f"Then: kgmed eval sheets --read {to}",
+    ])  # fmt: skip
+
+
+def _read(paths: list[Path], key: Path, *, as_json: bool) -> None:
+    from kgmed.evaluate.sheets import filled, read_key
+
+    told = filled(paths, read_key(key))
+    if as_json:
+        screen.data(told)
+        return
+    screen.table(("method", "ACJ", "s.e.", "95 % interval", "questions", "ratings", "missing", "nothing retrieved"),
+                 ((m.method, f"{m.mean.mean:.2f}", f"{m.mean.error:.2f}", f"{m.mean.low:.2f} to {m.mean.high:.2f}",
+                   m.mean.n, m.ratings, m.missing, told.nothing.get(m.method, 0)) for m in told.means))  # fmt: skip
+    screen.lines(["", _agreement(told), f"{told.sheets} sheets, {told.unrated} of them without a rating"])
+
+
+def _agreement(told: "Filled") -> str:
+    found = told.agreement
+    if found is None:
+        return "Agreement cannot be told of one rater"
+    value = "cannot be told (all ratings are the same)" if found.value is None else f"{found.value:.4f}"
+    return f"Agreement ({found.name}): {value}; the same in {found.same:.4f} of the pairs, n {found.n}"
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="A data set's name, NAME[SUBJECT], hub/OWNER/NAME, or a file.")],
+    data: options.Data = Path("data"),
+    as_json: SheetsJson = False,
+) -> None:
+    """Say how a data set is understood before it is asked: columns, parts, subjects, its first question."""
+    from kgmed.evaluate.datasets import dataset, load
+
+    found, items = dataset(name), load(name, data)
+    parts, subjects = Counter(i.part for i in items), Counter(i.subject for i in items if i.subject)
+    told = {"name": name, "title": found.title, "task": found.task, "items": len(items), "columns": found.columns,
+            "parts": dict(parts), "subjects": dict(subjects), "question": _lengths([i.question.text for i in items]),
+            "reference": _lengths([i.gold.texts[0] for i in items if i.gold.texts]),
+            "with several right": sum(len(i.gold.choices) > 1 for i in items)}  # fmt: skip
+    if as_json:
+        screen.data(told | {"first": items[0] if items else None})
+        return
+    listed = {k: ", ".join(f"{n} {c}" for n, c in v.items()) if isinstance(v, dict) else v for k, v in told.items()}
+    screen.lines(f"{k}: {v}" for k, v in listed.items() if v not in ("", 0))
+    for item in items[:1]:
+        question = item.question
+        screen.lines(["", f"{question.id}: {_cut(question.text)}"])
+        screen.lines(
+            f"  {'*' if letter in item.gold.choices else ' '} {letter} {_cut(t)}" for letter, t in question.options
+        )
+        screen.lines(f"  reference: {_cut(text)}" for text in item.gold.texts[:1])
+
+
+def _lengths(texts: list[str]) -> dict[str, float]:
+    """Mean sentences and words of texts, of Chinese characters; {} without one."""
+    from statistics import fmean
+
+    from kgmed.evaluate.metrics.text import words
+    from kgmed.steps.citations import sentences
+
+    if not texts:
+        return {}
+    means = {"sentences": fmean(len(sentences(t)) for t in texts), "words": fmean(len(words(t)) for t in texts)}
+    return {what: round(mean, 2) for what, mean in means.items()}
+
+
+def _cut(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"

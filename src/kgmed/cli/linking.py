@@ -1,4 +1,4 @@
-"""`kgmed eval linking`: how many names, and what in texts, is linked to the right entity of a graph."""
+"""`kgmed eval linking` and `kgmed eval check`: how often names are linked, and sentences judged, as they should be."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -12,6 +12,8 @@ from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.config import AUTO, Config
 from kgmed.errors import BadInput, UnknownName
+
+# `kgmed eval linking`: how many names, and what in texts, is linked to the right entity of a graph.
 
 if TYPE_CHECKING:
     from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
@@ -31,6 +33,7 @@ def linking(
     data: options.Data = Path("data"),
     part: Annotated[str, typer.Option(help="train, dev or test, where the set has parts.")] = "test",
     number: Annotated[int, typer.Option("--number", "-n", help="Only the first so many; 0 = all.", min=0)] = 0,
+    seeds: Annotated[int, typer.Option(help="Of adversarial: so many draws of names, one after the other.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Link the names of a set, and what is recognised in its texts, and hold it against the concepts marked there."""
@@ -46,7 +49,7 @@ def linking(
     if not isinstance(toolkit, Toolkit):
         raise BadInput("linking is measured on a graph whose files are here")
     if dataset == ADVERSARIAL:
-        _traps(toolkit, number or 40, as_json=as_json)
+        _traps(toolkit, number or 40, seeds, as_json=as_json)
         return
     concepts = Concepts(toolkit.graph)
     cases = _cases(names, concepts)
@@ -74,13 +77,15 @@ def linking(
         screen.lines(f"{name}: {_shown(value)}" for name, value in told["in texts"].items())
 
 
-def _traps(toolkit: "Toolkit", each: int, *, as_json: bool) -> None:
-    """Show how often names that the graph lacks were linked, a row a rule, and the links that were wrong."""
-    from kgmed.evaluate.adversarial import gate, told
+def _traps(toolkit: "Toolkit", each: int, seeds: int, *, as_json: bool) -> None:
+    """Show how often names that the graph lacks were linked, a row a draw and rule, and the links that were wrong."""
+    from kgmed.evaluate.generated import gate, told
 
-    cases, wrong = gate(toolkit, each=each)
-    rows = [("rule", "cases", "other drug", "opposite", "other entity"), *told(cases, wrong)]
-    links = [(t.case.rule, t.case.text, t.link.mention.surface, t.link.entity.name, t.wrong) for t in wrong]
+    drawn = [gate(toolkit, each=each, seed=seed) for seed in range(seeds)]
+    rows: list[tuple[object, ...]] = [("draw", "rule", "cases", "other drug", "opposite", "other entity")]
+    rows += [(seed, *row) for seed, (cases, wrong) in enumerate(drawn) for row in told(cases, wrong)]
+    bad = [(seed, t) for seed, (_, wrong) in enumerate(drawn) for t in wrong]
+    links = [(t.case.rule, t.case.text, t.link.mention.surface, t.link.entity.name, t.wrong) for _, t in bad]
     if as_json:
         screen.data({"graph": toolkit.graph.label, "rows": rows, "links": links})
         return
@@ -118,3 +123,67 @@ def _text(document: "Document") -> "tuple[str, Sequence[LinkingPlace]]":
 
 def _shown(value: object) -> object:
     return "-" if value is None else f"{value:.4f}" if isinstance(value, float) else value
+
+
+# `kgmed eval check`: how often the check of an answer's sentences is right, on sentences made from a graph.
+
+if TYPE_CHECKING:
+    from kgmed.evaluate.checking import CheckCase, Checking, Share
+
+_BARS = {"true": 0.85, "number": 0.98, "unit": 0.98}  # the others: .95
+
+
+@options.with_options("graph", "encoder", "config")
+def check(
+    config: Config,
+    number: Annotated[int, typer.Option("--number", "-n", help="Triples that sentences are made of.", min=1)] = 300,
+    part: Annotated[str, typer.Option(help="Of the forms: test, held, third, fourth, dev or dev2.")] = "test",
+    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    wrong: Annotated[int, typer.Option(help="List so many sentences that were judged wrongly.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check sentences that are true in a graph, and the same made false in known ways, beside their evidence."""
+    from kgmed.evaluate.checking import Maker, checked
+    from kgmed.session import open_session
+    from kgmed.toolkit import Toolkit
+
+    if config.graph == AUTO:
+        raise BadInput("name the graph whose triples are said: --graph NAME")
+    toolkit = open_session(config).toolkit(config.graph)
+    if not isinstance(toolkit, Toolkit):
+        raise BadInput("sentences are made of a graph whose files are here")
+    cases = list(Maker(toolkit.graph, part, seed=seed).cases(number))
+    with screen.progress("checking", "sentences") as progress:
+        found = checked(toolkit.check, cases, each=progress)
+    mistakes = [_mistake(case, label, why) for case, label, why in found.rows if label != case.want][:wrong]
+    if as_json:
+        told: dict[str, Any] = {"graph": toolkit.graph.label, "part": part, "seed": seed, **found.to_json()}
+        screen.data(told | ({"wrong": mistakes} if wrong else {}))
+        return
+    screen.lines([f"{len(cases):,} sentences of {toolkit.graph.label}, forms of part {part}, seed {seed}", ""])
+    _show(found)
+    if mistakes:
+        screen.lines([""])
+        screen.table(tuple(mistakes[0]), (list(row.values()) for row in mistakes))
+
+
+def _show(found: "Checking") -> None:
+    """The figures as two tables."""
+    from kgmed.evaluate.checking import KINDS, LABELS
+
+    kinds = [(kind, found.right(kind)) for kind in KINDS]
+    rows = [_row(kind, share) for kind, share in kinds if share.n]
+    screen.table(("sentences", "n", "true borne out, false flagged", "95 % (Wilson)", "wanted"), rows)
+    screen.lines(["", "What was right (rows) and what was said (columns)"])
+    table = found.confusion
+    screen.table(("", *LABELS), ([want, *(table[want][label] for label in LABELS)] for want in LABELS))
+
+
+def _row(kind: str, share: "Share") -> tuple[object, ...]:
+    low, high = share.interval
+    wanted = _BARS.get(kind, 0.95)
+    return kind, share.n, f"{share.share:.3f}", f"{low:.3f}-{high:.3f}", f">= {wanted}"
+
+
+def _mistake(case: "CheckCase", label: str, why: str) -> dict[str, str]:
+    return {"kind": case.kind, "sentence": case.sentence, "right": case.want, "said": label, "because": why}

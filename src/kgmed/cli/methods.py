@@ -10,7 +10,7 @@ import typer
 from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.config import Config
-from kgmed.folders import data_folder
+from kgmed.disk import data_folder
 
 if TYPE_CHECKING:
     from kgmed.registry import Method

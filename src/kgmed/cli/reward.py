@@ -1,25 +1,40 @@
 """`kgmed reward`: a scorer of diseases from labelled cases; it ranks patients with reasons, and rewards answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgmed.cli import show
+from kgmed.cli import show as show
+from kgmed.errors import BadInput
 
 if TYPE_CHECKING:
     from kgmed.evaluate.datasets.cases import CaseQuestion
-    from kgmed.reward.cases import Split
+    from kgmed.reward.cases import Case, CaseReport, Split
     from kgmed.reward.criticality import WalkReason
     from kgmed.reward.graph_reward import KGReward
-    from kgmed.reward.rlkgf import Explaining
+    from kgmed.reward.rlkgf import Explaining, ScorerChoice
 
 app = typer.Typer(no_args_is_help=True)
-Labelled = Annotated[Path, typer.Argument(help="Labelled cases, JSON Lines: disease, positive, negative, ... a line.")]
-Scored = Annotated[str, typer.Option("--scorer", help="best, walk, or RLKGF's paper, code, code-gmd.")]
+Labelled = Annotated[str, typer.Argument(help="DXY, MZ, MZ-4, MZ-10 or DDXPlus (with --data), or a .jsonl file.")]
+Data = Annotated[Path | None, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
 Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+# What `kgmed train rlkgf` shares: which scorer, and its settings.
+Scored = Annotated[
+    str,
+    typer.Option(
+        "--scorer", help="best (ours), gatv2 (ours); rlkgf, walk, gcn, gat, rlkgf-gat, code, code-gmd: RLKGF."
+    ),
+]
+Mu = Annotated[str, typer.Option("--mu", help="Weight of the network beside the walk: 0 to 1, or learn.")]
+Restart = Annotated[float | None, typer.Option("--restart", help="Chance that the walk starts anew; the paper has .3.")]
+Normalize = Annotated[str | None, typer.Option("--normalize", help="The walk's matrix: column, symmetric or row.")]
+Aggregate = Annotated[str | None, typer.Option("--aggregate", help="Over symptoms: mean, sum, max or product.")]
+Temperature = Annotated[float | None, typer.Option("--temperature", help="Of the softmax of both halves.")]
+NetworkSeed = Annotated[int, typer.Option("--seed", help="Of the network.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +65,26 @@ def reward() -> None:
 @app.command()
 def rank(
     cases: Labelled,
-    patients: Annotated[Path, typer.Argument(help="The patients, in the same format; they need no disease.")],
-    scorer: Scored = "best",
+    patients: Annotated[
+        Path | None, typer.Argument(help="Patients in a .jsonl file; without one, the test cases are told by.")
+    ] = None,
+    data: Data = None, scorer: Scored = "best", mu: Mu = "", restart: Restart = None, normalize: Normalize = None,
+    aggregate: Aggregate = None, temperature: Temperature = None, seed: NetworkSeed = 0,
     keep: Annotated[int, typer.Option("--keep", "-k", min=1, help="How many diseases.")] = 3,
     as_json: Json = False,
-) -> None:
-    """Rank the diseases for patients, and say which findings carried each."""
+) -> None:  # fmt: skip
+    """Rank the diseases for patients and say which findings carried each; or tell how often test cases are right."""
     from kgmed.evaluate.datasets import cases as case_files
+    from kgmed.reward.cases import best_disease
     from kgmed.reward.cases import rank_diseases as ranked
 
-    asked = list(case_files.case_patients(patients))
-    fitted, _ = _fitted(cases, scorer)
+    choice = scorer_choice(scorer, mu, restart, normalize, aggregate, temperature, seed)
+    asked = list(case_files.case_patients(patients)) if patients else []
+    split = split_of(cases, data)
+    fitted = _fitted(split, choice)
+    if patients is None:
+        _tell(split.test.report(best_disease(fitted)), as_json=as_json)
+        return
     found = [
         (case.id, [NamedScorer(d, score, fitted.reasons(case, d)) for d, score in several])
         for case, several in zip(asked, ranked(fitted, asked, keep=keep), strict=True)
@@ -80,16 +104,19 @@ def rank(
 def score(
     cases: Labelled,
     answers: Annotated[Path, typer.Option(help='JSON Lines: {"question": "fever, no rash", "answer": "flu"}.')],
-    scorer: Scored = "best",
+    data: Data = None, scorer: Scored = "best", mu: Mu = "", restart: Restart = None, normalize: Normalize = None,
+    aggregate: Aggregate = None, temperature: Temperature = None, seed: NetworkSeed = 0,
     shaping: Annotated[str, typer.Option(help="flat (as in RLKGF), rank or z.")] = "flat",
     as_json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Reward answers: the score of the one disease that each names; all are judged in one call."""
     from kgmed.evaluate.datasets import cases as case_files
     from kgmed.reward.graph_reward import tally
 
+    choice = scorer_choice(scorer, mu, restart, normalize, aggregate, temperature, seed)
     asked = list(case_files.answers(answers))
-    fitted, split = _fitted(cases, scorer)
+    split = split_of(cases, data)
+    fitted = _fitted(split, choice)
     judge = _judge(fitted, split, asked, shaping)
     judged = judge.judge([a.question for a in asked], [a.answer for a in asked])
     counts = tally(judged)
@@ -105,15 +132,123 @@ def score(
     show.table(("reward", "outcome", "disease", "because"), shown)
 
 
-def _fitted(cases: Path, scorer: str) -> "tuple[Explaining, Split]":
-    """The scorer of that name on the train and validation cases of a file, and these."""
-    from kgmed.evaluate.datasets import cases as case_files
-    from kgmed.reward.rlkgf import scorer_fit as named
+@app.command()
+def graph(
+    cases: Labelled,
+    name: Annotated[str, typer.Argument(help="What it is called; mz-cases for MZ if not given.")] = "",
+    data: Data = None,
+    english: Annotated[bool, typer.Option("--english", help="Names in English; of DXY alone.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build the graph that the train cases count, for methods to be asked on: kgmed eval run ... --graph NAME."""
+    from kgmed.evaluate.datasets.diagnosis import counted_graph
+    from kgmed.graph import library
 
-    fit = named(scorer)
-    split = case_files.read_case_lines(cases)
-    with show.progress(f"fitting {scorer} on {len(split.train) + len(split.validation)} cases", ""):
-        return split.fitted(fit), split
+    made = counted_graph(split_of(cases, data), called=name, english=english)
+    built = library.load(made)
+    told = {"graph": made, "label": built.label, "triples": built.adjacency.edges}
+    if as_json:
+        show.data(told)
+        return
+    show.lines([f"{told['label']}: {told['triples']} triples (disease, causes, symptom)"])
+
+
+@app.command()
+def readings(
+    cases: Labelled,
+    data: Data = None,
+    restart: Restart = None,
+    divisions: Annotated[int, typer.Option(help="Into five folds each.", min=1)] = 5,
+    as_json: Json = False,
+) -> None:
+    """Compare the readings of RLKGF's walk by cross-validation within train, and tell the best by the test cases."""
+    from kgmed.evaluate.diagnosing import cross_validated, mean
+    from kgmed.reward.cases import best_disease
+    from kgmed.reward.rlkgf import READINGS, ScorerChoice
+
+    split = split_of(cases, data)
+    every, found = split.train + split.validation, []
+    for normalize, aggregate in READINGS:
+        choice = ScorerChoice(name="walk", restart=restart, normalization=normalize, aggregate=aggregate)
+        right = [cross_validated(every, choice.fit, k=5, seed=seed) for seed in range(divisions)]
+        found.append((choice, mean([sum(r) / len(r) for r in right])))
+    best, _ = max(found, key=lambda reading: reading[1].mean)
+    report = split.test.report(best_disease(split.fitted(best.fit)))
+    if as_json:
+        told = [{"scorer": choice.told(), "accuracy": m.mean, "error": m.error} for choice, m in found]
+        show.data({"readings": told, "chosen": best.told(), "test": _counted(report)})
+        return
+    shown = [(c.normalization, c.aggregate, f"{m.mean:.4f}", f"{m.error:.4f}") for c, m in found]
+    show.table(("normalize", "aggregate", f"accuracy in train (n = {len(every)})", "error"), shown)
+    show.lines([f"chosen: --scorer {best.told()}; it alone is told by the test cases:"])
+    _tell(report, as_json=False)
+
+
+def _tell(report: "CaseReport", *, as_json: bool) -> None:
+    """Print how a scorer does on test cases, in both ways of counting."""
+    counted = _counted(report)
+    if as_json:
+        show.data(counted)
+        return
+    rows = [
+        (name, c["cases"], c["right"], c["unjudged"], f"{c['accuracy']:.4f}", f"{c['error']:.4f}")
+        for name, c in counted.items()
+    ]
+    show.table(("test cases", "cases", "right", "unjudged", "accuracy", "error"), rows)
+
+
+def _counted(report: "CaseReport") -> dict[str, dict[str, float]]:
+    """The figures of all cases, and of those with an explicit symptom as the paper counts."""
+    parts = {"all": report, "with an explicit symptom": report.explicit}
+    return {
+        name: {"cases": r.n, "right": sum(r.right), "unjudged": r.unjudged, "accuracy": r.accuracy, "error": r.error}
+        for name, r in parts.items()
+    }
+
+
+def scorer_choice(
+    scorer: str, mu: str, restart: float | None, normalize: str | None, aggregate: str | None,
+    temperature: float | None, seed: int,
+) -> "ScorerChoice":  # fmt: skip
+    """The scorer that the options name, checked; raises `UnknownName`, `BadInput`."""
+    from kgmed.reward.rlkgf import ScorerChoice
+
+    choice = ScorerChoice(
+        name=scorer, mu=mu, restart=restart, normalization=normalize, aggregate=aggregate,
+        temperature=temperature, seed=seed,
+    )  # fmt: skip
+    _ = choice.fit
+    return choice
+
+
+def split_of(cases: str, data: Path | None) -> "Split":
+    """The cases that are named: a file, or a set of the folder of data sets."""
+    from kgmed.evaluate.datasets import patients
+    from kgmed.evaluate.datasets.cases import read_case_lines
+    from kgmed.language.text import has_cjk
+
+    if Path(cases).suffix or Path(cases).is_file():
+        found = read_case_lines(Path(cases))
+        return replace(found, language="zh" if has_cjk("".join(found.diseases)) else "en")
+    if data is None:
+        raise BadInput("name the folder of data sets: --data DIR, or KGMED_DATA")
+    return patients(cases, data)
+
+
+def fitted_on(choice: "ScorerChoice", train: "tuple[Case, ...]", validation: "tuple[Case, ...]") -> "Explaining":
+    """The scorer on the cases of both; a mu that is learnt is told."""
+    from kgmed.reward.rlkgf import LEARN, Mixed
+
+    with show.progress(f"fitting {choice.told()} on {len(train) + len(validation)} cases", ""):
+        fitted = choice.fit(train, validation)
+    if choice.mu == LEARN and isinstance(fitted, Mixed):
+        show.warn([f"mu learnt on {len(validation)} cases: {fitted.mu:.2f}"])
+    return fitted
+
+
+def _fitted(split: "Split", choice: "ScorerChoice") -> "Explaining":
+    """The scorer on the train and validation cases."""
+    return split.fitted(lambda train, validation: fitted_on(choice, train, validation))
 
 
 def _judge(scorer: "Explaining", split: "Split", asked: "Sequence[CaseQuestion]", shaping: str) -> "KGReward":

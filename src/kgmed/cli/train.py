@@ -1,17 +1,29 @@
 """`kgmed train`: models that are trained here, on a graph's own names, on marked text or on cases."""
 
-from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from kgmed.cli import show
-from kgmed.cli import show as bar
+from kgmed.cli.reward import Data, Labelled
+from kgmed.cli.train_policy import (
+    JudgeOptions,
+    LoopOptions,
+    RunOptions,
+    ScorerOptions,
+    TuningOptions,
+    as_options,
+    grpo,
+    rlaif,
+    rlkgf,
+    rloo,
+    sft,
+    telling,
+)
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, Unavailable, UnknownName
-from kgmed.folders import data_folder
 from kgmed.models.w2ner import PRESETS, TRAININGS, Architecture, Training
 
 # --- `kgmed train ner`: a tagger from marked text.
@@ -50,7 +62,7 @@ def ner(
     given: dict[str, Any] = {"epochs": epochs, "batch": batch, "rate": rate, "seed": seed}
     training = replace(training, **{name: value for name, value in given.items() if value is not None})
     parts = split(read(data), training.split_seed)
-    with bar.steps("reading") as at:
+    with show.steps("reading") as at:
         tell = Tell(line=lambda text: show.warn([text]), at=at)
         figures = train(
             parts,
@@ -119,7 +131,7 @@ def pairs(
     store = library.load(graph)
     vectors = None if encoder == "none" else encoder_from(encoder) if encoder else default_encoder()
     path = out or Path(store.folder) / "derived" / "pairs.json"
-    with bar.steps("finding near misses") as at:
+    with show.steps("finding near misses") as at:
         found = groups(store, most=most, seed=seed)
         at("learning")
         scorer = train(store, found, vectors)
@@ -135,245 +147,6 @@ def pairs(
         ("scorer", "groups", "MRR", "AUC"), [(n, f.n, f"{f.mrr:.3f}", f"{f.auc:.3f}") for n, f in figures.items()]
     )
     show.lines([f"kept in {path}; ask with it: --scorer trained/{path}"])
-
-
-# --- `kgmed train sft | rlkgf | rlaif`: a language model that diagnoses, from labels, from the graph, or from a judge.
-
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kgmed.reward.cases import Split
-    from kgmed.train.base import Policy
-    from kgmed.train.preference import Judge
-    from kgmed.train.run import Row
-    from kgmed.train.stages import Watch
-    from kgmed.train.task import Task
-
-CasesName = Annotated[str, typer.Argument(help="DXY, MZ, MZ-4, MZ-10 or DDXPlus (with --data), or a .jsonl file.")]
-Out = Annotated[Path, typer.Option("--out", help="The folder of the run; a run left there goes on.")]
-Data = Annotated[Path | None, typer.Option("--data", help="The folder that holds the data sets.", envvar="KGMED_DATA")]
-Kind = Annotated[
-    str, typer.Option("--policy", help="choice (of a listed disease), free (writes), tiny (from nothing).")
-]
-Model = Annotated[str, typer.Option("--model", help="smollm2, a folder of a causal model, or a name on the model hub.")]
-Begin = Annotated[
-    Path | None, typer.Option("--begin", help="The folder of a run to begin from, as after a warm start.")
-]
-Full = Annotated[bool, typer.Option("--full", help="Train the whole model, not adapters (LoRA).")]
-Top = Annotated[int, typer.Option(help="Adapters in so many upper layers alone; 0 = in all.", min=0)]
-Half = Annotated[
-    bool, typer.Option("--half", help="Hold what is not trained in bfloat16: faster where that is built in.")
-]
-Device = Annotated[str, typer.Option(help="cpu, cuda, ...")]
-Steps = Annotated[int | None, typer.Option(help="Optimiser steps (sft), or rounds of answering and learning.")]
-Rate = Annotated[float | None, typer.Option(help="Rate of learning.")]
-Seed = Annotated[int, typer.Option(help="Of the adapters, the order and what is drawn.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
-Preset = Annotated[str, typer.Option(help="ours, or paper (RLKGF's Table 7).")]
-Kl = Annotated[float | None, typer.Option(help="Weight of the penalty for leaving the start.", min=0)]
-Prompts = Annotated[int | None, typer.Option(help="Questions a round.", min=1)]
-Samples = Annotated[int | None, typer.Option(help="Answers a question.", min=1)]
-Epochs = Annotated[int | None, typer.Option(help="Passes over a round's answers.", min=1)]
-Plot = Annotated[Path | None, typer.Option(help="Draw the log into this .png or .svg file.")]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingOptions:
-    """What the three commands have in common."""
-
-    cases: str
-    out: Path
-    data: Path | None
-    kind: str
-    model: str
-    begin: Path | None
-    full: bool
-    top: int
-    half: bool
-    device: str
-    seed: int
-    as_json: bool
-    plot: Path | None
-
-
-def sft(
-    cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
-    full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", steps: Steps = None,
-    rate: Rate = None, seed: Seed = 0,
-    labels: Annotated[str, typer.Option(help="true, or random: how an answer looks, and nothing else.")] = "true",
-    plot: Plot = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Train on the diagnoses of the train cases."""
-    from kgmed.train import stages
-    from kgmed.train.stages import SFTSettings as Settings
-
-    if labels not in ("true", "random"):
-        raise UnknownName("kind of labels", labels, ("true", "random"))
-    chosen = TrainingOptions(cases, out, data, kind, model, begin, full, top, half, device, seed, as_json, plot)
-    settings = _with(Settings(), steps=steps, rate=rate)
-    _train(chosen, lambda p, t, w: stages.supervised(p, t, settings, w, labels=labels))  # type: ignore[arg-type]
-
-
-def rlkgf(
-    cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
-    full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", preset: Preset = "ours",
-    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None,
-    epochs: Epochs = None, seed: Seed = 0,
-    temperature: Annotated[float, typer.Option(help="Of the graph's softmax; 1 in the authors' code.")] = 0.05,
-    plot: Plot = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Train by PPO against the graph: the reward of an answer is the score of the disease that it names."""
-    from kgmed.reward.cases import CauseGraph
-    from kgmed.reward.criticality import Criticality
-    from kgmed.train import stages
-
-    chosen = TrainingOptions(cases, out, data, kind, model, begin, full, top, half, device, seed, as_json, plot)
-    numbers = _ppo(preset, steps=steps, rate=rate, kl=kl, prompts=prompts, samples=samples, epochs=epochs)
-
-    def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
-        scorer = Criticality(CauseGraph.counted(task.train), temperature=temperature)
-        return stages.rlkgf(policy, task, scorer, numbers, watch)
-
-    _train(chosen, go)
-
-
-def rlaif(
-    cases: CasesName, out: Out, data: Data = None, kind: Kind = "choice", model: Model = "smollm2", begin: Begin = None,
-    full: Full = False, top: Top = 0, half: Half = False, device: Device = "cpu", preset: Preset = "ours",
-    steps: Steps = None, rate: Rate = None, kl: Kl = None, prompts: Prompts = None, samples: Samples = None,
-    epochs: Epochs = None, seed: Seed = 0,
-    judge: Annotated[str, typer.Option(help="likelihood (of the model itself), or any language model.")] = "likelihood",
-    base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.")] = "",
-    plot: Plot = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Train by the same PPO against a reward model that a judge's preferences teach."""
-    from kgmed.train import stages
-
-    chosen = TrainingOptions(cases, out, data, kind, model, begin, full, top, half, device, seed, as_json, plot)
-    numbers = _ppo(preset, steps=steps, rate=rate, kl=kl, prompts=prompts, samples=samples, epochs=epochs)
-
-    def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
-        taught, agreement = stages.reward_from_judge(_judge(chosen, task, judge, base_url), task)
-        show.warn([f"the reward model agrees with its judge on {agreement:.3f} of the validation pairs"])
-        return stages.rlaif(policy, task, taught, numbers, watch)
-
-    _train(chosen, go)
-
-
-def _train(chosen: TrainingOptions, go: "Callable[[Policy, Task, Watch], list[Row]]") -> None:
-    """Train, ask the test cases once, and print what came of it."""
-    from kgmed.train.stages import Watch
-    from kgmed.train.task import task
-
-    asked = task(_split(chosen), listed=chosen.kind == "free")
-    trained = _policy(chosen, asked)
-    with _telling() as tell:
-        rows = go(trained, asked, Watch(folder=chosen.out, seed=chosen.seed, tell=tell))
-    trained.save(chosen.out / "model")
-    report = asked.split.test.report(asked.predict(trained)) if len(asked.split.test) else None
-    if chosen.plot:
-        from kgmed.train.run import plot
-
-        plot({chosen.out.name: chosen.out / "log.jsonl"}, chosen.plot)
-    figures = {"start": rows[0]["accuracy"], "end": rows[-1]["accuracy"], "cases": len(asked.validation)}
-    tested = {"accuracy": report.accuracy, "error": report.error, "cases": report.n} if report else None
-    _print(chosen, trained.name, figures, tested)
-
-
-def _print(chosen: TrainingOptions, name: str, validation: dict[str, Any], test: dict[str, Any] | None) -> None:
-    if chosen.as_json:
-        show.data({"policy": name, "folder": str(chosen.out), "validation": validation, "test": test})
-        return
-    n, start, end = validation["cases"], validation["start"], validation["end"]
-    show.lines([f"{name}: accuracy on {n} validation cases {start:.3f} at the start, {end:.3f} at the end"])
-    if test:
-        show.lines([f"on {test['cases']} test cases, asked once: {test['accuracy']:.3f} ± {test['error']:.3f}"])
-    show.lines([f"log, checkpoint and model are in {chosen.out}"])
-
-
-def _split(chosen: TrainingOptions) -> "Split":
-    """The cases that are named."""
-    from kgmed.evaluate.datasets import patients
-    from kgmed.evaluate.datasets.cases import read_case_lines
-    from kgmed.language.text import has_cjk
-
-    if Path(chosen.cases).suffix == ".jsonl":
-        found = read_case_lines(Path(chosen.cases))
-        return replace(found, language="zh" if has_cjk("".join(found.diseases)) else "en")
-    if chosen.data is None:
-        raise BadInput("name the folder of data sets: --data DIR, or KGMED_DATA")
-    return patients(chosen.cases, chosen.data)
-
-
-def _policy(chosen: TrainingOptions, task: "Task") -> "Policy":
-    """The policy to train, with the weights of the run to begin from."""
-    from kgmed.train import base as checkpoint
-    from kgmed.train.base import restore
-    from kgmed.train.policies import policy
-    from kgmed.train.run import CHECKPOINT
-
-    adapt: Any = "full" if chosen.full else "lora"
-    made = policy(
-        chosen.kind, chosen.model, task, data_folder(), seed=chosen.seed, adapt=adapt, top=chosen.top,
-        half=chosen.half, device=chosen.device,
-    )  # fmt: skip
-    if chosen.begin:
-        path = chosen.begin / CHECKPOINT
-        try:
-            restore(made, checkpoint.weights(path))
-        except (KeyError, RuntimeError) as error:
-            raise BadInput(
-                f"{path} is of another model or other layers than {made.name}; begin from another"
-            ) from error
-    return made
-
-
-def _judge(chosen: TrainingOptions, task: "Task", judge: str, base_url: str) -> "Judge":
-    """The judge that is named."""
-    from kgmed.models.named import llm_from
-    from kgmed.reward.cases import Case
-    from kgmed.train.policies import policy
-    from kgmed.train.preference import ByLikelihood
-    from kgmed.train.preference import ModelJudge as ByModel
-
-    if judge != "likelihood":
-        return ByModel(llm_from(judge, base_url=base_url, folder=data_folder()))
-    untrained = policy(chosen.kind, chosen.model, task, data_folder(), seed=chosen.seed, device=chosen.device)
-    return ByLikelihood(untrained, task.question(Case("", ())))
-
-
-def _ppo(preset: str, **given: float | None) -> Any:
-    """The numbers of PPO: a preset's, but for those given."""
-    from kgmed.train.ppo import PAPER
-    from kgmed.train.ppo import PPOSettings as Settings
-
-    presets = {"ours": Settings(), "paper": PAPER}
-    if preset not in presets:
-        raise UnknownName("preset of PPO", preset, presets)
-    return _with(presets[preset], **given)
-
-
-def _with(settings: Any, **given: float | None) -> Any:
-    """The settings with what is given in place of their own."""
-    return replace(settings, **{name: value for name, value in given.items() if value is not None})
-
-
-@contextmanager
-def _telling() -> "Iterator[Callable[[Row], None]]":
-    """A function that shows a row of the log: a moving line, and one that stays where the accuracy was measured."""
-    with bar.steps("training") as at:
-
-        def tell(row: "Row") -> None:
-            shown = ", ".join(f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items())
-            at(shown)
-            if "accuracy" in row:
-                show.warn([shown])
-
-        yield tell
-
-
-# --- `kgmed train`: models that are trained here, on a graph's own names, on marked text or on cases.
 
 
 # --- `kgmed train linker`: what decides links, from marked text.
@@ -409,13 +182,56 @@ def linker(
         show.table(["what", "value"], [*asdict(figures).items(), ("file", place)])
 
 
+# --- `kgmed train compare`: all ways to train a policy, from one start, with several seeds.
+
+
+@as_options
+def compare(
+    cases: Labelled, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions, judge: JudgeOptions,
+    out: Annotated[Path, typer.Option("--out", help="The folder of all runs; what is left there goes on.")],
+    data: Data = None,
+    policy: Annotated[str, typer.Option("--policy", help="choice, free or tiny.")] = "choice",
+    model: Annotated[str, typer.Option("--model", help="smollm2, a folder, or a name on the model hub.")] = "smollm2",
+    longest: Annotated[int, typer.Option("--longest", help="Tokens of an answer, with free.", min=1)] = 16,
+    seeds: Annotated[str, typer.Option(help="Numbers with commas.")] = "0,1,2",
+    stages: Annotated[str, typer.Option(help="Of base,warm,sft,rlaif,ppo,grpo,rloo.")] = "",
+    start: Annotated[str, typer.Option("--from", help="Where reinforcement begins: warm, or sft.")] = "warm",
+    labelled: Annotated[int | None, typer.Option("--sft-steps", help="Steps on true labels.", min=1)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:  # fmt: skip
+    """Train base, warm start, labels, RLAIF and RLKGF by PPO and GRPO, and tell each by the test cases, with errors."""
+    from kgmed.cli.train_policy import comparison
+    from kgmed.train.compare import USUAL, table
+
+    run = RunOptions(out=out, data=data, policy=policy, model=model, longest=longest)
+    wanted = [name.strip() for name in stages.split(",") if name.strip()] or list(USUAL)
+    numbers = _numbers_of(seeds)
+    with telling() as tell:
+        made = comparison(cases, run, tuning, loop, reward, judge, labelled, tell)
+        made = replace(made, start=start)
+        figures = [made.seed(seed, wanted) for seed in numbers]
+    found = table(made, figures, numbers)
+    if as_json:
+        show.data(found.data)
+        return
+    show.table(found.head, found.rows)
+    show.lines(found.notes)
+
+
+def _numbers_of(text: str) -> list[int]:
+    """The numbers in a text with commas; raises `BadInput`."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInput(f"seeds are whole numbers with commas, as 0,1,2, not {text!r}") from None
+
+
 app = typer.Typer(no_args_is_help=True)
 app.command()(linker)
 app.command()(ner)
 app.command()(pairs)
-app.command()(sft)
-app.command()(rlkgf)
-app.command()(rlaif)
+for command in (sft, rlkgf, grpo, rloo, rlaif, compare):
+    app.command()(command)
 
 
 @app.callback()

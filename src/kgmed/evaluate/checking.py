@@ -31,7 +31,7 @@ from kgmed.records import Answer, Context, Entity, Evidence, Query, Question, Ro
 
 KINDS = ("true", "entity", "other evidence", "relation", "negated", "number", "unit")
 LABELS = ("supported", "contradicted", "unsupported")
-PARTS = ("dev", "dev2", "test")
+PARTS = ("dev", "dev2", "test", "held", "third", "fourth")
 _PIECES = 4  # other pieces in the evidence of a case
 _LISTED = 3  # names in a list
 _LONGEST = 30  # characters of a name; 60 in scripts with spaces
@@ -240,9 +240,12 @@ class Maker:
 
     def _say(self, role: Role, subject: Entity, objects: Sequence[Entity], *, denied: bool = False) -> str:
         form = self.draw.choice((self.forms.denied if denied else self.forms.true)[role.value])
-        return form.format(a=subject.name, b=self.forms.joined([e.name for e in objects]))
+        names = [e.name for e in objects]
+        return form.format(a=subject.name, b="\n- ".join(names) if "\n- {b}" in form else self.forms.joined(names))
 
     def _together(self, first: str, second: str) -> str:
+        if _ANSWERED.search(first + second):  # nobody goes on behind a question's answer or a list
+            return f"{first}\n{second}"
         x, y = (text.rstrip(".。") for text in (first, second))
         return self.draw.choice(self.forms.together).format(x=x, y=y)
 
@@ -342,6 +345,7 @@ _ALIKE: Mapping[Role, frozenset[Role]] = {
     Role.FINDING: frozenset({Role.COMPLICATION, Role.ADVERSE, Role.CAUSE, Role.INHERITANCE, Role.ONSET}),
     Role.LOCATION: frozenset({Role.RISK}),
 }  # roles that one word may mean: 引起, "can cause"
+_ANSWERED = re.compile(r"[?？]|\n- ")
 _DIGITS = re.compile(r"(?<![A-Za-z\d.])\d+(?:\.\d+)?")
 _OTHER_UNITS: Mapping[str, tuple[str, ...]] = {
     "mg": ("g", "ml"), "g": ("mg", "kg"), "ml": ("l", "mg"), "片": ("粒", "袋"), "粒": ("片", "袋"), "袋": ("片", "支"),

@@ -19,7 +19,7 @@ from kgmed.graph.base import LocalGraph
 from kgmed.linking.recognise import Lexicon
 from kgmed.pipeline import Pipeline, notes
 from kgmed.records import Evidence, Link, Query, Triple
-from kgmed.registry import controls
+from kgmed.registry import controls, methods
 
 
 def _text(t: Triple) -> str:
@@ -111,35 +111,78 @@ def known_names(graph: LocalGraph, item: Item) -> tuple[str, ...]:
 
 
 class Controlled(NamedTuple):
-    """A method, the control it is run under ("" = none), and the settings of its own that it is run with, as texts.
+    """A method, the control it is run under, the settings of its own as texts, and its model; "" and () = none.
 
-    As `hykge`, `hykge+random`, `hykge[hops=3]` or `hykge[hops=3,keep=5]+random`.
+    As `hykge`, `hykge+random`, `hykge[hops=3]`, `hykge[hops=3,keep=5]+random` or, where an evaluation holds several
+    models, `hykge@openai/NAME`.
     """
 
     method: str
     control: str = ""
     settings: tuple[tuple[str, str], ...] = ()
+    model: str = ""
 
 
-_NAME = re.compile(r"([^\[\]+]*)(?:\[([^\[\]]*)\])?(?:\+([^\[\]]*))?")
+_NAME = re.compile(r"([^\[\]+@]*)(?:\[([^\[\]]*)\])?(?:\+([^\[\]@]*))?(?:@(.+))?")
 _SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^=,]+?)\s*")
 
 
 def controlled(name: str) -> Controlled:
     """The parts of a name; raises `BadInput` for one of another form.
 
-    >>> controlled("hykge+random"), controlled("hykge")
-    (Controlled(method='hykge', control='random', settings=()), Controlled(method='hykge', control='', settings=()))
-    >>> controlled("hykge[hops=3]").settings
-    (('hops', '3'),)
+    >>> controlled("hykge+random")
+    Controlled(method='hykge', control='random', settings=(), model='')
+    >>> controlled("hykge[hops=3]").settings, controlled("hykge[keep=5]+random@openai/a+b@c").model
+    ((('hops', '3'),), 'openai/a+b@c')
     """
     found = _NAME.fullmatch(name)
     parts = found[2].split(",") if found and found[2] is not None else []
     pairs = [_SETTING.fullmatch(part) for part in parts]
     settings = tuple((pair[1], pair[2]) for pair in pairs if pair)
     if not found or len({n for n, _ in settings}) != len(parts):
-        raise BadInput(f"{name!r} is no name of a method; write METHOD, METHOD[SETTING=VALUE,...] or METHOD+CONTROL")
-    return Controlled(found[1], found[3] or "", settings)
+        raise BadInput(
+            f"{name!r} is no name of a method; write METHOD, METHOD[SETTING=VALUE,...], METHOD+CONTROL or METHOD@MODEL"
+        )
+    return Controlled(found[1], found[3] or "", settings, found[4] or "")
+
+
+def by_model(names: Sequence[str], models: Sequence[str]) -> tuple[str, ...]:
+    """Every method with every model, where there are several; one that asks none, or names its own, stays as it is.
+
+    >>> by_model(["facts", "hykge", "mindmap@smollm2"], ["openai/a", "openai/b"])
+    ('facts', 'hykge@openai/a', 'hykge@openai/b', 'mindmap@smollm2')
+    >>> by_model(["hykge"], ["openai/a"])
+    ('hykge',)
+    """
+    alone = {n for n in names if len(models) < 2 or controlled(n).model or not asks_model(n)}
+    several = ([n] if n in alone else [f"{n}@{model}" for model in models] for n in names)
+    return tuple(name for some in several for name in some)
+
+
+def asks_model(name: str) -> bool:
+    """Whether a method of that name ever asks a language model."""
+    return methods.get(controlled(name).method).about.calls.most > 0
+
+
+def rival_of(name: str, baseline: str, names: Sequence[str]) -> str:
+    """What a method is held against: the baseline with its own model, where it is there with several; "" = nothing.
+
+    >>> rival_of("hykge@a", "zero-shot", ["hykge@a", "zero-shot@a", "zero-shot@b"])
+    'zero-shot@a'
+    >>> rival_of("hykge@a", "facts", ["hykge@a", "facts"]), rival_of("hykge@a", "zero-shot", ["hykge@a"])
+    ('facts', '')
+    """
+    model = controlled(name).model
+    return next((n for n in (f"{baseline}@{model}" if model else "", baseline) if n in names), "")
+
+
+def has_baseline(baseline: str, names: Sequence[str]) -> bool:
+    """Whether that method is among those names, with or without a model.
+
+    >>> has_baseline("zero-shot", ["zero-shot@a"]), has_baseline("zero", ["zero-shot@a"])
+    (True, False)
+    """
+    return any(baseline in (name, name.partition("@")[0]) for name in names)
 
 
 def under(pipeline: Pipeline, control: str, graph: LocalGraph, item: Item, *, seed: int = 0) -> Pipeline:

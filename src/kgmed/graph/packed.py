@@ -9,10 +9,16 @@ import bz2
 import gzip
 import io
 import lzma
+import shutil
+import sys
+import zlib
 from collections.abc import Callable
+from dataclasses import KW_ONLY, InitVar, dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, Any, cast
-from zipfile import ZipFile
+from weakref import finalize
+from zipfile import BadZipFile, ZipFile
 
 from kgmed.errors import SourceError
 
@@ -22,6 +28,8 @@ MOST = 1 << 35  # bytes that no file may unpack to more than
 _XZ_MEMORY = 1 << 28  # bytes that an xz file may ask for; `xz -9` asks for 65 MB
 _CHUNK = 1 << 17
 _MEND = "it is damaged or made to fill the memory; unpack it yourself if you trust it"
+DAMAGED_ZIP = (BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, LookupError, ValueError)
+"""What reading a damaged zip ends in, beside I/O errors; `RuntimeError` is that of an encrypted or unknown member."""
 _GZIP, _XZ, _BZIP2 = b"\x1f\x8b", b"\xfd7", b"BZh"
 
 
@@ -60,6 +68,47 @@ def check_zip(path: Path) -> None:
     with ZipFile(path) as archive:
         if sum(member.file_size for member in archive.infolist()) > bearable(path.stat().st_size):
             raise _too_much(path)
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A folder that is deleted when nobody holds this any more."""
+
+    content: Path  # the file or the folder that is the graph
+    called: str
+    _: KW_ONLY
+    folder: InitVar[Path]
+
+    def __post_init__(self, folder: Path) -> None:
+        """See to it that the folder goes with the last who holds this."""
+        finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+
+def unpacked(path: Path) -> Unpacked:
+    """What a zip holds, or what comes on standard input ("-"), on disk; raises `SourceError`."""
+    folder = place = Path(mkdtemp(prefix="kgmed-"))
+    if str(path) == "-":
+        with (place / "graph").open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, _CHUNK)
+        return Unpacked(place / "graph", "graph", folder=folder)
+    try:
+        check_zip(path)
+        with ZipFile(path) as archive:
+            archive.extractall(place)  # a member's name leads nowhere else: zipfile takes the dots out of it
+    except FileNotFoundError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise SourceError(path, 0, "there is no such file", "check the path") from None
+    except (OSError, SourceError, *DAMAGED_ZIP) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(path, 0, f"is no zip that can be read ({str(error)[:80]})", "fetch it again") from error
+    inside = [one for one in place.iterdir() if one.name != "__MACOSX"]
+    while len(inside) == 1 and inside[0].is_dir():
+        place = inside[0]
+        inside = list(place.iterdir())
+    called = path.name.lstrip(".").split(".")[0] or "graph"
+    return Unpacked(inside[0] if len(inside) == 1 else place, called, folder=folder)
 
 
 def _too_much(path: Path) -> SourceError:

@@ -8,6 +8,7 @@ changed. Each relation stands once for each graph that has it, so that every tri
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, repeat
 from pathlib import Path
 
@@ -15,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.joining import BRAND, Join, Joiner, glossary, is_abbreviation, is_rest, joins
+from kgmed.graph.joining import BRAND, CONDITION, Join, Joiner, glossary, is_abbreviation, is_rest, joins
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import EDITS, Store
-from kgmed.language.text import has_cjk
+from kgmed.language.text import has_cjk, normalise
 from kgmed.records import Relation
 
-VERSION = 9  # goes up when the same parts make another store
+VERSION = 12  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 
@@ -111,7 +112,8 @@ class _Union:
             of = np.searchsorted(starts, codes, "right") - 1
             return [supports[p][code - int(starts[p])] for p, code in zip(of.tolist(), codes, strict=True)]
 
-        return Batches(self._batches(), lambda c: [self._id(i) for i in c], lambda c: [relations[i] for i in c], said)
+        ids = self._ids
+        return Batches(self._batches(), lambda c: [ids[i] for i in c], lambda c: [relations[i] for i in c], said)
 
     def _batches(self) -> Iterator[Batch]:
         rows = self._told()
@@ -122,10 +124,15 @@ class _Union:
             yield from self._edges(part, relations, supports)
             relations, supports = relations + len(part.keys), supports + len(part.store.tables.support)
 
-    def _id(self, record: int) -> str:
-        """The id of a record."""
-        part = next(p for p in reversed(self.parts) if p.first <= record)
-        return part.store.at(record - part.first).id
+    @cached_property
+    def _ids(self) -> list[str]:
+        """The id of each record."""
+        return [key for shared in self._shared for key in shared.ids]
+
+    @cached_property
+    def _shared(self) -> "list[_Shared]":
+        """The entities of each graph."""
+        return [_Shared(part.store) for part in self.parts]
 
     # --- edges
 
@@ -151,7 +158,7 @@ class _Union:
 
     def _told(self) -> Iterator[Told]:
         """Each thing with all names of its records, then the texts about it."""
-        shared = list(map(_Shared, (part.store for part in self.parts)))
+        shared = self._shared
         for number, part in enumerate(self.parts):
             for node in range(len(part.store)):
                 record = node + part.first
@@ -206,7 +213,8 @@ class _Union:
         return lambda thing: sum(map(joiner.degree, self.joins[thing].records if thing in self.joins else (thing,)))
 
     def _with_known(self, row: NodeRow, record: int) -> NodeRow:
-        """An entity that answers to the names of the glossary too."""
+        """An entity that answers to the names of the glossary too, and is called by it where it has none of them."""
+        row = self._called(row, self._said[record])
         is_chinese = has_cjk(row.name)
         known = []
         for name in (said.removesuffix(BRAND) for said in self._said[record]):
@@ -215,6 +223,14 @@ class _Union:
             known.append(Alias(name, scope, "zh" if has_cjk(name) else "en"))
         own = len(self.joins[record].records) - 1 if record in self.joins else 0  # names of the records themselves
         return row._replace(aliases=_once((*row.aliases[:own], *known, *row.aliases[own:]), row.name))
+
+    def _called(self, row: NodeRow, known: Sequence[str]) -> NodeRow:
+        """An illness under the name that everybody uses: "Psoriasis", not "Psoriasiform dermatitis"."""
+        usual = next((name for name in known if not has_cjk(name)), "")
+        same = {normalise(name).removesuffix("s") for name in known}
+        if has_cjk(row.name) or not usual or row.kind not in CONDITION or normalise(row.name).removesuffix("s") in same:
+            return row
+        return row._replace(name=usual[0].upper() + usual[1:], aliases=(Alias(row.name), *row.aliases))
 
     def _place(self, record: int) -> tuple[int, int]:
         """The graph of a record and its number there."""
@@ -227,7 +243,7 @@ class _Union:
         of = self.thing[t.text_node.astype(np.int64) + part.first].tolist()
         rows = zip(of, t.text_relation.tolist(), t.text, t.text_support.tolist(), strict=True)
         for record, relation, text, support in rows:
-            yield TextRow(self._id(record), keys[relation], text, store.support(support) if support else ())
+            yield TextRow(self._ids[record], keys[relation], text, store.support(support) if support else ())
 
 
 class _Shared:
@@ -241,12 +257,15 @@ class _Shared:
         spoken = repeat("") if t.alias_language is None else map(languages.__getitem__, t.alias_language.tolist())
         self._aliases = list(map(Alias, t.alias, map(Scope, t.alias_scope.tolist()), spoken))
         self._described = {int(node): text for node, text in zip(t.described, t.description, strict=True)}
+        self._names = list(t.name)
+        colon = f"{store.manifest.prefix}:" if store.manifest.prefix else ""
+        self.ids = [colon + key for key in (self._names if t.key is t.name else t.key)]
+        self._kinds = list(map(store.manifest.kinds.__getitem__, t.kind.tolist()))
 
     def row(self, node: int) -> NodeRow:
         """An entity with its other names."""
-        e = self.store.at(node)
         aliases = tuple(self._aliases[self._first[node] : self._first[node + 1]])
-        return NodeRow(e.id, e.name, e.kind, self._described.get(node, ""), aliases)
+        return NodeRow(self.ids[node], self._names[node], self._kinds[node], self._described.get(node, ""), aliases)
 
 
 def _scope(language: str, of: str) -> Scope:

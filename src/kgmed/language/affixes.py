@@ -10,37 +10,39 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib import resources
 
-from kgmed.language.text import has_cjk, normalise
+from kgmed.language.text import has_cjk, lazily, normalise
 
-_CJK_START = re.compile(
-    r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)"
+_CJK_START = lazily(r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)")
+_FORM = lazily(
+    r"(?:鼻腔?|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|活菌|流?浸|清|含|滴|浓|干|胶|贴|乳|药|粉|气|喷雾?|气雾|粉雾)*"
+    r"(?:片|胶囊|颗粒|冲|丸|散|膏|凝胶|贴|栓|糖浆|浆|合|酊|溶液|混悬液?|涂膜|灌肠液?|液|喷?雾|喷|乳|针|粉针|粉|洗|搽|滴|制)剂?"
+    r"|[钠钾钙镁锌]{1,2}盐?|药物?|药品|饮片|药材|物(?!质)"
 )
-_FORM = re.compile(
-    r"(?:鼻腔?|眼用?|口腔|阴道|外用|肠溶|缓释|控释|速释|软|硬|分散|咀嚼|泡腾|吸入|注射用?|口服|薄膜衣|混悬|活菌|流?浸|含|滴|浓|干|胶|贴|乳|药|粉|气|喷雾?|气雾|粉雾)*"
-    r"(?:片|胶囊|颗粒|冲|丸|散|膏|凝胶|贴|栓|糖浆|浆|合|酊|溶液|液|雾|乳|针|粉针|粉|洗|搽|滴|制)剂?|[钠钾钙镁锌]{1,2}盐?|药物|药品|饮片|药材"
-)
-_SALT_AND_FORM = re.compile(f"(?:[钠钾钙镁锌]{{1,2}}盐?)?(?:{_FORM.pattern})?")
+_SALT_AND_FORM = lazily(f"(?:[钠钾钙镁锌]{{1,2}}盐?)?(?:{_FORM.pattern})?")
 _NEAR = 24  # characters beside a name that are looked at
 _STEM = 4  # letters that two words must share before their endings are compared
 _OPEN, _CLOSED = "（(〔[【", "）)〕]】"
-_LOCANT = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9α-ω,']{1,6}[-‐–—]\Z|[α-ω]\Z")
-_LATIN_BEHIND = re.compile(
-    r"[-‐–]?(?:[A-Zα-ωⅠ-Ⅻ]{1,3}(?![A-Za-z])|\d++(?![\d.]*\s*(?:[a-zA-Zμ%.、片粒颗支天次日周月年岁个毫克微包袋瓶盒倍]|小时)))"
+_LOCANT = lazily(r"(?<![A-Za-z0-9])(?:[A-Za-z0-9α-ω,']{1,6}[-‐–—]|[LDN])\Z|[α-ω]\Z")
+_LATIN_BEHIND = lazily(
+    r"(?: [A-Z]\d{0,2}(?![A-Za-z\d])|[-‐–—]?[A-Zα-ωⅠ-Ⅻ]{1,3}(?![A-Za-z])"
+    r"|[-‐–—]?\d++(?![\d.]*\s*(?:[a-zA-Zμ%.、片粒颗支天次日周月年岁个毫克微包袋瓶盒倍]|小时)))"
 )
 _LIKE = frozenset({"like", "mimic", "mimics"})  # what is like it is not it
 _PIECE = 2  # characters
 _COUNTS = frozenset("一二三四五六")
-_FORMULA = re.compile(
-    "([\u4e00-\u9fff]{1,4})(?:片|胶囊|颗粒|丸|口服液|注射液)"
-)  # 锁阳补肾胶囊: a formula named after its first herb
-_STRENGTH = re.compile(r"[\d./:：~%\sA-Za-zⅠ-Ⅻα-ω-]+\Z")
-_PREPARED = re.compile("[炒制炙盐酒醋蜜麸烫煅焦生熟姜蒸煮炭毛心皮去水油砂土滑石粉甘草]{1,5}")  # of a herb
-_HYPHEN = re.compile(r"([A-Za-z]+)[-‐–]\Z")
-_WORD_BEFORE = re.compile(r"([A-Za-z-]+) \Z")
-_JOINED = re.compile(r"[-‐–/]([A-Za-z0-9]+)")
-_JOINED_BEFORE = re.compile(r"[A-Za-z0-9]+[-‐–/]\Z")
-_BRACKET = re.compile(r" ?\(([^()]*)(?:\)|\Z)")
-_BEHIND = re.compile(r"[-‐– ]([A-Za-z]+)")
+_FORMULA = lazily(  # 锁阳补肾胶囊: a formula named after its first herb; 酸枣仁汤: what is made of it
+    "(?![的是有和与或能会可吃服用喝治对跟])(?:[汤丹煎](?![的药剂服])|缓冲液"
+    "|[^\\W\\d的是有和与或及能会可吃服用喝治对跟还也都吗呢时要多少几不怎什哪后前并配加]{1,5}?"
+    "(?:片|胶囊|颗粒|冲剂|丸|散|膏|丹|精(?!神)|汤|饮|酒(?!后|精)|茶|栓|贴|合剂|糖浆|口服液|注射液|缓冲液|[洗搽酊]剂))"
+)
+_STRENGTH = lazily(r"[\d./:：~%\sA-Za-zⅠ-Ⅻα-ω-]+\Z")
+_PREPARED = lazily("[炒制炙盐酒醋蜜麸烫煅焦生熟姜蒸煮炭毛心皮去水油砂土滑石粉甘草]{1,5}")  # of a herb
+_HYPHEN = lazily(r"([A-Za-z]+)[-‐–]\Z")
+_WORD_BEFORE = lazily(r"([A-Za-z-]+) \Z")
+_JOINED = lazily(r"[-‐–/]([A-Za-z0-9]+)")
+_JOINED_BEFORE = lazily(r"[A-Za-z0-9]+[-‐–/]\Z")
+_BRACKET = lazily(r" ?\(([^()]*)(?:\)|\Z)")
+_BEHIND = lazily(r"[-‐– ]([A-Za-z]+)")
 
 
 def goes_on(text: str, start: int, end: int, *, substance: bool) -> bool:
@@ -68,6 +70,8 @@ def beyond(text: str, start: int, end: int, *, substance: bool) -> tuple[int, in
         left = _within_word(before, name) or _before_cjk(before, substance=substance)
         if substance and before.endswith("食用") and name.endswith(_tuple("chinese edible")):
             left = 2
+        if substance and before.endswith("小儿") and ends_with_form(name):
+            left = 2  # 小儿止泻灵颗粒
         return left, 0 if name in _words("chinese behind") else right
     return _before_english(before, substance=substance), _behind_english(behind, substance=substance)
 
@@ -148,7 +152,7 @@ def _behind_cjk(behind: str, *, substance: bool) -> int:
     counted = rest[1:] if rest[:1] in _COUNTS else rest  # 果糖二磷酸钠
     if _beside(counted[:2], "behind"):
         return len(behind) - len(counted.lstrip("".join(_characters())))
-    if not form and (longer := _FORMULA.match(behind)) and not _holds_word(longer[1]):
+    if not form and (longer := _FORMULA.match(behind)):
         return len(longer.group())
     latin = _LATIN_BEHIND.match(rest)
     return len(behind) - len(rest) + len(latin.group()) if latin else 0
@@ -266,14 +270,31 @@ def may_stand_before_a_drug(text: str) -> bool:
     >>> may_stand_before_a_drug("可以吃"), may_stand_before_a_drug("盐酸"), may_stand_before_a_drug("复方")
     (True, True, False)
     """
-    return text[-1:] in _before_drugs() or text.endswith(
-        (*_tuple("chinese salts"), *_tuple("chinese words before drugs"))
-    )
+    word = text.endswith((*_tuple("chinese salts"), *_tuple("chinese words before drugs")))
+    return word or (text[-1:] in _before_drugs() and not text.endswith(_tuple("chinese before drugs but")))
 
 
-def _holds_word(text: str) -> bool:
-    """Whether a character or word that may stand before a drug is in a text: then it is no piece of a drug's name."""
-    return any(may_stand_before_a_drug(text[: i + 1]) for i in range(len(text)))
+def ends_a_noun(text: str) -> bool:
+    """Whether a text ends with what is a word before a drug only as the end of a noun (消炎药, 病人).
+
+    >>> ends_a_noun("药"), ends_a_noun("吃"), ends_a_noun("中药")
+    (True, False, False)
+    """
+    listed = text.endswith((*_tuple("chinese salts"), *_tuple("chinese words before drugs")))
+    return not listed and text[-1:] in _nouns_before()
+
+
+def may_stand_behind_a_drug(text: str) -> bool:
+    """Whether what begins a text may stand behind the name of a drug without being a piece of it.
+
+    >>> may_stand_behind_a_drug("有什么作用"), may_stand_behind_a_drug("缓释片"), may_stand_behind_a_drug("龙")
+    (True, True, False)
+    """
+    form = _SALT_AND_FORM.match(text)
+    rest = text[form.end() :] if form else text
+    if rest != text:
+        return True
+    return text[:1] in _behind_drugs() and not text.startswith(_tuple("chinese behind drugs but"))
 
 
 def is_piece(name: str) -> bool:
@@ -289,6 +310,11 @@ def is_piece(name: str) -> bool:
 def is_telling(characters: str) -> bool:
     """Whether one of the characters says which organ, substance or kind of disease a Chinese name means."""
     return not _telling().isdisjoint(characters)
+
+
+def is_turning(characters: str) -> bool:
+    """Whether one of the characters says how much, which way or that it is not: no slip of the pen (增轻, 增多)."""
+    return not _turning().isdisjoint(characters)
 
 
 def is_form(rest: str) -> bool:
@@ -335,8 +361,23 @@ def _telling() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
+def _turning() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese turning"]))
+
+
+@lru_cache(maxsize=1)
 def _before_drugs() -> frozenset[str]:
     return frozenset("".join(_lists()["chinese before drugs"]))
+
+
+@lru_cache(maxsize=1)
+def _nouns_before() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese nouns before drugs"]))
+
+
+@lru_cache(maxsize=1)
+def _behind_drugs() -> frozenset[str]:
+    return frozenset("".join(_lists()["chinese behind drugs"]))
 
 
 @lru_cache(maxsize=1)

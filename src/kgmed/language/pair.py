@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kgmed.language.question import asking_part
-from kgmed.language.slips import spelled
+from kgmed.language.text import lazily, spelled
 from kgmed.records import Role
 
 
@@ -61,7 +61,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "interaction",
-        r"interact|\btogether\b|combin|\bmix|相互作用|一起|同时|同服|合用|配伍|冲突",
+        r"interact|\btogether\b|combin|\bmix|相互作用|一起|同时|同服|同用|合用|配伍|冲突",
         "interacts* contraindicated* precaution*",
         ("Yes", "有"),
     ),
@@ -75,7 +75,12 @@ PAIRS: tuple[PairType, ...] = (
     PairType(
         "is a complication", r"complication of|是.{0,30}的?并发症", "complication- finding- adverse-", ("Yes", "是")
     ),
-    PairType("is a side effect", r"side.?effect of|是.{0,30}的?(?:副作用|不良反应)", "adverse-", ("Yes", "是")),
+    PairType(
+        "is a side effect",
+        r"side.?effects? of|是.{0,30}的?(?:副作用|不良反应)|药.{0,6}(?:问题|原因|关系)",
+        "adverse*",
+        ("Yes", "是"),
+    ),
     PairType(
         "is a risk",
         r"\brisk|more likely|predispos|高危|危险因素|风险|更?容易(?:得|患)",
@@ -84,7 +89,8 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "is caused",
-        r"(?:caused|triggered|produced|brought on) by|due to|result of|consequence of|come from"
+        r"(?:caused|triggered|produced|brought on) by|\b(?:get|getting|catch) .{1,60} from\b"
+        r"|due to|result of|consequence of|come from"
         r"|由.{0,30}(?:引起|导致|造成|诱发)|因为.{0,30}引起",
         "cause+ risk+ finding- adverse- complication-",
         ("Yes", "是"),
@@ -136,13 +142,16 @@ PAIRS: tuple[PairType, ...] = (
     PairType(
         "causes",
         r"\bcauses?\b|lead(?:s|ing)? to|result(?:s|ing)? in|\bgive (?:you|me|people)|bring on|trigger|produce"
-        r"|\bmake(?:s)? (?:me|you|people)|引起|导致|造成|引发|诱发|出现|会不会|会.{1,40}(?:吗|么|？|\?)|能引",
+        r"|\b(?:turn|develop|progress|evolve) (?:in)?to\b|\bbecome\b"
+        r"|\bmake(?:s)? (?:me|you|people)"
+        r"|变成|变为|转成|转为|转变|发展[成为到]|演变|恶化[成为]|癌变|引起|导致|造成|引发|诱发|出现|会不会|会.{1,40}(?:吗|么|？|\?)|能引",
         _EFFECTS,
         ("Yes", "会"),
     ),
     PairType(
         "has",
-        r"\b(?:have|has|had|get|show|develop|experience|present|come with|suffer)\b|有.{1,30}(?:吗|么)|会有|有没有",
+        r"\b(?:have|has|had|get|show|develop|experience|present|come with|suffer)\b"
+        r"|有(?!关|联系).{1,30}(?:吗|么)|会有|有没有",
         _EFFECTS,
         ("Yes", "会"),
     ),
@@ -153,16 +162,16 @@ PAIRS: tuple[PairType, ...] = (
         ("Yes", "有"),
     ),
 )
-_YES_NO = re.compile(
+_YES_NO = lazily(
     r"^\W*(?:(?:and|but|so|then|please|doctor|hi|hello)\W+)*"
     r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
     r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) (?:it|i|we|he|she|they|there"
     r"|this|that|you|my|the|an?|people)\b"
     r"|\b(?:ok|okay|safe|allowed|alright)\s*\?*\s*$"
-    r"|吗|么[?？]?\s*$|嘛|能不能|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
+    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
     re.IGNORECASE,
 )
-_WHAT = re.compile(
+_WHAT = lazily(
     r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|\b(?:what|which|how|why|who|when)\b", re.IGNORECASE
 )
 
@@ -176,6 +185,15 @@ def is_yes_no(text: str) -> bool:
     """
     said = spelled(asking_part(text)).strip()
     return bool(_YES_NO.search(said)) and not _WHAT.search(said.split("?")[0].split("？")[0])
+
+
+def asks_what(text: str) -> bool:
+    """Whether a question asks for a name or a reason, which no yes answers.
+
+    >>> asks_what("Which drugs lower it?"), asks_what("高血压都有哪些降压药"), asks_what("aspirin and warfarin")
+    (True, True, False)
+    """
+    return bool(_WHAT.search(text))
 
 
 @lru_cache(maxsize=1024)

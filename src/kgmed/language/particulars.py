@@ -6,9 +6,110 @@ and whether the text calls it high or low; what is normal is not known here, so 
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from kgmed.language.negation import Spans
+from kgmed.language.text import lazily
 from kgmed.records import Particular
+
+# Groups of people that a question about a medicine names, and how a text of a graph speaks of them.
+
+
+@dataclass(frozen=True)
+class People:
+    """A group of people.
+
+    Attributes:
+        name: In English and Chinese, as an answer calls them.
+        asked: A pattern by which a question names them.
+        found: A pattern by which a text of a graph speaks of them.
+    """
+
+    name: tuple[str, str]
+    asked: str
+    found: str
+
+    @cached_property
+    def in_question(self) -> re.Pattern[str]:
+        """`asked`, compiled."""
+        return re.compile(self.asked, re.IGNORECASE)
+
+    @cached_property
+    def in_text(self) -> re.Pattern[str]:
+        """`found`, compiled."""
+        return re.compile(self.found, re.IGNORECASE)
+
+
+PEOPLE = (
+    People(
+        ("pregnancy", "孕妇"),
+        r"pregnan|trimester|expecting a|mother.to.be|孕|怀了?孕|有喜",
+        r"pregnan|f(?:o)?etus|f(?:o)?etal|teratogen|孕|妊娠|胎儿|致畸",
+    ),
+    People(
+        ("breastfeeding", "哺乳期妇女"),
+        r"breast.?feed|breastfed|nursing (?:mother|mom|mum)|lactat|哺乳|喂奶|母乳",
+        r"breast.?(?:feed|milk)|lactat|nursing|哺乳|乳汁|乳母|泌乳",
+    ),
+    People(
+        ("children", "儿童"),
+        r"\b(?:child(?:ren)?|infants?|bab(?:y|ies)|newborns?|toddlers?|kids?|p(?:a)?ediatric)\b"
+        r"|\b(?:my|our) (?:son|daughter)\b"
+        r"|\b(?:1[0-7]|[1-9])[- ]?(?:year|yr|month|week)s?[- ]?old"
+        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|幼儿|新生儿|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)",
+        r"\bchild|p(?:a)?ediatr|infant|neonat|newborn|adolescent|under \d{1,3} years|(?<!\d)\d{1,3} years"
+        r"|儿童|小儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",
+    ),
+    People(
+        ("older people", "老年人"),
+        r"\belderly|older (?:people|adults?|patients?)|\bseniors?\b|\b(?:6[5-9]|[789]\d)[- ]?(?:year|yr)s?[- ]?old"
+        r"|老人|老年|高龄|(?<!\d)(?:6[5-9]|[789]\d)岁",
+        r"elderly|older (?:people|adults|patients)|geriatric|老年|高龄",
+    ),
+)
+_FORBIDS = lazily(
+    r"禁|不宜|不得|不应|不可|不能|忌用|避免|不推荐|不建议|contraindicat|(?:must|should|do) not"
+    r"|not (?:be |to be )?(?:used|taken|given|recommended)|\bavoid|\bnever\b|\bonly\b|仅",
+    re.IGNORECASE,
+)
+
+
+def people_of(text: str) -> tuple[People, ...]:
+    """The groups of people that a question names.
+
+    >>> [group.name[0] for group in people_of("Is it OK to take warfarin while pregnant?")]
+    ['pregnancy']
+    """
+    return tuple(group for group in PEOPLE if group.in_question.search(text))
+
+
+def forbids(text: str) -> bool:
+    """Whether a text about a medicine says not to use it, and not only to take care.
+
+    >>> forbids("孕妇禁用"), forbids("孕妇慎用"), forbids("Do not use in pregnancy.")
+    (True, False, True)
+    """
+    return bool(_FORBIDS.search(text))
+
+
+def clauses_about(text: str, found: re.Pattern[str]) -> str:
+    """The sentences of a text in which a pattern is found.
+
+    >>> clauses_about("Take with food. Not in pregnancy; avoid the sun.", re.compile("pregnan"))
+    'Not in pregnancy'
+    """
+    parts = re.split(r"[。；;\n]|(?<!\d)\.(?=\s|$)", text)
+    return "; ".join(part.strip() for part in parts if found.search(part) and not _STORED.search(part))
+
+
+# Where a medicine is kept, and who looks after a child that takes it, is no warning.
+_STORED = lazily(
+    r"本品[是为系]|触及|不能接触|接触不到|触摸不到|取不到|监护|out of (?:the )?(?:reach|sight)", re.IGNORECASE
+)
+
+
+# What a question tells of a patient besides names: age, sex, population, measured values, doses and durations.
 
 _NUMBER = r"(?<![\d.])\d{1,7}(?:[.,]\d{1,4})?(?![\d])"
 _WORDS = {
@@ -32,7 +133,7 @@ _OFTEN = (
     r"|[qb]id|tid|qd))?"
 )
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
+    (kind, lazily(pattern, re.IGNORECASE))
     for kind, pattern in (
         ("age", rf"(?P<n>{_NUMBER}|\b(?:{_SPELLED}))[- ](?P<u>year|month|week|day)s?[- ]old\b"
                 rf"|\baged? (?P<n2>{_NUMBER})\b"
@@ -42,21 +143,22 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("duration", rf"(?P<n>{_NUMBER}|\b(?:{_SPELLED})) ?(?P<u>{_TIME})\b(?: ago)?"
                      rf"|(?P<n2>{_NUMBER}|{_SPELLED_CJK}多?) ?(?P<u2>{_TIME_CJK})(?!大|龄|轻|级|血)"),
         ("sex", r"\b(?:fe)?male\b|\b(?:wo)?man\b|\bboy\b|\bgirl\b|男性|女性|[男女][孩童婴]"
-                r"|(?<![\w])[男女](?=[,，、 ])|(?<=[岁，,])[男女]"),
+                r"|(?<![\w])[男女](?=[,，、 ])|(?<=[岁，,])[男女]"
+                r"|(?:爷|奶){2}|外[公婆]|姥[姥爷]|妈妈|爸爸|母亲|父亲|妻子|丈夫|老[公婆]|[儿女](?:子|儿)"),
         ("population", r"\b(?:pregnan(?:t|cy)|breast-?feeding|lactating|nursing mothers?|newborns?|neonates?|infants?"
                        r"|toddlers?|child(?:ren)?|adolescents?|teenagers?|elderly|older adults?)\b"
                        r"|孕妇|孕期|怀孕|妊娠期?|哺乳期?|产妇|老年人?|老人|小儿|新生儿|婴幼?儿|幼儿|儿童|宝宝|青少年"),
     )
 )  # fmt: skip
-_HIGH = re.compile(r"high|elevated|raised|increased|above|↑|偏高|升高|增高|过高", re.IGNORECASE)
-_LOW = re.compile(r"\blow|decreased|reduced|below|↓|偏低|降低|过低", re.IGNORECASE)
-_NORMAL = re.compile(r"\bnormal|正常", re.IGNORECASE)
-_CLAUSE = re.compile(r"[,.;!?，。；！？、\n]")
-_OF = re.compile(
+_HIGH = lazily(r"high|elevated|raised|increased|above|↑|偏高|升高|增高|过高", re.IGNORECASE)
+_LOW = lazily(r"\blow|decreased|reduced|below|↓|偏低|降低|过低", re.IGNORECASE)
+_NORMAL = lazily(r"\bnormal|正常", re.IGNORECASE)
+_CLAUSE = lazily(r"[,.;!?，。；！？、\n]")
+_OF = lazily(
     r"([^\W\d_][\w\u4e00-\u9fff -]{0,38}?)\s*(?:\b(?:level|count)s?)?\s*(?:\b(?:is|was|of|at)\b|[:：=]|为|是)?\s*\Z",
     re.IGNORECASE,
 )
-_VERBS = re.compile(
+_VERBS = lazily(
     r"^(?:.*\b(?:has|have|had|with|and|my|his|her|their|the|a|an|is|was|high|low|elevated|raised|normal)\b)\s*",
     re.IGNORECASE,
 )
@@ -120,3 +222,140 @@ def _told(text: str, m: re.Match[str]) -> tuple[str, str]:
 
 def _directions() -> Iterator[tuple[str, re.Pattern[str]]]:
     return iter((("high", _HIGH), ("low", _LOW), ("normal", _NORMAL)))
+
+
+# --- Whom and what a story is about, as far as the names of diseases speak of it: 小儿肺炎, postpartum depression.
+
+
+_ABOUT = {
+    "child": r"\b(?:child|kid|bab(?:y|ies)|infant|toddler|newborn|schoolboy|schoolgirl|boy|girl)s?\b"
+    r"|\b(?:my|our) (?:son|daughter)\b|我?[儿女](?:子|儿)"
+    r"|孩子|小孩|宝宝|婴儿|幼儿|儿童|小儿|患儿|男孩|女孩|新生儿",
+    "newborn": r"\bnewborn|\bneonat|\b(?:days|weeks)[ -]old\b|新生儿|刚出生|出生\d",
+    "pregnant": r"\bpregnan|\btrimester|gave birth|given birth|since (?:the )?(?:birth|delivery)|postpartum"
+    r"|怀孕|孕妇|孕期|妊娠|产后|生完孩子|分娩|坐月子|哺乳",
+    "old": r"\belderly|\bgrand(?:mother|father|ma|pa|mum|dad)\b|老人|老年|奶奶|爷爷|外公|外婆|姥姥|姥爷",
+    "female": r"\b(?:fe|wo)m(?:an|en|ale)|\b(?:she|her|girl|wife|mother|daughter|sister|lady)\b"
+    r"|\b(?:periods?|pregnan\w*|vagin\w*)\b"
+    r"|女|妻子|老婆|妈妈|母亲|奶奶|外婆|姥姥|月经|例假|怀孕|白带|阴道",
+    "male": r"(?<!fe)\bm(?:an|en|ale)\b|\b(?:he|his|him|boy|husband|father|son|brother)\b"
+    r"|\b(?:penis|testic\w*|prostate)\b"
+    r"|男|丈夫|老公|爸爸|父亲|爷爷|外公|阴茎|睾丸|前列腺",
+    "exposed": r"poison|swallowed|pesticide|chemical|overdose|bite|bitten|burn(?:ed|t)|fell\b|hit\b|accident|injur"
+    r"|snake|alcohol|drink(?:er|ing)|mushroom|fumes|drug"
+    r"|中毒|误服|误食|农药|喝了|吃了|咬伤|被咬|烫|烧伤|摔|撞|外伤|受伤|喝酒|酒后|蘑菇|煤气|化学",
+    "operated": r"\bsurgery|\boperation|\boperated|\btransplant|手术|术后|移植|开刀",
+    "sudden": r"\bsudden|\bsince (?:yesterday|last night|this morning)|\bthis morning|\blast night"
+    r"|突然|昨天|昨晚|今天|今早|刚才",
+    "long": r"\bfor (?:many |several |some )?(?:months|years)|\balways\b|常年|多年|好几年|长期|老是|几个月",
+}  # fmt: skip
+_DAYS = {"hour": 0, "hr": 0, "day": 1, "week": 7, "wk": 7, "month": 30, "year": 365, "yr": 365}
+_DAYS |= {"小时": 0, "个小时": 0, "天": 1, "日": 1, "星期": 7, "个星期": 7, "周": 7, "个月": 30, "年": 365}
+_ACUTE, _CHRONIC = 14, 60  # days
+_GROWN, _OLD = 16, 60  # years
+
+
+def about(text: str) -> frozenset[str]:
+    """What a story tells of its patient and of when it began: child, adult, old, female, male, pregnant, sudden, ...
+
+    >>> sorted(about("My 4-year-old daughter has had a cough for 3 days")), sorted(about("父亲70岁，手抖两年"))
+    (['child', 'female', 'sudden'], ['adult', 'long', 'male', 'old'])
+    """
+    found = {name for name, pattern in _compiled().items() if pattern.search(text)}
+    for p in particulars(text):
+        if p.kind == "age" and p.number is not None:
+            years = p.number if "month" not in p.unit and "week" not in p.unit and "月" not in p.unit else p.number / 12
+            found -= {"child", "adult"}
+            found |= {"child"} if years < _GROWN else {"adult"}
+            found |= {"old"} if years >= _OLD else set()
+        if p.kind == "duration" and p.number is not None and p.unit in _DAYS:
+            days = p.number * _DAYS[p.unit]
+            found |= {"sudden"} if days <= _ACUTE else {"long"} if days >= _CHRONIC else set()
+    return frozenset(found - {"female", "male"} if {"female", "male"} <= found else found)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> dict[str, re.Pattern[str]]:
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _ABOUT.items()}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What the name of a disease says of whom it befalls, and how likely it is for one of whom that is not told.
+
+    Attributes:
+        looks: A pattern of such names.
+        needs: What a story tells of its patient where nothing is taken off.
+        against: What a story tells where it is all but ruled out.
+        share: The share of patients whom it befalls, where a story tells neither.
+    """
+
+    looks: str
+    needs: str
+    against: str = ""
+    share: float = 0.1
+
+
+CONDITIONS = (
+    Condition(r"小儿|儿童|婴幼?儿|患儿|child|infan|juvenile|p(?:a)?ediatric", "child", "adult", 0.2),
+    Condition(r"新生儿|胎儿|早产儿|neonat|newborn|f(?:o)?etal|of prematurity", "newborn", "adult", 0.01),
+    Condition(r"妊娠|孕|产后|产褥|产科|pregnan|gestation|postpartum|peripartum|puerper", "pregnant", "male", 0.03),
+    Condition(r"老年|elderly|senile", "old", "child", 0.3),
+    Condition(
+        r"女性|子宫|卵巢|阴道|宫颈|外阴|月经|盆腔|更年期|绝经|乳腺"
+        r"|\bovar|uter(?:us|ine)|vagin|vulv|cervicitis|menopaus",
+        "female", "male", 0.5,
+    ),
+    Condition(
+        r"男性|前列腺|睾丸|阴囊|阴茎|附睾|精囊|精索|龟头|prostat|testic|peni(?:s|le)\b|epididym",
+        "male", "female", 0.5,
+    ),
+    Condition(
+        r"中毒|烧伤|烫伤|冻伤|骨折|外伤|咬伤|损伤|挫伤|异物|淹溺|poison|intoxicat"
+        r"|\bburns?\b|fracture|injur|foreign bod|trauma",
+        "exposed",
+    ),
+    Condition(r"术后|切除后|移植|综合征后|手术|postoperative|post-?transplant|graft", "operated"),
+    Condition(
+        r"慢性阻塞性肺|慢阻肺|肺气肿|chronic (?:obstructive )?pulmonary(?: obstruct)?|emphysema"
+        r"|冠状动脉|冠心病|心绞痛|coronary|angina|心肌梗[死塞]|myocardial infarct|帕金森|parkinson|痴呆|阿尔茨海默"
+        r"|dementia|alzheimer|骨关节炎|osteoarthritis|痛风|\bgout|II型|2型糖尿病|type 2|肺癌|胃癌|肝癌|肠癌"
+        r"|食管癌|胰腺癌|宫颈癌|carcinoma|(?:lung|gastric|liver|colon) cancer",
+        "adult", "child", 1.0,
+    ),
+    Condition(
+        r"性病|淋病|梅毒|尖锐湿疣|艾滋|免疫缺陷病毒|venereal|sexually transmitted|gonorrh|syphilis|\bHIV\b|\bAIDS\b",
+        "adult", "child", 1.0,
+    ),
+    Condition(r"急性|\bacute", "sudden", "long", 0.7),
+    Condition(r"慢性|\bchronic", "long", "sudden", 0.7),
+)  # fmt: skip
+_RULED_OUT = 0.02
+_SLOW = 0.3  # of what is called acute where the story is long, and the other way round
+
+
+def conditions(name: str) -> int:
+    """Which rows of `CONDITIONS` the name of a disease has, as bits."""
+    if _CONDITION.search(name) is None:  # most names
+        return 0
+    return sum(1 << i for i, pattern in enumerate(_conditions()) if pattern.search(name))
+
+
+_CONDITION = lazily("|".join(f"(?:{row.looks})" for row in CONDITIONS), re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _conditions() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(row.looks, re.IGNORECASE) for row in CONDITIONS)
+
+
+def odds(told: frozenset[str]) -> tuple[float, ...]:
+    """For each row of `CONDITIONS`, what is left of the likelihood of a disease of that name, given what is told."""
+    return tuple(_left(row, told) for row in CONDITIONS)
+
+
+def _left(row: Condition, told: frozenset[str]) -> float:
+    if row.needs in told:
+        return 1.0
+    ruled_out = _SLOW if row.needs in ("sudden", "long") else _RULED_OUT
+    return ruled_out if row.against in told else row.share

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from kgmed.language.text import lazily
+
 _DIGITS = {**{c: i for i, c in enumerate("零一二三四五六七八九十")}, "两": 2, "半": 0.5}
 _WORDS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
@@ -49,8 +51,8 @@ _PER = r"(?:/(?:kg|日|天|d|day|次|h))*+"
 _FIGURE = r"\d+(?:\.\d+)?"
 _CHINESE = r"(?:[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九半])"
 _TO = r"\s*(?:[-~～—–－−]{1,2}|至|到|to)\s*"
-_FOUND = re.compile(
-    rf"(?<![a-z\d.])(?P<of>{_FIGURE}/\d+)(?![\d.]*\s*{_UNIT})(?![\d/])"
+_FOUND = lazily(
+    rf"(?<![a-z\d.])(?P<of>{_FIGURE}(?:/| out of (?:every )?)\d+)(?![\d.]*\s*{_UNIT})(?![\d/])"
     rf"|(?<![a-z\d.])(?P<low>{_FIGURE})(?:\s*(?:{_UNIT})?{_TO}(?P<high>{_FIGURE}))?(?:\s*(?P<unit>{_UNIT}{_PER}))?(?![a-z\d])"
     rf"|(?P<han>每|{_CHINESE})(?:{_TO}(?P<han_high>{_CHINESE}))?(?P<han_unit>个?半?(?:{_COUNTED}))"
     rf"|\b(?P<often>once|twice|thrice)\b|\b(?P<word>{'|'.join(_WORDS)})\s+(?P<word_unit>{'|'.join(_LATIN)})(?![a-z])"
@@ -122,7 +124,7 @@ def without_quantities(text: str) -> str:
 def _quantity(match: re.Match[str], per: str) -> Quantity:
     """The quantity that a match holds."""
     if match["of"]:
-        part, whole = map(float, match["of"].split("/"))
+        part, whole = map(float, re.split(r"[^\d.]+", match["of"]))
         share = round(100 * part / whole, 6) if whole else 0.0
         return Quantity(share, share, "%", per)
     if match["han"]:

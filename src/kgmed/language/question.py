@@ -5,8 +5,47 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from kgmed.language.slips import Spelled, spelled
+from kgmed.language.text import Unslipped, lazily, spelled
 from kgmed.records import Role
+
+# A question that says only what is new in it: "what about gout?" after "what treats migraine?".
+
+_WORDS = "what|which|who|why|when|where|how|can|could|should|is|are|do|does|did|will|would|may|if|not|then"
+_CJK = "怎|什么|哪|如何|为什么|为何|多少|是否|有没有|能不能|可以|应该"  # a question of its own
+_ABOUT = lazily(
+    r"^\W*(?:and |but |so |ok,? |then )*(?:what|how) about (?P<en>.+?)\W*$"
+    rf"|^\W*and (?!(?:{_WORDS})\b)(?:for |with |in )?(?P<and>(?:\w[\w'-]*\s*){1, 4}?)\s*\?\s*$"
+    rf"|^\W*(?:那么?|那要是|如果是|换成)(?P<zh>(?:(?!{_CJK})[^，。？?吗呢]){{1,20}}?)(?:呢|的话|怎么样|又如何|如何)\W*$"
+    rf"|^\W*(?P<short>(?:(?!{_CJK})[^，。？?吗呢那\s]){{1,20}}?)呢\W*$",
+    re.IGNORECASE,
+)
+_IT = lazily(r"\b(?:it|this|that|they|them|these|those)\b|它们?|这个?病|该病|这种药|该药", re.IGNORECASE)
+
+
+def asked_about(text: str) -> str:
+    """What a question names that asks about one more thing; "" where it is a question of its own.
+
+    >>> asked_about("And what about acute gout?"), asked_about("那痛风呢？"), asked_about("And what treats it?")
+    ('acute gout', '痛风', '')
+    """
+    found = _ABOUT.match(text.strip())
+    return next((part.strip() for part in found.groups() if part), "") if found else ""
+
+
+def put_in(question: str, old: str, new: str) -> str:
+    """The question with another thing in the place of the one that it names, or of "it"; "" where it has neither.
+
+    >>> put_in("What treats migraine?", "migraine", "gout"), put_in("Which drug treats it?", "migraine", "gout")
+    ('What treats gout?', 'Which drug treats gout?')
+    """
+    at = question.casefold().find(old.casefold()) if old else -1
+    if at >= 0:
+        return question[:at] + new + question[at + len(old) :]
+    back = _IT.search(question)
+    return question[: back.start()] + new + question[back.end() :] if back else ""
+
+
+# What a question asks for, by its words: the table of question types (English and Chinese), and who it is about.
 
 # --- The types. Every row that matches counts, in this order.
 
@@ -59,24 +98,28 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "treatment",
-        r"(?<!doctor )(?<!department )(?<!specialist )\btreat"
+        r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat"
         r"|medic(?:ine|ation)|\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take"
-        r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b"
-        r"|什么药|啥药|哪些药|用药|吃药|药物|治疗|怎么治|如何治|怎么办|疗法|怎样治|怎么缓解|如何缓解",
+        r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
+        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
+        r"|治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解",
         Role.TREATS,
         says=("Treatments", "治疗"),
     ),
     QuestionType(
         "test",
         r"\btest(?:s|ed|ing)?\b|examin|\bscan|\bx-?ray|investigat|how (?=.{0,200}diagnosed)|how (?=.{0,200}\bconfirm)"
-        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|如何确诊|怎么确诊",
+        r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
+        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊",
         Role.TESTS,
         says=("Tests", "检查"),
     ),
     QuestionType(
         "symptom",
-        r"symptom|\bsigns?\b|\bfeatures?\b|phenotyp|manifest|present with|症状|表现|体征|征兆",
+        r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
+        r"|symptom|\bsigns?\b|\bfeatures?\b|phenotyp|manifest|present with|\bwhat does .{1,60}(?:feel|look) like"
+        r"|症状|表现|体征|征兆|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
         Role.FINDING,
         says=("Findings", "症状与体征"),
     ),
@@ -90,7 +133,7 @@ TYPES: tuple[QuestionType, ...] = (
         "contraindication",
         r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
-        r"|禁忌|禁用|不能吃(?!什么)|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
+        r"|禁忌|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
         Role.CONTRAINDICATED,
         also=(Role.PRECAUTION,),
         says=("Contraindications", "禁忌"),
@@ -98,19 +141,23 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "interaction",
         r"interact|\btogether\b|combin(?:e|ation) with"
-        r"|相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|合用|配伍",
+        r"|相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
         Role.INTERACTS,
         says=("Interactions", "相互作用"),
     ),
     QuestionType(
         "dose",
-        r"\bdos(?:e|age|ing)|how (?:much|often)|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]",
+        r"\bdos(?:e|age|ing)|how (?:much|often)|"
+        r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
+        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]",
         Role.DOSAGE,
         says=("Dosage", "用法用量"),
     ),
     QuestionType(
         "cause",
-        r"\bcauses? of|what causes|why (?:do|does|is|are|did)|etiolog|aetiolog|病因|原因|为什么|引起的|导致的|怎么得的",
+        r"\bcauses? of|what causes|\bcauses\W*$"
+        r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? on\b|\breasons? for\b"
+        r"|病因|原因|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)",
         Role.CAUSE,
         also=(Role.RISK,),
         says=("Causes", "病因"),
@@ -125,7 +172,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "complication",
-        r"complicat|sequela|lead to|并发症|后遗症|会引起什么|不治(?:疗)?会",
+        r"complicat|sequela|lead to|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
+        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会",
         Role.COMPLICATION,
         says=("Complications", "并发症"),
     ),
@@ -138,7 +186,8 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
     QuestionType(
         "inheritance",
-        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|x-linked|run in (?:the )?famil|遗传|显性|隐性",
+        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|x-linked|\bruns? in (?:the |my |our )?famil"
+        r"|\bpass(?:es|ed)? (?:it )?(?:on|down)\b|遗传|显性|隐性",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
     ),
@@ -152,7 +201,8 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "department",
         r"(?:which|what) (?:(?:kind|type|sort) of )?(?:doctor|department|specialist|clinic)\b"
-        r"|科室|挂什么号|挂哪|什么科|哪个科|哪科",
+        r"|\bwho (?:do|should|can|must) (?:i|we|you|he|she) (?:see|go to|consult|ask|visit)\b|\bwho treats?\b"
+        r"|科室|挂什么号|挂啥|挂哪|什么科|啥科|哪个科|哪科|(?:看|找)(?:什么|啥|哪个|哪种|哪科)(?:医生|大夫)",
         Role.CARE,
         says=("Who treats it", "就诊科室"),
     ),
@@ -164,13 +214,15 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "to avoid",
-        r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)",
+        r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)(?!药)",
         Role.AVOID,
         says=("What to avoid", "忌口"),
     ),
     QuestionType(
         "differential",
-        r"different(?:ial| from)|\bdifferences?\b|distinguish|\bvs\b|\bversus\b|\bcompar|鉴别|区别|不同|差别|差异|相比",
+        r"different(?:ial| from)|\bdifferences?\b|distinguish|\bvs\b|\bversus\b|\bcompar"
+        r"|\btell .{1,80}\b(?:apart|from)\b|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
+        r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比",
         Role.DIFFERENTIAL,
         says=("To tell apart from", "鉴别"),
     ),
@@ -217,10 +269,16 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "survival",
-        r"surviv|life expectanc|mortality|prognos|death rate|how long (?:do|does|will|can|would) .{0,60}\bliv"
-        r"|(?:生存|存活|死亡|治愈|复发)率|能活多|活多久|寿命|预后",
-        relations=r"预后|prognos|surviv|mortality|(?:生存|存活|死亡|治愈|复发)率",
-        says=("survival or prognosis", "生存率或预后"),
+        r"surviv|life expectanc|mortality|death rate|how long (?:do|does|will|can|would|have) .{0,60}\b(?:liv|left)"
+        r"|(?:生存|存活|死亡|治愈|复发)率|能?活多|活几年|寿命",
+        relations=r"surviv|mortality|(?:生存|存活|死亡|治愈|复发)率|生存期",
+        says=("survival", "生存率或生存期"),
+    ),
+    QuestionType(
+        "prognosis",
+        r"prognos|\boutlook\b|预后|能治好|治得好|治愈吗",
+        relations=r"预后|prognos|(?:生存|存活|死亡|治愈|复发)率",
+        says=("prognosis", "预后"),
     ),
     QuestionType(
         "frequency",
@@ -266,7 +324,9 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "value",
-        r"(?:(?<![\d.,])\d[\d.,]{0,20}\s?(?:%|mg/dl|mmol|g/l|mg/l|u/l|iu|ng|pg|umol|μmol)"
+        r"\b(?!type|stage|grade|class|factor|vitamin|chapter)[a-z]\w{1,12} "
+        r"(?:(?:is|of|was) )?\d[\d.]{0,9}\b.{0,20}(?:\bmean\b|normal)"
+        r"|(?:(?<![\d.,])\d[\d.,]{0,20}\s?(?:%|mg/dl|mmol|g/l|mg/l|u/l|iu|ng|pg|umol|μmol)"
         r"|\bis \d[\d.]{0,20}\b|\bof \d[\d.]{0,20}\b)"
         r".{0,80}(?:mean|normal|high|low|too|should i|what (?:to|do|should)|dangerous|worr)"
         r"|(?:is|are) .{0,60}\d[\d.]{0,20} ?\S{0,8} (?:normal|too|high|low|dangerous)"
@@ -296,20 +356,26 @@ TEXTS: tuple[QuestionType, ...] = (
 OF_THE_SUBJECT = frozenset(
     {Role.FINDING, Role.ADVERSE, Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.ONSET, Role.INHERITANCE, Role.LOCATION}
 )
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？\n]?")
-_ENDS_ASKING = re.compile(r"[?？]\W*$")
-_ASKING = re.compile(
+_OF_A_MEDICINE = frozenset({Role.INTERACTS, Role.CONTRAINDICATED, Role.ADVERSE, Role.DOSAGE})
+_TREATS = lazily(r"treat|cure|therap|remed|\bhelps?\b|治|怎么办|咋办|缓解|疗法", re.IGNORECASE)
+_SENTENCE = lazily(r"[^.!?。！？\n]*(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？\n]?")
+_ENDS_ASKING = lazily(r"[?？]\W*$")
+_ASKING = lazily(
     r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe|explain|show)\b"
-    r"|(?<!没)(?<!没有)什么(?!都)|哪|怎|吗|如何|为何|是否|多少|几(?=[岁次片粒颗种])|能不能|可不可以|有没有",
+    r"|(?<!没)(?<!没有)什么(?!都)|哪|怎|咋|吗|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
+    r"|能不能|可不可以|有没有|会不会|是不是|要不要|行不行|好不好|(?:[吃用喝服打能]|可以)不\W*$",
     re.IGNORECASE,
 )
-_ASKS_HERE = re.compile(
+_ASKS_HERE = lazily(
     _ASKING.pattern
     + r"|\b(?:what|which|who|why|when|where|how)\b"
     + r"|\b(?:can|could|should|may|do|does|is|are) (?:i|we|you|he|she|it|they|there|this|that|these|my|the)\b",
     re.IGNORECASE,
 )
-_COMMA = re.compile(r"[,，;；]")
+_COMMA = lazily(r"[,，;；]")
+_SETTING = lazily(  # where it happens, which names no disease: ED is also a short form of one
+    r"\b(?:in|at|from|to) (?:the |an? )?(?:ED|ER|ICU|A&E|GP|OPD|clinic|hospital|ward|emergency (?:department|room))\b"
+)
 _SHORT = 60  # characters; a text this short is a query even where it asks nothing: "symptoms of gout"
 _SHORT_CJK = 20
 
@@ -334,7 +400,10 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     ['treatment', 'test']
     """
     said = spelled(asking_part(text))
-    return tuple(row for row in TYPES if row.pattern.search(said))
+    rows = tuple(row for row in TYPES if row.pattern.search(said))
+    if any(row.role in _OF_A_MEDICINE for row in rows) and not _TREATS.search(said):
+        rows = tuple(row for row in rows if row.role is not Role.TREATS)  # "which drugs interact with it?"
+    return rows
 
 
 @lru_cache(maxsize=1024)
@@ -365,13 +434,13 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     >>> [("Which gene causes gout?")[a:b] for a, b in words_that_ask("Which gene causes gout?")]
     ['gene']
     """
-    read = Spelled(text)
+    read = Unslipped(text)
     said = [
         stretch
         for begin, end in _stretches(read.text)
-        for row in TYPES
+        for pattern in (*(row.pattern for row in TYPES), _SETTING)
         for stretch in _to_word_ends(
-            read.text, [(begin + m.start(), begin + m.end()) for m in row.pattern.finditer(read.text[begin:end])]
+            read.text, [(begin + m.start(), begin + m.end()) for m in pattern.finditer(read.text[begin:end])]
         )
     ]
     return tuple(sorted((read.places[start], read.places[end]) for start, end in said))
@@ -386,7 +455,7 @@ def compares(text: str) -> bool:
     return bool(next(row for row in TYPES if row.role is Role.DIFFERENTIAL).pattern.search(text))
 
 
-_DEFINES = re.compile(
+_DEFINES = lazily(
     r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
     r"|\bmeaning of\b"
     r"|什么是|是(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
@@ -419,8 +488,23 @@ def _stretches(text: str) -> list[tuple[int, int]]:
     """
     sentences = [m.span() for m in _SENTENCE.finditer(text) if m.group().strip()]
     found = [(_first_clause(text, *span), span[1]) for span in sentences if _asks(text[slice(*span)])]
+    if found and len(found) < len(sentences):
+        found += [span for span in sentences if not _asks(text[slice(*span)]) and _only_names(text[slice(*span)])]
     short = len(text) <= (_SHORT if text.isascii() else _SHORT_CJK)
     return found or ([(0, len(text))] if short and not _COMMA.search(text) else [])
+
+
+def _only_names(sentence: str) -> bool:
+    """Whether a sentence is but the name of what is asked for: "Do I have gout? Symptoms and treatment"."""
+    if len(sentence) > _SHORT:
+        return False
+    said = spelled(sentence)
+    spans = [m.span() for row in TYPES for m in row.pattern.finditer(said)]
+    named = {i for start, end in _to_word_ends(said, sorted(spans)) for i in range(start, end)}
+    left = "".join(" " if i in named else c for i, c in enumerate(said))
+    return bool(named) and not re.sub(
+        r"\b(?:and|or|the|its|of|please)\b|[和与及、]|[\W_]", "", left, flags=re.IGNORECASE
+    )
 
 
 def _asks(sentence: str) -> bool:

@@ -1,9 +1,12 @@
-"""What a relation is called in the language of the question, where its graph names it in another."""
+"""What relations and things are called in the language of the question, where their graph names them in another."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
 
-from kgmed.language.text import has_cjk
+from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Relation, Role
 
 # role | English along it | English against it | Chinese along it | Chinese against it
@@ -68,3 +71,100 @@ def spoken(relation: Relation, language: str) -> Relation:
     if not words or has_cjk(relation.name) == (language == "zh"):
         return relation
     return Spoken(relation.name, relation.role, relation.reverse, words)
+
+
+# --- What things are called in English where their graph names them in Chinese alone
+
+
+_LONGEST = 6  # ours: parts of a name that is put together; longer ones are sentences, whose order differs
+_LATIN = lazily(r"[A-Za-z0-9α-ωΑ-Ω%+.\-—–]+")
+_NUMBERS = dict(zip("一二三四五六", "123456", strict=True))
+_COUNT = r"([一二三四五六]|\d+(?:[-～~—–]\d+)?)"
+_TIMES = (  # how often and how much, which English says the other way round
+    (lazily(rf"(?:一[日天]|每[日天]){_COUNT}次"), " {}-times-a-day "),
+    (lazily(rf"(?:一次|每次){_COUNT}(?=[片粒袋丸])"), " {} "),
+)
+_ROUND = lazily(r"[（(]([^（）()]*)[）)]$")
+_BEHIND = {"注射用": "for injection"}  # what English says behind the rest
+_SALTS = ("hydrochloride", "sulfate", "phosphate", "acetate", "maleate", "mesylate", "lactate", "aspartate")
+_TESTED = ("scan", "imaging", "ultrasound", "endoscopy", "culture", "biopsy", "count", "CT", "MRI", "X-ray")
+_WIDEST = 12  # characters of the longest word of the table that is a part
+
+
+def _rows(text: str) -> dict[str, str]:
+    """Chinese to English of the lines of a table, the first that it gives; brands name no substance."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        english, *others = ("",) if line.startswith("#") else (name.strip() for name in line.split(" = "))
+        for name in others:
+            if not name.isascii() and not name.endswith("®"):
+                found.setdefault(name, english)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _english() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """What whole names mean, and what the parts of names mean, from english.txt and the glossary of the graphs."""
+    said = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
+    known = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
+    whole, _, parts = said.partition("# === ")
+    names = _rows(whole)
+    names = {**_rows(known), **names}
+    return names, {**names, **_rows(parts), "/": "and", "的": "", "等": "", **dict.fromkeys(_BEHIND, "")}
+
+
+@lru_cache(maxsize=4096)
+def in_english(name: str) -> str:
+    """A Chinese name in English, by the words that it is or is made of; "" where one of them is not known.
+
+    >>> in_english("肝肾功能"), in_english("腹部CT检查"), in_english("盐酸红霉素缓释片"), in_english("清化热痰")
+    ('liver and kidney function', 'abdominal CT', 'erythromycin hydrochloride sustained-release tablets', '')
+    """
+    names, parts = _english()
+    plain = name.strip()
+    for pattern, english in _TIMES:
+        plain = pattern.sub(lambda m, form=english: form.format(_NUMBERS.get(m[1], m[1])), plain)  # type: ignore[misc]
+    if plain in names:
+        return names[plain]
+    short = _ROUND.sub("", plain).strip()
+    if short != plain and short and (english := in_english(short)):
+        return english
+    pieces = _pieces(plain, parts)
+    if not pieces or len(pieces) > (_LONGEST if not any(c.isdigit() for c in plain) else 3 * _LONGEST):
+        return ""
+    return _put_together(pieces, parts)
+
+
+def _pieces(name: str, parts: Mapping[str, str]) -> list[str]:
+    """The fewest known words that a name is made of, the longest first where two ways are as short; [] where none."""
+    best: list[list[str] | None] = [None] * len(name) + [[]]
+    for begin in range(len(name) - 1, -1, -1):
+        latin = _LATIN.match(name, begin)
+        ends = [latin.end()] if latin else []
+        ends += [end for end in range(begin + 1, min(len(name), begin + _WIDEST) + 1) if name[begin:end] in parts]
+        if name[begin] == " ":
+            ends.append(begin + 1)
+        for end in sorted(set(ends), reverse=True):
+            rest = best[end]
+            if rest is not None and (best[begin] is None or len(rest) + 1 < len(best[begin] or ())):
+                best[begin] = [name[begin:end], *rest]
+    return [piece for piece in best[0] or [] if piece.strip()]
+
+
+def _put_together(pieces: Sequence[str], parts: Mapping[str, str]) -> str:
+    """The words in English, a salt behind its substance; "test" is not said of what is one by its name."""
+    said: list[str] = []
+    behind = [_BEHIND[piece] for piece in pieces if piece in _BEHIND]
+    salt = ""
+    for piece in pieces:
+        word = parts.get(piece, piece)
+        if word in _SALTS and piece is not pieces[-1]:
+            salt = word
+            continue
+        if word == "test" and said and said[-1].split()[-1] in _TESTED:
+            continue
+        if word:
+            said += [word, salt] if salt else [word]
+            salt = ""
+    whole = " ".join((*said, *behind)).replace("-times-a-day", " times a day")
+    return re.sub(r" ([,)])|(\() ", r"\1\2", whole)

@@ -1,28 +1,59 @@
-"""Names and words of texts: two keys for a name, words with their places, and the language of a question."""
+"""Names and words of texts: two keys for a name, words with their places, slips, and the language of a question."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from kgmed.records import Question
+
+# Names and words of texts: two keys for a name, words with their places, and the language of a question.
+
+# --- Patterns of which a question needs few: to compile all that the package has takes longer than most answers.
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used; what one has it has too."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        """As `re.compile`."""
+        self._given = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        """What the compiled expression has; the ways to search are at hand from then on."""
+        if name == "_given":
+            raise AttributeError(name)  # asked for by what copies, before there is any
+        compiled = re.compile(*self._given)
+        for way in ("search", "match", "fullmatch", "finditer", "findall", "sub", "split"):
+            setattr(self, way, getattr(compiled, way))
+        return getattr(compiled, name)
+
+
+def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The regular expression, compiled when it is first used.
+
+    >>> lazily("GOUT", re.IGNORECASE).search("gout").span()
+    (0, 4)
+    """
+    return cast(re.Pattern[str], LazyPattern(pattern, flags))
+
 
 # --- Two keys for a name: what is the same name, and what is nearly the same.
 # `normalise` undoes how a name is written (width, case, punctuation, spaces); `fold` also undoes inflection and word
 # order in scripts with spaces. A graph is indexed by both.
 
 
-_NOT_WORD = re.compile(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
-_LOOSE_DOT = re.compile(r"\.(?:(?!\d)|(?<!\d\.))")  # no digit after it, or none before it
-_POSSESSIVE = re.compile(r"['’`´]s?(?=\s|$|[^\w])")
+_NOT_WORD = lazily(r"[^\w+%<>=≥≤.]+|_+", re.UNICODE)  # keeps 5%, <3, vitamin b.12 apart from its letters
+_LOOSE_DOT = lazily(r"\.(?:(?!\d)|(?<!\d\.))")  # no digit after it, or none before it
+_POSSESSIVE = lazily(r"['’`´]s?(?=\s|$|[^\w])")
 _ASCII_SPACES = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) in "+%<>=.")}
 _ASCII_BYTES = bytes(ord(_ASCII_SPACES.get(i, chr(i))) if chr(i) != "\n" else 10 for i in range(128)).ljust(256)
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_CJK_SPACE = re.compile(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
-_HAS_CJK = re.compile(f"[{_CJK}]")
+_CJK_SPACE = lazily(rf"(?<=[{_CJK}])\s+|\s+(?=[{_CJK}])")
+_HAS_CJK = lazily(f"[{_CJK}]")
 _BRACKETS = str.maketrans("[]【】［］〔〕⟦⟧", "()" * 5)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
+_CONTROL = lazily(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on", "or", "the", "to", "with"})
 _SPELLING = (
     ("aemia", "emia"),
@@ -44,7 +75,7 @@ def has_cjk(text: str) -> bool:
     >>> has_cjk("肺炎 NOS"), has_cjk("pneumonia")
     (True, False)
     """
-    return _HAS_CJK.search(text) is not None
+    return not text.isascii() and _HAS_CJK.search(text) is not None
 
 
 def normalise(text: str) -> str:
@@ -225,9 +256,9 @@ def visible(text: str) -> str:
 # The words are those of `text.normalise`, so that a name and its mention in a text give the same words.
 
 
-_PIECE = re.compile(rf"[{_CJK}]|(?:[^\W_{_CJK}]|[+%<>=≥≤]|(?<=\d)\.(?=\d))+")
-_ASCII_PIECE = re.compile(r"(?:[a-zA-Z0-9+%<>=]|(?<=\d)\.(?=\d))+")
-_ENGLISH_POSSESSIVE = re.compile(r"['’`]s?(?=\s|$|[^\w])", re.IGNORECASE)
+_PIECE = lazily(rf"[{_CJK}]|(?:[^\W_{_CJK}]|[+%<>=≥≤]|(?<=\d)\.(?=\d))+")
+_ASCII_PIECE = lazily(r"(?:[a-zA-Z0-9+%<>=]|(?<=\d)\.(?=\d))+")
+_ENGLISH_POSSESSIVE = lazily(r"['’`]s?(?=\s|$|[^\w])", re.IGNORECASE)
 
 
 class Token(NamedTuple):
@@ -297,8 +328,8 @@ def _shadow(char: str) -> str:
 # --- The language of a question, as far as its script and its own word tell.
 
 
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_HANGUL = re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")
+_KANA = lazily(r"[\u3040-\u30ff]")
+_HANGUL = lazily(r"[\u1100-\u11ff\uac00-\ud7af]")
 
 
 def language_of(question: Question) -> str:
@@ -325,3 +356,77 @@ def prompt_language(question: Question) -> str:
     ('en', 'zh')
     """
     return "zh" if language_of(question) == "zh" else "en"
+
+
+# Words of asking that are spelled with one slip ("symtoms", "treatmnet"), read as they are meant.
+
+_ASKING = frozenset(
+    """
+    symptom symptoms treatment treatments treated treating effects diagnosis diagnosed diagnose medicine medicines
+    medication medications complication complications contraindication contraindications contraindicated inheritance
+    inherited hereditary interaction interactions interact interacts dosage dosages prevention prevent therapy therapies
+    remedy remedies causes difference differences pregnancy pregnant disease diseases syndrome breastfeeding
+    definition prognosis examination investigations antibiotics manifestations department specialist mutation mutations
+    """.split()  # noqa: SIM905
+)
+_OTHERS = frozenset({"caused", "present", "presents", "prevents", "diagnoses", "diseased", "interacted", "therapist"})
+_SHORTEST = 5  # letters of a word that is looked at; words of asking have six or more
+_WORD = lazily(r"[A-Za-z]+")
+
+
+class Unslipped:
+    """A text with its words of asking as they are meant.
+
+    Attributes:
+        text: The text.
+        places: Where each character of `text`, and its end, stands in the text as it was written.
+    """
+
+    def __init__(self, written: str) -> None:
+        """Read what is written."""
+        parts, self.places, at = [], list[int](), 0
+        for found in _WORD.finditer(written):
+            meant = _meant(found[0])
+            if meant == found[0]:
+                continue
+            parts += [written[at : found.start()], meant]
+            self.places += range(at, found.start())
+            self.places += (min(found.start() + i, found.end() - 1) for i in range(len(meant)))
+            at = found.end()
+        self.places += range(at, len(written) + 1)
+        self.text = "".join([*parts, written[at:]])
+
+
+@lru_cache(maxsize=1024)
+def spelled(text: str) -> str:
+    """A text with its words of asking as they are meant.
+
+    >>> spelled("asprin side efects and symtoms at present")
+    'asprin side effects and symptoms at present'
+    """
+    return Unslipped(text).text
+
+
+@lru_cache(maxsize=4096)
+def _meant(word: str) -> str:
+    """The word of asking that a word is one slip from, with the same first letter; else the word."""
+    plain = word.lower()
+    if len(plain) < _SHORTEST or plain in _ASKING or plain in _OTHERS:
+        return word
+    return next((w for w in sorted(_ASKING) if w[0] == plain[0] and _one_slip(plain, w)), word)
+
+
+def _one_slip(one: str, other: str) -> bool:
+    """Whether one letter was left out, added, changed or changed places with the next.
+
+    >>> _one_slip("treatmnet", "treatment"), _one_slip("efects", "effects"), _one_slip("fx", "effects")
+    (True, True, False)
+    """
+    if abs(len(one) - len(other)) > 1:
+        return False
+    short = min(len(one), len(other))
+    begin = next((i for i in range(short) if one[i] != other[i]), short)
+    left = short - begin
+    end = next((i for i in range(left) if one[-1 - i] != other[-1 - i]), left)
+    a, b = one[begin : len(one) - end], other[begin : len(other) - end]
+    return max(len(a), len(b)) <= 1 or (len(a) == len(b) == 2 and a == b[::-1])

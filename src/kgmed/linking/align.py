@@ -32,6 +32,7 @@ Progress = Callable[[str, int, int], None]  # what is done, how much of it, of h
 
 _VERSION = "map 1"
 _ARRAYS = ("first", "bias", "last", "sounds")
+_LEARNT = "learnt"  # the label of the graph whose names were learnt
 _LETTERS = 1024  # cells that letters are hashed into, and those of sounds
 _STRAIGHT, _BENT = 384, 768  # numbers that come out, and rectified units of the branch
 _FIRST_CJK, _LAST_CJK = 0x4E00, 0x9FFF
@@ -136,13 +137,15 @@ def align(
     progress: Progress = lambda what, done, of: None,
     *,
     others: Sequence[LocalGraph] = (),
+    known: Sequence[LocalGraph] = (),
     again: bool = False,
 ) -> Vectors | None:
     """The vectors of a graph's names through a map trained on them and on the names of other graphs.
 
     Entities of one id are one entity in all graphs. None where there are too few names to learn from. What stands
-    there already is taken, unless `again`.
+    there already is taken, unless `again`, and so are vectors of names that `known` graphs have.
     """
+    encoder = _Looked.up(encoder, known)
     place = derived_folder(*_place(graph, encoder))
     with exclusive(place) as writable:
         aligned = None if again else open_map(graph, encoder)
@@ -152,11 +155,45 @@ def align(
                 return None
             weights = train(names, lambda done, of: progress("training", done, of))
             if writable:
-                publish(place, lambda new: _write(new, weights))
+                publish(place, lambda new: _write(new, {**weights, _LEARNT: np.array(graph.label)}))
             aligned = Aligned(encoder, weights)
-    known = compute(graph, encoder)  # what the encoder says of each name is there by now
-    made = compute(graph, Aligned(_Known(known), aligned.weights), lambda done, of: progress("mapping", done, of))
+    said = compute(graph, encoder)  # what the encoder says of each name is there by now
+    looked = Aligned(_Looked(encoder, [said]), aligned.weights)
+    made = compute(graph, looked, lambda done, of: progress("mapping", done, of))
     return Vectors(made.names, aligned, made.matrix, made.near)
+
+
+def lend(
+    lender: LocalGraph,
+    graph: LocalGraph,
+    encoder: Encoder,
+    progress: Progress = lambda what, done, of: None,
+    *,
+    known: Sequence[LocalGraph] = (),
+) -> Vectors | None:
+    """The vectors of a graph's names through the map of another one that shares names with it; None where it has none.
+
+    The map is kept as if it were the graph's own. Vectors of names that the lender or `known` graphs have are taken.
+    """
+    aligned, place = open_map(lender, encoder), derived_folder(*_place(graph, encoder))
+    if aligned is None:
+        return None
+    weights = {name: np.array(array) for name, array in aligned.weights.items()}
+    learnt = np.array(learnt_by(lender, encoder))
+    with exclusive(place) as writable:
+        if writable:
+            publish(place, lambda new: _write(new, {**weights, _LEARNT: learnt}))
+    aligned = Aligned(encoder, weights)
+    mapped = open_vectors(lender, aligned)
+    looked = _Looked(Aligned(_Looked.up(encoder, [lender, *known]), weights), [mapped] if mapped else [])
+    made = compute(graph, looked, lambda done, of: progress("mapping", done, of))
+    return Vectors(made.names, aligned, made.matrix, made.near)
+
+
+def learnt_by(graph: LocalGraph, encoder: Encoder) -> str:
+    """The label of the graph whose names the map of a graph has learnt: its own, or that of a lender."""
+    found = open_arrays(derived_folder(*_place(graph, encoder)), (_LEARNT,)) if graph.folder else None
+    return str(found[_LEARNT]) if found else graph.label
 
 
 def _write(folder: Any, weights: Arrays) -> None:
@@ -165,20 +202,37 @@ def _write(folder: Any, weights: Arrays) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
-class _Known:
-    """An encoder that looks names up among vectors that are computed, in the order in which they stand there."""
+class _Looked:
+    """An encoder that looks names up among vectors that are computed, and encodes those that are not there."""
 
-    def __init__(self, vectors: Vectors) -> None:
-        """The vectors."""
-        self._vectors, self.name, self.dimensions = vectors, vectors.encoder.name, vectors.encoder.dimensions
+    def __init__(self, encoder: Encoder, vectors: Sequence[Vectors]) -> None:
+        """The encoder, and vectors of names by it."""
+        self._encoder, self._vectors = encoder, vectors
+        self.name, self.dimensions = encoder.name, encoder.dimensions
+
+    @classmethod
+    def up(cls, encoder: Encoder, graphs: Sequence[LocalGraph]) -> Encoder:
+        """The encoder that looks up what is computed of some graphs; itself where nothing is."""
+        found = [vectors for graph in graphs if (vectors := open_vectors(graph, encoder))]
+        return cls(encoder, found) if found else encoder
 
     def __call__(self, texts: Sequence[str], /) -> Floats:
         """The rows of texts."""
-        return self._vectors.matrix[[self._rows[t] for t in texts]].astype(np.float32)
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        places = [self._rows.get(text) for text in texts]
+        for i, place in enumerate(places):
+            if place:
+                rows[i] = self._vectors[place[0]].matrix[place[1]]
+        left = [i for i, place in enumerate(places) if place is None]
+        if left:
+            rows[left] = self._encoder([texts[i] for i in left])
+        return rows
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {self._vectors.names.name(i): i for i in range(len(self._vectors))}
+    def _rows(self) -> dict[str, tuple[int, int]]:
+        """Where each name stands: the number of its vectors, and its row there."""
+        each = ((v.names.name(i), (n, i)) for n, v in enumerate(self._vectors) for i in range(len(v)))
+        return dict(each)
 
 
 # --- Training it.
@@ -255,7 +309,7 @@ def train(
     return {name: p.astype(np.float16) for name, p in zip(_ARRAYS, parts, strict=False)} | {"sounds": sounds}
 
 
-def _partners(entity: NDArray[np.int64], draw: np.random.Generator) -> NDArray[np.int64]:
+def _partners(entity: NDArray[np.int64], draw: "np.random.Generator") -> NDArray[np.int64]:
     """For each name another one of its entity, drawn at random.
 
     >>> _partners(np.array([0, 0, 1, 1]), np.random.default_rng(0)).tolist()
@@ -268,7 +322,7 @@ def _partners(entity: NDArray[np.int64], draw: np.random.Generator) -> NDArray[n
 
 
 def _batches(
-    x: Floats, parts: list[Floats], size: int, draw: np.random.Generator, *, near: bool
+    x: Floats, parts: list[Floats], size: int, draw: "np.random.Generator", *, near: bool
 ) -> Iterator[NDArray[np.int64]]:
     """The names in batches, in an order of chance; with `near` in clusters of such as the map now finds alike."""
     order = draw.permutation(len(x))

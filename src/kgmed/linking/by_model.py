@@ -10,8 +10,8 @@ from pathlib import Path
 from kgmed.errors import ModelFailed, Unavailable
 from kgmed.language.negation import negated
 from kgmed.language.text import has_cjk, prompt_language
-from kgmed.models.asking import Structured, Tally, strings, strings_schema
-from kgmed.models.base import LLM, Encoder
+from kgmed.models.asking import Malformed, Structured, Tally, strings, strings_schema
+from kgmed.models.base import GREEDY, LLM, Encoder, Sampling, sampled, sampling
 from kgmed.models.replies import without_example
 from kgmed.models.w2ner import FoundEntity
 from kgmed.pipeline import Recognizer, note
@@ -62,7 +62,7 @@ class ByModel:
         language = prompt_language(question)
         asked = prompt(self.name, language=language, folder=self.prompts)
         key, schema = KEY[language], strings_schema(KEY[language], most=self.most)
-        whole = _with_options(question)
+        whole = with_options(question)
         parse = partial(of_question, key=key, question=whole, asked=asked)
         ask = Structured(self.llm, parse, self.max_tokens, AGAIN[language], self.tally, schema)
         return ask(asked.messages(question=whole, most=str(self.most)))[: self.most]
@@ -96,9 +96,72 @@ def _whole_word(term: str) -> str:
     return body if has_cjk(term) else rf"(?<![^\W_]){body}(?![^\W_])"
 
 
-def _with_options(question: Question) -> str:
-    """The question before its options."""
+def with_options(question: Question) -> str:
+    """The question before its options.
+
+    >>> with_options(Question("Which?", (("A", "gout"),)))
+    'Which?\\nA. gout'
+    """
     return "\n".join([question.text, *(f"{letter}. {text}" for letter, text in question.options)])
+
+
+# --- Recogniser: the entities that a model lists in question and guess (HyKGE, Table 4, "LLM as NER").
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEntities:
+    """The entities of `draws` replies together, each drawn anew; a greedy one more where none of them can be read.
+
+    A reply that cannot be read counts in `tally`; where all of them are such, there is no mention.
+    """
+
+    llm: LLM
+    name: str = "hykge/entities"
+    draws: int = 3  # HyKGE's code
+    temperature: float = 0.6  # HyKGE's code
+    max_tokens: int = 256
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The entities of the expanded query, in the order of the text."""
+        text, language, seed = query.expanded, prompt_language(query.question), sampling().seed
+        if not text.strip():
+            return []
+        asked = prompt(self.name, language=language, folder=self.prompts)
+        ways = [Sampling(self.temperature, seed=seed + i) for i in range(self.draws)]
+        found = [term for way in ways for term in self._listed(asked, text, language, way)]
+        return locate_terms(text, list(dict.fromkeys(found or self._listed(asked, text, language, GREEDY))))
+
+    def _listed(self, asked: Prompt, text: str, language: str, way: Sampling) -> list[str]:
+        """The entities of one reply."""
+        self.tally.add(asked=1)
+        with sampled(way):
+            reply = self.llm(asked.messages(text=text), max_tokens=self.max_tokens)
+        try:
+            return of_question(reply.text, key=KEY[language], question=text, asked=asked)
+        except Malformed:
+            self.tally.add(failed=1)
+            return []
+
+
+@dataclass(frozen=True, slots=True)
+class OrElse:
+    """The mentions of the first recogniser; those of the second where it finds none, or where its model is of no use.
+
+    The latter leaves a note in the run. A model that cannot be reached ends the run.
+    """
+
+    first: Recognizer
+    second: Recognizer
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions of one of the two."""
+        try:
+            return self.first(query) or self.second(query)
+        except ModelFailed as problem:
+            note(f"terms by the graph's names: {problem}")
+            return self.second(query)
 
 
 # --- Recogniser: a tagger that `kgmed train ner` has trained, as HyKGE uses W2NER.

@@ -22,14 +22,13 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA, JaroWinkler
 
+from kgmed.disk import data_folder
 from kgmed.errors import SourceError
-from kgmed.folders import data_folder
 from kgmed.graph.base import LocalGraph, Match
 from kgmed.graph.names import Fuzzy, Rewordings, canonical_words, contradicts
 from kgmed.graph.vectors import Vectors
 from kgmed.language.text import fold_word, has_cjk, normalise
-from kgmed.linking.cascade import SUBSTANCES, is_one_slip, links
-from kgmed.linking.dense import says_enough
+from kgmed.linking.cascade import SUBSTANCES, is_one_slip, is_same_substance, is_symbol, links, says_enough
 from kgmed.records import Link, Mention
 
 T = TypeVar("T")
@@ -45,11 +44,13 @@ _REMEMBERED = 10_000  # mentions
 # --- What the scorer sees of a candidate.
 
 FEATURES = (
-    "map", "map gap", "map rank", "map mean", "map tenth", "map close",
+    "map", "map gap", "map rank", "map tenth", "map close",
     "edits", "edits gap", "sorted letters", "shared letters", "start", "start gap",
-    "mention covered", "mention covered gap", "name covered", "length", "contradicts", "same words",
-    "letters", "words", "unknown words", "capitals", "chinese", "other script", "substance", "names",
+    "mention covered", "mention covered gap", "name covered", "length",
+    "own name letters", "mention covered by own name", "owners", "contradicts", "same words",
+    "letters", "words", "unknown words", "capitals", "chinese", "other script", "substance",
 )  # fmt: skip
+# How many names an entity has is not seen: one that a name was held out of has fewer, and that would be learnt.
 
 
 class Name(NamedTuple):
@@ -95,24 +96,24 @@ class Finder:
         rows = [self._names.rows(node)[:_NAMES] for node in nodes]
         if not nodes:
             return []
-        said = self._name(mention)
-        names = [self._by_row(row) for some in rows for row in some]
+        said, flat = self._name(mention), [row for some in rows for row in some]
+        names = [self._by_row(row) for row in flat]
         alike = np.array([_alike(said, name) for name in names], np.float32)
-        by_map = self.vectors.matrix[[row for some in rows for row in some]].astype(np.float32) @ query
+        by_map = self.vectors.matrix[flat].astype(np.float32) @ query
         best, seen = _of_entities(by_map, alike, [len(some) for some in rows])
-        about = self._about(said, nodes, [names[b] for b in best], [len(some) for some in rows], set(worded))
-        return [
-            LinkCandidate(*c) for c in zip(nodes, (names[b].text for b in best), np.hstack([seen, about]), strict=True)
-        ]
+        owners = [len(self._names.nodes(flat[b])) for b in best]
+        about = self._about(said, nodes, [names[b] for b in best], set(worded))
+        columns = np.column_stack([seen, np.array(owners, np.float32), about])
+        return [LinkCandidate(*c) for c in zip(nodes, (names[b].text for b in best), columns, strict=True)]
 
-    def _about(self, said: Name, nodes: list[int], names: list[Name], counts: list[int], worded: set[int]) -> Rows:
+    def _about(self, said: Name, nodes: list[int], names: list[Name], worded: set[int]) -> Rows:
         """What is seen of the mention alone, and of candidates by no likeness."""
         unknown = sum(weight >= self._unsaid for _, weight in said.words)
         mention = (len(said.key), len(said.words), unknown, said.text.isupper(), has_cjk(said.key))
         return np.array([
             (contradicts(said.text, name.text), node in worded, *mention, has_cjk(name.key) != mention[-1],
-             self.graph.at(node).kind in SUBSTANCES, count)
-            for node, name, count in zip(nodes, names, counts, strict=True)
+             self.graph.at(node).kind in SUBSTANCES)
+            for node, name in zip(nodes, names, strict=True)
         ], np.float32)  # fmt: skip
 
     def _by_row(self, row: int) -> Name:
@@ -196,19 +197,21 @@ def _akin(a: str, b: str) -> bool:
 
 
 def _of_entities(by_map: Rows, alike: Rows, counts: list[int]) -> tuple[list[int], Rows]:
-    """The nearest name of each entity, and how alike it is by the map, by letters, and against the other entities."""
+    """The nearest name of each entity, and how alike it is by the map, by letters, and against the other entities.
+
+    The last two columns are of the entity's own name, its first.
+    """
     starts = np.cumsum([0, *counts[:-1]])
     best = [s + int(by_map[s : s + n].argmax()) for s, n in zip(starts.tolist(), counts, strict=True)]
     score = by_map[best]
-    mean = np.add.reduceat(by_map, starts) / counts
     letters = np.maximum.reduceat(alike[:, :5], starts)
     rank = (-score).argsort(kind="stable").argsort()
     tenth, close = np.sort(score)[::-1][:_TENTH][-1], (score > score.max() - _CLOSE).sum()
     edits, ordered, shared, start, said = letters.T
     columns = (
-        score, _gap(score), rank, mean, np.full_like(score, tenth), np.full_like(score, close),
+        score, _gap(score), rank, np.full_like(score, tenth), np.full_like(score, close),
         edits, _gap(edits), ordered, shared, start, _gap(start),
-        said, _gap(said), alike[best, 5], alike[best, 6],
+        said, _gap(said), alike[best, 5], alike[best, 6], alike[starts, 1], alike[starts, 4],
     )  # fmt: skip
     return best, np.column_stack(columns).astype(np.float32)
 
@@ -339,11 +342,12 @@ class Guessed:
 def may_link(mention: str, match: Match) -> bool:
     """Whether no rule forbids to link a mention to a match that is likely: the score alone never decides.
 
-    Opposites and other numbers are never linked, nor abbreviations, and a substance only by its words or one slip.
+    Opposites and other numbers are never linked, nor abbreviations, and a substance only by its words, whatever its
+    salt, or one slip.
     """
     if not says_enough(mention) or contradicts(mention, match.name):
         return False
     if match.entity.kind not in SUBSTANCES:
         return True
-    same = canonical_words(mention) == canonical_words(match.name)
-    return same or is_one_slip(normalise(mention), normalise(match.name))
+    same = canonical_words(mention) == canonical_words(match.name) or is_same_substance(mention, match.name)
+    return same or (not is_symbol(match.name) and is_one_slip(normalise(mention), normalise(match.name)))

@@ -1,8 +1,13 @@
-"""The stretches of a question that name entities: the graph's own names, and phrases that may mean an entity."""
+"""The stretches of a question that name entities, where they are meant as the graph means them.
+
+The lists are in everyday.txt. A word that is ordinary elsewhere counts as a finding where the question is a medical
+one: by another name that has no second sense, by a word of the clinic, by "have" before it, or because it says
+nothing else.
+"""
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -15,17 +20,100 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.language.affixes import beyond, ends_with_form, is_piece, may_stand_before_a_drug
-from kgmed.language.negation import Spans, negated
+from kgmed.language.affixes import (
+    beyond,
+    ends_a_noun,
+    ends_with_form,
+    is_piece,
+    may_stand_before_a_drug,
+    may_stand_behind_a_drug,
+)
+from kgmed.language.negation import Spans, marked, negated
 from kgmed.language.particulars import particulars, within
 from kgmed.language.question import words_that_ask
-from kgmed.language.slips import spelled
-from kgmed.language.status import marked
-from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, spelled, tokens
 from kgmed.linking.cascade import SUBSTANCES
-from kgmed.linking.sense import is_everyday, is_quoted, meant
 from kgmed.pipeline import Recognizer
 from kgmed.records import Mention, Query
+
+# Whether a name is meant as the graph means it: "I have a boil" and "boil an egg", the gene NHS and NHS nurses.
+
+_ACTS = re.compile(r"\b(?:to|i|you|we|they|do|does|should|must|can|could|please|let|will)\s+\Z", re.IGNORECASE)
+_REACH = 3  # words between "have" and the name
+_HAVING = frozenset({"have", "has", "had", "having", "got", "getting", "my", "his", "her"})
+_QUOTES = ("\"'“”‘’「」『』《》«»", "\"'“”‘’「」『』《》«»")
+
+
+def meant(text: str, names: Sequence[Mention], *, more: bool) -> list[Mention]:
+    """The names without those that are ordinary words here; `more` = the text has content words besides the names.
+
+    >>> def of(text, *found):
+    ...     return [Mention(f, f, text.index(f), text.index(f) + len(f)) for f in found]
+    >>> [[m.name for m in meant(t, of(t, "boil"), more=True)] for t in ("I have a boil on my nose.", "I boil an egg")]
+    [['boil'], []]
+    >>> t = "How many NHS nurses are on strike?"
+    >>> meant(t, of(t, "NHS"), more=True), [m.name for m in meant("What is a boil?", of("a boil?", "boil"), more=False)]
+    ([], ['boil'])
+    """
+    doubtful = [m for m in names if _is_doubtful(m) and not is_quoted(text, m.start, m.end)]
+    if not doubtful or len(doubtful) < len(names) or _speaks_of_medicine(text, doubtful):
+        return list(names)
+    return [m for m in names if _is_had(text, m) or not (more or _is_symbol(m) or _is_done(text, m))]
+
+
+def is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether the place stands in quotation marks: then it is meant as a name, whatever the word.
+
+    >>> is_quoted("什么是“关系”？", 4, 6), is_quoted("有什么关系", 3, 5)
+    (True, False)
+    """
+    return start > 0 and text[start - 1] in _QUOTES[0] and text[end : end + 1] != "" and text[end] in _QUOTES[1]
+
+
+def is_everyday(words: Sequence[Token]) -> bool:
+    """Whether all of some words are ordinary ones, which name nothing that a likeness could find."""
+    listed = _list("words")
+    return all(w.text in listed or fold_word(w.text) in listed for w in words)
+
+
+def _is_doubtful(m: Mention) -> bool:
+    return _is_symbol(m) or m.surface.lower() in _list("senses")
+
+
+def _is_symbol(m: Mention) -> bool:
+    return m.surface in _list("symbols")
+
+
+def _is_done(text: str, m: Mention) -> bool:
+    """Whether the word is a verb there: "I boil", "to strike"."""
+    return _ACTS.search(text[max(0, m.start - 12) : m.start]) is not None
+
+
+def _is_had(text: str, m: Mention) -> bool:
+    """Whether somebody has it: "have" or "my" within some words before it."""
+    if has_cjk(m.surface) or _is_symbol(m) or _is_done(text, m):
+        return False
+    before = [w.text for w in tokens(text[max(0, m.start - 40) : m.start])][-_REACH:]
+    return any(w in _HAVING for w in before)
+
+
+def _speaks_of_medicine(text: str, doubtful: Sequence[Mention]) -> bool:
+    """Whether a word of the clinic stands in the text outside the doubtful names."""
+    taken = {i for m in doubtful for i in range(m.start, m.end)}
+    cues = _list("medical")
+    if any(w.text in cues and w.start not in taken for w in tokens(text)):
+        return True
+    return any((at := text.find(cue)) >= 0 and at not in taken for cue in cues if has_cjk(cue))
+
+
+@lru_cache(maxsize=8)
+def _list(heading: str) -> frozenset[str]:
+    text = resources.files("kgmed.linking").joinpath("everyday.txt").read_text(encoding="utf-8")
+    found = re.search(rf"^\[{heading}\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
+    return frozenset(found[1].split() if found else ())
+
+
+# The stretches of a question that name entities: the graph's own names, and phrases that may mean an entity.
 
 # --- Leaves out the words by which a question asks: "side effects" in "What are the side effects of X?" names nothing.
 
@@ -105,13 +193,17 @@ class Lexicon:
         stops = _cjk_cuts(text) if any(substances) and has_cjk(text) else frozenset[int]()
         ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
         grown = []
+        others = {a for (a, _), s in zip(places, substances, strict=True) if not s}
         for (a, b), substance in zip(places, substances, strict=True):
             left, right = beyond(text, a, b, substance=substance)
-            short = substance and b - a <= _SHORT_CJK + 2 * ends_with_form(text[a:b]) and has_cjk(text[a:b])
-            piece = short and is_piece(text[a:b])
-            begins = _begins(text, a, stops, () if piece else ends) if short else a
+            strict = substance and has_cjk(text[a:b])
+            piece = strict and is_piece(text[a:b])
+            begins = _begins(text, a, stops, () if piece else ends, piece=piece) if strict else a
+            if strict and not right and not ends_with_form(text[a:b]):
+                right = _goes_on_to(text, b, stops, others) - b
             left_to_another = lengths.get(b, 0) > right  # what belongs to the next name stays there
-            grown.append((a if a in ends and not piece else min(a - left, begins), b if left_to_another else b + right))
+            kept = a in ends and not piece and lengths.get(a - left) != left  # 固体 of 固体石蜡 is a name too
+            grown.append((a if kept else min(a - left, begins), b if left_to_another else b + right))
         return _merged([*grown, *_joined_substances(text, places, substances)])
 
     def _is_substance(self, name: str) -> bool:
@@ -312,19 +404,44 @@ def _closed(text: str, start: int, end: int) -> int:
     return end + 1 if opened and text[end : end + 1] in tuple("）)】") else end
 
 
-def _begins(text: str, start: int, stops: Container[int], ends: Container[int]) -> int:
+def _begins(text: str, start: int, stops: Container[int], ends: Container[int], *, piece: bool = False) -> int:
     """Where the name of a Chinese drug begins: at a word that ends another (服用, 的), another name's end or a sign.
+
+    What ends a noun must have its beginning too, and of the name of a `piece` (胃安胶囊) it must be a word's.
 
     >>> _begins("吃野牡丹", 1, {0}, ()), _begins("多花野牡丹", 2, (), ())
     (1, 0)
+    >>> _begins("香药胃安胶囊", 2, (), (), piece=True), _begins("我吃胃安胶囊", 2, (), (), piece=True)
+    (0, 2)
     """
+
+    def may_begin(at: int) -> bool:
+        if at <= 0 or not has_cjk(text[at - 1]) or at in ends:
+            return True
+        before = text[max(0, at - 4) : at]
+        if at - 1 not in stops and not may_stand_before_a_drug(before):
+            return False
+        return not ends_a_noun(before) or (at > 1 and has_cjk(text[at - 2]) and (not piece or may_begin(at - 1)))
+
     first = start
-    while (
-        first > max(0, start - _LONGEST_CJK) and has_cjk(text[first - 1]) and first - 1 not in stops
-        and first not in ends and not may_stand_before_a_drug(text[max(0, first - 4) : first])
-    ):  # fmt: skip
+    while first > max(0, start - _LONGEST_CJK) and not may_begin(first):
         first -= 1
     return first
+
+
+def _goes_on_to(text: str, end: int, stops: Container[int], others: Container[int]) -> int:
+    """Where the name of a Chinese drug ends: before a word of another kind, another name or a sign.
+
+    >>> _goes_on_to("泼尼松龙的用量", 3, {4}, ()), _goes_on_to("泼尼松的用量", 3, {3}, ())
+    (4, 3)
+    """
+    last = end
+    while (
+        last < min(len(text), end + _LONGEST_CJK) and has_cjk(text[last]) and last not in stops and last not in others
+        and not may_stand_behind_a_drug(text[last : last + 4])
+    ):  # fmt: skip
+        last += 1
+    return last
 
 
 def _joined_substances(text: str, places: list[tuple[int, int]], substances: list[bool]) -> Iterator[tuple[int, int]]:
@@ -401,7 +518,6 @@ def ordinary_words() -> frozenset[str]:
 
 
 _LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
-_SHORT_CJK = 4  # characters of a drug's name that may well be a piece of another's, whatever stands before it
 _LONGEST_CJK = 10  # characters of a Chinese phrase
 _COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
 _AGE = re.compile(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")

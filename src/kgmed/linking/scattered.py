@@ -18,8 +18,9 @@ import xxhash
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.names import TURNING, canonical_words
+from kgmed.language import lay as lay
 from kgmed.language.affixes import goes_on
-from kgmed.language.negation import negated
+from kgmed.language.negation import Spans, negated
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.records import Mention
 
@@ -31,6 +32,8 @@ _ONE = "one word: "
 _SHORTEST = 5  # letters of a stem that may lose its vowel, and of a name found in the plural
 _OR = re.compile(r"(\w+) or (\w+)")
 _ALTERNATIVES = 8
+_WHOSE = frozenset({"my", "his", "her", "their", "our", "your", "its"})
+_PLACING = frozenset({"in", "of", "on", "at", "around", "with"})
 _BREAKS = frozenset(".!?;:,\n")
 
 
@@ -48,7 +51,12 @@ class Scattered:
         if has_cjk(text):
             return whole
         inside = {i for m in whole for i in range(m.start, m.end)}
-        new = [s for clause in _clauses(text) for s in self._best(clause, inside) if _stands(text, clause, s[0])]
+        new = [
+            s
+            for clause in _clauses(text)
+            for s in self._best(clause, inside)
+            if _stands(text, clause, s[0]) and not _of_two(text, clause, s[0], whole)
+        ]
         owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
         kept_whole = [
             m for m in whole if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
@@ -161,6 +169,26 @@ def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
 
 
+def _of_two(text: str, clause: list[Token], words: list[Token], whole: list[Mention]) -> bool:
+    """Whether a scattered name takes its words from two findings: Spotted fever of "fever and itchy red spots".
+
+    So it is where all of its words before an "and", or all behind it, are a name that stands at the "and", and the
+    others belong to a finding told in more words, none of them behind a preposition ("swelling and pain of the knee").
+    """
+    for joint in (w for w in clause if w.text == "and" and words[0].start < w.start < words[-1].start):
+        before = [w for w in clause if w.end <= joint.start]
+        after = [w for w in clause if w.start >= joint.end]
+        for near, far, at in ((before, after, -1), (after, before, 0)):
+            mine, others = [w for w in words if w in near], [w for w in words if w in far]
+            alone = any((m.start, m.end) == (mine[0].start, mine[-1].end) for m in whole) and near[at] in mine
+            told = lay.said(text[far[0].start : far[-1].end])
+            places = {(w.start - far[0].start, w.end - far[0].start) for w in others}
+            more = any(places <= {*one.words} and len(one.words) > len(places) for one in told)
+            if alone and more and not any(w.text in _PLACING for w in far if w.start < others[-1].start):
+                return True
+    return False
+
+
 @lru_cache(maxsize=1 << 14)
 def _stems(word: str) -> tuple[str, ...]:
     """The stems that a word of the text may stand for."""
@@ -184,9 +212,7 @@ def _stem(word: str) -> str:
     >>> _stem("injury"), _stem("injured")
     ('injur', 'injur')
     """
-    import snowballstemmer
-
-    stem: str = snowballstemmer.stemmer("english").stemWord(word)
+    stem = lay.porter2(word)
     return stem if len(stem) < _SHORTEST else stem.rstrip("aei")
 
 
@@ -222,3 +248,45 @@ def _clauses(text: str) -> Iterator[list[Token]]:
         clause.append(word)
     if clause:
         yield clause
+
+
+# --- What a patient says in words that are no name: by the table of `language/lay.txt`.
+
+
+@dataclass(frozen=True)
+class AsPatientsSay:
+    """The mentions of a finder of names, and the findings that the text tells in a patient's words.
+
+    Such a mention has the name under which the graph has the finding. It takes the place of names that lie within its
+    words ("pee" in "burns when I pee"), and gives way to a name that holds them all ("barking cough").
+    """
+
+    graph: LocalGraph
+    find: Callable[[str], list[Mention]]
+
+    def __call__(self, text: str) -> list[Mention]:
+        """All mentions in order."""
+        whole = self.find(text)
+        names = Spans([(m.start, m.end) for m in whole])
+        told = [one for one in lay.said(text, self._has) if not names.hold(*one.span)]
+        spans = Spans([one.span for one in told])
+        said = {i for one in told for a, b in one.words for i in range(a, b)}
+        kept = [m for m in whole if not (spans.hold(m.start, m.end) and _is_said(m, said))]
+        places = [one.span for one in told]
+        denied = negated(text, [*places, *((m.start, m.end) for m in kept)])
+        found = [
+            Mention(text[a:b], one.names[0], a, b, no) for (a, b), one, no in zip(places, told, denied, strict=False)
+        ]
+        return sorted([*kept, *found], key=lambda m: (m.start, m.end))
+
+    def _has(self, name: str) -> bool:
+        """Whether the graph has something of that name."""
+        return bool(self.graph.lookup(name))
+
+
+def _is_said(name: Mention, said: set[int]) -> bool:
+    """Whether all words of a name stand at places that are said already; of a Chinese name, whether one does."""
+    if has_cjk(name.surface):
+        return not said.isdisjoint(range(name.start, name.end))
+    words = [w for w in tokens(name.surface) if w.text not in FUNCTION_WORDS | _WHOSE]
+    return all(name.start + w.start in said for w in words)

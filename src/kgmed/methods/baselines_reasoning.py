@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from kgmed.errors import PromptTooLong
 from kgmed.language.text import prompt_language
-from kgmed.methods.shared import aided, both, model
+from kgmed.methods.baselines_closed import aided, both, model
 from kgmed.models.asking import Tally, strings_schema
 from kgmed.models.base import LLM
 from kgmed.models.replies import nonempty_strings, number, says_yes, short_text
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline
-from kgmed.prompts.task import ANSWER_TOKENS
+from kgmed.prompts import ANSWER_TOKENS
 from kgmed.records import Answer, Candidate, Context, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Lines

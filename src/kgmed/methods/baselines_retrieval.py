@@ -11,16 +11,15 @@ import numpy as np
 
 from kgmed.errors import ModelFailed
 from kgmed.graph.base import KnowledgeGraph
-from kgmed.graph.search.shortest import Direction
+from kgmed.graph.search.paths import Direction
 from kgmed.language.text import prompt_language
-from kgmed.methods.shared import aided, both, model, reader
+from kgmed.methods.baselines_closed import aided, both, model, reader
 from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM, Encoder
 from kgmed.models.replies import known_strings
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline, note
-from kgmed.prompts import prompt
-from kgmed.prompts.task import ANSWER_TOKENS
+from kgmed.prompts import ANSWER_TOKENS, prompt
 from kgmed.records import Entity, Evidence, Link, Query, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.documents import ByVector, ByWords

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgmed.errors import BadInput
-from kgmed.graph.base import KnowledgeGraph, LocalGraph
+from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
 from kgmed.language.pair import PairType, pairs_asked
+from kgmed.language.particulars import People, clauses_about, people_of
 from kgmed.language.question import (
     QuestionType,
     asking_part,
@@ -17,22 +18,51 @@ from kgmed.language.question import (
     roles_asked,
     texts_asked,
     types_asked,
+    words_that_ask,
 )
-from kgmed.linking.verbs import WithoutVerb
+from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.asked import PATIENT, AskedFor
+from kgmed.steps.asked import PATIENT, AskedFor, strangers
 from kgmed.steps.brief import brief
-from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, findings_of, first
+from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findings
 from kgmed.steps.family import Family
-from kgmed.steps.pairs import VERDICT, Between, is_verdict, mode_asked
-from kgmed.steps.phrase import Numbered
-from kgmed.steps.rank import First
-from kgmed.steps.retrieve import Overview
-from kgmed.steps.saying import language_of, verdict
-from kgmed.steps.unknown import strangers
+from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked
+from kgmed.steps.phrase import Numbered, language_of, verdict
+from kgmed.steps.retrieve import First, Overview
 from kgmed.toolkit import Toolkit
+
+# Mentions without the verb of the question: 阿托品, and not 用阿托品, in 能不能用阿托品.
+
+_ENDS_IN_VERB = lazily(r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class WithoutVerb:
+    """The mentions of a recogniser; one that takes in a verb of the question is looked for again without it."""
+
+    find: Recognizer
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions, in the order of the text."""
+        spans = words_that_ask(query.text)
+        return [part for m in self.find(query) for part in self._behind(query, m, spans)]
+
+    def _behind(self, query: Query, mention: Mention, spans: Sequence[tuple[int, int]]) -> list[Mention]:
+        """The mention, or what is found of it behind the words that ask, or before the verb that ends it."""
+        verb = _ENDS_IN_VERB.search(mention.surface)
+        if verb and mention.start >= 0:
+            return [replace(mention, surface=verb[1], name=verb[1], end=mention.start + len(verb[1]))]
+        cut = next((end for start, end in spans if start < mention.start < end < mention.end), 0)
+        if not cut or not has_cjk(mention.surface):
+            return [mention]
+        rest = query.text[cut : mention.end]
+        found = self.find(replace(query, question=replace(query.question, text=rest), hypothesis=""))
+        return [replace(m, start=m.start + cut, end=m.end + cut) for m in found if m.start >= 0] or [mention]
+
+
+# Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
 
 # --- Ranker: adds what the graph warns of to the drugs that the evidence speaks of.
 
@@ -58,11 +88,15 @@ class Warned:
         listed = Role.TREATS in roles_asked(query.text)
         about = (t.subject for e in evidence for t in e.triples if _is_about(e, t, listed=listed))
         drugs = dict.fromkeys(drug for drug in about if drug.id)  # a treatment that is only a text has no warnings
-        return [*evidence, *(w for drug in drugs for w in self._warning(drug, said))]
+        groups = people_of(query.text)
+        return [*evidence, *(w for drug in drugs for w in self._warning(drug, said, groups))]
 
-    def _warning(self, drug: Entity, said: set[Triple]) -> Iterator[Evidence]:
-        """One piece with what is not said already."""
+    def _warning(self, drug: Entity, said: set[Triple], groups: Sequence[People]) -> Iterator[Evidence]:
+        """One piece with what is not said already, and what is said of the people whom the question names."""
         mine = [t for t in self._of(drug, Role.CONTRAINDICATED) if t not in said]
+        if groups:
+            cautions = (t for t in self._of(drug, Role.PRECAUTION) if t not in said)
+            mine += [t for t in cautions if any(clauses_about(t.object.name, g.in_text) for g in groups)]
         if not mine and not any(t.subject == drug and t.relation.role is Role.CONTRAINDICATED for t in said):
             mine = [t for t in self._of(drug, Role.PRECAUTION) if t not in said][: self.cautions]
         if mine:
@@ -128,8 +162,7 @@ class OptionPaths:
         return rows
 
     def _degree(self, node: int) -> int:
-        out, into = self.graph.adjacency
-        return int(out.indptr[node + 1] - out.indptr[node] + into.indptr[node + 1] - into.indptr[node])
+        return int(self.graph.adjacency.degrees(np.array(node)))
 
     def _worth(self, node: int) -> float:
         return float(1 / np.log2(2 + self._degree(node)))
@@ -160,9 +193,11 @@ class Fitting:
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
+        links = [self._whose(link) for link in links]
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
+        patient = patient or self._asks_of_several(query, links)
         if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
             return [*cards, *self._asked(query, links, patient=True)]
         between = Between(self.graph)
@@ -170,17 +205,24 @@ class Fitting:
         verdicts = self._modes(query, links) or (between(query, links, pair) if pair else [])
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
+        texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
+        if texts and is_verdict(texts[0], "lacking"):
+            return texts
         if names := self._strangers(query, links):
             return [_lacks("unknown", query, names[0])]
         if verdicts:
             return [*verdicts, *self._instead(links, pair)]
-        if texts_asked(query.text):
-            return self._texts(query, links)
-        if compares(query.text) and len(set(stated(links))) == 2:
-            return self._compared(query, links)
+        return texts or self._of_types(query, links, pair, patient=patient)
+
+    def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
+        """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
+        if compares(query.text) and (two := _two(stated(links))):
+            return self._compared(query, [link for link in links if link.entity in two])
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
-        if patient and (not found or self._is_a_case(query, links)):
+        if patient and (not found or (self._is_a_case(query, links) and not _names_the_disease(links, found))):
             found = [*self._cards(query, links), *found]
+        if seen := [] if patient else self._seen_in(query, links, found):
+            return [*seen, *found]
         if not found and roles_asked(query.text) and not patient:
             return self._nothing(query, links)
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
@@ -189,11 +231,39 @@ class Fitting:
         """Whether a thing has the mode of inheritance asked for; [] where none is asked for."""
         if Role.INHERITANCE not in roles_asked(query.text):
             return []
-        return mode_asked(query.text, AskedFor(self.graph, through=False)(query, links))
+        pieces = AskedFor(self.graph, through=False)(query, links)
+        twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
+        about = (t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.CAUSE, Role.RISK)))
+        return mode_asked(query.text, pieces, [t for t in about if t.subject in twins and from_outside(t)])
+
+    def _whose(self, link: Link) -> Link:
+        """The link, to what people have where it is to the people who have it: 高血压 for 高血压患者."""
+        bare = _WHO_HAVE.sub("", link.entity.name)
+        if bare == link.entity.name:
+            return link
+        return next((replace(link, entity=m.entity) for m in self.graph.lookup(bare)[:1]), link)
+
+    def _seen_in(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
+        """The diseases that show a symptom of which the cause is asked, where the graph names few causes of its own.
+
+        A symptom is what more diseases show than it shows findings itself, or a name made of several findings.
+        """
+        things = stated(links)
+        if Role.CAUSE not in roles_asked(query.text) or len(things) != 1:
+            return []
+        node, ties = [self.graph.number(things[0].id)], ByRole(self.graph, Role.FINDING)
+        symptom = len(ties.subjects(node).node) > len(ties.objects(node).node)
+        several = several_findings(self.graph, links)
+        own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject == things[0]}
+        return self._cards(query, links) if several or (symptom and len(own) < _FEW_CAUSES) else []
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
-        return len(findings_of(self.graph, links)) > 1 and all(role in CARE for role in roles_asked(query.text))
+        return several_findings(self.graph, links) and all(role in CARE for role in roles_asked(query.text))
+
+    def _asks_of_several(self, query: Query, links: Sequence[Link]) -> bool:
+        """Whether the disease is asked for of one name that is made of several findings: 尿频尿急尿痛是什么病."""
+        return asks_diagnosis(query.text) and len(stated(links)) == 1 and several_findings(self.graph, links)
 
     def _asked(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
         """What answers the roles asked for; the cards of a patient's diseases tell of their tests and treatments."""
@@ -223,6 +293,8 @@ class Fitting:
         """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
         asked, roles = AskedFor(self.graph, pieces=1), pair.roles if pair else ()
         named = [link for link in links if not link.mention.negated]
+        if pair and pair.safety and len(named) > 1 and all(map(Between(self.graph).is_medicine, named)):
+            roles = ((Role.INTERACTS, "*"), *roles)
         for link in named:
             for role, way in roles:
                 own = way != "-"
@@ -255,11 +327,13 @@ class Fitting:
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
         roles = tuple(role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL) or _TELLING
-        asked = AskedFor(self.graph, pieces=1)
+        asked = AskedFor(self.graph, pieces=1, forms=1)
         named = {link.entity: link for link in links if not link.mention.negated}
         return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]
 
 
+_WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
+_FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 
 
@@ -267,6 +341,15 @@ def stated(links: Sequence[Link]) -> list[Entity]:
     """The entities that a question names and does not deny, each once; people only where it names nothing else."""
     named = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
     return [entity for entity in named if entity.kind != "population"] or named
+
+
+def _two(things: Sequence[Entity]) -> list[Entity]:
+    """The two things that are compared: all there are, or of three and more the two that are of one kind; else []."""
+    if len(things) == 2:
+        return list(things)
+    kinds = ["drug" if t.kind == "ingredient" else t.kind for t in things]
+    alike = [[t for t, k in zip(things, kinds, strict=True) if k == kind] for kind in dict.fromkeys(kinds)]
+    return next((group for group in alike if len(group) == 2), [])
 
 
 def _lacks(which: str, query: Query, name: str, row: QuestionType | None = None) -> Evidence:
@@ -277,17 +360,30 @@ def _lacks(which: str, query: Query, name: str, row: QuestionType | None = None)
     return Evidence(verdict(which, language, (), thing, what), VERDICT, (), (), 1.0, which)
 
 
+_A_DISEASE = lazily(
+    r"(?:[病症炎癌瘤]|感染|中毒|综合征)$|(?:itis|osis|oma|disease|syndrome|infection|cancer)s?$", re.IGNORECASE
+)
+
+
+def _names_the_disease(links: Sequence[Link], found: Sequence[Evidence]) -> bool:
+    """Whether a patient's findings are told with the one disease that has them: what is asked is asked of that."""
+    named = [entity for entity in stated(links) if _A_DISEASE.search(entity.name)]
+    return len(named) == 1 and any(named[0] in e.about for e in found)
+
+
 def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
     """Whether a text tells of someone and does not only ask, or lists several things that are there.
 
     >>> _describes_a_patient("What is gout?", []), _describes_a_patient("My toe hurts. What helps?", [])
     (False, True)
     """
-    several = len(stated(links)) > 1 and not pairs_asked(text) and not compares(text)
-    return several or asking_part(text).strip() != text.strip()
+    things = stated(links)
+    several = len(things) > 1 and not pairs_asked(text) and not compares(text)
+    named = len(things) == 1 and _A_DISEASE.search(things[0].name) and roles_asked(text) and not asks_diagnosis(text)
+    return several or (asking_part(text).strip() != text.strip() and not named)  # "gout, which drugs"
 
 
-_DEFINES = re.compile(
+_DEFINES = lazily(
     r"what(?:'s| is| are|s) (?:this|that|it)\W*$|what does (?:this|that|it) mean"
     r"|是(?:什么|啥)(?:病|疾病|意思|东西|药)?\W*$",
     re.IGNORECASE,

@@ -4,31 +4,35 @@ Two calls of the model: the hypothesis, which serves to search and to rank and i
 answer.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
+from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search import chains as search
 from kgmed.language.question import roles_asked
-from kgmed.linking.cascade import Cascade, Spelled
-from kgmed.linking.dense import AGREEMENT, Dense
-from kgmed.models.base import PairScorer
-from kgmed.models.sampling import Sampling
+from kgmed.language.text import one_line, prompt_language
+from kgmed.linking.by_model import DrawnEntities, OrElse
+from kgmed.linking.cascade import AGREEMENT, Cascade, Dense, Spelled
+from kgmed.models.asking import without_thinking
+from kgmed.models.base import LLM, PairScorer, Sampling
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Fact, Pipeline, Ranker, Recognizer, Retriever, note
-from kgmed.prompts.task import ANSWER_TOKENS, of_preset
-from kgmed.records import Evidence, Link, Mention, Query, Role
+from kgmed.pipeline import Fact, Phraser, Pipeline, Ranker, Recognizer, Retriever, note
+from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt
+from kgmed.records import Context, Evidence, Link, Mention, Query, Role
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.expand import Guess
+from kgmed.steps.expand import Guess, full_question
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Arrows
-from kgmed.steps.rank import BM25, Aggregate, First, Fragments, Unit
-from kgmed.steps.read import LLMReader
-from kgmed.steps.retrieve import Neighbours, anchors, arrows
+from kgmed.steps.rank import BM25, Aggregate, Cut, Fragments, Unit
+from kgmed.steps.read import LLMReader, ask, context_lines, expected_language, fault, fewer
+from kgmed.steps.retrieve import First, Neighbours, anchors, arrows
 from kgmed.toolkit import Toolkit
 
 # --- Retriever: HyKGE's chains between every two linked entities.
@@ -106,13 +110,13 @@ class HyKGESettings:
     hypothesis_tokens: int = 500  # paper and code
     similar: float = 0.7  # paper, delta of linking; 0.6 in the code
     agreement: float = (
-        0.0  # of the words that differ: none is asked for in the paper; the preset safe: linking/dense.py
+        0.0  # of the words that differ: none is asked for in the paper; the preset safe: linking/cascade.py
     )
     chains: bool = True  # Table 2: without = "w/o chains"; ours: the triples of each entity in their place
     hops: int = 3  # paper, k; the code reads 3 and goes 2
     per_pair: int = 50  # ours: the paper's reranker sees every chain of a pair, which 0 gives it
     shapes: tuple[str, ...] = search.SHAPES  # A.8: each alone
-    alone: Literal["never", "alone", "always"] = "alone"  # ours: triples of an entity that no chain joins; code: always
+    alone: Literal["never", "alone", "always"] = "never"  # triples of an entity that no chain joins; code: always
     relations: int = 100  # ours: such triples of one entity at most
     rerank: bool = True  # Table 2: without = "w/o reranker", the first `keep` in the order found
     pool: int = 200  # ours: what BM25 leaves for the pair scorer; 0 = all, as in the paper
@@ -121,23 +125,38 @@ class HyKGESettings:
     overlap: int = 4  # paper, oc in words; 15 characters in the code
     window_cjk: int = 35  # code: characters, where words are not told apart
     overlap_cjk: int = 15  # code
-    unit: Unit = "script"  # ours: the paper does not name its unit
+    unit: Unit = "segmented"  # ours: words, of Chinese by jieba, as its code drops stop words; the paper names none
     aggregate: Aggregate = "max"  # what the code means to do
     keep: int = 10  # paper, topK; 11 in the code
     same_pattern: int = 3  # ours: chains of one pattern (ends, relations, directions) among them at most; 0 = any
+    same_pair: int = 3  # ours: chains between the same two entities among them at most; 0 = any
     warnings: int = 3  # ours: contraindications of what is asked about, beside the chains
     descriptions: bool = True  # Table 2: without = "w/o description"
     described_from: float = 0.0  # paper: all; 0.2 in the code
+    recognizer: Literal["tagger", "model"] = "tagger"  # Table 4: "model" = the language model finds the terms
+    reranker: Literal["pairs", "model"] = "pairs"  # Table 4: "model" = the language model chooses the chains
+    summary: bool = False  # Table 4: the language model sums the chains up before they are read
+    listed: int = 50  # ours: chains that the model chooses among
+    extra_tokens: int = 400  # ours: of a list of terms, a choice, a summary
     answer_tokens: int = ANSWER_TOKENS  # ours
-    temperature: float = 0.6  # paper, A.2.3; the preset safe: 0
+    temperature: float = 0.6  # paper, A.2.3; 1 in the code, which leaves it to its client; the preset safe: 0
 
 
 PAPER = HyKGESettings()
 PRESETS: dict[HyKGEPreset, HyKGESettings] = {
-    "safe": replace(PAPER, temperature=0.0, agreement=AGREEMENT),
+    "safe": replace(PAPER, temperature=0.0, agreement=AGREEMENT, alone="alone", unit="script"),
     "paper": PAPER,
     "code": replace(
-        PAPER, similar=0.6, hops=2, alone="always", window=35, overlap=15, unit="char", keep=11, described_from=0.2
+        PAPER,
+        similar=0.6,
+        hops=2,
+        alone="always",
+        window=35,
+        overlap=15,
+        unit="char",
+        keep=11,
+        described_from=0.2,
+        temperature=1.0,
     ),
 }
 
@@ -184,7 +203,9 @@ class WithSingles:
         calls=Calls.always(2, "the hypothesis and the answer; the paper's"),
         ours=(
             "without a trained tagger names and phrases of the graph stand in, without a reranker words and vectors",
-            "an entity that no chain joins brings its triples; a link by vector must agree in the words that differ",
+            "at most three chains of one pattern or one pair of entities are kept, while others are left",
+            "50 chains of a pair are looked at, 200 ranked; 0 = all, as in the paper",
+            "by preset safe an entity that no chain joins brings its triples, and linked words must agree",
         ),
         needs=frozenset({"local_graph", "pairs", "tagger"}),
     ),
@@ -203,14 +224,14 @@ def hykge(
     the answer.
     """
     s = settings or PRESETS[preset]
+    if toolkit.llm is None and (s.recognizer == "model" or s.reranker == "model" or s.summary):
+        raise BadInput("recognizer=model, reranker=model and summary=yes need a language model: --llm NAME")
     base = Pipeline(
-        recognize=WithOptions(toolkit.tagger or toolkit.recognize),
+        recognize=WithOptions(_recognizer(toolkit, s)),
         link=_linker(toolkit, s),
         retrieve=_retrievers(toolkit, s),
         rank=_rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
-        phrase=Arrows(
-            toolkit.graph, s.descriptions, toolkit.encoder if s.described_from > 0 else None, s.described_from
-        ),
+        phrase=_phraser(toolkit, s),
         read=facts,
         name="hykge" if toolkit.llm and s.hypothesis else "hykge without hypothesis",
         graph=toolkit.graph.label,
@@ -227,6 +248,24 @@ def hykge(
     )
     guess = Guess(toolkit.llm, name="hykge/hypothesis", max_tokens=s.hypothesis_tokens, prompts=toolkit.prompts)
     return replace(asked, expand=guess) if s.hypothesis else asked
+
+
+def _recognizer(toolkit: Toolkit, s: HyKGESettings) -> Recognizer:
+    """What finds the terms; where a model lists none, the tagger or the graph's own names do."""
+    known = toolkit.tagger or toolkit.recognize
+    if toolkit.llm is None or s.recognizer == "tagger":
+        return known
+    drawn = DrawnEntities(toolkit.llm, max_tokens=s.extra_tokens, prompts=toolkit.prompts)
+    return OrElse(drawn, known)
+
+
+def _phraser(toolkit: Toolkit, s: HyKGESettings) -> Phraser:
+    """Chains as arrows with descriptions, summed up where the settings say so."""
+    encoder = toolkit.encoder if s.described_from > 0 else None
+    shown = Arrows(toolkit.graph, s.descriptions, encoder, s.described_from)
+    if toolkit.llm is None or not s.summary:
+        return shown
+    return SummedUp(shown, toolkit.llm, s.extra_tokens, toolkit.prompts)
 
 
 def _linker(toolkit: Toolkit, s: HyKGESettings) -> Cascade:
@@ -258,37 +297,102 @@ def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> tuple[Ran
     """A first choice by words, where there are many chains, then the fragment matrix, then the limit."""
     numbers = (s.window, s.overlap, s.window_cjk, s.overlap_cjk) if s.fragments else (_ALL, 0, _ALL, 0)
     ways: list[Ranker] = []
-    if s.rerank and s.pool:
-        ways.append(Cut(BM25(s.pool, over_hypothesis=True), s.pool))
-    ways.append(Fragments(pairs, _ALL, *numbers, unit=s.unit, aggregate=s.aggregate) if s.rerank else First(_ALL))
-    return (TopChains(tuple(ways), toolkit.linked, s.keep, s.same_pattern, s.warnings),)
+    pool = s.listed if s.reranker == "model" else s.pool
+    if s.rerank and pool:
+        ways.append(Cut(BM25(pool, over_hypothesis=True), pool))
+    if s.rerank and s.reranker == "model" and toolkit.llm is not None:
+        ways.append(ChosenByModel(toolkit.llm, s.keep, s.extra_tokens, toolkit.prompts))
+    else:
+        ways.append(Fragments(pairs, _ALL, *numbers, unit=s.unit, aggregate=s.aggregate) if s.rerank else First(_ALL))
+    return (TopChains(tuple(ways), toolkit.linked, s.keep, s.same_pattern, s.same_pair, s.warnings),)
+
+
+# --- Table 4: the language model in the place of the reranker, and between the chains and the reader.
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """What a ranker places first, `keep` pieces and no more."""
+class ChosenByModel:
+    """At most `keep` pieces that a model names by number, in its order; those that came first where it names none.
 
-    rank: Ranker
-    keep: int
+    The last pieces are left out until the rest fits into the prompt.
+    """
+
+    llm: LLM
+    keep: int = 10
+    max_tokens: int = 400
+    prompts: Path | None = None
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
-        """Those pieces, best first."""
-        return list(self.rank(query, evidence))[: self.keep]
+        """The pieces; a note says where the model chose none."""
+        rows = list(evidence)
+        if len(rows) <= self.keep:
+            return rows
+        try:
+            chosen = self._chosen(query, rows)
+        except ModelFailed as problem:
+            note(f"chains as they came: {problem}")
+            return rows[: self.keep]
+        return [rows[i - 1] for i in chosen[: self.keep]]
+
+    def _chosen(self, query: Query, rows: Sequence[Evidence]) -> list[int]:
+        """The numbers that the model names, each once."""
+        asked = prompt("hykge/choose", language=prompt_language(query.question), folder=self.prompts)
+        facts = "\n".join(f"{i}. {one_line(e.text)}" for i, e in enumerate(rows, start=1))
+        values = {"question": full_question(query.question), "facts": facts, "count": str(self.keep)}
+        try:
+            reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens).text
+        except PromptTooLong as error:
+            if len(rows) <= self.keep:
+                raise
+            return self._chosen(query, rows[: max(self.keep, fewer(len(rows), error))])
+        known = (int(n) for n in re.findall(r"(?<![\w.])\d{1,4}(?!\w|\.\d)", without_thinking(reply)))
+        if found := list(dict.fromkeys(n for n in known if 1 <= n <= len(rows))):
+            return found
+        raise ModelFailed(f"{self.llm.name} chose none of them; its reply begins {reply[:60]!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class SummedUp:
+    """What a phraser writes, in a model's own few sentences; a warning that they do not name stands behind them."""
+
+    phrase: Phraser
+    llm: LLM
+    max_tokens: int = 400
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> Context:
+        """The summary; what the phraser wrote where the model writes none, with a note."""
+        whole = self.phrase(query, evidence)
+        if not whole.cited:
+            return whole
+        most, own = self.max_tokens, self.prompts
+        try:
+            said = ask(self.llm, "hykge/summary", query.question, whole, max_tokens=most, prompts=own)
+        except ModelFailed as problem:
+            note(f"chains not summed up: {problem}")
+            return whole
+        if fault(said.text, language=expected_language(query.question, said.text), fence=said.fence):
+            note(f"chains not summed up: {self.llm.name} wrote no summary; its reply begins {said.text[:60]!r}")
+            return whole
+        numbers = [i for i, e in enumerate(whole.cited, start=1) if e.is_safety and f"[{i}]" not in said.text]
+        return replace(whole, text="\n".join([said.text, *(context_lines(whole, i - 1, i) for i in numbers)]))
 
 
 @dataclass(frozen=True, slots=True)
 class TopChains:
     """The `keep` best by some rankers in turn (topK of the paper, a limit), and a few warnings beside them.
 
-    At most `same_pattern` chains of the same ends, relations and directions are among them: of 52,253 chains of one
-    question 9 of the 10 best differed in one inner node. A chain through a warning is a chain like others; what is
-    contraindicated for an entity of the question itself stands behind, at most `warnings` pieces of kind "warning".
+    At most `same_pattern` chains of the same ends, relations and directions are among them, and `same_pair` of the same
+    ends, while others are left: of 52,253 chains of one question 9 of the 10 best differed in one inner node. A chain
+    through a warning is a chain like others; what is contraindicated for an entity of the question itself stands
+    behind, at most `warnings` pieces of kind "warning".
     """
 
     ways: Sequence[Ranker]
     linked: Callable[[str], Sequence[Link]]  # the entities that a text names
     keep: int = 10
     same_pattern: int = 3
+    same_pair: int = 3
     warnings: int = 3
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -303,15 +407,19 @@ class TopChains:
         return [*kept, *self._warned(query, evidence, kept)]
 
     def _various(self, ranked: Sequence[Evidence]) -> list[Evidence]:
-        """The best, not too many of one pattern while others are left."""
+        """The best, not too many of one pattern or one pair while others are left."""
         seen: Counter[tuple[object, ...]] = Counter()
         first: list[Evidence] = []
         rest: list[Evidence] = []
         for piece in ranked:
-            alike = pattern(piece)
-            fits = not self.same_pattern or len(piece.triples) < 2 or seen[alike] < self.same_pattern
-            seen[alike] += 1
-            (first if fits else rest).append(piece)
+            alike, ends = pattern(piece), tuple(sorted({entity.id for entity in piece.about}))
+            limits = [(alike, self.same_pattern)] * (len(piece.triples) > 1)
+            limits += [(ends, self.same_pair)] * (len(ends) > 1)
+            if all(not most or seen[what] < most for what, most in limits):
+                seen.update(what for what, _ in limits)
+                first.append(piece)
+            else:
+                rest.append(piece)
         return [*first, *rest][: self.keep]
 
     def _warned(self, query: Query, evidence: Sequence[Evidence], kept: Sequence[Evidence]) -> list[Evidence]:

@@ -12,16 +12,16 @@ from kgmed.errors import BadInput
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import one_line
 from kgmed.linking.by_model import ByModel
-from kgmed.models.base import PairScorer
+from kgmed.models.base import PairScorer, Sampling
 from kgmed.models.scorers import LexicalPairs
-from kgmed.pipeline import Pipeline, Ranker, Recognizer, note, notes
-from kgmed.prompts.task import ANSWER_TOKENS, of_preset
-from kgmed.records import Context, Entity, Evidence, Query
+from kgmed.pipeline import Pipeline, Ranker, Reader, Recognizer, note, notes
+from kgmed.prompts import ANSWER_TOKENS, of_preset, task
+from kgmed.records import Answer, Context, Entity, Evidence, Query
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import definitions
-from kgmed.steps.rank import MMR, Rerank, Similarity, best
+from kgmed.steps.rank import MMR, Cut, Rerank, Similarity, best
 from kgmed.steps.read import LLMReader
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
@@ -130,12 +130,14 @@ class KGRankSettings:
     seed: int = 0  # ours, of the random control
     draft_tokens: int = 256  # ours: neither says how long the draft answer is
     short: bool = False  # the form of Mintaka's answers: a name, year, number, yes or no
+    warnings: bool = False  # ours, of the preset safe: they stand beyond `keep`
     answer_tokens: int = ANSWER_TOKENS  # ours; 4096 in the code for Llama 2
+    temperature: float = 0.0  # paper, of GPT-4
 
 
 PAPER = KGRankSettings()
 PRESETS: dict[KGRankPreset, KGRankSettings] = {
-    "safe": PAPER,
+    "safe": replace(PAPER, warnings=True),
     "paper": PAPER,
     "code": replace(PAPER, definitions=True, answer_tokens=4096),
 }
@@ -151,7 +153,8 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
         does="one-hop triples of the question's terms, ranked, read by a model",
         calls=Calls.always(2, "the terms and the answer; 3 with answer expansion, 1 draft more; the paper's steps"),
         ours=(
-            "definitions in the context by preset code only; warnings are kept beyond the number of triples",
+            "definitions in the context by preset code only; warnings beyond the number of triples by preset safe only",
+            "a term that the question denies brings in nothing",
             "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
         ),
         needs=frozenset({"pairs"}),
@@ -184,18 +187,32 @@ def kg_rank(
         name=f"kg-rank ({s.ranking})",
         graph=toolkit.graph.label,
         task=of_preset(preset),
+        sampling=Sampling(s.temperature),
     )
     if toolkit.llm is None:
         return base
-    prompt = "kg_rank/short" if s.short else "kg_rank/reader"
+    read = LLMReader(toolkit.llm, name="kg_rank/reader", max_tokens=s.answer_tokens, prompts=toolkit.prompts)
+    short = ByTask(replace(read, name="kg_rank/short"), replace(read, name="kg_rank/short_own"))
     asked = replace(
         base,
-        read=LLMReader(toolkit.llm, name=prompt, max_tokens=s.answer_tokens, prompts=toolkit.prompts),
+        read=short if s.short else read,
         check=toolkit.check,
         otherwise=facts,
     )
     draft = Guess(toolkit.llm, name="kg_rank/draft", max_tokens=s.draft_tokens, prompts=toolkit.prompts)
     return replace(asked, expand=draft) if s.ranking == "expansion" else asked
+
+
+@dataclass(frozen=True, slots=True)
+class ByTask:
+    """One reader where answers stand on evidence alone, another where the model may add what it knows."""
+
+    grounded: Reader
+    own: Reader
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer of the one that fits."""
+        return (self.grounded if task().cites else self.own)(query, context)
 
 
 def _recognizer(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings) -> Recognizer:
@@ -212,7 +229,7 @@ def _recognizer(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings) -> R
 def rankers(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
     """The rankers in turn: by entity or over all, as the settings say."""
     s = settings
-    ways: dict[Ranking, tuple[Ranker, ...]] = {
+    ways: dict[Ranking, tuple[Similarity | MMR | Rerank | Random, ...]] = {
         "similarity": (Similarity(toolkit.encoder, s.keep),),
         "expansion": (Similarity(toolkit.encoder, s.keep, over_hypothesis=True),),
         "mmr": (MMR(toolkit.encoder, s.keep, s.base, s.step, s.penalty),),
@@ -221,4 +238,5 @@ def rankers(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings, pairs: P
     }
     if s.ranking not in ways:
         raise BadInput(f"KG-Rank has no ranking {s.ranking!r}; take {', '.join(ways)}")
-    return tuple(map(PerEntity, ways[s.ranking])) if s.scope == "entity" else ways[s.ranking]
+    each: list[Ranker] = [rank if s.warnings else Cut(rank, rank.keep) for rank in ways[s.ranking]]
+    return tuple(map(PerEntity, each)) if s.scope == "entity" else tuple(each)

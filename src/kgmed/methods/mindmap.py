@@ -12,13 +12,13 @@ from typing import ClassVar, Literal, NamedTuple
 from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy
-from kgmed.graph.search.shortest import Direction, shortest
+from kgmed.graph.search.paths import Direction, shortest
 from kgmed.language.question import asking_part, asks_diagnosis, roles_asked
 from kgmed.language.text import fold, one_line, prompt_language
-from kgmed.linking.by_model import locate_terms
-from kgmed.linking.cascade import Candidates
-from kgmed.linking.dense import Dense
-from kgmed.models.base import LLM
+from kgmed.linking.by_model import OrElse, locate_terms, with_options
+from kgmed.linking.cascade import Candidates, Dense
+from kgmed.methods.hykge import WithOptions
+from kgmed.models.base import LLM, Sampling
 from kgmed.models.replies import (
     Outputs,
     Step,
@@ -32,18 +32,15 @@ from kgmed.models.replies import (
     tree,
     with_marks,
 )
-from kgmed.models.sampling import Sampling
-from kgmed.pipeline import Checker, Pipeline, Reader, Recognizer, note
-from kgmed.prompts import prompt
-from kgmed.prompts.task import ANSWER_TOKENS, of_preset, task
+from kgmed.pipeline import Checker, Pipeline, Reader, note
+from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import NumberedChains, Rewritten
-from kgmed.steps.read import FittedReply, ask, expected_language, fault, nothing
-from kgmed.steps.relevance import (
+from kgmed.steps.rank import (
     Every,
     Fact,
     OfTypes,
@@ -54,6 +51,7 @@ from kgmed.steps.relevance import (
     fact,
     served_roles,
 )
+from kgmed.steps.read import FittedReply, ask, expected_language, fault, nothing
 from kgmed.steps.retrieve import PathRetriever, anchors
 from kgmed.steps.tree import draw_text
 from kgmed.toolkit import Toolkit
@@ -63,7 +61,7 @@ from kgmed.toolkit import Toolkit
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The entities of the question, by a prompt with two worked examples; a reply that lists none is no failure.
+    """The entities of question and options, by a prompt with two worked examples; one that lists none is no failure.
 
     What the model lists and the question does not say has start -1; of a reply that rambles at most `most` are taken.
     """
@@ -79,7 +77,7 @@ class Listed:
         if not query.text.strip():
             return []
         asked = prompt(self.name, language=prompt_language(query.question), folder=self.prompts)
-        reply = self.llm(asked.messages(question=query.text), max_tokens=self.max_tokens)
+        reply = self.llm(asked.messages(question=with_options(query.question)), max_tokens=self.max_tokens)
         return locate_terms(query.text, names(reply.text)[: self.most])
 
 
@@ -131,7 +129,8 @@ class Relevant:
     """At most `keep` rows, labelled N1, N2, ...: an entity, a relation, and the entities at its other end.
 
     Evidence: kind "neighbours"; score = that of its most relevant triple; about = the linked entity, and after it the
-    neighbour that the row is of. A row that warns is kept beyond `keep`. Notes say what is not shown.
+    neighbour that the row is of. A row that warns is kept beyond `keep` where `warnings` are. Notes say what is not
+    shown.
     """
 
     graph: KnowledgeGraph
@@ -142,6 +141,7 @@ class Relevant:
     limit: int = 500  # ours: triples looked at around one entity
     through: tuple[str, ...] = ()  # kinds of neighbours that are expanded; () = any (the authors' code: diseases)
     skip: tuple[Role, ...] = ()  # roles left out around a neighbour (the authors' code: has_symptom)
+    warnings: bool = True  # whether triples that warn are relevant whatever is asked
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The rows, most relevant first."""
@@ -149,7 +149,8 @@ class Relevant:
         near = self._scored(query, _distinct((t, e, (e,)) for e in entities for t in self._around(e)))
         rows = [*self._rows(near), *self._rows(self._beyond(query, near, entities))]
         rows.sort(key=lambda e: -e.score)  # stable: of equals what is at a linked entity first
-        kept = [e for i, e in enumerate(rows) if i < self.keep or e.is_safety]
+        rows = list(_new(rows))
+        kept = [e for i, e in enumerate(rows) if i < self.keep or (e.is_safety and self.warnings)]
         if len(kept) < len(rows):
             note(f"neighbours: {len(kept)} of {len(rows)} rows shown")
         for hub in (e for e in entities if len(self._around(e)) >= self.limit):
@@ -164,7 +165,7 @@ class Relevant:
         """The relevant triples, and those that warn."""
         scores = self.relevance(query, [t for t, _, _ in found]).tolist()
         every = [_Scored(t, at, score, about) for (t, at, about), score in zip(found, scores, strict=True)]
-        return [s for s in every if s.score > 0 or s.triple.relation.role.is_safety]
+        return [s for s in every if s.score > 0 or (s.triple.relation.role.is_safety and self.warnings)]
 
     def _beyond(self, query: Query, near: Sequence[_Scored], entities: Sequence[Entity]) -> list[_Scored]:
         """The relevant triples around the most relevant neighbours that are not linked themselves."""
@@ -202,6 +203,16 @@ def _distinct(found: Iterable[_Found]) -> list[_Found]:
     for row in found:
         once.setdefault((row[1].id, fact(row[0])), row)
     return list(once.values())
+
+
+def _new(rows: Iterable[Evidence]) -> Iterator[Evidence]:
+    """The rows, without those whose every fact a row before has told: the same from its other end."""
+    told: set[Fact] = set()
+    for row in rows:
+        facts = {fact(t) for t in row.triples}
+        if not facts <= told:
+            yield row
+        told |= facts
 
 
 def _other(scored: _Scored) -> Entity:
@@ -511,6 +522,7 @@ class MindMapSettings:
     )
     link_at_least: float = 0.0  # paper and code: none
     rewrite: bool = True  # paper and code: a model puts the evidence into sentences
+    warnings: bool = False  # ours, of the preset safe: rows that warn stand beyond `neighbours`
     extract_tokens: int = 128  # ours
     rewrite_tokens: int = 600  # ours
     answer_tokens: int = ANSWER_TOKENS  # ours
@@ -521,7 +533,11 @@ class MindMapSettings:
 
 PAPER = MindMapSettings()
 CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=("disease",), skip=(Role.FINDING,))
-PRESETS: dict[MindMapPreset, MindMapSettings] = {"safe": replace(PAPER, temperature=0.0), "paper": PAPER, "code": CODE}
+PRESETS: dict[MindMapPreset, MindMapSettings] = {
+    "safe": replace(PAPER, temperature=0.0, warnings=True),
+    "paper": PAPER,
+    "code": CODE,
+}
 
 
 @methods.register(
@@ -550,13 +566,22 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindM
         raise BadInput("the method mindmap needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s, llm = settings or PRESETS[preset], toolkit.llm
     return Pipeline(
-        recognize=OrElse(Listed(llm, max_tokens=s.extract_tokens, prompts=toolkit.prompts), toolkit.recognize),
+        recognize=OrElse(
+            Listed(llm, max_tokens=s.extract_tokens, prompts=toolkit.prompts), WithOptions(toolkit.recognize)
+        ),
         link=Unique(_candidates(toolkit, s)),
         retrieve=(
             MindMapPaths(
                 toolkit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample
             ),
-            Relevant(toolkit.graph, relevance(toolkit, llm, s), keep=s.neighbours, through=s.through, skip=s.skip),
+            Relevant(
+                toolkit.graph,
+                relevance(toolkit, llm, s),
+                keep=s.neighbours,
+                through=s.through,
+                skip=s.skip,
+                warnings=s.warnings,
+            ),
         ),
         rank=(),
         phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=toolkit.prompts) if s.rewrite else NumberedChains(),
@@ -591,25 +616,6 @@ def _candidates(toolkit: Toolkit, settings: MindMapSettings) -> Candidates:
     return Dense(
         toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), settings.link_at_least, agreement=0.0, agreement_cjk=0.0
     )
-
-
-@dataclass(frozen=True, slots=True)
-class OrElse:
-    """The mentions of the first recogniser; those of the second where it finds none, or where its model is of no use.
-
-    The latter leaves a note in the run. A model that cannot be reached ends the run.
-    """
-
-    first: Recognizer
-    second: Recognizer
-
-    def __call__(self, query: Query, /) -> list[Mention]:
-        """The mentions of one of the two."""
-        try:
-            return self.first(query) or self.second(query)
-        except ModelFailed as problem:
-            note(f"terms by the graph's names: {problem}")
-            return self.second(query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,25 +14,22 @@ import numpy as np
 from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
-from kgmed.language.bm25 import BM25Index
 from kgmed.language.text import one_line, prompt_language
-from kgmed.linking.by_model import locate_terms, of_question
-from kgmed.methods.mindmap import OrElse, WithNotes
+from kgmed.linking.by_model import OrElse, locate_terms, of_question
+from kgmed.methods.mindmap import WithNotes
 from kgmed.models.asking import Structured, Tally, slots_schema, strings_schema
-from kgmed.models.base import LLM, PairScorer
+from kgmed.models.base import LLM, PairScorer, Sampling
 from kgmed.models.replies import marks, slots
-from kgmed.models.scorers import LexicalPairs
+from kgmed.models.scorers import BM25Index, LexicalPairs
 from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
-from kgmed.prompts import prompt
-from kgmed.prompts.task import ANSWER_TOKENS, of_preset
+from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
-from kgmed.steps.rank import Rerank, Similarity
+from kgmed.steps.rank import Cut, Rerank, Similarity, sentence_of
 from kgmed.steps.read import LLMReader, ask
-from kgmed.steps.relevance import sentence_of
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -339,14 +336,16 @@ class MKGRankSettings:
     chance: int = 32  # ours: evidence is ineffective where so many triples drawn at random score as well; 0 = by score
     min_score: float = 0.1  # ours: ... or where the best scores below this; the paper has no rule
     fragments: int = 3  # ours: of the model's own background
+    warnings: bool = False  # ours, of the preset safe: they stand beyond `keep`
     extract_tokens: int = 200  # ours
     rewrite_tokens: int = 800  # ours
     background_tokens: int = 400  # ours
     answer_tokens: int = ANSWER_TOKENS  # ours
+    temperature: float = 0.0  # ours: the paper names none
 
 
 PAPER = MKGRankSettings()
-SAFE = replace(PAPER, pseudo_query=True, chance=0, english=False)
+SAFE = replace(PAPER, pseudo_query=True, chance=0, english=False, warnings=True)
 PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "code": PAPER}  # no code was published
 
 
@@ -360,8 +359,8 @@ PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "
         does="terms translated word by word, triples ranked twice, put into sentences, read for a letter",
         calls=Calls(3, 2, 6, "terms, sentences, answer; options, translation and own background one each; the paper's"),
         ours=(
-            "evidence is ineffective where there is none or its best score is below a threshold: the paper has no rule",
-            "the ranking is asked with the linked entities' names, since an encoder reads one language",
+            "evidence is ineffective where there is none or chance scores as well: the paper has no rule",
+            "by preset safe the ranking is asked with the linked entities' names, since an encoder reads one language",
         ),
         needs=frozenset({"model", "pairs"}),
     ),
@@ -393,7 +392,7 @@ def mkg_rank(
         ),
         rank=(
             *rankers(toolkit, s, scorer),
-            WhenIneffective(recall, s.min_score, _chance(toolkit, scorer, s)),
+            WhenIneffective(recall, s.min_score, _chance(toolkit, scorer, s), warnings=s.warnings),
         ),
         phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own, "en" if s.english else "")
         if s.declarative
@@ -401,7 +400,7 @@ def mkg_rank(
         read=WithNotes(
             ByForm(
                 LetterReader(llm, max_tokens=s.answer_tokens, prompts=own),
-                LLMReader(llm, name="ask/detailed", prompts=own),
+                LLMReader(llm, name="baselines/reader", max_tokens=s.answer_tokens, prompts=own),
             )
         ),
         check=OpenOnly(toolkit.check),
@@ -409,6 +408,7 @@ def mkg_rank(
         name="mkg-rank",
         graph=toolkit.graph.label,
         task=of_preset(preset),
+        sampling=Sampling(s.temperature),
     )
 
 
@@ -425,7 +425,10 @@ def _recognizer(
 
 def rankers(toolkit: Toolkit | RemoteToolkit, settings: MKGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
     """Similarity to the question over all triples, then a pair scorer that sees the options too."""
-    first, second = Similarity(toolkit.encoder, settings.pool), Rerank(pairs, settings.keep)
+    first: Ranker = Similarity(toolkit.encoder, settings.pool)
+    second: Ranker = Rerank(pairs, settings.keep)
+    if not settings.warnings:
+        first, second = Cut(first, settings.pool), Cut(second, settings.keep)
     names = settings.pseudo_query
     return (AskedBy(first, names=names, options=False), AskedBy(second, names=names, options=True))
 
@@ -451,7 +454,7 @@ class AskedBy:
 
 @dataclass(frozen=True, slots=True)
 class WhenIneffective:
-    """What the model knows itself, in place of evidence that is of no use; warnings stay.
+    """What the model knows itself, in place of evidence that is of no use; `warnings` stay.
 
     Evidence is of no use where there is none (no entity was linked, or none has a triple), where triples drawn at
     random score as well (`chance`), or without that where its best score is below `min_score`. A `recall` that finds
@@ -461,6 +464,7 @@ class WhenIneffective:
     recall: Retriever
     min_score: float = 0.1
     chance: Callable[[Query], float] | None = None  # what chance scores for a question, on the scale of the evidence
+    warnings: bool = True
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """The evidence, or the model's own words."""
@@ -468,7 +472,8 @@ class WhenIneffective:
         if evidence and max(e.score for e in evidence) >= least:
             return list(evidence)
         recalled = self.recall(query, ())
-        return [*(e for e in evidence if e.is_safety), *recalled] if recalled else list(evidence)
+        stay = [e for e in evidence if e.is_safety and self.warnings]
+        return [*stay, *recalled] if recalled else list(evidence)
 
 
 @dataclass(frozen=True)

@@ -1,33 +1,73 @@
-"""RLKGF's prompt with knowledge (Figure 7): a model chooses one of the diseases that the graph ties to the patient.
+"""RLKGF's prompts (Figures 6 and 7): a model chooses a disease of a closed list, or of those a graph ties to a patient.
 
-The trained policies of the paper are in `kgmed.train`; its scorer, which needs cases to count, in `kgmed.reward`.
+A question with options is a closed list, as data sets of patients have it, asked with the triples of the patient's
+subgraph or without any. The paper's trained policies are in `kgmed.train`; its scorer, which needs cases to count, in
+`kgmed.reward`.
 """
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
-from kgmed.errors import BadInput, ModelFailed
+from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.graph.base import LocalGraph
+from kgmed.language.text import has_cjk, prompt_language
+from kgmed.models.asking import Malformed, Tally
+from kgmed.models.base import LLM
 from kgmed.models.replies import marks, without_marks
-from kgmed.pipeline import Pipeline, Reader
-from kgmed.records import Answer, Candidate, Context, Query
+from kgmed.pipeline import Pipeline, Reader, Retriever, note
+from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Link, Query, Question, Role, Triple
 from kgmed.registry import About, Calls, methods
-from kgmed.reward.cases import NamesIn
+from kgmed.reward.cases import NameInText, NamesIn, told_patient
+from kgmed.reward.cases import question as case_question
 from kgmed.steps.diagnosis import Diagnosis
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
-from kgmed.steps.read import LLMReader
+from kgmed.steps.read import LLMReader, Steps, fault
 from kgmed.toolkit import Toolkit
 
 RLKGFPromptPreset = Literal["paper"]
+_BY_NUMBER = re.compile(
+    r"(?:\b(?:it|is|the|my|i|choose|pick|answer|disease|diagnosis|number|no|option|one|first|second|third|most|likely|probably|of|list)\b"
+    r"|最可能|答案|诊断|疾病|编号|选择|列表|[的是为选第个号种中]|[\W_])*",
+    re.IGNORECASE,
+)  # what may stand beside a number that names a disease
+_CJK = r"[\u3400-\u9fff]"
+_BEFORE = re.compile(
+    rf"(?:^|(?!{_CJK})[\W\w]|是|为|患|得|了|有|像|选|即|和|与|或|及|非|断|考虑|选择|答案|可能|属于|提示|符合|排除)$"
+)
+_BEHIND = re.compile(rf"$|(?!{_CJK})[\W\w]|的|了|是|和|与|或|及|而|但|因|更|最|不|可|引起|导致|患者|比|所致")
 _UNKNOWN = re.compile(r"\W*(?:unknow\w*|none of (?:them|these)|未知|不知道|都不符合)", re.IGNORECASE)
+_FORM = re.compile(
+    r"\W*(?:(?:the )?(?:diagnosis|disease|answer)(?: is)?|诊断|疾病|答案)\s*[:：是为]?\s*", re.IGNORECASE
+)
+_LEAD = re.compile(r"^(?:患者|病人|最|应该|可能|考虑|诊断|是|为|得了|患有|患)+")
+_WORD_BEFORE, _WORD_BEHIND = re.compile(r"([\w'’]+)[ -]$"), re.compile(r"[ -]([\w'’]+)")
+_PLAIN = re.compile(  # a word that is no part of a disease's name
+    r"(?:a|an|the|this|that|these|it|he|she|they|his|her|their|i|we|my|our|and|or|but|not|no|nor|neither|rather|"
+    r"than|instead|is|are|was|be|been|being|has|have|having|had|may|might|can|could|would|should|will|must|do|"
+    r"does|did|seems|suggests|suggest|indicates|indicate|suspect|consider|of|with|from|to|as|by|for|in|on|at|"
+    r"since|because|given|based|due|most|more|very|likely|probable|probably|possible|possibly|highly|best|fits|"
+    r"case|patient|diagnosis|disease|condition|answer|symptoms|findings|list|option|number|chosen|mild|"
+    r"moderate|severe|which|what|here|there|so|therefore|according|explains|explained|rule|out|about|who|also|"
+    r"if|then)",
+    re.IGNORECASE,
+)
+_AROUND = 500  # triples of a disease that are looked at
+_SEVERAL = re.compile(r"[\n;；、，！!。]|, (?!and )")
+_SHORT = 60  # characters; a reply in one line up to this is the name of a disease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RLKGFPromptSettings:
-    """The numbers of the prompt."""
+    """The numbers of the prompts."""
 
-    diseases: int = 20  # ours: the paper's lists have 4 to 20
+    diseases: int = 20  # ours: the paper's lists have 4 to 20; of a question without options
+    triples: int = 10  # ours, of each disease of a closed list; 0 = the prompt without knowledge (Figure 6)
+    language: Literal["", "en", "zh"] = ""  # of the instructions for a closed list; "" = that of the question
+    form: Literal["figures", "trained"] = "figures"  # "trained" = as `kgmed train` asks, for what it has trained
     answer_tokens: int = 32  # ours
 
 
@@ -45,8 +85,9 @@ PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
         does="shows a model the diseases tied to the findings, with their triples; it names one or none",
         calls=Calls.always(1, "the choice; ours and the paper's"),
         ours=(
-            "the list is of the diseases that the graph ties to the findings, best first, not of a data set",
-            "a reply counts by the name or the number in it; one that names none or several falls back on the facts",
+            "options are the closed list; without any, the diseases that the graph ties to the findings, best first",
+            "a reply counts by the listed name in it; of the graph's list also by a number alone, else facts answer",
+            "of each disease the triples of the patient's findings and the heaviest others, `triples` in all",
         ),
     ),
     presets=PRESETS,
@@ -57,17 +98,173 @@ def rlkgf_prompt(toolkit: Toolkit, *, settings: RLKGFPromptSettings | None = Non
     if toolkit.llm is None:
         raise BadInput("the method rlkgf-prompt needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     read = LLMReader(toolkit.llm, name="rlkgf/diagnose", max_tokens=s.answer_tokens, prompts=toolkit.prompts)
+    listed = ClosedListReader(toolkit.llm, s.answer_tokens, s.language, s.form, toolkit.prompts)
+    each = s.triples if s.form == "figures" else 0
     return Pipeline(
         recognize=toolkit.recognize,
         link=toolkit.link,
-        retrieve=(Diagnosis(toolkit.graph, keep=s.diseases),),
+        retrieve=(PatientSubgraph(toolkit.graph, each, Diagnosis(toolkit.graph, keep=s.diseases)),),
         rank=(),
         phrase=Numbered(),
-        read=DiseaseReader(read),
-        otherwise=facts,
+        read=DiseaseChoice(listed, DiseaseReader(read)),
         name="rlkgf-prompt",
         graph=toolkit.graph.label,
     )
+
+
+# --- A closed list: the triples of the patient's subgraph, and the one disease of the list that a reply names.
+
+
+@dataclass(frozen=True)
+class PatientSubgraph:
+    """Retriever: of each disease of a closed list that the patient's findings are tied to, its triples.
+
+    The paper's closure: the patient's findings, the diseases tied to any, and what else these are tied to; `each` of a
+    disease at most, the patient's own first, then the heaviest. A question without options is left to `otherwise`.
+    """
+
+    graph: LocalGraph
+    each: int
+    otherwise: Retriever
+
+    def __call__(self, query: Query, links: Sequence[Link], /) -> list[Evidence]:
+        """A triple a piece, disease by disease in the order of the list."""
+        if not query.question.options:
+            return self.otherwise(query, links)
+        there = {link.entity.id for link in links if not link.mention.negated}
+        listed = (self._disease(name) for _, name in query.question.options) if self.each and there else ()
+        return [piece for disease in listed if disease for piece in self._around(disease, there)]
+
+    def _disease(self, name: str) -> Entity | None:
+        """The disease of that name in the graph."""
+        found = [m.entity for m in self.graph.lookup(name)]
+        return next((e for e in found if e.kind == "disease"), None)
+
+    def _around(self, disease: Entity, there: set[str]) -> list[Evidence]:
+        """The triples of a disease with findings; none where the patient has none of these."""
+        found = self.graph.neighbours(disease.id, limit=_AROUND, roles=(Role.FINDING,))
+        own = [t for t in found if {t.head.id, t.tail.id} & there - {disease.id}]
+        rest = [t for t in found if t not in own] if own else []
+        return [Evidence(_triple(t), "triple", (t,), (disease,), t.weight) for t in [*own, *rest][: self.each]]
+
+
+def _triple(t: Triple) -> str:
+    return f"<{t.head.name}, {t.relation}, {t.tail.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedListReader:
+    """A model that chooses one disease of the question's options by its name; it sees no letters.
+
+    A name outside the list chooses nothing and stands as the answer's candidate; several names choose them all; UNKNOWN
+    abstains. A reply of no use (empty, a loop) is asked for once more, then fails.
+    """
+
+    llm: LLM
+    max_tokens: int = 32
+    language: str = ""  # of the instructions; "" = that of the question
+    form: str = "figures"
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The disease; it cites the triples about it that the model saw."""
+        question = query.question
+        bare = replace(question, options=(), language=self.language or question.language)
+        comma = "；" if prompt_language(bare) == "zh" else "; "
+        names = [name for _, name in question.options]
+        listed = {"diseases": comma.join(names)}
+        steps = Steps(self.llm, "rlkgf", self.max_tokens, self.prompts, self.tally)
+        shown = 0
+        if self.form == "trained":
+            said = steps.ask("trained", replace(bare, text=_as_trained(bare, names)), _usable)
+        elif context.cited:
+            shown, said = steps.read("choose_kg", bare, context, _usable, None, **listed)
+        else:
+            said = steps.ask("choose", bare, _usable, None, **listed)
+        answer = listed_answer(said, question)
+        chosen = {name.casefold() for letter, name in question.options if letter in answer.choices}
+        about = enumerate(context.cited[:shown], start=1)
+        cites = tuple(i for i, piece in about if any(e.name.casefold() in chosen for e in piece.about))
+        limits = "; ".join(filter(None, [answer.limits, _left_out(shown, len(context.cited))]))
+        return replace(answer, citations=cites, limits=limits, reader=f"closed list, llm {self.llm.name}")
+
+
+def _as_trained(asked: Question, names: Sequence[str]) -> str:
+    """The question as a policy of `kgmed train` was asked it; raises `BadInput` for one that is no patient's."""
+    case = told_patient(asked.text)
+    if case is None:
+        raise BadInput("form=trained is for the patients of data sets, such as mz-questions")
+    return case_question(case, names, prompt_language(asked))
+
+
+def _usable(said: str) -> str:
+    """The reply; raises `Malformed` for one that is empty or a loop."""
+    if problem := fault(said, language=""):
+        raise Malformed(f"the model {problem}")
+    return said.strip()
+
+
+def _left_out(shown: int, there: int) -> str:
+    return f"the model read the first {shown} of {there} triples" if shown < there else ""
+
+
+def listed_answer(said: str, question: Question) -> Answer:
+    """What a reply names of the question's options: one, several, none (UNKNOWN), or a disease outside the list.
+
+    >>> which = Question("?", (("A", "gout"), ("B", "flu")))
+    >>> [listed_answer(t, which).choices for t in ("Diagnosis: flu", "not gout but flu", "gout or flu", "swine flu")]
+    [('B',), ('B',), ('A', 'B'), ()]
+    >>> listed_answer("Diagnosis: swine flu", which).candidates[0].name, listed_answer("UNKNOWN", which).abstained
+    ('swine flu', True)
+    """
+    text = without_marks(said)
+    found = [f for f in NamesIn({name: () for _, name in question.options})(text) if not _goes_on(text, f)]
+    named = {name for f in found if not f.denied for name in f.names}
+    rest = text[match.end() :] if (match := _FORM.match(text)) else text
+    if named:
+        letters = tuple(letter for letter, name in question.options if name in named)
+        return Answer(said, choices=letters, limits="several diseases of the list are named" if letters[1:] else "")
+    if _UNKNOWN.match(rest):
+        return Answer(said, abstained=True, limits="the model chose none of the list")
+    if other := _short_name(rest):
+        return Answer(said, candidates=(Candidate(other, 0.0),), limits="a disease outside the list is named")
+    return Answer(said, limits="the reply names no disease of the list")
+
+
+def _short_name(text: str) -> str:
+    """The name that a reply of one line consists of, without the words before it; "" for a longer one.
+
+    >>> [_short_name(t) for t in ("It is most likely swine flu.", "患者应该是得了支原体肺炎。", "发热、腹泻")]
+    ['swine flu', '支原体肺炎', '']
+    """
+    line = text.strip(" .。!！,，;；\"'“”")
+    if len(line) > _SHORT or _SEVERAL.search(line):
+        return ""
+    words = line.split()
+    at = next((i for i, word in enumerate(words) if not _PLAIN.fullmatch(word)), len(words))
+    return _LEAD.sub("", " ".join(words[at:]))
+
+
+# --- A list that the graph makes of the findings: the one disease that a reply names, by name or else by number.
+
+
+@dataclass(frozen=True, slots=True)
+class DiseaseChoice:
+    """A reader of both: of a closed list, whose failures stay failures, or of the graph's list, else its facts."""
+
+    closed: Reader
+    tied: Reader
+
+    def __call__(self, query: Query, context: Context, /) -> Answer:
+        """The answer of one of the two."""
+        if query.question.options:
+            return self.closed(query, context)
+        try:
+            return self.tied(query, context)
+        except Unavailable as error:
+            note(str(error))
+            return facts(query, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +288,29 @@ class DiseaseReader:
         return replace(said, text=text, citations=(number,), candidates=found, limits=limits)
 
     def _number(self, said: Answer, context: Context) -> int:
-        """The number of the disease that a reply names."""
+        """The number of the disease that a reply names; a number alone counts where the reply names nothing else."""
         listed = {e.about[0].name: i for i, e in enumerate(context.cited, start=1)}
-        found = NamesIn(dict.fromkeys(listed, ()))(without_marks(said.text))
-        named = {listed[name] for f in found if not f.denied for name in f.names}
-        numbers = named or {n for n in marks(said.text) if 1 <= n <= len(context.cited)}
+        text = without_marks(said.text)
+        found = [f for f in NamesIn(dict.fromkeys(listed, ()))(text) if not _goes_on(text, f)]
+        numbers = {listed[name] for f in found if not f.denied for name in f.names}
+        if not found and _BY_NUMBER.fullmatch(text):
+            numbers = {n for n in marks(said.text) if 1 <= n <= len(context.cited)}
         if len(numbers) != 1:
             raise ModelFailed(f"the model named {'no' if not numbers else 'more than one'} disease of the list")
         return numbers.pop()
+
+
+def _goes_on(text: str, found: NameInText) -> bool:
+    """Whether a name is only a piece of a longer one; words that no name is made of may stand beside a Chinese one.
+
+    >>> texts = ("支原体肺炎", "是肺炎。", "患者可能得了肺炎，不是流感", "肺炎球菌感染", "不是肺炎而是流感")
+    >>> [_goes_on(text, *NamesIn({"肺炎": ()})(text)) for text in texts]
+    [True, False, False, True, False]
+    >>> [_goes_on(t, *NamesIn({"gout": ()})(t)) for t in ("non-gout", "tophaceous gout", "It is gout, not flu")]
+    [True, True, False]
+    """
+    before, behind = text[: found.start], text[found.end :]
+    if has_cjk(text[found.start : found.end]):
+        return not (_BEFORE.search(before) and _BEHIND.match(behind))
+    near = [m[1] for m in (_WORD_BEFORE.search(before), _WORD_BEHIND.match(behind)) if m]
+    return not all(map(_PLAIN.fullmatch, near))

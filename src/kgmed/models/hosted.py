@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
-from kgmed.errors import Busy, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.base import Message, Reply
-from kgmed.models.sampling import sampling
+from kgmed.errors import BadInput, Busy, ModelFailed, PromptTooLong, Unavailable
+from kgmed.models.base import PENALTY, Message, Reply, sampling
 from kgmed.registry import models
-from kgmed.servers import Key, Limits, Outcome, Problem, Server, host_of, seconds_to_wait, split_login
+from kgmed.servers import Attempt, Key, Limits, Problem, Server, host_of, seconds_to_wait, split_login
 
 # --- What every model behind a server shares: its name, its key, our errors, and calls through an official SDK.
 
@@ -48,7 +47,7 @@ class ModelServer(Server):
         """The kind, the model and the server's host."""
         return f"{self.kind}/{self.model} at {self.host}"
 
-    def refused(self, outcome: Outcome) -> Unavailable:
+    def refused(self, outcome: Attempt) -> Unavailable:
         """An HTTP status that is none of success."""
         status, after, words = outcome.status, outcome.after, self.clean(outcome.text)
         if status in (400, 413) and any(mark in f"{outcome.marks} {outcome.text}" for mark in self.too_long):
@@ -123,13 +122,13 @@ class SdkCalls:
 
         if isinstance(error, self.sdk.APIConnectionError | httpx2.HTTPError):
             sent = error if isinstance(error, httpx2.HTTPError) else error.__cause__
-            return self.server.error(Outcome(problem=problem_of(sent)))
+            return self.server.error(Attempt(problem=problem_of(sent)))
         words = getattr(error, "message", "") or str(error)
         if isinstance(error, self.sdk.APIStatusError):
             marks = f"{getattr(error, 'code', '')} {getattr(error, 'type', '')}"
             after = seconds_to_wait(error.response.headers)
             body = words.encode("utf-8", "replace")
-            return self.server.error(Outcome(error.status_code, body, after=after, marks=marks))
+            return self.server.error(Attempt(error.status_code, body, after=after, marks=marks))
         return self.server.unusable(words)
 
 
@@ -226,7 +225,7 @@ class OpenAI:
                     parts.append(text)
                     yield text
         if not done:
-            raise self._server.error(Outcome(problem="broken"))
+            raise self._server.error(Attempt(problem="broken"))
         if not parts:
             raise ModelFailed(f"{self.name} sent no text: finish reason {self._server.clean(done)}")
         return Reply("".join(parts), count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
@@ -238,6 +237,8 @@ class OpenAI:
         def asked() -> dict[str, Any]:
             wanted = {name: value for name, value in more.items() if name not in self._refused}
             drawn = {name: value for name, value in self.settings.items() if name not in self._unknown}
+            if PENALTY in drawn:  # no argument of the library: OpenAI's own models have none, vLLM and others do
+                wanted["extra_body"] = {PENALTY: drawn.pop(PENALTY)}
             settings = {"model": self.model, self._limit: max_tokens, **drawn, **wanted}
             return {"messages": conversation, **settings}
 
@@ -308,7 +309,9 @@ class Anthropic:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What is asked of the server beside the messages, for the key of a cache."""
+        """What is asked of the server beside the messages, for the key of a cache; raises `BadInput`."""
+        if sampling().penalty != 1:
+            raise BadInput("models of Anthropic take no repetition penalty; leave --penalty out")
         return {name: value for name, value in sampling().settings.items() if name != "seed"}
 
     @property
@@ -349,7 +352,7 @@ class Anthropic:
                     parts.append(text)
                     yield text
         if not why:
-            raise self._server.error(Outcome(problem="broken"))
+            raise self._server.error(Attempt(problem="broken"))
         return self._whole(parts, why, took["input_tokens"], took["output_tokens"])
 
     def _message(

@@ -15,8 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError
-from kgmed.folders import data_folder
 from kgmed.models.asking import (
     LogProbs,
     Note,

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
-from kgmed.models.base import Message, Reply
+from kgmed.models.base import Message, Reply, sampling
+from kgmed.models.encoders import checked_dtype
 from kgmed.models.files import MODELS, as_folder, load_transformer
 from kgmed.models.gguf import whole_characters, without_tags
-from kgmed.models.sampling import sampling
 from kgmed.models.transformers_rows import (
     BatchedReplies,
     CallBatcher,
-    Request,
+    RowRequest,
     Schema,
     SchemaState,
     ends_of,
@@ -103,7 +103,6 @@ def _group(
 
 
 AUTO = "auto"
-DTYPES = (AUTO, "float32", "bfloat16", "float16")
 _CONTEXT = 2048  # tokens, where the model names no limit
 
 
@@ -117,27 +116,26 @@ class TransformersLM:
     """
 
     def __init__(
-        self, model: str | Path, *, device: str = "cpu", context: int = 0, batch: int = 1, dtype: str = AUTO
-    ) -> None:
+        self, model: str | Path, *, device: str = "cpu", context: int = 0, batch: int = 1, dtype: str = AUTO,
+        bits: int = 0, adapter: str | Path = "",
+    ) -> None:  # fmt: skip
         """Load a model; `context` = tokens of prompt and reply together, 0 = as many as the model can.
 
-        `batch` = most calls that are generated together; `dtype` one of `DTYPES`, auto = that of the files. Raises
-        `BadInput`, `Unavailable` or `ModelFailed`.
+        `batch` = most calls that are generated together; `dtype` one of `DTYPES`, auto = that of the files; `bits` and
+        `adapter` as `load_transformer` has them. Raises `BadInput`, `Unavailable` or `ModelFailed`.
         """
         if batch < 1:
             raise BadInput("a batch holds at least one call")
-        if dtype not in DTYPES:
-            raise BadInput(f"{dtype!r} is no precision of a model; take one of {', '.join(DTYPES)}")
-        self._tokenizer, self._model = load_transformer(
-            "AutoModelForCausalLM", model, device, dtype="" if dtype == AUTO else dtype
-        )
-        path = Path(model)
-        self.name = f"hf/{path.name if path.exists() else model}"
+        number = checked_dtype(dtype)
+        kind = "AutoModelForCausalLM"
+        self._tokenizer, self._model = load_transformer(kind, model, device, dtype=number, bits=bits, adapter=adapter)
+        path, more = Path(model), f" + {Path(adapter).name}" if adapter else ""
+        self.name = f"hf/{path.name if path.exists() else model}{more}"
         self.context = context or _limit(self._model)
-        self._device, self._batch, self._dtype = device, batch, dtype
+        self._device, self._batch, self._dtype, self._bits = device, batch, dtype, bits
         # one thread computes for all: memory that many threads take from the C library is never given back, gigabytes
         self._one = ThreadPoolExecutor(1, "model")
-        self._together: CallBatcher[Request, list[int]] | None = None
+        self._together: CallBatcher[RowRequest, list[int]] | None = None
         if batch > 1:
             rows = BatchedReplies(self._model, self._ends, device, self._held)
             self._together = CallBatcher(rows, most=batch, pool=self._one)
@@ -146,11 +144,12 @@ class TransformersLM:
     def settings(self) -> dict[str, object]:
         """What replies depend on beside the messages, for a cache; a sample of the weights tells trainings apart.
 
-        `batch` and `dtype` are told where they were asked for.
+        `batch`, `dtype`, `bits` and `device` are told where they were asked for.
         """
-        asked = {"batch": self._batch} if self._batch > 1 else {}
-        kept = {} if self._dtype == AUTO else {"dtype": self._dtype}
-        return {**sampling().settings, "context": self.context, "weights": self._weights, **asked, **kept}
+        asked = {"batch": self._batch if self._batch > 1 else 0, "dtype": self._dtype.removeprefix(AUTO),
+                 "bits": self._bits, "device": self._device.removeprefix("cpu")}  # fmt: skip
+        told = {name: value for name, value in asked.items() if value}
+        return {**sampling().settings, "context": self.context, "weights": self._weights, **told}
 
     @cached_property
     def _weights(self) -> str:
@@ -205,19 +204,19 @@ class TransformersLM:
         with torch.inference_mode():
             return row_logprobs(self._model, rows, begins, self._device)
 
-    def _asked(self, messages: Sequence[Message], max_tokens: int) -> Request:
+    def _asked(self, messages: Sequence[Message], max_tokens: int) -> RowRequest:
         """The call in tokens."""
-        asked = Request(self._prompt(messages), max_tokens, sampling=sampling())
+        asked = RowRequest(self._prompt(messages), max_tokens, sampling=sampling())
         if len(asked.prompt) + max_tokens > self.context:
             raise self._too_long(len(asked.prompt) + max_tokens)
         return asked
 
-    def _replied(self, asked: Request) -> Reply:
+    def _replied(self, asked: RowRequest) -> Reply:
         """The reply, alone or beside others."""
-        alone = self._together is None or asked.sampling.temperature > 0
+        alone = self._together is None or asked.sampling.temperature > 0 or asked.sampling.penalty != 1
         return self._alone(asked) if alone or self._together is None else self._reply(asked, self._together(asked))
 
-    def _alone(self, asked: Request, put: Callable[[str], bool] | None = None) -> Reply:
+    def _alone(self, asked: RowRequest, put: Callable[[str], bool] | None = None) -> Reply:
         """The reply; its pieces are handed to `put` on the way."""
         told = dict(streaming(self._tokenizer, put) if put else {})
         if asked.schema is not None:
@@ -229,7 +228,7 @@ class TransformersLM:
         """What holds a reply to that schema."""
         return SchemaState(self._known, schema, self._ends)
 
-    def _reply(self, asked: Request, row: Sequence[int]) -> Reply:
+    def _reply(self, asked: RowRequest, row: Sequence[int]) -> Reply:
         """The reply in tokens."""
         said = self._tokenizer.decode(row, skip_special_tokens=True)
         cut = len(row) == asked.most
@@ -277,9 +276,14 @@ def _limit(model: Any) -> int:
     return next((int(n) for n in named if n), _CONTEXT)
 
 
-@models.register("hf/FOLDER_OR_NAME", takes=("folder", "batch", "precision"))
-def _hub_model(name: str, *, folder: Path, batch: int, precision: str) -> TransformersLM:
-    """A folder, a name on the model hub, a GGUF file, or a packaged model, made into a folder once."""
-    path = Path(name).expanduser()
+@models.register("hf/FOLDER_OR_NAME", takes=("folder", "batch", "precision", "device", "bits", "adapter"))
+def _hub_model(
+    name: str, *, folder: Path, batch: int, precision: str, device: str, bits: int, adapter: str
+) -> TransformersLM:
+    """A folder (a model's or an adapter's), a name on the model hub, a GGUF file, or a packaged model."""
+    path, more = Path(name).expanduser(), Path(adapter).expanduser()
     place = as_folder(name, folder) if name in MODELS else path if path.exists() else name
-    return TransformersLM(place, batch=batch, dtype=precision or AUTO)
+    return TransformersLM(
+        place, batch=batch, dtype=precision or AUTO, device=device or "cpu", bits=bits,
+        adapter=more if adapter and more.exists() else adapter,
+    )  # fmt: skip

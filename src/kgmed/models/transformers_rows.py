@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, ModelFailed, Unavailable
-from kgmed.models.sampling import GREEDY, Sampling
+from kgmed.models.base import GREEDY, PENALTY, Sampling
 
 # --- Replies of a causal model of `transformers` held to a JSON schema: of the tokens that would leave it none is
 # chosen.
@@ -95,7 +95,7 @@ def schema_processor(held: SchemaState) -> Any:
 # --- A reply of a causal model of `transformers`, whole or piece by piece.
 
 
-class Request(NamedTuple):
+class RowRequest(NamedTuple):
     """One call: the tokens of the prompt, the most of the reply, and the JSON schema that it is held to, if any."""
 
     prompt: list[int]
@@ -104,7 +104,7 @@ class Request(NamedTuple):
     sampling: Sampling = GREEDY
 
 
-def generate_tokens(model: Any, tokenizer: Any, asked: Request, device: str, told: Mapping[str, Any]) -> list[int]:
+def generate_tokens(model: Any, tokenizer: Any, asked: RowRequest, device: str, told: Mapping[str, Any]) -> list[int]:
     """The tokens of the reply, up to its end or its most; `told` = further arguments of `generate`."""
     import torch  # heavy
     import transformers
@@ -125,9 +125,10 @@ def generate_tokens(model: Any, tokenizer: Any, asked: Request, device: str, tol
 
 def _drawing(how: Sampling) -> Mapping[str, Any]:
     """What `generate` is told of the draw."""
+    held = {PENALTY: how.penalty} if how.penalty != 1 else {}
     if not how.temperature:
-        return {"do_sample": False}
-    return {"do_sample": True, "temperature": how.temperature, "top_p": how.top_p, "top_k": 0}
+        return {"do_sample": False, **held}
+    return {"do_sample": True, "temperature": how.temperature, "top_p": how.top_p, "top_k": 0, **held}
 
 
 def ends_of(model: Any, tokenizer: Any) -> list[int]:
@@ -146,7 +147,7 @@ def streaming(tokenizer: Any, put: Callable[[str], bool]) -> Mapping[str, Any]:
         def on_finalized_text(self, text: str, stream_end: bool = False) -> None:  # noqa: FBT001, FBT002
             state["left"] = put(text)
 
-    class Left(transformers.StoppingCriteria):
+    class AskerLeft(transformers.StoppingCriteria):
         def __call__(self, input_ids: Any, scores: Any, **kwargs: object) -> Any:
             import torch
 
@@ -154,7 +155,7 @@ def streaming(tokenizer: Any, put: Callable[[str], bool]) -> Mapping[str, Any]:
 
     return {
         "streamer": Told(tokenizer, skip_prompt=True, skip_special_tokens=True),
-        "stopping_criteria": transformers.StoppingCriteriaList([Left()]),
+        "stopping_criteria": transformers.StoppingCriteriaList([AskerLeft()]),
     }
 
 
@@ -289,7 +290,7 @@ class _Row:
     """One call on its way."""
 
     number: int
-    asked: Request
+    asked: RowRequest
     held: Any  # what follows its schema, or None
     said: list[int] = field(default_factory=list)
 
@@ -322,7 +323,7 @@ class BatchedReplies:
         self._values: list[Any] = []
         self._end = 0  # the column after the last one in use
 
-    def step(self, new: Mapping[int, Request], /) -> Mapping[int, list[int]]:
+    def step(self, new: Mapping[int, RowRequest], /) -> Mapping[int, list[int]]:
         """Read the new prompts, or where there are none give every row one token more; the replies that are done."""
         import torch  # heavy
 
@@ -455,7 +456,7 @@ class BatchedReplies:
 def by_length(rows: Sequence[_Row]) -> list[list[_Row]]:
     """The rows in groups to read together: a longer one joins where the padding costs less than reading it apart.
 
-    >>> rows = [_Row(0, Request([5] * n, 1), None) for n in (90, 300, 70)]
+    >>> rows = [_Row(0, RowRequest([5] * n, 1), None) for n in (90, 300, 70)]
     >>> [[len(r.asked.prompt) for r in g] for g in by_length(rows)]
     [[70, 90], [300]]
     """
@@ -476,7 +477,7 @@ def _cache(layers: Sequence[tuple[Any, Any]], first: int, last: int) -> Any:
     import transformers  # heavy
     from transformers.cache_utils import DynamicLayer
 
-    class Shown(DynamicLayer):  # type: ignore[no-untyped-call]
+    class KeptLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         def __init__(self, keys: Any, values: Any) -> None:
             super().__init__()  # type: ignore[no-untyped-call]
             self.keys, self.values = keys[:, :, first : last - 1], values[:, :, first : last - 1]
@@ -489,4 +490,4 @@ def _cache(layers: Sequence[tuple[Any, Any]], first: int, last: int) -> Any:
             self.keys, self.values = keys[:, :, first:last], values[:, :, first:last]
             return self.keys, self.values
 
-    return transformers.Cache(layers=[Shown(keys, values) for keys, values in layers])
+    return transformers.Cache(layers=[KeptLayer(keys, values) for keys, values in layers])

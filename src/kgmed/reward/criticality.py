@@ -3,11 +3,15 @@
 The walk is that of `kgmed.graph.search.walk`: w = c A w + (1 - c) e. The Gaussian kernel exp(-dis^2 / 2 h^2) of the
 paper's text is read as the first w ("init": without effect, since the fixed point does not depend on it), as the
 weight between any two nodes in place of the adjacency ("edge"), or as where the walk restarts ("restart").
+
+A is the adjacency, normalised by columns as the text has it, by rows (D^-1 A), or as in the paper's GCN (symmetric,
+D^-1/2 A D^-1/2). With P = A D^-1 the others are D^-p P D^p for p = 1 and p = 1/2, so their walks are that of the
+columns, weighted before and after by degrees.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +20,12 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import Adjacency
 from kgmed.graph.search.walk import Transition, closed_form, seeds, walk
 from kgmed.records import Triple
-from kgmed.reward.cases import Case, CauseGraph, Floats, Weights, softmax
+from kgmed.reward.cases import Case, CauseGraph, Floats, PlacedSymptoms, Weights, softmax
 
 Aggregate = Literal["mean", "sum", "max", "product"]
 Gaussian = Literal["init", "edge", "restart"]
+Normalization = Literal["column", "symmetric", "row"]
+_POWER: dict[str, float] = {"column": 0.0, "symmetric": 0.5, "row": 1.0}
 _LEAST = 1e-12  # so that a product over symptoms has a logarithm
 
 
@@ -41,6 +47,7 @@ class Criticality:
     c: float = 0.7  # RLKGF, Table 7; the restart has 1 - c
     weights: Weights = "count"  # the authors' files hold counts
     aggregate: Aggregate = "mean"  # not in the paper
+    normalization: Normalization = "column"  # RLKGF, Eq. 2
     temperature: float = 1.0  # the authors' code; 0.1 where it learns mu
     gaussian: Gaussian = "init"
     h: float = 1.0  # ours; the paper gives none
@@ -50,10 +57,12 @@ class Criticality:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        if self.aggregate not in ("mean", "sum", "max", "product"):
-            raise UnknownName("way to add up symptoms", self.aggregate, ("mean", "sum", "max", "product"))
-        if self.gaussian not in ("init", "edge", "restart"):
-            raise UnknownName("use of the Gaussian kernel", self.gaussian, ("init", "edge", "restart"))
+        words: dict[str, tuple[str, Any]] = {"way to add up symptoms": (self.aggregate, Aggregate)}
+        words["use of the Gaussian kernel"] = (self.gaussian, Gaussian)
+        words["normalisation of a walk"] = (self.normalization, Normalization)
+        for what, (word, known) in words.items():
+            if word not in get_args(known):
+                raise UnknownName(what, word, get_args(known))
         if not (self.temperature > 0 and self.h > 0 and 0 <= self.c < 1):
             raise BadInput("a walk needs a temperature and an h above 0, and a c of at least 0 and below 1")
 
@@ -64,19 +73,20 @@ class Criticality:
 
     def __call__(self, cases: Sequence[Case]) -> Floats:
         """R_p (b, m); NaN outside the patient's subgraph, everywhere where no symptom is known."""
-        values = [self.values(case) for case in cases]
-        return softmax(np.array(values).reshape(len(values), len(self.diseases)), self.temperature)
+        return softmax(self.totals(cases), self.temperature)
 
     def values(self, case: Case) -> Floats:
         """The added-up masses of the diseases (m,) before the softmax."""
-        rows = list(self.graph.around(case.positive))
-        values = np.full(len(self.diseases), np.nan)
-        if rows:
-            there = self._added(self.masses(rows)[self.graph.places(case.positive)])
-            absent = self.masses(rows)[self.graph.places(case.negative)]
-            against = self._added(absent) if self.denied and len(absent) else 0.0
-            values[rows] = there - self.denied * against
-        return values
+        return np.asarray(self.totals([case])[0], np.float64)
+
+    def totals(self, cases: Sequence[Case]) -> Floats:
+        """The same of each case (b, m): the walks of each subgraph once, then one sparse product."""
+        there = self.graph.placed(c.positive for c in cases)
+        inside = self.graph.inside(there)
+        values = self._added(inside, there)
+        if self.denied:
+            values -= self.denied * self._added(inside, self.graph.placed(c.negative for c in cases))
+        return np.where(inside, values, np.nan)
 
     def masses(self, rows: Sequence[int]) -> Floats:
         """The mass at the diseases `rows` of a walk from each symptom (n, len(rows)); 0 outside their subgraph."""
@@ -115,48 +125,66 @@ class Criticality:
         shares = (sign * mass).tolist()
         return [WalkReason(n, share, fact, denied) for n, share, fact in zip(names, shares, facts, strict=True)]
 
-    def _added(self, masses: Floats) -> Floats:
-        """One number a disease from the rows of the symptoms (k, m) -> (m,)."""
-        if self.aggregate == "product":
-            return np.asarray(np.log(np.maximum(masses, _LEAST)).sum(axis=0), np.float64)
+    def _added(self, inside: NDArray[np.bool_], placed: PlacedSymptoms) -> Floats:
+        """One number a disease (b, m) from the masses of each case's symptoms in its subgraph."""
+        masses = self._masses_at(inside, placed)
         if self.aggregate == "max":
-            return np.asarray(masses.max(axis=0), np.float64)
-        many = len(masses) if self.aggregate == "mean" else 1
-        return np.asarray(masses.sum(axis=0) / many, np.float64)
+            return placed.total(masses, np.maximum)
+        total = placed.total(np.log(np.maximum(masses, _LEAST)) if self.aggregate == "product" else masses)
+        return total / np.maximum(placed.many, 1)[:, None] if self.aggregate == "mean" else total
+
+    def _masses_at(self, inside: NDArray[np.bool_], placed: PlacedSymptoms) -> Floats:
+        """The masses that go out from each of the symptoms, in its patient's subgraph (k, m)."""
+        kinds, kind = np.unique(inside, axis=0, return_inverse=True)
+        kind = np.repeat(kind.ravel(), placed.many)
+        order = np.argsort(kind, kind="stable")
+        found = np.zeros((len(kind), len(self.diseases)))
+        for at in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
+            rows = np.flatnonzero(kinds[kind[at[0]]]) if len(at) else at
+            if len(rows):
+                found[np.ix_(at, rows)] = self.masses(rows.tolist())[placed.places[at]]
+        return found
 
     def _walked(self, rows: NDArray[np.int64]) -> Floats:
         """The walks from every symptom of the subgraph of these diseases."""
         weight = self.graph.weight(self.weights)[rows]
         columns = np.flatnonzero(weight.any(axis=0))
         weight, m = weight[:, columns], len(rows)
-        transition, kernel = self._transition(weight), _kernel(weight, self.h)
-        restart = seeds(transition.nodes, range(m, transition.nodes))
+        kernel = _kernel(weight, self.h)
+        links = _square(weight) if self.gaussian != "edge" else kernel * (1 - np.eye(len(kernel)))
         near = kernel[m:] / kernel[m:].sum(axis=1, keepdims=True)
-        restart = near if self.gaussian == "restart" else restart
-        if self.iterate:
-            start = near if self.gaussian == "init" else None
-            scores = walk(transition, restart, c=self.c, start=start, tolerance=1e-12).scores
-        else:
-            scores = closed_form(transition, restart, c=self.c)
+        restart = near if self.gaussian == "restart" else seeds(len(links), range(m, len(links)))
+        start = near if self.gaussian == "init" and self.iterate else None
         masses = np.zeros((len(self.graph.symptoms), m))
-        masses[columns] = scores[:, :m]
+        masses[columns] = self._fixed(links, restart, start)[:, :m]
         return masses
 
-    def _transition(self, weight: Floats) -> Transition:
-        """The walk's matrix on the m + n nodes of a subgraph, diseases first."""
-        m, n = weight.shape
-        if self.gaussian != "edge":
-            d, s = np.nonzero(weight)
-            return _joined(m + n, d, m + s, weight[d, s])
-        a, b = np.triu_indices(m + n, 1)
-        kernel = _kernel(weight, self.h)[a, b]
-        return _joined(m + n, a, b, kernel)
+    def _fixed(self, links: Floats, restart: Floats, start: Floats | None) -> Floats:
+        """The fixed points (n, N) of walks on a symmetric matrix of weights, from each row of the restart."""
+        degree = np.maximum(links.sum(axis=0), _LEAST) ** _POWER[self.normalization]
+        out = restart * degree
+        many = out.sum(axis=1, keepdims=True)
+        transition = _joined(links)
+        if self.iterate:
+            scores = walk(transition, out / many, c=self.c, start=start, tolerance=1e-12).scores
+        else:
+            scores = closed_form(transition, out / many, c=self.c)
+        return np.asarray(scores * many / degree, np.float64)
 
 
-def _joined(nodes: int, head: NDArray[np.int64], tail: NDArray[np.int64], weight: Floats) -> Transition:
-    """The matrix of edges head < tail, given in ascending order."""
+def _joined(links: Floats) -> Transition:
+    """The walk's matrix of a symmetric matrix of weights, normalised by columns."""
+    head, tail = np.nonzero(np.triu(links))
     triples = np.column_stack([head, np.zeros_like(head), tail])
-    return Transition.of(Adjacency.of(nodes, triples), weight)
+    return Transition.of(Adjacency.of(len(links), triples), links[head, tail])
+
+
+def _square(weight: Floats) -> Floats:
+    """The weights (m, n) between diseases and symptoms as a symmetric matrix over all nodes, diseases first."""
+    m, n = weight.shape
+    links = np.zeros((m + n, m + n))
+    links[:m, m:], links[m:, :m] = weight, weight.T
+    return links
 
 
 def _kernel(weight: Floats, h: float) -> Floats:
@@ -166,9 +194,7 @@ def _kernel(weight: Floats, h: float) -> Floats:
     [0.6065, 1.0, 0.1353]
     """
     m, n = weight.shape
-    joined = np.zeros((m + n, m + n))
-    joined[:m, m:] = weight > 0
-    joined += joined.T
+    joined = _square((weight > 0).astype(np.float64))
     distance = np.where(np.eye(m + n) > 0, 0.0, np.inf)
     reached, steps = np.eye(m + n), 0
     while True:

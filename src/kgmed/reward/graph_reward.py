@@ -1,10 +1,11 @@
 """The graph as reward of an answer (RLKGF), and what a reward is good for besides training."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from functools import cached_property
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from kgmed.reward.cases import Case, CaseOf, Floats, NamesIn, Scorer, text_of
 
 
 Shaping = Literal["flat", "rank", "z"]
+Asked = Question | str | Case
 
 
 class Outcome(StrEnum):
@@ -58,36 +60,52 @@ class KGReward:
         if self.otherwise > 0:
             raise BadInput("an answer that names no disease must not be paid; give an `otherwise` of at most 0")
 
-    def __call__(self, questions: Sequence[Question | str], answers: Sequence[str], /) -> list[float | None]:
+    def __call__(self, questions: Sequence[Asked], answers: Sequence[str], /) -> list[float | None]:
         """The reward of each answer; None where the question names no symptom that the scorer knows."""
         return [j.reward for j in self.judge(questions, answers)]
 
-    def judge(self, questions: Sequence[Question | str], answers: Sequence[str]) -> list[JudgedAnswer]:
-        """Each answer's reward and what it names."""
+    def judge(self, questions: Sequence[Asked], answers: Sequence[str]) -> list[JudgedAnswer]:
+        """Each answer's reward and what it names; a patient whose findings are known may stand for a question."""
         if len(questions) != len(answers):
             raise BadInput(f"{len(questions)} questions do not go with {len(answers)} answers; give one each")
-        texts = [text_of(q) for q in questions]
+        texts = [q if isinstance(q, Case) else text_of(q) for q in questions]
         rows = self._rows(list(dict.fromkeys(texts)))
-        return [self._judged(rows[text], answer) for text, answer in zip(texts, answers, strict=True)]
+        named = {answer: self._named(answer) for answer in dict.fromkeys(answers)}
+        known: dict[tuple[str | Case, Outcome, str], JudgedAnswer] = {}
+        for text, answer in zip(texts, answers, strict=True):
+            key = (text, *named[answer])
+            if key not in known:
+                known[key] = self._judged(rows[text], *named[answer])
+        return [known[(text, *named[answer])] for text, answer in zip(texts, answers, strict=True)]
 
-    def _rows(self, texts: Sequence[str]) -> dict[str, Floats | None]:
+    def _rows(self, texts: Sequence[str | Case]) -> dict[str | Case, Floats | None]:
         """The shaped scores (m,) of each question, one scoring for all of them."""
-        cases: list[tuple[str, Case]] = [(t, case) for t in texts if (case := self.case_of(t)) is not None]
+        told = ((t, t if isinstance(t, Case) else self.case_of(t)) for t in texts)
+        cases = [(t, case) for t, case in told if case is not None]
         scores = self.scorer([case for _, case in cases])
         known = {t: shape_scores(row, self.shaping) for (t, _), row in zip(cases, scores, strict=True)}
         return {t: known.get(t) for t in texts}
 
-    def _judged(self, row: Floats | None, answer: str) -> JudgedAnswer:
-        if row is None or np.isnan(row).all():
-            return JudgedAnswer(None, Outcome.UNJUDGED)
+    def _named(self, answer: str) -> tuple[Outcome, str]:
+        """What an answer names, and the disease where it is one."""
         named = {f.names for f in self.diseases(answer) if not f.denied}
         if len(named) != 1 or any(len(names) > 1 for names in named):
-            return JudgedAnswer(self.otherwise, Outcome.SEVERAL if named else Outcome.NONE)
-        (disease,) = next(iter(named))
-        score = row[self.scorer.diseases.index(disease)] if disease in self.scorer.diseases else np.nan
+            return (Outcome.SEVERAL if named else Outcome.NONE), ""
+        return Outcome.ONE, next(iter(next(iter(named))))
+
+    def _judged(self, row: Floats | None, outcome: Outcome, disease: str) -> JudgedAnswer:
+        if row is None or np.isnan(row).all():
+            return JudgedAnswer(None, Outcome.UNJUDGED)
+        if outcome is not Outcome.ONE:
+            return JudgedAnswer(self.otherwise, outcome)
+        score = row[self._columns[disease]] if disease in self._columns else np.nan
         if np.isnan(score):
             return JudgedAnswer(self.otherwise, Outcome.OUTSIDE, disease)
         return JudgedAnswer(float(score), Outcome.ONE, disease)
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {disease: column for column, disease in enumerate(self.scorer.diseases)}
 
 
 def tally(judged: Iterable[JudgedAnswer]) -> dict[str, int]:
@@ -189,16 +207,38 @@ def preferences(
     return pairs
 
 
-def for_trl(reward: Reward) -> Callable[..., list[float | None]]:
-    """The reward in the form of TRL's `reward_funcs`: called with prompts, completions and columns that it ignores.
+class RewardFunction(Protocol):
+    """A reward as trainers elsewhere call it: TRL's `reward_funcs`, and with a line around it OpenRLHF's and verl's."""
 
-    A prompt or completion that is a conversation stands for the text of its last message.
+    def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
+        """One number a completion."""
+        ...
+
+
+def for_trl(reward: Reward, *, unjudged: float = 0.0) -> RewardFunction:
+    """The reward in the form of TRL's `reward_funcs`: (prompts, completions, **columns) -> list[float].
+
+    A prompt or completion that is a conversation stands for the text of its last message. Of the columns of the data
+    set, `positive`, `negative` and `unsure` (lists of findings, one a prompt) tell a `KGReward` the patient, and no
+    prompt is read; the others are ignored. `unjudged` is what an answer is worth that cannot be judged.
     """
 
-    def graph_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: object) -> list[float | None]:
-        return reward([_last(p) for p in prompts], [_last(c) for c in completions])
+    def graph_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
+        answers = [_last(c) for c in completions]
+        if "positive" in columns and isinstance(reward, KGReward):
+            scores = reward(_patients(columns), answers)
+        else:
+            scores = reward([_last(p) for p in prompts], answers)
+        return [unjudged if score is None else float(score) for score in scores]
 
     return graph_reward
+
+
+def _patients(columns: Mapping[str, Sequence[Sequence[str]]]) -> list[Case]:
+    """The patients that a data set tells in columns."""
+    none: list[Sequence[str]] = [()] * len(columns["positive"])
+    rows = zip(columns["positive"], columns.get("negative", none), columns.get("unsure", none), strict=True)
+    return [Case("", tuple(there or ()), tuple(denied or ()), tuple(unsure or ())) for there, denied, unsure in rows]
 
 
 def _last(turn: Any) -> str:

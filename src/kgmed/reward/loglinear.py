@@ -98,7 +98,8 @@ class LogLinear:
 
     def __call__(self, cases: Sequence[Case]) -> Floats:
         """S (b, m)."""
-        return np.exp(_log_softmax(self.prior + design(self.graph, cases) @ self.edge))
+        placed = self.graph.placed(map(nodes, cases))
+        return np.exp(_log_softmax(self.prior + placed.total(self.edge[placed.places])))
 
     def reasons(self, case: Case, disease: str) -> tuple[WalkReason, ...]:
         """What each known symptom adds to the disease's log score against the mean of all diseases, largest first."""
@@ -236,13 +237,15 @@ def _log_softmax(values: Floats) -> Floats:
 
 
 # --- What a graph scorer must beat: naive Bayes, logistic regression, overlap and the most frequent disease.
-# All use the labels of the fitted cases. The first three are scikit-learn's (extra "eval"), with its defaults, on what
+# All use the labels of the fitted cases. The first three are scikit-learn's (extra "eval"), with its defaults or with a
+# strength chosen by cross-validation within the fitted cases, on what
 # `see` names of a case: the symptoms that are there ("there"), also those denied ("denied"), all that the "best" scorer
 # is told ("all": those unsure and those told first too), or the very nodes of its graph ("nodes": those spoken of too).
 
 
 See = Literal["there", "denied", "all", "nodes"]
-Model = Literal["bernoulli", "multinomial", "logistic"]
+Model = Literal["bernoulli", "multinomial", "logistic", "tuned"]  # "tuned" = logistic, C by cross-validation
+_STRENGTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 _MARKS = {"there": THERE, "denied": THERE + DENIED, "all": THERE + DENIED + UNSURE + FIRST, "nodes": ""}
 
 
@@ -280,13 +283,19 @@ def _model(name: Model) -> Any:
     """A new classifier with scikit-learn's defaults."""
     try:
         from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import GridSearchCV
         from sklearn.naive_bayes import BernoulliNB, MultinomialNB
     except ImportError as error:
         raise Unavailable('the baselines need scikit-learn: pip install "kgmed[eval]"') from error
-    known = {"bernoulli": BernoulliNB, "multinomial": MultinomialNB, "logistic": LogisticRegression}
+    known: dict[str, Callable[[], Any]] = {
+        "bernoulli": BernoulliNB,
+        "multinomial": MultinomialNB,
+        "logistic": lambda: LogisticRegression(max_iter=1000),
+        "tuned": lambda: GridSearchCV(LogisticRegression(max_iter=1000), {"C": _STRENGTHS}),
+    }
     if name not in known:
         raise UnknownName("classifier", name, known)
-    return known[name](max_iter=1000) if name == "logistic" else known[name]()
+    return known[name]()
 
 
 def _kept(case: Case, see: See) -> list[str]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import ByRole, LocalGraph
+from kgmed.language.text import one_line
 from kgmed.records import Entity, Link, Role, Status, Triple
 from kgmed.reward.phenotype_table import (
     BROADER,
@@ -437,3 +438,28 @@ class Phenotypes:
         present, absent = self._numbers(patient.present), self._numbers(patient.absent)
         why = reasons(self.world, disease, present, absent, patient)
         return RankedDisease(self.graph.at(int(self.world.diseases[disease])), round(score, 4), why)
+
+
+# --- All that a diagnosis tells: how a description was understood, and the diseases of each patient.
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """How a description was understood, and the diseases of each patient."""
+
+    understood: tuple[Link, ...]
+    patients: tuple[Differential, ...]
+    skipped: tuple[str, ...] = ()  # patients of whom a file gives no findings, and where
+
+
+def described(model: Phenotypes, toolkit: Toolkit, patient: Patient, text: str) -> tuple[Patient, tuple[Link, ...]]:
+    """The patient with the findings of a description too, and how they were understood.
+
+    Raises `BadInput` where it names none that is present.
+    """
+    said = findings_in_text(toolkit, text)
+    present = tuple(dict.fromkeys((*patient.present, *said.present)))
+    absent = tuple(i for i in dict.fromkeys((*patient.absent, *said.absent)) if i not in present)
+    if not present:
+        raise BadInput(f"no finding of {model.graph.label} is named in {one_line(text)[:60]!r}; give HPO ids")
+    return replace(patient, present=present, absent=absent), said.links

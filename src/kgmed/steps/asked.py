@@ -1,7 +1,8 @@
-"""What a question asks for (drugs, tests, side effects, ...), from the entities that it names."""
+"""What a question asks for (drugs, tests, side effects, ...) of what it names; and the names that no graph has."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -9,10 +10,77 @@ import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph
 from kgmed.language.question import OF_THE_SUBJECT, types_asked
-from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.language.text import has_cjk, lazily
+from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis
-from kgmed.steps.family import Family, substance
+from kgmed.steps.family import MEDICINES, Family, substance
 from kgmed.steps.retrieve import told
+
+# Names that a question asks about and the graph does not have: of these nothing is said, whatever else it names.
+
+_BEFORE = lazily(  # what stands before the name of something that is taken, had or asked about
+    r"(?:\b(?:take|taking|taken|use|using|uses|with|and|given|give|giving|plus|add|combine|combining|mix|mixing|on|of"
+    r"|between|does|do|can|is|are|about|drink|drinking)\s+(?:(?:my|an?|the|some|any|both)\s+)?|[\"“‘'「])$"
+    r"|(?:吃|服|服用|用|和|跟|与|同|加|喝|打|得了?|患|“|「|关于)$",
+    re.IGNORECASE,
+)
+_AFTER = lazily(
+    r"^(?:\s+(?:and|with|safe|interact|cause|causes|treat|treats|cure|cures|help|helps|side|lead|tablets?|capsules?|be"
+    r"|dose|dosage|syndrome|disease|fever|sign)\b)"
+    r"|^(?:和|跟|与|同|能|可以|会|是|治|的|有|对|一天|怎么|引起|导致|病|症|综合征|片|胶囊|颗粒)",
+    re.IGNORECASE,
+)
+_QUOTES = "\"“‘'「"  # before a name; a mark behind it may open what comes next
+_LIKE_A_NAME = lazily(
+    r"(?:itis|osis|emia|aemia|oma|pathy|plasia|trophy|mab|nib|pril|sartan|statin|olol|azole|cillin|mycin|cycline|vir"
+    r"|tide|gliptin|gliflozin|prazole|parin|caine|dipine|setron|triptan|lukast|zepam|zolam|oxetine|floxacin|profen)\b"
+    r"|\b(?:syndrome|disease|disorder|fever)\b"
+    r"|(?:病|症|炎|综合征|片|胶囊|颗粒|丸|注射液|口服液|霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净)$",
+    re.IGNORECASE,
+)
+_PLAIN = frozenset(
+    """
+    link relation interaction doctor doctors people person patient patients day days week weeks month months year years
+    night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
+    tablet tablets treatment dose adult adults child children baby pregnant pregnancy breastfeeding woman women man men
+    elderly alcohol safe safely together kids kid mother mom dad father son daughter body risk raise cause
+    """.split()  # noqa: SIM905
+)
+
+
+def strangers(text: str, missed: Sequence[Mention], links: Sequence[Link]) -> list[str]:
+    """The names that a question asks about and nothing was linked to, as they stand in it.
+
+    >>> strangers("Can I take Zolvenprax with ibuprofen?", [Mention("Zolvenprax", "Zolvenprax", 11, 21)], [])
+    ['Zolvenprax']
+    """
+    found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, links)]
+    return list(dict.fromkeys(found))
+
+
+def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
+    """The mention, if it is a name that is asked about."""
+    surface = text[mention.start : mention.end]
+    if has_cjk(surface):
+        beside = any(link.mention.start == mention.end for link in links)
+        before, after = _BEFORE.search(text[: mention.start]), _AFTER.match(text[mention.end :])
+        quoted = text[mention.start - 1 : mention.start] in _QUOTES if mention.start else False
+        between = (before or after) if len(surface) > 2 or quoted else (before and after)
+        if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (between and not beside):
+            yield surface
+        return
+    words = [w for w in re.findall(r"[A-Za-z][\w'’-]*", surface) if w.casefold() not in _PLAIN]
+    if not words:
+        return
+    inner = mention.start > 0 and not re.search(r"[.!?]\s*$", text[: mention.start])
+    proper = any(w[0].isupper() and len(w) > 2 for w in (words if inner else words[1:]))
+    long = max(map(len, words)) >= 6
+    slot = _BEFORE.search(text[: mention.start]) or _AFTER.match(text[mention.end :])
+    if proper or (long and slot) or (len(words) == 1 and _LIKE_A_NAME.search(surface)):
+        yield surface
+
+
+# What a question asks for (drugs, tests, side effects, ...), from the entities that it names.
 
 # --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
 # An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from
@@ -31,6 +99,16 @@ PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked o
 _DONE = (Role.TREATS, Role.TESTS)
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 OF_A_DRUG = (Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS)
+_KINDS = 400  # ours: kinds of a thing that are looked at where it has nothing of its own
+_ONE_LABEL = 2  # a label says it, of one graph
+_TAKEN = lazily(
+    r"\bdrugs?\b|medic(?:ine|ation)|\bpills?\b|\bantibiotics?\b|\bpainkillers?\b|\btake\b|药|抗生素", re.IGNORECASE
+)
+_SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
+_UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
+_VAGUE = lazily(
+    r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断)$"
+)
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
 
 
@@ -49,10 +127,15 @@ class AskedFor:
     listed: int = 12
     pieces: int = 3
     products: int = 3
+    kinds: int = 2
+    forms: int = 4
+    medicines: bool = False  # whether medicines come before all else that is done
     through: bool = True
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The answers and the texts the graph holds for those roles, in the order of the roles asked for."""
+        if not self.medicines and _TAKEN.search(query.text):
+            return replace(self, medicines=True)(query, links)
         stated = [link for link in links if not link.mention.negated]
         found: dict[Role, list[Evidence]] = {}
         for row in types_asked(query.text):
@@ -79,6 +162,8 @@ class AskedFor:
         for link in stated:
             speaking |= self._speaking(link, role)
         pieces = [piece for entity, why in speaking.items() for piece in self._listed(entity, role, why)]
+        if role is Role.INTERACTS:  # what its own label says comes before the labels of others
+            pieces.sort(key=lambda piece: piece.triples[0].subject not in piece.about)
         if role not in PATIENT or any(entity.kind == "disease" for entity in speaking):
             return pieces
         implied = self._implied(query, links) if speaking or self.through else {}
@@ -93,8 +178,15 @@ class AskedFor:
         """What the graph speaks of in a role, the linked entity or others in its place, and what leads there."""
         family = Family(self.graph)
         own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
-        if own and role not in _WARNS:  # what warns stands at the substance and at its products
-            return dict(islice(own.items(), 1))
+        if own and role not in (*_WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
+            best = max(own, key=lambda e: self._much(e, role))
+            scant = role is Role.COMPLICATION and self._much(best, role) < _SCANT
+            return {best: own[best]} | (self._narrower(link, role) if scant else {})
+        if not own and role in (Role.INHERITANCE, Role.GENE):
+            forms = ((e, why) for e, why in family.forms(link).items() if self._speaks(e, role))
+            own = dict(islice(forms, self.forms))
+            if own:
+                return own
         if role not in OF_A_DRUG:
             return self._broader(link, role)
         rows = ((self.graph.at(node), why) for node, why in family.of(link, narrower=False).items())
@@ -110,7 +202,21 @@ class AskedFor:
             spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}
             if spoken:
                 return dict(islice(spoken.items(), 1))
-        return {}
+        return self._narrower(link, role) if role in OF_THE_SUBJECT else {}
+
+    def _narrower(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """Of the kinds of a thing those of which the graph says most in a role, and the step to each."""
+        is_a = ByRole(self.graph, Role.IS_A).subjects([self.graph.number(e.id) for e in Family(self.graph).twins(link)])
+        steps = dict(zip(is_a.node.tolist(), is_a.edge.tolist(), strict=True))
+        much = {node: len(ByRole(self.graph, role).objects([node]).node) for node in islice(steps, _KINDS)}
+        best = sorted((node for node in much if much[node]), key=lambda n: (-much[n], n))[: self.kinds]
+        return {self.graph.at(node): (self.graph.triple(steps[node]),) for node in best}
+
+    def _much(self, entity: Entity, role: Role) -> int:
+        """How much the graph says of an entity in a role."""
+        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
+        others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
+        return len(steps.objects(node).node) + others
 
     def _speaks(self, entity: Entity, role: Role) -> bool:
         """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
@@ -142,7 +248,7 @@ class AskedFor:
         hops = steps.objects(node) if own else steps.subjects(node)
         if not len(hops.node):
             return []
-        ends = np.unique(hops.node)
+        ends = np.unique(hops.node, return_index=True)[0]  # the index is not used; without it numpy reads in numpy.ma
         back = (steps.subjects if own else steps.objects)(ends)
         breadth = dict(zip(ends.tolist(), np.bincount(back.origin, minlength=len(ends)).tolist(), strict=True))
         edges: dict[int, list[Triple]] = {}
@@ -150,26 +256,41 @@ class AskedFor:
             edges.setdefault(end, []).append(self.graph.triple(edge))
         if role is Role.TREATS and not own:
             return self._by_substance(edges, breadth)
-        usual = 1 if own else -1
+        usual = 1 if own or role is Role.TESTS else -1
 
-        def place(end: int) -> tuple[float, int, int, int]:
+        def place(end: int) -> tuple[bool, float, bool, int, int, int]:
             said = edges[end]
-            return -max(t.weight for t in said), -len({t.relation.name for t in said}), -usual * breadth[end], end
+            ways, vague = len({t.relation.name for t in said}), bool(_VAGUE.search(self.graph.at(end).name))
+            others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
+            often = max(_often(t) if role is Role.FINDING else t.weight for t in said)
+            return vague, -often, others, -ways, -usual * breadth[end], end
 
-        return [max(edges[end], key=lambda t: t.weight) for end in sorted(edges, key=place)]
+        return [max(edges[end], key=_often) for end in sorted(edges, key=place)]
 
     def _by_substance(self, edges: dict[int, list[Triple]], breadth: dict[int, int]) -> list[Triple]:
-        """One triple for each medicine, first one of each substance: those that are said in more ways, the specific."""
+        """One triple for each medicine, first one of each substance, the best borne out and then the specific.
+
+        A label names all that a product may be used for; what the entry of the disease names too, or a list of
+        another graph, is what is used for it. Of what labels alone say, what there are many products of is usual.
+        """
         family = Family(self.graph)
         groups: dict[str, list[int]] = {}
         for node in edges:
             groups.setdefault(family.substance(node), []).append(node)
 
-        def place(name: str) -> tuple[float, float, float, str]:
+        def place(name: str) -> tuple[bool, float, int, float, str]:
             said = [t for node in groups[name] for t in edges[node]]
-            worth = max(1 / (1 + np.log10(breadth[node])) for node in groups[name])
-            ways = len({t.relation.name for t in said}) + float(np.log2(len(groups[name])))
-            return -max(t.weight for t in said), -round(ways, 3), -float(worth), name
+            worth = min(1 / (1 + np.log10(breadth[node])) for node in groups[name])
+            label = {(t.source, t.relation.name) for t in said if t.subject == t.head}
+            entry = {
+                (t.source, t.relation.name) for t in said if t.subject != t.head
+            }  # a graph may turn each label round
+            own = any(all(t.subject != t.head for t in edges[node]) for node in groups[name])
+            own |= any(sum(s == graph for s, _ in entry) > sum(s == graph for s, _ in label) for graph, _ in entry)
+            borne_out = len({t.source for t in said}) + own + bool(label)
+            usual = 1.0 if borne_out > _ONE_LABEL else 1 + float(np.log2(len(groups[name])))
+            other = self.medicines and not any(self.graph.at(node).kind in MEDICINES for node in groups[name])
+            return other, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
 
         def plain(name: str, node: int) -> tuple[bool, int, str]:
             entity = self.graph.at(node)
@@ -233,3 +354,9 @@ def _joined(triples: Sequence[Triple]) -> str:
     for t in triples:
         rows.setdefault((t.head.name, t.relation.name), []).append(t.tail.name)
     return "; ".join(f"{head} — {relation} → {', '.join(tails)}" for (head, relation), tails in rows.items())
+
+
+def _often(triple: Triple) -> float:
+    """How often it is so, as far as the graph says: half the time where it does not."""
+    stated = triple.weight < 1 or any(name == "frequency" for s in triple.support for name, _ in s.qualifiers)
+    return triple.weight if stated else _UNSTATED

@@ -1,17 +1,20 @@
 """The reader of the method `facts`: a direct first sentence, then the facts in groups, each once, counted and cited."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
+from kgmed.language.particulars import People, clauses_about, people_of
 from kgmed.language.question import compares, defines, types_asked
-from kgmed.language.text import has_cjk, one_line
+from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
+from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import substance
 from kgmed.steps.pairs import is_verdict
-from kgmed.steps.saying import Language, clipped, frequency, joined, language_of, named
+from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
 
 LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
 LISTED = 12  # ours: names in a list of medicines
@@ -49,7 +52,7 @@ _USEFUL = (  # what is told of a thing where nothing in particular is asked
 )
 _MORE = (" and {} more", "等，另有{}项")
 _ETC = (" …", "……")
-_LEFT_OUT = re.compile(r"… \(\+(\d+)\)")
+_LEFT_OUT = lazily(r"… \(\+(\d+)\)")
 Numbered = tuple[int, Evidence]
 
 
@@ -131,8 +134,30 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
     room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
     for group in shown[:6]:
-        yield _list(group, language, room // 2 if short else room)
-    yield from _warnings(warnings, language)
+        yield _list(_made_for(group, people_of(query.text)), language, room // 2 if short else room)
+    people = people_of(query.text) if Role.TREATS in asked else ()
+    yield from _warnings(warnings, language, people)
+    if shown and people and not any(_of_people(e, people) for _, e in warnings):
+        yield _NOT_SAID[language].format(people[0].name[language])
+
+
+def _made_for(group: _Group, groups: Sequence[People]) -> _Group:
+    """The group, treatments that are made for the people whom the question names first."""
+    if group.role is not Role.TREATS or not groups:
+        return group
+    names = sorted(group.names, key=lambda name: not any(g.in_text.search(name) for g in groups))
+    return replace(group, names={name: group.names[name] for name in names})
+
+
+_NOT_SAID = (
+    "Which of these are for {}, and how much, the graph does not say: ask a doctor.",
+    "其中哪些适合{}、用量多少，图谱没有说明，请询问医生。",
+)
+
+
+def _of_people(e: Evidence, groups: Sequence[People]) -> bool:
+    """Whether a warning speaks of the people whom the question names."""
+    return any(clauses_about(t.object.name, g.in_text) for t in e.triples for g in groups)
 
 
 def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role]) -> list[Numbered]:
@@ -180,10 +205,11 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
         main = [t for t in e.triples if _is_main(t, e)]
         for t in main:
             own = _is_own(t, e)
+            said_of = own or t.relation.role is Role.INTERACTS  # which of the two is the subject tells nothing
             relation = one_line(str(t.relation)) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
             relation = f"{e.about[0].id} {relation}" if apart else relation
-            group = groups.setdefault((t.relation.role, own, relation), _Group(t.relation.role, own, relation))
-            _add(group, t, e, i, language)
+            group = groups.setdefault((t.relation.role, said_of, relation), _Group(t.relation.role, said_of, relation))
+            _add(group, t, i, language, own=own)
         left = _LEFT_OUT.search(e.text)
         if main and left:
             group.more = max(group.more, int(left[1]))
@@ -201,31 +227,51 @@ def _is_own(triple: Triple, e: Evidence) -> bool:
     return triple.subject in about
 
 
-def _add(group: _Group, t: Triple, e: Evidence, number: int, language: Language) -> None:
-    """One more fact of a group."""
-    thing, other = (t.subject, t.object) if group.own else (t.object, t.subject)
+def _add(group: _Group, t: Triple, number: int, language: Language, *, own: bool) -> None:
+    """One more fact of a group, of the subject of its triple or of the object."""
+    thing, other = (t.subject, t.object) if own else (t.object, t.subject)
     group.subjects.setdefault(named(thing, language))
     group.numbers.setdefault(number)
     if not t.tail.id:
-        group.texts.setdefault(one_line(t.tail.name))
+        group.texts.setdefault(_text(t.tail.name, language))
     else:
         group.names.setdefault(named(other, language), frequency(t))
+
+
+def _text(text: str, language: Language) -> str:
+    """A text of a graph on one line, clause by clause in English where that is asked for and known."""
+    if language or not has_cjk(text):
+        return one_line(text)
+    return "; ".join(
+        dict.fromkeys(worded(clause, language) for clause in _CLAUSES.split(one_line(text)) if clause.strip())
+    )
+
+
+_CLAUSES = lazily(r"[。；;]")
 
 
 def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     """A heading and its facts on one line, with how many are not shown and the first numbers of its evidence."""
     head = _heading(group, language)
     told = next((text for text in group.texts if text in _YES_OR_NO), "")
-    if told:  # 传染性：有
+    if told and group.relation.endswith("传染性"):
+        said = _CONTAGIOUS[_YES_OR_NO[told][0]][language].format(joined(list(group.subjects)[:2], language))
+        return _cited(said, list(group.numbers)[:marks])
+    if told:
         return _cited(f"{_YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
     if group.texts and not group.names:
+        foreign = _foreign(group, language)
         whole = ("；" if language else "; ").join(group.texts)
-        head += _ORIGINAL[language] if _foreign(group, language) else ""
-        return _cited(f"{head}{_colon(language)}{clipped(whole, room)}", list(group.numbers)[:marks])
-    kept = _a_substance_once(group) if group.role in _OF_MEDICINES else group.names
+        head += _ORIGINAL[language] if foreign else ""
+        wide = 2 if foreign and language else 1  # a Chinese character is as wide as two Latin letters, and says more
+        return _cited(f"{head}{_colon(language)}{clipped(whole, wide * room)}", list(group.numbers)[:marks])
+    kept = _once(group, substance) if group.role in _OF_MEDICINES else group.names
+    kept = _once(group, same_test) if group.role is Role.TESTS else kept
+    if group.role is Role.TREATS and not language:
+        kept = {_without_form(n): often for n, often in kept.items()}
     names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
-    shown = _fitting(names, language, room)[: LISTED if group.role in _OF_MEDICINES else None]
-    more = len(group.names) - len(shown) + group.more
+    shown = _fitting(names, language, room)[: LISTED if group.role in (*_OF_MEDICINES, Role.TESTS) else None]
+    more = len(kept if group.role is Role.TESTS else group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
 
@@ -233,6 +279,10 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
 _YES_OR_NO = {
     **dict.fromkeys(("有", "是", "能", "会", "yes", "Yes"), ("Yes", "有")),
     **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
+}
+_CONTAGIOUS = {
+    "Yes": ("Yes: {} is contagious", "有：{}有传染性"),
+    "No": ("No: {} is not contagious", "无：{}没有传染性"),
 }
 _RELATIONS = {
     "definition": ("definition", "定义"),
@@ -243,23 +293,54 @@ _RELATIONS = {
     "传播途径": ("way of spreading", "传播途径"),
 }
 _ORIGINAL = (" (in Chinese)", "（原文为英文）")
+_OF_A_PRODUCT = (Role.ADVERSE, Role.CONTRAINDICATED, Role.PRECAUTION, Role.INTERACTS, Role.DOSAGE, Role.INGREDIENT)
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
 
 
-def _a_substance_once(group: _Group) -> dict[str, str]:
-    """The names of a group, of the products of one substance the first."""
-    once: dict[str, tuple[str, str]] = {}
-    for name, often in group.names.items():
-        once.setdefault(substance(name), (name, often))
-    return dict(once.values())
+def _once(group: _Group, key: Callable[[str], str]) -> dict[str, str]:
+    """The names of a group, of those that a key makes one the shortest; those said in more ways first."""
+    once: dict[str, list[str]] = {}
+    for name in group.names:
+        once.setdefault(key(name), []).append(name)
+    rows = list(once.values())
+    if group.role is Role.TESTS:
+        rows.sort(key=lambda names: -len(names))
+        return {(name := min(names, key=len)): group.names[name] for names in rows}
+    return {names[0]: group.names[names[0]] for names in rows}
+
+
+_BEGUN = ("行", "做", "进行")
+_TEST_WORDS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    # how one test is written in several ways: what is left of a name is the test
+    (lazily(r"[（(][^（）()]*[）)]|[\s—-]"), ""),
+    (lazily(r"cxr|胸片|chestxray", re.IGNORECASE), "胸X线"),
+    (lazily(r"x光|x射线|xray|(?<=腹)平?片", re.IGNORECASE), "X线"),
+    (lazily(r"核?磁共振|mri|magneticresonance", re.IGNORECASE), "MRI"),
+    (lazily(r"b超|彩超|超声波|ultrasound", re.IGNORECASE), "超声"),
+    (lazily(r"^(?:行|做|进行)|胸部|chest", re.IGNORECASE), lambda m: "" if m[0] in _BEGUN else "胸"),
+    (lazily(r"检查法?|检测|检验|测定|测试|试验|扫描|成像|摄影|摄片|影像|平片|片|显像|诊断|诊$|水平"), ""),
+    (lazily(r"(?:test|scan)s?$", re.IGNORECASE), ""),
+)
+
+
+def same_test(name: str) -> str:
+    """What is tested, without the words in which it is written in one way or another.
+
+    >>> {same_test(name) for name in ("胸片", "CXR 检查", "胸部 X 线检查（CXR）", "胸部X线片", "胸部x光")}
+    {'胸x线'}
+    """
+    plain = name.strip()
+    for pattern, one in _TEST_WORDS:
+        plain = pattern.sub(one, plain)
+    plain = plain.replace("X线X线", "X线").casefold()
+    return plain or name
 
 
 def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:
-    """The first names that fit; in English those that can be read, then a few that stand in Chinese alone."""
+    """The first names that fit; in English those that can be read, and what stands in Chinese alone where few can."""
     foreign = [name for name in names if not language and has_cjk(name)]
-    readable = [name for name in names if name not in foreign]
-    shown = _first(readable, room if not foreign else room * 4 // 5)
-    return shown + _first(foreign, sum(map(len, shown)) // 8 if len(shown) >= _ENOUGH else room)
+    shown = _first([name for name in names if name not in foreign], room)
+    return shown if len(shown) >= _ENOUGH else shown + _first(foreign, room)
 
 
 def _first(names: Sequence[str], room: int) -> list[str]:
@@ -272,11 +353,31 @@ def _first(names: Sequence[str], room: int) -> list[str]:
     return kept or [clipped(name, room) for name in names[:1] if room > 20]
 
 
-_ENOUGH = 3  # ours: names that can be read; then only a few others are shown
+_ENOUGH = 3  # ours: names that can be read; then the others are only counted
+
+
+_PRODUCT = lazily(
+    r"(?:[\s,—-]*\b(?:enteric|coated|sustained|extended|prolonged|modified|slow|release|dispersible|chewable|for|oral"
+    r"|injection|tablets?|capsules?|granules|suspension|solution|syrup)\b)+\W*$",
+    re.IGNORECASE,
+)
+
+
+def _without_form(name: str) -> str:
+    """A medicine by what is in it, not by how it is made up.
+
+    >>> _without_form("Oxaprozin Enteric—coated Tablets"), _without_form("gold"), _without_form("Oral solution")
+    ('Oxaprozin', 'gold', 'Oral solution')
+    """
+    return _PRODUCT.sub("", name) or name
 
 
 def _heading(group: _Group, language: Language) -> str:
     subjects = list(group.subjects)
+    if group.role in _OF_A_PRODUCT and len(subjects) > 1:
+        said, count = Counter(map(substance, subjects)).most_common(1)[0]
+        if 2 * count >= len(subjects):  # products are told by their substance
+            subjects = [next((s for s in subjects if s.casefold() == said), said)]
     thing = joined(subjects[:2], language) + (_ETC[language] if len(subjects) > 2 else "")
     if group.role not in _HEADS:
         relation = _RELATIONS.get(group.relation, (group.relation,) * 2)[language].replace("_", " ")
@@ -292,13 +393,33 @@ def _heading(group: _Group, language: Language) -> str:
 def _diagnoses(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
     """A line for each of the best five, and how many more the evidence has."""
     yield ("Diseases that fit the findings, best first:", "与所述表现相符的疾病（依次）：")[language]
-    room = (90, 40)[language]
     for i, e in rows[:5]:
-        why = [_finding(t, language) for t in e.triples if t.relation.role in _SHOWS and t.subject == e.about[0]]
-        told = clipped(joined(list(dict.fromkeys(why)), language), room)
-        yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{told}", [i])
+        yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{_why(e, language)}", [i])
     if len(rows) > 5:
         yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
+    if urgent := [named(e.about[0], language) for _, e in rows[:5] if e.id == EMERGENCY][:2]:
+        yield _URGENT[language].format(joined(urgent, language))
+    if asked := [(e, told) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
+        parts = [f"{told} ({named(e.about[0], language)})" for e, told in asked]
+        yield f"{('To tell them apart, ask for', '鉴别可再问')[language]}{_colon(language)}{joined(parts, language)}"
+
+
+_URGENT = (
+    "An emergency is among them ({}): if sudden or severe, call for help at once.",
+    "其中有急症（{}）：如突然发生或症状严重，请立即求救。",
+)
+
+
+def _why(e: Evidence, language: Language) -> str:
+    """What speaks for a disease, and what of what is told does not."""
+    mine = [t for t in e.triples if t.relation.role in _SHOWS and t.subject == e.about[0]]
+    why = [_finding(t, language) for t in mine if not is_denied(e, t)]
+    against = [_finding(t, language) for t in mine if is_denied(e, t)]
+    told = clipped(joined(list(dict.fromkeys(why)), language), (90, 40)[language])
+    lacks = (f"; not listed: {told_of(e, 'lacks')}", f"；未载：{told_of(e, 'lacks')}")[language]
+    told += clipped(lacks, (50, 24)[language]) if told_of(e, "lacks") else ""
+    denied = clipped(joined(list(dict.fromkeys(against)), language), (40, 20)[language])
+    return told + ((f"; against: {denied}", f"；不符：{denied}")[language] if denied else "")
 
 
 _SHOWS = (Role.FINDING, Role.EXCLUDES)
@@ -315,13 +436,15 @@ def _finding(triple: Triple, language: Language) -> str:
 # --- warnings
 
 
-def _warnings(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
+def _warnings(rows: Sequence[Numbered], language: Language, groups: Sequence[People]) -> Iterator[str]:
     """The first warnings, and how many more there are."""
     if not rows:
         return
     head, room = ("Warnings", "注意")[language], (150, 70)[language]
     parts = []
     told = [(i, e, said) for i, e in rows if (said := _warned(e, language))]
+    told.sort(key=lambda row: has_cjk(named(row[1].about[0], language) + row[2]) != bool(language))
+    told.sort(key=lambda row: not _of_people(row[1], groups))
     for i, e, said in told[:2]:
         parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(said, room)}", [i]))
     more = _MORE[language].format(len(told) - 2) if len(told) > 2 else ""
@@ -329,16 +452,24 @@ def _warnings(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
         yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
 
 
-_SAYS_NOTHING = re.compile(r"^(?:尚?不明确|不详|无|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
+_SAYS_NOTHING = lazily(r"^(?:尚?[不未]明确?|尚不清楚|不详|无|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
+_ON_EVERY_LABEL = lazily(  # what every label of a country says tells nothing of a medicine
+    r"正在使用其他药品|监护下使用|接触的地方|触及|性状发生改变|咨询医师|按照用法用量|触摸|吞服|症状无缓解|应去医院就诊|立即就医"
+)
 _IN = {Role.CONTRAINDICATED: ("not in {}", "{}禁用"), Role.PRECAUTION: ("with care in {}", "{}慎用")}
 
 
 def _warned(e: Evidence, language: Language) -> str:
     """What a warning says, in the language if any of it is; "" where it says that nothing is known."""
     said = [t for t in e.triples if not _SAYS_NOTHING.match(t.object.name.strip())]
+    if not any(t.relation.role is Role.CONTRAINDICATED for t in e.triples):
+        said = [t for t in said if not _ON_EVERY_LABEL.search(t.object.name)]
+    if not said:
+        return ""
     mine = [t for t in said if has_cjk(t.object.name) == bool(language)] or said
     form = (_IN.get(t.relation.role, ("{}", "{}"))[language] if t.tail.id else "{}" for t in mine)
-    return joined([f.format(named(t.object, language)) for f, t in zip(form, mine, strict=True)], language)
+    names = [_text(t.object.name, language) if not t.tail.id else named(t.object, language) for t in mine]
+    return joined([f.format(name) for f, name in zip(form, names, strict=True)], language)
 
 
 def _colon(language: Language) -> str:

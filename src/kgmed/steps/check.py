@@ -16,9 +16,9 @@ another word that is not in the evidence. One that names no two things is left t
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from kgmed.errors import ModelFailed, UnknownName
 from kgmed.graph.base import LocalGraph
@@ -27,15 +27,16 @@ from kgmed.language.text import fold, has_cjk, normalise, one_line, prompt_langu
 from kgmed.models.replies import marks, without_marks
 from kgmed.pipeline import Checker, Reader
 from kgmed.records import Answer, Claim, Context, Entity, Evidence, Link, Query, Role, Triple, Verdict
-from kgmed.steps.citations import THRESHOLD, full_text
-from kgmed.steps.claims import LINKS, WARNED, Reading, Said, Spot, cues, read
-from kgmed.steps.sentences import denies, sentences, terms
+from kgmed.steps.citations import THRESHOLD, denies, full_text, sentences, terms
+from kgmed.steps.claims import HAD, LINKS, WARNED, ClaimedPair, Reading, Spot, cues, is_bare, read, words_around
 
 _ALLERGY = re.compile(r"过敏|allerg|hypersensitiv", re.IGNORECASE)
 _BACKWARDS = frozenset({Role.CAUSE, Role.RISK, Role.GENE})  # who acts is the object
 _WHOLE = 0.8  # ours: share of the words of a dose or another text that a sentence must take from it
 _PARTS = re.compile(r"[;；。]")
 _LABEL = re.compile(r"^\s*[A-Z]\d{1,3}\s*[:：]")  # of a line of evidence
+_ALONE = "the evidence says nothing of it together with what it answers"
+_LEADS = re.compile(r"[?？:：][\s*]*$")  # asks, or announces a list
 _INNER = re.compile(r"[性型样状期及级]?(?<![和与或])")
 
 
@@ -198,7 +199,7 @@ def _is_cue(text: str, place: Place, claiming: Sequence[Place], own: Sequence[Pl
     """
     start, end = place
     inner = [(a, b) for a, b in claiming if start <= a and b <= end]
-    if inner and not _ANY.sub("", text[start : inner[0][0]] + text[inner[-1][1] : end]):
+    if inner and not _ANY.sub("", _plain()[1].sub("", text[start : inner[0][0]] + text[inner[-1][1] : end])):
         return True  # the mode of inheritance
     mine = [(a, b) for a, b in own if start <= a and b <= end]
     if mine and (
@@ -233,7 +234,8 @@ def _places(name: str, text: str) -> list[tuple[int, int]]:
     words = plain.split()
     if not words or words[0].casefold() not in text.casefold() or not fold(plain):
         return []
-    border = (r"(?<![\d.])", r"(?![\d.]\d|\d)") if has_cjk(plain) else (_BEFORE, _BEHIND)
+    digits = (r"(?<![\d.])" if plain[0].isdigit() else "", r"(?!\.?\d)" if plain[-1].isdigit() else "")
+    border = digits if has_cjk(plain) else (_BEFORE, _BEHIND)
     body = r"[\s_]+".join(map(re.escape, words))
     return [m.span() for m in re.finditer(f"{border[0]}{body}{border[1]}", text, re.IGNORECASE)]
 
@@ -260,13 +262,7 @@ class ByTriples:
             return checked
         known = Known(context.cited)
         asked = "\n".join([query.text, *(text for _, text in query.question.options)])
-        said = set(sentences(answer.text))
-        verdicts: list[Verdict] = []
-        subject: list[Spot] = []  # of the sentence before, for one that names nothing: "; children 5 mg"
-        for v in checked.verdicts:
-            spots = spots_of(without_marks(v.sentence), known, self.link(without_marks(v.sentence)))
-            verdicts.append(self.verdict(v, known, asked, spots, subject) if v.sentence in said else v)
-            subject = spots[:1] or subject
+        verdicts = self._verdicts(checked.verdicts, set(sentences(answer.text)), known, asked)
         named = [n for n in answer.citations if 1 <= n <= len(context.cited)]
         stood_on = [n for v in verdicts if v.supported for n in v.citations]
         text = with_warnings(checked.text, verdicts, prompt_language(query.question))
@@ -274,11 +270,47 @@ class ByTriples:
             checked, verdicts=tuple(verdicts), text=text, citations=tuple(dict.fromkeys([*named, *stood_on]))
         )
 
+    def _verdicts(self, given: Sequence[Verdict], said: Container[str], known: Known, asked: str) -> list[Verdict]:
+        """The verdicts on sentences; what a question or a heading leads to is read together with it.
+
+        "Is cough a sign of measles? No." claims what neither sentence says alone, "Signs of measles:" is said again of
+        each line below it. They themselves stand where all that they lead to does.
+        """
+        verdicts: list[Verdict] = []
+        subject: list[Spot] = []  # of the sentence before, for one that names nothing: "; children 5 mg"
+        lead, led = "", dict[int, list[Verdict]]()
+        for v in given:
+            text = without_marks(v.sentence)
+            spots = spots_of(text, known, self.link(text))
+            if v.sentence not in said:
+                verdicts.append(v)
+                continue
+            if _LEADS.search(text):
+                lead = text
+                led[len(verdicts)] = []
+            elif lead and not read(text, spots).claims:
+                text = f"{lead} {text}"
+                spots = spots_of(text, known, self.link(text))
+            elif not (lead and not led[max(led)]):
+                lead = ""
+            made = self.verdict(v, text, known, asked, spots, subject)
+            if lead and not _LEADS.search(v.sentence):
+                about = made.supported and not made.claims and text != without_marks(v.sentence)
+                made = replace(made, supported=False, label="unsupported", reason=_ALONE) if about else made
+                led[max(led)].append(made)
+            verdicts.append(made)
+            subject = spots[:1] or subject
+        for at, answers in led.items():
+            if answers:
+                stands = all(v.supported for v in answers)
+                label, reason = "supported" if stands else "unsupported", "it stands or falls with what follows it"
+                verdicts[at] = replace(verdicts[at], supported=stands, label=label, reason=reason, claims=())
+        return verdicts
+
     def verdict(
-        self, verdict: Verdict, known: Known, asked: str, spots: Sequence[Spot], subject: Sequence[Spot]
+        self, verdict: Verdict, text: str, known: Known, asked: str, spots: Sequence[Spot], subject: Sequence[Spot]
     ) -> Verdict:
-        """The verdict on a sentence by its claims, or the one given where it makes none."""
-        text = without_marks(verdict.sentence)
+        """The verdict on a sentence, read as a text, by its claims, or the one given where it makes none."""
         if normalise(_LABEL.sub("", text)) in known.texts:
             reason = "the evidence says it in these words"
             return replace(verdict, supported=True, label="supported", reason=reason,
@@ -303,7 +335,7 @@ class _Judge:
     graph: Around | None
     asked: str
 
-    def of(self, said: Said) -> Claim:
+    def of(self, said: ClaimedPair) -> Claim:
         """One claim of two places."""
         near = [*self.known.between(said.left, said.right), *self._texts_about(said)]
         far = self._graph(said) if self.graph else []
@@ -322,11 +354,11 @@ class _Judge:
         known = next((t for t in far if _bears_out(said, t)), None)
         return replace(made, triple=known, where="graph") if known else made
 
-    def _texts_about(self, said: Said) -> list[Triple]:
+    def _texts_about(self, said: ClaimedPair) -> list[Triple]:
         """The texts of the evidence about one place that name the other."""
         return [t for a, b in _both(said) for t in self.known.around(a).values() if _names(t, self._word(b))]
 
-    def _graph(self, said: Said) -> list[Triple]:
+    def _graph(self, said: ClaimedPair) -> list[Triple]:
         """What the graph says of both places."""
         if self.graph is None:
             return []
@@ -440,22 +472,20 @@ class _Judge:
         return ""
 
 
-_FILLERS = re.compile(  # words around a claim that claim nothing
-    r"\b(?:based|evidence|clinically|doctors?|physicians?|typical(?:ly)?|usually|sometimes|generally|following|seen"
-    r"|expect\w*|shown|reported|frequency|percent|about|approximately|responsible|patterns?|genetic|disorders?|known"
-    r"|according|severe|mild|moderate|progressive|chronic|acute|frequent(?:ly)?|occasional(?:ly)?|rare(?:ly)?|several"
-    r"|years?|age|mode|type|while|individuals?|affected|persons?|untreated|dail?y|follows?|note|please|also|however|therefore|thus|overall|additionally|moreover|respectively|it|this|these)\b"
-    r"|医生|通常|建议|临床上?|主要|往往|常见|一般|可能|及时|根据|说明书|资料|发病|容易|之一|有助于?|得了|治疗|发生"
-    r"|不(?=[时是])|明确|注意|时|做|者|后|人|常|多|去|看|据|其|所|中|上|其中|需|患|若|来|说|此外|另外|同时|两|因素|因此|所以|总之",
-    re.IGNORECASE,
-)
+@lru_cache(maxsize=1)
+def _plain() -> tuple[frozenset[str], re.Pattern[str]]:
+    """The terms of the English words around a claim, and the Chinese ones (claims.txt)."""
+    told = words_around()
+    longest = sorted(" ".join(told["chinese"]).split(), key=len, reverse=True)
+    single = "[的了是在和与或及有被把对于为而也都就等吗呢吧]"
+    return terms(" ".join(told["english"])), re.compile("|".join([*map(re.escape, longest), single]))
 
 
-def _both(said: Said) -> tuple[tuple[Spot, Spot], tuple[Spot, Spot]]:
+def _both(said: ClaimedPair) -> tuple[tuple[Spot, Spot], tuple[Spot, Spot]]:
     return (said.left, said.right), (said.right, said.left)
 
 
-def _named(said: Said) -> str:
+def _named(said: ClaimedPair) -> str:
     """What a claim says, as roles."""
     return "/".join(sorted(said.roles))
 
@@ -478,11 +508,13 @@ def _of_role(triple: Triple, roles: Iterable[Role], words: str) -> bool:
     return triple.relation.role in roles or (bool(terms(name)) and name in normalise(words))
 
 
-def _fits(said: Said, triple: Triple) -> bool:
+def _fits(said: ClaimedPair, triple: Triple) -> bool:
     """Whether a claim is of the relation of a triple, the right way round."""
     role = triple.relation.role
     if not said.roles and not _of_role(triple, (), said.words):
-        return not role.is_safety
+        if role.is_safety or (triple.tail.id and _content(said.words)):
+            return False  # other words may say anything
+        return role in HAD or not triple.tail.id or is_bare(said.words)
     if not _of_role(triple, said.roles, said.words):
         return False
     if not said.agent or role not in said.roles:
@@ -494,17 +526,17 @@ def _fits(said: Said, triple: Triple) -> bool:
     return bool(mine & keys(agent)) or not any(mine & end for end in ends)
 
 
-def _is_list(said: Said) -> bool:
+def _is_list(said: ClaimedPair) -> bool:
     """Whether both are tests, or drugs, of which none is said to be for the other: "we need A as well as B"."""
     left, right = ({e.kind for e in spot.entities} for spot in (said.left, said.right))
     return left == right and left in ({"test"}, {"drug"}) and said.roles <= {Role.TREATS, Role.DOSAGE, Role.TESTS}
 
 
-def _finds(said: Said) -> bool:
+def _finds(said: ClaimedPair) -> bool:
     return not said.roles or Role.FINDING in said.roles
 
 
-def _bears_out(said: Said, triple: Triple) -> bool:
+def _bears_out(said: ClaimedPair, triple: Triple) -> bool:
     """Whether a triple says what a claim says."""
     role = triple.relation.role
     if said.warns:
@@ -516,7 +548,7 @@ def _bears_out(said: Said, triple: Triple) -> bool:
     return role is not Role.EXCLUDES and _fits(said, triple)
 
 
-def _opposes(said: Said, triple: Triple, *, stated: bool) -> bool:
+def _opposes(said: ClaimedPair, triple: Triple, *, stated: bool) -> bool:
     """Whether a triple says the opposite of a claim; `stated` = another says that the disease has the finding."""
     role = triple.relation.role
     if said.warns:
@@ -555,8 +587,9 @@ def _is_dose(triple: Triple) -> bool:
 
 def _content(text: str) -> frozenset[str]:
     """The content words of a text clause by clause, without those that claim something and without quantities."""
-    pieces = re.split(r"[^\w\s-]+", _FILLERS.sub(",", _without_cues(without_quantities(text))))
-    return frozenset().union(*map(terms, pieces))
+    english, chinese = _plain()
+    pieces = re.split(r"[^\w\s-]+", chinese.sub(",", _without_cues(without_quantities(text))))
+    return frozenset().union(*map(terms, pieces)) - english
 
 
 def _told(triple: Triple) -> list[Quantity]:

@@ -11,6 +11,8 @@ new clause ("A treats B, and C causes D").
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib import resources
 
 from kgmed.records import Entity, Role
 from kgmed.stop import check_stop
@@ -19,6 +21,7 @@ from kgmed.stop import check_stop
 
 
 WARNED = frozenset({Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID})
+HAD = frozenset({Role.FINDING, Role.COMPLICATION, Role.ADVERSE, Role.INHERITANCE, Role.ONSET, Role.RISK, Role.LOCATION})
 _CAUSED = frozenset({Role.CAUSE, Role.RISK, Role.GENE})
 _AFTER = frozenset({Role.ADVERSE, Role.COMPLICATION, Role.FINDING})
 _MUST_NOT = (
@@ -43,7 +46,7 @@ def _cue(words: str, *roles: Role, agent: str = "", loose: bool = False) -> Cue:
     return Cue(frozenset(roles), re.compile(words, re.IGNORECASE), agent, loose)
 
 
-CUES = (
+_CUES = (
     _cue(
         rf"\bcontra-?indicat\w*|\b{_MUST_NOT}|\bcannot(?: be)? (?:us|giv|tak|eat|drink|receiv)\w+|\bunsafe\b"
         r"|\bnot (?:be )?(?:us\w+|giv\w+|tak\w+|recommend\w*|safe|suitable|advis\w+)(?! (?:for|to) treat)|\bavoid\w*"
@@ -51,12 +54,14 @@ CUES = (
         r"|\bunless\b|\bwith caution\b|\bcautio(?:n|us)\w*"
         r"|禁用于?|禁忌[症证]?|禁止|忌用|忌|慎用|避免|不宜"
         r"|不得|不要|不应(?!该?[挂去])|不可(?!以?治)(?:以?用于?)?"
-        r"|不能(?:再|长期|随意)?(?:使用|服|吃|喝|饮|给|接种|注射|同用|合用|用(?!于?来?[治诊]))|勿",
+        r"|不能(?:再|长期|随意)?(?:使用|服|吃|喝|饮|给|接种|注射|同用|合用|用(?!于?来?[治诊判检查测确明发]))|勿"
+        r"|不[能可应得要]以?(?=[与和跟同])",
         *WARNED,
     ),
-    _cue(r"有?(?:一定|较好|良好|明显)?的?疗效", Role.TREATS),
+    _cue(r"有?(?:一定|较好|良好|明显)?的?疗效|没有?(?:效果|用(?=[，。；]|$))|\bworks? against\b"
+         r"|\bdo(?:es)? nothing (?:for|against)\b", Role.TREATS),
     _cue(r"\bside[- ]?effects?|\badverse(?: (?:drug )?(?:effects?|reactions?|events?))?|\btoxicit\w+"
-         r"|不良反应|副作用|副反应",
+         r"|不良反应|副作用|副反应|[与和跟同](?:服用|使用|应用|吃)",
          Role.ADVERSE),
     _cue(
         r"\b(?:caus(?:e|es|ing)|leads? to|leading to|results? in|resulting in|induc(?:e|es|ing)|triggers?|provokes?)\b"
@@ -64,49 +69,61 @@ CUES = (
         *_CAUSED, *_AFTER, agent="first",
     ),
     _cue(r"\b(?:(?:caused|induced|triggered|provoked) by|due to|because of)\b|由于", *_CAUSED, *_AFTER, agent="last"),
-    _cue(r"\b(?:causes? of|a?etiolog\w+|pathogenesis)\b|病因|原因|致病|所致", Role.CAUSE, Role.RISK),
-    _cue(r"\bcomplicat\w+|\bsequela\w*|并发症?|合并症|后遗症", Role.COMPLICATION),
+    _cue(r"\b(?:causes? of|a?etiolog\w+|pathogenesis|brings? about)\b|病因|原因|致病|所致|之所以|因为",
+         Role.CAUSE, Role.RISK),
+    _cue(r"\bunderl(?:ies?|ying)\b|\bcom(?:es?|ing) from\b", Role.CAUSE, Role.GENE, Role.RISK),
+    _cue(r"\bcomplicat\w+|\bsequela\w*|\b(?:develops?|turns?|progress(?:es)?) into\b|并发症?|合并症?|后遗症"
+         r"|(?:发展|演变|恶化|进展|转变)[成为]+", Role.COMPLICATION),
+    _cue(r"\bat (?:high |higher |increased )?risk of\b|警惕|当心|小心|提防",
+         Role.COMPLICATION, Role.FINDING, Role.RISK),
     _cue(r"\brisk(?: factors?| groups?)?\b|\bpredispos\w+|\bsusceptib\w+|\bpast (?:medical )?history\b"
          r"|危险因素|高危(?:因素|人群)?|易感|易患|(?:多发|好发)(?:群体|人群)|发病人群"
-         r"|(?:容易|易)得", Role.RISK),
-    _cue(r"(?:多发|好发|多见)于?", Role.RISK, Role.LOCATION),
+         r"|(?:容易|易)得|风险", Role.RISK),
+    _cue(r"(?:多发|好发|多见)于?|更常见", Role.RISK, Role.LOCATION),
     _cue(
         r"\b(?:symptom\w*|signs?|features?|featur(?:ed|ing)|findings?|phenotyp\w+|manifest\w*|clinical picture"
-        r"|present(?:s|ed|ing|ation)?(?: with| as)?|characteri\w+(?: by)?|exhibit\w*|abnormalit(?:y|ies))\b"
-        r"|症状|体征|表现|特征",
+        r"|present(?:s|ed|ing|ation)?(?: with| as)?|characteri\w+(?: by)?|exhibit\w*|abnormalit(?:y|ies)"
+        r"|complain\w*|hallmarks?|known for)\b"
+        r"|症状|体征|表现|特征|特点",
         Role.FINDING,
     ),
     _cue(r"\b(?:develops?|developed|experienc\w+|suffers? from)\b|出现|伴有?|伴随|可见|感到|感觉|觉得",
          Role.FINDING, Role.ADVERSE,
          Role.COMPLICATION),
-    _cue(r"\b(?:tests?|testing|examin\w+|investigat\w+|diagnos\w+|detect\w*|screen\w*|imaging|work-?up)\b"
-         r"|检查|化验|诊断|检测|筛查|检验|确诊"
-         r"|怀疑|(?:查|发现|测)出?", Role.TESTS),
+    _cue(r"\b(?:tests?|testing|examin\w+|investigat\w+|diagnos(?!ed (?:with|as|to have))\w+|detect\w*|screen\w*"
+         r"|imaging|work-?up)\b"
+         r"|检查|化验|诊断(?!为)|检测|筛查|检验|确诊(?!为)"
+         r"|怀疑|(?:查|发现|测)出?|判断|(?<!不)明确|\bcheck(?:s|ed|ing)? for\b|\bfind(?:ing)? out\b", Role.TESTS),
     _cue(r"\bprevent\w*|\bprophyla\w+|\bvaccin\w+|预防", Role.PREVENTION),
     _cue(r"\b(?:locat\w+|sites?|body parts?|organs?|affected part)\b"
-         r"|部位|位于|累及|侵犯|发生[于在]|好发部位|转移", Role.LOCATION),
-    _cue(r"\b(?:genes?|mutat\w+|variants?)\b|基因|突变", Role.GENE),
-    _cue(r"\b(?:inherit\w+|heredit\w+)\b|遗传(?!因素)", Role.INHERITANCE),
+         r"|部位|位于|累及|侵犯|发生[于在]|好发部位|转移|[长生]在|病灶", Role.LOCATION),
+    _cue("影响", Role.LOCATION, Role.ADVERSE, Role.COMPLICATION, Role.INTERACTS, loose=True),
+    _cue(r"\b(?:genes?|mutat\w+|variants?|genetic test\w*)\b|基因|突变", Role.GENE),
+    _cue(r"\b(?:inherit\w*|heredit\w+|runs? in (?:the )?famil\w+|passed (?:on|down))\b|遗传(?!因素)", Role.INHERITANCE),
+    _cue(r"\bfirst (?:signs?|symptoms?)\b|\bappears? (?:at|with|during)\b|\bshows? up at\b", Role.ONSET, Role.FINDING),
     _cue(r"\b(?:onset|begins?|starts?|first appears?|age at)\b|起病|发病年龄|病程", Role.ONSET),
     _cue(r"\b(?:departments?|special(?:ist|ty|ties)\w*|clinic|referr\w+)\b"
-         r"|科室|就诊|挂号|就医|看病|挂|(?:建议|应该?|要|可)去", Role.CARE),
+         r"|科室|就诊|挂号|就医|看的?病|挂|(?:建议|应该?|要|可)去|去医院|归(?![类入为于脾])|(?<=科)管", Role.CARE),
+    _cue("(?<![查观难])看(?![到见来上似作起法护])", Role.CARE, loose=True),
     _cue(r"\b(?:foods?|diet\w*|nutrition)\b|宜吃|宜食|饮食|食物|多吃", Role.FOOD),
     _cue(r"\binteract\w*|\btogether\b|\bcombin\w+"
-         r"|相互作用|合用|同用|联用|配伍|同服|同时(?:服用|使用|用|吃)", Role.INTERACTS),
+         r"|相互作用|合用|同用|联用|配伍|同服|(?:同时|一起|一同)(?:服用|使用|服|用|吃)", Role.INTERACTS),
     _cue(r"\b(?:ingredients?|contain\w*|compos\w+|components?|made (?:of|from)|active substance)\b"
-         r"|成[份分]|组成|制成|含有|含(?![服片漱化])",
+         r"|成[份分]|组成|制成|含有|含(?![服片漱化])|配方|原料|做[的成]|里面?有",
          Role.INGREDIENT),
-    _cue(r"\b(?:dos(?:e[sd]?|ages?|ing)|posology)\b|用法(?:用量)?|用量|剂量|怎么吃", Role.DOSAGE),
+    _cue(r"\b(?:dos(?:e[sd]?|ages?|ing)|posology)\b|用法(?:用量)?|用量|剂量|怎么吃|[吃服]法|常用量", Role.DOSAGE),
     _cue(r"\b(?:also (?:known|called|named)|brand(?: names?)?|trade names?|generic(?: names?)?|synonym\w*|same as)\b"
          r"|商品名|通用名|又称|又名|别名|也叫|俗称", Role.SAME_AS),
     _cue(r"\b(?:(?:an?|the|one|no) (?:type|kind|form|subtype|class|example|case) of|sub-?class\w*|subtype\w*|belongs?"
          r"|classif\w+|falls? under"
-         r"|categor\w+)\b|分类|是一[种类个]|的一[种类]|上位|下位|类型|分型|归类", Role.IS_A),
+         r"|categor\w+|counts? among|considered|regarded as|ranks? among|grouped|(?:doctors|we|experts) group)\b"
+         r"|分类|是一[种类个]|的一[种类]|上位|下位|类型|分型|归类|[归列]入|[归列视]为|算(?:是|作|得上)?", Role.IS_A),
     _cue(r"\b(?:differential(?: diagnos\w+)?|distinguish\w*|differentiat\w+|confused|mimic\w*|apart from)\b"
          r"|鉴别(?:诊断)?|区别|混淆|区分", Role.DIFFERENTIAL),
     _cue(r"属于", Role.IS_A, loose=True),
     _cue(
-        r"\b(?:associat\w+|related|linked|goes with|go with|accompan\w+|connected)\b|相关(?!药|检)|[有无]关|关联",
+        r"\b(?:associat\w+|related|linked|goes with|go with|accompan\w+|connected"
+        r"|(?:nothing|something) to do with)\b|相关(?!药|检)|[有无]关|关联",
         Role.ASSOCIATED, Role.FINDING, Role.GENE, Role.RISK, Role.COMPLICATION, Role.TESTS, Role.INHERITANCE,
         Role.CAUSE,
         Role.LOCATION, loose=True,
@@ -120,7 +137,7 @@ CUES = (
         Role.TREATS,
     ),
     _cue(
-        r"\b(?:drugs?|medic(?:ations?|ines?|inal)|uses?|used|using|given?|giving|tak(?:e[ns]?|ing)|recommend\w*"
+        r"\b(?:drugs?|medic(?:ations?|ines?|inal)|uses?|used|using|giv(?:en?|es|ing)|tak(?:e[ns]?|ing)|recommend\w*"
         r"|prescrib\w*|safe\w*|suitable|help|benefi\w+|choice|works?|options?|manag\w+)\b"
         r"|可?用于|可用|使用|服用|适用于?|适合|适宜|安全|首选|用|吃|给予",
         Role.TREATS, Role.DOSAGE, loose=True,
@@ -134,14 +151,15 @@ LINKS = re.compile(  # claim something, but not what
     re.IGNORECASE,
 )
 _NOT = re.compile(
-    r"\b(?:not|never|no|without|neither|nor|cannot|lacks?|lacking|absen(?:t|ce)|free of|exclud\w+|ruled? out|false"
-    r"|ineffective\w*|unlikely|untrue|wrong|fails?)\b|n['’]t\b"
-    r"|不(?!良|适(?![用合宜于])|全|足|明|同|仅|但|只|光|止|论|管|断|过|可避|少)|未(?!来|成年|必)|没有|没|并非|无(?!论|需|关紧)|排除|否认|缺乏|缺少|错误",
+    r"\b(?:not|never|nothing|nobody|no[- ]one|none|hardly|scarcely|no"
+    r"|without|neither|nor|cannot|lacks?|lacking|absen(?:t|ce)|free of|exclud\w+|ruled? out"
+    r"|false|ineffective\w*|unlikely|untrue|wrong|fails?)\b|n['’]t\b"
+    r"|不(?!良|适(?![用合宜于])|全|足|明|同|仅|但|只|光|止|论|管(?!用)|断|过|可避|少)|未(?!来|成年|必)|没有|没|并非|无(?!论|需|关紧)|排除|否认|缺乏|缺少|错误",
     re.IGNORECASE,
 )
 _NOT_REALLY = re.compile(
     r"\bnot (?:only|just|merely|necessarily|limited to)\b|\bno (?:doubt|later|longer than)\b|\bif not\b"
-    r"|不(?:仅|但|只|光|止)",
+    r"|不(?:仅|但|只|光|止)|各不相同|不尽相同|不一(?=[，。而])|([是会能要])不\1|是否|有没有",
     re.IGNORECASE,
 )
 _REST = re.compile(  # "..., but not in asthma": says nothing of what stands before it
@@ -150,14 +168,42 @@ _REST = re.compile(  # "..., but not in asthma": says nothing of what stands bef
     re.IGNORECASE,
 )
 _HAS = re.compile(r"\b(?:ha(?:s|ve|d|ving)|shows?|with|occurs?|seen|found|observed|reported)\b", re.IGNORECASE)
-_HAD = frozenset(
-    {Role.FINDING, Role.COMPLICATION, Role.ADVERSE, Role.INHERITANCE, Role.ONSET, Role.RISK, Role.LOCATION}
-)
+_BARE = re.compile(r"\b(?:is|are|was|were|the|an?|yes|and)\b|[是为\W_]|的", re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def words_around() -> dict[str, list[str]]:
+    """The lines of claims.txt by their headings."""
+    text = resources.files("kgmed.steps").joinpath("claims.txt").read_text(encoding="utf-8")
+    parts = re.findall(r"^\[([^\]]+)\]\n(.*?)(?=^\[[a-z_ ]+\]$|\Z)", text, re.MULTILINE | re.DOTALL)
+    return {heading: [x for x in body.splitlines() if x and not x.startswith("# ")] for heading, body in parts}
+
+
+@lru_cache(maxsize=1)
+def _all_cues() -> tuple[Cue, ...]:
+    """The cues, and those of the thesaurus, whose headings name roles (and "had": any of `HAD`)."""
+    found = []
+    for heading, lines in words_around().items():
+        names = heading.split()
+        if names[-1] not in ("english", "chinese"):
+            roles = [role for n in names if n not in ("loose", "warned", "had") for role in (Role(n),)]
+            roles += [*(HAD if "had" in names else ()), *(WARNED if "warned" in names else ())]
+            found.append(_cue("|".join(lines), *roles, loose="loose" in names))
+    return (*_CUES, *found)
+
+
+def is_bare(words: str) -> bool:
+    """Whether words between two things say no more than that they go together: "A: B", "A is B", A是B.
+
+    >>> is_bare(" … : … "), is_bare("the … is … "), is_bare(" … tends to … ")
+    (True, True, False)
+    """
+    return not _BARE.sub("", words)
 
 
 def cues(text: str) -> list[tuple[int, int, Cue]]:
     """The words of a text that claim something, with their places; of those that overlap the longest."""
-    found = [(m.start(), m.end(), cue) for cue in CUES for m in cue.words.finditer(text)]
+    found = [(m.start(), m.end(), cue) for cue in _all_cues() for m in cue.words.finditer(text)]
     kept: list[tuple[int, int, Cue]] = []
     for start, end, cue in sorted(found, key=lambda row: (row[0], -row[1])):
         if kept and start < kept[-1][1]:
@@ -186,7 +232,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ClaimedPair:
     """What a sentence claims of two places in it."""
 
     left: Spot
@@ -202,13 +248,13 @@ class Said:
 class Reading:
     """What a sentence says: its claims, the items of its lists that name no entity known, and its other words."""
 
-    claims: tuple[Said, ...]
+    claims: tuple[ClaimedPair, ...]
     unknown: tuple[str, ...] = ()
     rest: str = ""
 
 
 @dataclass(slots=True)
-class _Group:
+class _SideBySide:
     """Entities side by side."""
 
     spots: list[Spot]
@@ -234,8 +280,13 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _WITH = re.compile(r"\b(?:with|by)\b", re.IGNORECASE)
-_THERE = re.compile(r"\s*there (?:is|are|was|were)\b", re.IGNORECASE)
-_THEN = re.compile(r"^\s*(?:之?后|以后)?(?:可能|往往|有时|容易|就|也)*会")
+_THERE = re.compile(
+    r"\s*(?:there|it|what|how|when|which|why|where)\b.{0,12}? (?:is|are|was|were|do|does|can)\b", re.IGNORECASE
+)
+_THEN = re.compile(
+    r"^\s*(?:(?:之后|以后|后)(?:(?:有|也|就)?可能|容易|[^，,；;]{0,3}出现)"
+    r"|(?:之后|以后|后)?(?:可能|往往|有时|容易|就|也|不|并)*会)"
+)
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|ha(?:s|ve|d)|do|does|did|can|could|may|might|should|must|will|shows?|includes?|presents?"
     r"|causes?|treats?|leads?|results?|belongs?|interacts?|contains?|develops?|relieves?|cures?|induces?|manifests?"
@@ -261,15 +312,15 @@ def read(text: str, spots: Sequence[Spot]) -> Reading:
     return Reading(tuple(claims), tuple(unknown), _between(text, spots))
 
 
-def _parted(text: str, groups: list[_Group]) -> list[_Group]:
+def _parted(text: str, groups: list[_SideBySide]) -> list[_SideBySide]:
     """The groups, one of them two where its end is a clause of its own: "A has B, C and D interact"."""
-    found: list[_Group] = []
+    found: list[_SideBySide] = []
     for i, group in enumerate(groups):
         commas = [k for k, gap in enumerate(group.before) if k and gap.strip() in (",", "，", ", and")]
         if commas and commas[-1] < len(group.spots) - 1 and _said("", "", _tail(text, groups, i)).roles & _MUTUAL:
             at = commas[-1]
-            found.append(_Group(group.spots[:at], group.before[:at]))
-            group = _Group(group.spots[at:], group.before[at:])
+            found.append(_SideBySide(group.spots[:at], group.before[:at]))
+            group = _SideBySide(group.spots[at:], group.before[at:])
         found.append(group)
     return found
 
@@ -280,9 +331,9 @@ def _between(text: str, spots: Sequence[Spot]) -> str:
     return " ".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
 
 
-def _grouped(text: str, spots: Sequence[Spot]) -> tuple[list[_Group], list[str]]:
+def _grouped(text: str, spots: Sequence[Spot]) -> tuple[list[_SideBySide], list[str]]:
     """The places in groups, and the items of their lists that are no place."""
-    groups: list[_Group] = []
+    groups: list[_SideBySide] = []
     unknown: list[str] = []
     for spot in spots:
         gap = text[groups[-1].end : spot.start] if groups else ""
@@ -295,7 +346,7 @@ def _grouped(text: str, spots: Sequence[Spot]) -> tuple[list[_Group], list[str]]
             groups[-1].spots.append(spot)
             groups[-1].before.append(gap)
         else:
-            groups.append(_Group([spot], [gap]))
+            groups.append(_SideBySide([spot], [gap]))
             unknown += _listed(gap)
     return groups, unknown
 
@@ -316,13 +367,14 @@ def _listed(gap: str) -> list[str]:
 
 _INTRO = re.compile(
     r"(?:^|[,;，；.。]|\band\b)\s*(?:in|for|among|with|regarding|about|对于?|在)\b"
-    r"(?:\s*[\d.]+ ?(?:%|percent))?(?: (?:of|patients?|people|individuals|cases|the|those|children|adults|with))*\s*$"
+    r"(?:\s*[\d.]+ ?(?:%|percent|out of (?:every )?\d+))?"
+    r"(?: (?:of|patients?|people|individuals|cases|the|those|children|adults|with))*\s*$"
     r"|(?:^|[,;，；.。])\s*(?:对于?|在)\s*$",
     re.IGNORECASE,
 )
 
 
-def _introduced(text: str, group: _Group, gap: str) -> bool:
+def _introduced(text: str, group: _SideBySide, gap: str) -> bool:
     """Whether a comma ends an introduction: "In gout, fever ..."."""
     return len(group.spots) == 1 and gap.strip() in (",", "，") and bool(_INTRO.search(text[: group.start]))
 
@@ -330,20 +382,25 @@ def _introduced(text: str, group: _Group, gap: str) -> bool:
 def _items(gap: str) -> list[str]:
     """The pieces of a list; what claims something is no item."""
     return [
-        item if not any(c.words.search(item) for c in CUES) and not _NOT.search(item) else ""
+        item if not any(c.words.search(item) for c in _all_cues()) and not _NOT.search(item) else ""
         for item in _ITEM.split(gap)
     ]
 
 
 def _claims_any(text: str) -> bool:
     """Whether words of a text claim something."""
-    return LINKS.search(text) is not None or any(cue.words.search(text) for cue in CUES)
+    return LINKS.search(text) is not None or any(cue.words.search(text) for cue in _all_cues())
+
+
+def _claims_much(text: str) -> bool:
+    """Whether words of a text claim one relation and no other."""
+    return any(not cue.loose for _, _, cue in cues(text))
 
 
 _MUTUAL = frozenset({Role.INTERACTS, Role.DIFFERENTIAL, Role.ASSOCIATED})
 
 
-def _mutual(text: str, groups: Sequence[_Group], i: int) -> Said | None:
+def _mutual(text: str, groups: Sequence[_SideBySide], i: int) -> ClaimedPair | None:
     """What is claimed within a group: "A and B interact"; None = nothing."""
     parts = re.split("[,，;；。]", text[groups[i - 1].end if i else 0 : groups[i].start])
     if i and len(parts) == 1:
@@ -353,11 +410,11 @@ def _mutual(text: str, groups: Sequence[_Group], i: int) -> Said | None:
     return said if said.roles & _MUTUAL else None
 
 
-def _claims(text: str, groups: list[_Group], mutual: frozenset[int]) -> Iterator[Said]:
+def _claims(text: str, groups: list[_SideBySide], mutual: frozenset[int]) -> Iterator[ClaimedPair]:
     """The claims of the groups, clause by clause."""
-    topic, lead, said = groups[0], text[: groups[0].start], Said(groups[0].spots[0], groups[0].spots[0])
+    topic, lead, said = groups[0], text[: groups[0].start], ClaimedPair(groups[0].spots[0], groups[0].spots[0])
     about = [*topic.spots]
-    previous: list[Said] = []
+    previous: list[ClaimedPair] = []
     for i, group in enumerate(groups[1:], start=1):
         check_stop()
         gap = text[groups[i - 1].end : group.start]
@@ -398,7 +455,7 @@ def _claims(text: str, groups: list[_Group], mutual: frozenset[int]) -> Iterator
 _NOWHERE = Spot(0, 0, (Entity("", ""),))
 
 
-def _tail(text: str, groups: Sequence[_Group], i: int) -> str:
+def _tail(text: str, groups: Sequence[_SideBySide], i: int) -> str:
     """What stands behind a group, up to the next group's clause."""
     if i + 1 < len(groups):
         gap = text[groups[i].end : groups[i + 1].start]
@@ -409,11 +466,11 @@ def _tail(text: str, groups: Sequence[_Group], i: int) -> str:
     return tail[: rest.start()] if rest else tail
 
 
-def _begins(text: str, groups: Sequence[_Group], i: int, before: str) -> bool:
+def _begins(text: str, groups: Sequence[_SideBySide], i: int, before: str) -> bool:
     """Whether a clause begins with a group: a verb stands behind it, before any comma, and none before it."""
     if _THERE.match(before):
         return True
-    strict = not before.isascii() and any(not cue.loose for _, _, cue in cues(before))
+    strict = not before.isascii() and _claims_much(before)
     if i + 1 >= len(groups) or _VERB.search(before) or (strict and len(groups[i].spots) == 1):
         return False
     gap = text[groups[i].end : groups[i + 1].start]
@@ -421,25 +478,31 @@ def _begins(text: str, groups: Sequence[_Group], i: int, before: str) -> bool:
         return True
     part = _PART.search(gap)
     gap = gap[: part.start()] if part else gap
-    return _VERB.search(gap) is not None or (not gap.isascii() and _claims_any(gap))
+    return _VERB.search(gap) is not None or (_claims_any(gap) if not gap.isascii() else _claims_much(gap))
 
 
-def _said(lead: str, gap: str, tail: str) -> Said:
+def _said(lead: str, gap: str, tail: str) -> ClaimedPair:
     """What words before, between and behind two places claim of them: those between them, where they claim anything."""
     whole, around = f"{lead} … {gap} … {tail}", f"{lead} … {tail}"
     between, beside = [cue for _, _, cue in cues(gap)], [cue for _, _, cue in cues(around)]
     denied = _denied(whole)
     if any(cue.roles == WARNED for cue in (*between, *beside)):
         both = any(Role.INTERACTS in cue.roles for cue in (*between, *beside))  # not to be taken together
-        return Said(_NOWHERE, _NOWHERE, WARNED | {Role.INTERACTS} if both else WARNED, whole, "", denied, warns=True)
+        return ClaimedPair(
+            _NOWHERE, _NOWHERE, WARNED | {Role.INTERACTS} if both else WARNED, whole, "", denied, warns=True
+        )
     strict = [cue for cue in between if not cue.loose] or [cue for cue in beside if not cue.loose]
+    if narrow := {
+        role for cue in beside if not cue.loose for role in cue.roles
+    }:  # "a faulty copy of B gives rise to A"
+        strict = [replace(cue, roles=cue.roles & narrow) for cue in strict if cue.roles & narrow] or strict
     found = strict or between or beside
     if found and found is beside and _THEN.search(gap):  # 吃了A会B
-        return Said(_NOWHERE, _NOWHERE, _AFTER, whole, "", denied)
+        return ClaimedPair(_NOWHERE, _NOWHERE, _AFTER, whole, "", denied)
     if not found:
-        return Said(_NOWHERE, _NOWHERE, _HAD if _HAS.search(gap) else frozenset(), whole, "", denied)
+        return ClaimedPair(_NOWHERE, _NOWHERE, HAD if _HAS.search(gap) else frozenset(), whole, "", denied)
     agents = {cue.agent for cue in between if cue.agent}
-    return Said(_NOWHERE, _NOWHERE, _common([cue.roles for cue in found]), whole, "".join(agents)
+    return ClaimedPair(_NOWHERE, _NOWHERE, _common([cue.roles for cue in found]), whole, "".join(agents)
                 if len(agents) == 1 else "", denied)  # fmt: skip
 
 

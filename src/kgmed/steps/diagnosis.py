@@ -1,16 +1,18 @@
 """Diseases that explain the findings of a question: ranked by posterior, a card each with what is done about it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.language.text import has_cjk
+from kgmed.language import lay as lay
+from kgmed.language.particulars import CONDITIONS, People, about, conditions, odds, people_of
+from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import note
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.retrieve import told
@@ -28,10 +30,15 @@ from kgmed.steps.retrieve import told
 #
 # P(q) is the share of diseases annotated with q or a kind of it. A finding that the patient does not have counts
 # log (1 - P(q | d)) / (1 - P(q)). A kind of q is what comes below it, and what is named after it ("burning abdominal
-# pain" is one of "abdominal pain", 转移性右下腹痛 one of 右下腹痛). P(d) is, to the power of `common`,
+# pain" is one of "abdominal pain", 转移性右下腹痛 one of 右下腹痛); of a finding in the table of lay words also
+# what has another name of its line, or a Chinese name that holds one. Broader is what it is a kind of or named after.
+# P(d) is, to the power of `common`,
 #
 # - 1 + its tests and treatments: what is seen often is what much is done about;
 # - over 1 + diseases that show it / findings that it has: what many diseases show explains little.
+#
+# and times what a patient of whom its name's needs are not told leaves of it (`particulars.odds`). What may kill within
+# hours, and has several of the findings and as many as the best has, counts e to the power of `urgent`.
 #
 # Nothing is fitted; docs/diagnose.md says on what each number was chosen.
 
@@ -40,15 +47,18 @@ Scores = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 CARE = (Role.TESTS, Role.TREATS)
-VERSION = 1  # goes up when the columns kept beside a graph change
-_COLUMNS = ("breadth", "counted", "shown", "care", "tail", "owner")
+VERSION = 6  # goes up when the columns kept beside a graph change
+_COLUMNS = ("breadth", "counted", "shown", "care", "bound", "tail", "owner")
 _LONGEST = 40  # characters of a finding's name; longer ones are sentences
 _NAMES = (Scope.PREFERRED, Scope.TRANSLATION)
+_URGENT = 1 << len(CONDITIONS)  # the bit of an emergency among those of the conditions
+_OFTEN = 20  # diseases; what as many have is a finding that one can ask for
 _FEW = 3  # diseases; what fewer have is not taken for a finding that others are named after or made of
-_NOT = re.compile(  # what may stand before a finding's name without making a kind of it
+_NOT = lazily(  # what may stand before a finding's name without making a kind of it
     r"(?:[无不没未非抗假退防]有?|否认|缺乏|没有|未见|避免|预防)[伴明显出现见]{0,3}$"
     r"|\b(?:non|no|not|of|without|from|to|for|with|in|by|after|absent|anti|pseudo)\W*$"
 )
+_GONE = lazily("消失|缓解|减轻|好转|正常|不明显|消退|停止|减少|除外|病$|症$|综合征|炎")
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,8 @@ class PosteriorNumbers:
     excluded: float = 0.001
     certain: float = 0.9
     common: float = 1.0
+    befalls: float = 1.1  # ours: log 3; of people whom the graph names as befallen, on stories of our own
+    urgent: float = 1.0
 
 
 class Posterior:
@@ -79,7 +91,8 @@ class Posterior:
         self.count = max(len(diseases), 1)
         key = f"{VERSION} {graph.label}"
         kept = cached_arrays(graph.folder, "findings", key, _COLUMNS, lambda: _counted(graph, diseases))
-        self.breadth, self.counted, self.shown, self.care, self._tail, self._owner = (kept[name] for name in _COLUMNS)
+        self.breadth, self.counted, self.shown, self.care, self.bound = (kept[n] for n in _COLUMNS[:5])
+        self._tail, self._owner = kept["tail"], kept["owner"]
         self.is_counted = np.asarray(self.counted > 0)
         self.unstated = numbers.told / (numbers.told + self.breadth)
         self.prior = numbers.common * (np.log1p(self.care) - np.log1p(self.shown / np.maximum(self.breadth, 1)))
@@ -91,9 +104,14 @@ class Posterior:
         """Whether the graph says of any disease what is done about it; one that does not lists rare ones alone."""
         return bool(self.care.any())
 
-    def scores(self, findings: Mapping[int, bool]) -> Scores:
-        """The score of each node, -inf where it is no disease or has none of the findings; True = it is denied."""
+    def scores(self, findings: Mapping[int, bool], told: frozenset[str] | None = None) -> Scores:
+        """The score of each node, -inf where it is no disease or has none of the findings; True = it is denied.
+
+        `told` is what is known of the patient besides findings (`about`).
+        """
         total, matched = self.prior.copy(), np.zeros(self.graph.adjacency.nodes, bool)
+        if told is not None:
+            total += self._fitting(told)
         for q, denied in findings.items():
             p, direct = self.probability(q)
             base = self.share_of(q)
@@ -102,6 +120,17 @@ class Posterior:
                 matched |= direct
         matched[list(findings)] = False  # what is found explains itself, which says nothing
         return np.where(matched & self.is_disease, total, -np.inf)
+
+    def _fitting(self, told: frozenset[str]) -> Scores:
+        """How likely each disease is by what its name says of whom it befalls: a logarithm, 0 at most."""
+        left = np.log(np.array(odds(told)))
+        rows = np.arange(1 << len(left))
+        of_bits = ((rows[:, None] >> np.arange(len(left))) & 1) @ left
+        return np.asarray(of_bits[self.bound % _URGENT])
+
+    def is_urgent(self, disease: int) -> bool:
+        """Whether a disease may kill within hours."""
+        return bool(self.bound[disease] & _URGENT)
 
     def probability(self, q: int) -> tuple[Scores, Bools]:
         """P(q | d) for every node d, and which d are annotated with q or a kind of it."""
@@ -119,13 +148,48 @@ class Posterior:
         p[self.excludes.subjects(up).node] = n.excluded
         return p.clip(1e-6, n.certain), direct
 
+    def alike(self, one: int, other: int) -> bool:
+        """Whether two findings are one, each a kind of the other."""
+        return one in self._own_below(other) and other in self._own_below(one)
+
+    def telling(self, one: int, other: int, known: Container[int]) -> list[int]:
+        """The findings of one disease that another does not have, most telling first; none that is known already.
+
+        Only of those that several diseases have: others are told in words of their own.
+        """
+        hops = self.found.objects([one])
+        gain = {
+            q: float(p * np.log(p / self.share_of(q)))
+            for q, p in zip(hops.node.tolist(), self.found_weights(one, hops), strict=True)
+            if q not in known and self.own(q) >= _OFTEN and self.tie(other, q) < 0
+        }
+        return sorted(gain, key=lambda q: (-gain[q], q))
+
+    def found_weights(self, disease: int, hops: Hops) -> list[float]:
+        """How often each finding of a disease is there."""
+        weights = self._weights(Hops(np.full_like(hops.node, disease), hops.origin, hops.edge))
+        return list(map(float, weights))
+
     def is_finding(self, node: int) -> bool:
         """Whether some disease has it, or a kind of it."""
         return self._diseases(node) > 0
 
     def above(self, node: int) -> list[int]:
         """The node, then what it is a kind of, nearest first."""
-        return list(self.is_a.closure(node, up=True))
+        return [*self.is_a.closure(node, up=True), *self._broader_by_name(node)]
+
+    def _broader_by_name(self, node: int) -> list[int]:
+        """What a Chinese finding is named after: 头痛 of 搏动性头痛, the longest first."""
+        found: dict[int, None] = {}
+        for name in self._names(node):
+            cuts = range(1, len(name) - 1) if has_cjk(name) else ()
+            nodes = [self.graph.number(m.entity.id) for cut in cuts for m in self.graph.lookup(name[cut:])[:1]]
+            found |= dict.fromkeys(n for n in nodes if n != node and self.own(n) >= _FEW)
+        return list(found)
+
+    def _names(self, node: int) -> list[str]:
+        """The names of a finding."""
+        return [self.graph.at(node).name.casefold(), *(t[::-1] for t in self._tail[self._owner == node].tolist())]
 
     def tie(self, disease: int, finding: int) -> int:
         """The edge that ties a disease to a finding, by itself, a kind of it or what it is a kind of; -1 = none."""
@@ -160,12 +224,40 @@ class Posterior:
         """P(q): the share of diseases annotated with a finding or a kind of it, never 0 or 1."""
         return (self._diseases(q) + 0.5) / (self.count + 1)
 
+    def kinds(self, q: int) -> list[int]:
+        """The node of a finding, and every kind of it."""
+        return [int(node) for node in self._own_below(q)]
+
     def _kinds(self, q: int) -> Ints:
         """The node and every kind of it, by the graph and by name."""
         below = list(self.is_a.closure(q, up=False))
-        mine = self._tail[self._owner == q].tolist() if self.own(q) >= _FEW else []
+        names = dict.fromkeys(self._names(q))
+        alike = dict.fromkeys(other for name in names for other in lay.others(name))
+        below += [self.graph.number(m.entity.id) for other in alike for m in self.graph.lookup(other)[:1]]
+        mine = [n[::-1] for n in names] if self.own(q) >= _FEW else []
         named = {node for tail in mine for node in self._named_after(tail, strict=len(below) > 1)}
+        named |= {node for core in (alike and [*names, *alike]) for node in self._that_contain(core)}
         return np.unique(np.array([*below, *named], np.int64))
+
+    @cached_property
+    def _all_names(self) -> tuple[str, Ints, Ints]:
+        """The Chinese names of findings in one text, where each begins, and whose it is."""
+        rows = [(t[::-1], n) for t, n in zip(self._tail.tolist(), self._owner.tolist(), strict=True) if has_cjk(t)]
+        starts = np.cumsum([0, *(len(text) + 1 for text, _ in rows)])
+        return "\n".join(text for text, _ in rows), starts, np.array([n for _, n in rows], np.int64)
+
+    def _that_contain(self, name: str) -> Iterator[int]:
+        """The findings whose Chinese name tells of a finding: 反复咳嗽、咳痰 of 咳嗽."""
+        if len(name) < 2 or not has_cjk(name):
+            return
+        text, starts, owner = self._all_names
+        at = text.find(name)
+        while at >= 0:
+            row = int(np.searchsorted(starts, at, "right")) - 1
+            before, after = text[int(starts[row]) : at], text[at + len(name) : int(starts[row + 1]) - 1]
+            if not _NOT.search(before) and not _GONE.match(after):
+                yield int(owner[row])
+            at = text.find(name, at + 1)
 
     def _named_after(self, tail: str, *, strict: bool) -> Iterator[int]:
         """The findings whose name ends in a name, written backwards; `strict` = only Chinese ones."""
@@ -197,15 +289,32 @@ def _counted(graph: LocalGraph, diseases: Ints) -> Arrays:
         "counted": _different(stated, diseases, nodes),
         "shown": _different(Hops(hops.node, diseases[hops.origin], hops.edge), np.arange(nodes), nodes),
         "care": care,
+        "bound": _bound(graph, diseases, nodes),
         "tail": np.array([text for text, _ in kept], f"<U{_LONGEST}"),
         "owner": np.array([node for _, node in kept], np.int64),
     }
 
 
+def _bound(graph: LocalGraph, diseases: Ints, nodes: int) -> Ints:
+    """What a disease's name, or most of its names, say of whom it befalls, and whether one tells an emergency."""
+    names: dict[int, list[int]] = {node: [] for node in diseases.tolist()}
+    urgent = np.zeros(nodes, bool)
+    for name in graph.names(scopes=_NAMES):
+        if name.node in names:
+            names[name.node].append(conditions(name.text))
+            urgent[name.node] |= is_emergency(name.text)
+    found = np.where(urgent, _URGENT, 0)
+    for node, said in names.items():
+        found[node] |= conditions(graph.at(node).name)
+        most = (i for i in range(len(CONDITIONS)) if 2 * sum(bits >> i & 1 for bits in said) > len(said))
+        found[node] |= sum(1 << i for i in most)
+    return found
+
+
 def _different(hops: Hops, nodes: Ints, size: int) -> Scores:
     """How many different nodes each of some nodes leads to (size,)."""
-    pairs = np.unique(np.stack([nodes[hops.origin], hops.node]), axis=1)
-    return np.bincount(pairs[0], minlength=size).astype(np.float64)
+    pairs = np.sort(nodes[hops.origin].astype(np.int64) * size + hops.node)
+    return np.bincount(pairs[np.diff(pairs, prepend=-1) != 0] // size, minlength=size).astype(np.float64)
 
 
 @lru_cache(maxsize=8)
@@ -223,8 +332,15 @@ def findings_of(graph: LocalGraph, links: Sequence[Link], model: Posterior | Non
     found: dict[int, Link] = {}
     for link in sorted(links, key=lambda link: link.mention.negated):
         for node in _meant(model, link.entity):
-            found.setdefault(node, link)
+            if not any(model.alike(node, other) for other in found):
+                found[node] = link
     return found
+
+
+def several_findings(graph: LocalGraph, links: Sequence[Link]) -> bool:
+    """Whether the links name more than one finding; of one name that cannot be made of several nothing is asked."""
+    some = len(links) > 1 or any(_may_have_parts(_run_together(link.entity.name)) for link in links)
+    return some and len(findings_of(graph, links)) > 1
 
 
 def _meant(model: Posterior, entity: Entity) -> list[int]:
@@ -237,21 +353,66 @@ def _meant(model: Posterior, entity: Entity) -> list[int]:
 
 
 def _parts(model: Posterior, node: int, name: str) -> list[int]:
-    """The two findings that a Chinese name of four characters or more is made of."""
-    for cut in range(2, len(name) - 1 if has_cjk(name) else 0):
-        halves = [model.graph.lookup(half)[:1] for half in (name[:cut], name[cut:])]
-        nodes = [model.graph.number(m.entity.id) for half in halves for m in half]
-        if len(nodes) == 2 and min(map(model.own, nodes)) >= max(_FEW, model.own(node)):
-            return nodes
+    """The findings that a Chinese name of four characters or more is made of: 尿频 and 尿痛 of 尿频、尿痛."""
+    said = _run_together(name)
+    return _cut(model, said, max(_FEW, model.own(node)), whole=True) if _may_have_parts(said) else []
+
+
+def _run_together(name: str) -> str:
+    """A name without what joins its parts."""
+    return re.sub(r"[、，,和及或伴]", "", name)
+
+
+def _may_have_parts(said: str) -> bool:
+    """Whether a name is long enough, and Chinese: each finding in it has two characters or more."""
+    return len(said) > 3 and has_cjk(said)
+
+
+def _cut(model: Posterior, said: str, least: int, *, whole: bool = False) -> list[int]:
+    """The findings, each of at least so many diseases, whose names make up a text; [] = none do."""
+    for cut in range(2, len(said) - 1 if whole else len(said) + 1):
+        nodes = [model.graph.number(m.entity.id) for m in model.graph.lookup(said[:cut])[:1]]
+        if nodes and model.own(nodes[0]) >= least:
+            rest = _cut(model, said[cut:], least) if said[cut:] else []
+            if rest or not said[cut:]:
+                return [*nodes, *rest]
     return []
 
 
 # --- Retriever: the diseases that explain the linked findings.
 
 
-_EN = {"lacks": "not listed", "denied": "the question says: not"}
-_ZH = {"lacks": "未载", "denied": "问题中说：没有"}
-_SERIES = re.compile(r"(?:[\s,]+type)?[\s,]+(?:\d{1,3}[a-z]{0,2}|[ivx]{1,5}[a-z]?)$", re.IGNORECASE)
+_EMERGENCY = (  # what may kill or maim within hours
+    r"myocardial infarct|heart attack|coronary syndrome|\bstroke|cerebral infarct"
+    r"|(?:cerebral|subarachnoid) ha?emorrhage|meningitis|\bsepsis|pulmonary embol|aortic dissection|anaphyla"
+    r"|appendicitis|ectopic pregnan"
+    r"|testicular torsion|ketoacidosis|status epilepticus|perforation|intestinal obstruction|pneumothorax|epiglottitis"
+    r"|angle.closure|gastrointestinal ha?emorrhage|suicid"
+    r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|脑膜炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
+    r"|阑尾炎|异位妊娠|宫外孕|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
+)
+
+
+@lru_cache(maxsize=1)
+def _emergency() -> re.Pattern[str]:
+    """The pattern, compiled where diseases are ranked."""
+    return re.compile(_EMERGENCY, re.IGNORECASE)
+
+
+def is_emergency(name: str) -> bool:
+    """Whether a disease or finding of that name may kill within hours, so that it is not to be missed.
+
+    >>> is_emergency("Acute myocardial infarction"), is_emergency("肺栓塞"), is_emergency("Angina pectoris")
+    (True, True, False)
+    """
+    return _emergency().search(name) is not None
+
+
+EMERGENCY = "emergency"  # the id of a candidate that may kill within hours
+_ASKED = 2  # findings of each of the first two diseases that are asked for
+_EN = {"lacks": "not listed", "denied": "the question says: not", "ask": "to ask for"}
+_ZH = {"lacks": "未载", "denied": "问题中说：没有", "ask": "可再问"}
+_SERIES = lazily(r"(?:[\s,]+type)?[\s,]+(?:\d{1,3}[a-z]{0,2}|[ivx]{1,5}[a-z]?)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -271,18 +432,39 @@ class Diagnosis:
         known = findings_of(self.graph, links, model)
         if all(link.mention.negated for link in known.values()):
             return []
-        scores = model.scores({node: link.mention.negated for node, link in known.items()})
-        return [_candidate(model, d, float(scores[d]), known) for d in self._best(model, scores)]
+        scores = model.scores({node: link.mention.negated for node, link in known.items()}, about(query.text))
+        present = [node for node, link in known.items() if not link.mention.negated]
+        best = self._best(model, scores, present, people_of(query.text))
+        return [_candidate(model, d, score, known) for d, score in best]
 
-    def _best(self, model: Posterior, scores: Scores) -> list[int]:
-        """The best diseases, one of each name, ties by number."""
+    def _best(
+        self, model: Posterior, scores: Scores, present: Sequence[int], groups: Sequence[People]
+    ) -> list[tuple[int, float]]:
+        """The best diseases with their scores, one of each name, ties by number.
+
+        What may kill within hours counts more, if it has several of the findings and no fewer than the best has; so
+        does what the graph says to befall the people of whom the patient is one.
+        """
         size = min(8 * self.keep, len(scores))
-        top = np.argpartition(-scores, size - 1)[:size]
-        top = top[np.lexsort((top, -scores[top]))]
+        top = [node for node in np.argpartition(-scores, size - 1)[:size].tolist() if np.isfinite(scores[node])]
+        told = {self.graph.at(node).name.casefold() for node in present}  # what is told is no reason of itself
+        rated = {node: float(scores[node]) for node in top if self.graph.at(node).name.casefold() not in told}
+        best = max(rated, key=lambda n: (rated[n], -n), default=-1)
+        enough = max(2, sum(model.tie(best, q) >= 0 for q in present))
+        for node in rated:
+            if model.is_urgent(node) and sum(model.tie(node, q) >= 0 for q in present) >= enough:
+                rated[node] += self.numbers.urgent
+            if groups and self._befalls(node, groups):
+                rated[node] += self.numbers.befalls
         chosen: dict[str, int] = {}
-        for node in top[np.isfinite(scores[top])].tolist():
+        for node in sorted(rated, key=lambda n: (-rated[n], n)):
             chosen.setdefault(_one_name(self.graph.at(node).name, rare=not model.care[node]), node)
-        return list(chosen.values())[: self.keep]
+        return [(node, rated[node]) for node in list(chosen.values())[: self.keep]]
+
+    def _befalls(self, node: int, groups: Sequence[People]) -> bool:
+        """Whether some of those people are a risk of a disease in the graph: children of chickenpox."""
+        about = ByRole(self.graph, Role.RISK).objects([node]).node.tolist()
+        return any(g.in_text.search(self.graph.at(n).name) for n in about for g in groups)
 
 
 def _one_name(name: str, *, rare: bool) -> str:
@@ -300,14 +482,20 @@ def _candidate(model: Posterior, disease: int, score: float, known: Mapping[int,
     graph, entity = model.graph, model.graph.at(disease)
     edges = {node: model.tie(disease, node) for node in known}
     has = {node: graph.triple(edge) for node, edge in edges.items() if edge >= 0}
-    says = _ZH if has_cjk(entity.name) else _EN
+    says = _says(entity)
     parts = list(dict.fromkeys(_part(known[node], triple, says) for node, triple in has.items()))
     lacks = [graph.at(n).name for n, link in known.items() if n not in has and not link.mention.negated]
     if lacks:
         parts.append(f"{says['lacks']}: {', '.join(lacks)}")
     about = (entity, *dict.fromkeys(graph.at(node) for node in has))
     triples = tuple(dict.fromkeys(has.values()))
-    return Evidence(f"{entity.name}: {'; '.join(parts)}", "candidate", triples, about, round(score, 4))
+    urgent = EMERGENCY if model.is_urgent(disease) and sum(not known[node].mention.negated for node in has) > 1 else ""
+    return Evidence(f"{entity.name}: {'; '.join(parts)}", "candidate", triples, about, round(score, 4), urgent)
+
+
+def _says(disease: Entity) -> Mapping[str, str]:
+    """The words in which a candidate is told: in the language of its name."""
+    return _ZH if has_cjk(disease.name) else _EN
 
 
 def _part(link: Link, triple: Triple, says: Mapping[str, str]) -> str:
@@ -316,6 +504,23 @@ def _part(link: Link, triple: Triple, says: Mapping[str, str]) -> str:
     name = f"{triple.object.name} ({', '.join(counts)})" if counts else triple.object.name
     name = f"NOT {triple.object.name}" if triple.relation.role is Role.EXCLUDES else name
     return f"{name} ({says['denied']} {link.mention.surface})" if link.mention.negated else name
+
+
+def told_of(e: Evidence, word: str) -> str:
+    """What a candidate's text says under a word: "lacks" (findings told that it has not), "ask", "denied".
+
+    >>> told_of(Evidence("Gout: Fever; not listed: Rash, Cough; to ask for: Tophus", "candidate"), "lacks")
+    'Rash, Cough'
+    """
+    found = re.search(rf"(?:{_EN[word]}|{_ZH[word]})[:：]? ?([^;)]+)", e.text)
+    return found[1] if found else ""
+
+
+def is_denied(e: Evidence, triple: Triple) -> bool:
+    """Whether a candidate's text says that the question denies a finding of it."""
+    return any(
+        re.search(rf"{re.escape(triple.object.name)}(?: \([^;]*\))? \({w['denied']}", e.text) for w in (_EN, _ZH)
+    )
 
 
 # --- Retriever: one card a disease: what speaks for it, its tests and its treatments.
@@ -339,14 +544,27 @@ class Consult:
         """The cards, those of what is named first, then by belief."""
         cases = Diagnosis(self.graph, keep=self.keep)(query, links)
         findings = findings_of(self.graph, links)
-        named = [e for e in _stated(links) if self.graph.number(e.id) not in findings or not cases]
+        several = [link.entity for link in findings.values()]  # more than once: a name made of several findings
+        named = [
+            e for e in _stated(links) if not cases or (self.graph.number(e.id) not in findings and several.count(e) < 2)
+        ]
         bare = (Evidence(entity.name, "neighbours", (), (entity,), 1.0) for entity in named)
         found = [card for card in map(self._card, bare) if card.triples]
         odds = np.exp(np.array([e.score for e in cases]) - cases[0].score) if cases else np.empty(0)
         for case, odd in zip(cases, odds.tolist(), strict=True):
             if case.about[0] not in named:
                 found.append(replace(self._card(case), score=round(odd / odds.sum(), 4)))
-        return found
+        return self._with_questions(query, links, found)
+
+    def _with_questions(self, query: Query, links: Sequence[Link], cards: list[Evidence]) -> list[Evidence]:
+        """The cards; those of the first two proposed end with the findings to ask for that tell them apart."""
+        first = [self.graph.number(card.about[0].id) for card in cards if card.kind == "candidate"][:2]
+        asked = dict(zip(first, _ask(posterior(self.graph), first, links, zh=has_cjk(query.text)), strict=False))
+        more = [asked.get(self.graph.number(card.about[0].id), "") for card in cards]
+        return [
+            replace(card, text=f"{card.text}; {_says(card.about[0])['ask']}: {told}") if told else card
+            for card, told in zip(cards, more, strict=True)
+        ]
 
     def _card(self, case: Evidence) -> Evidence:
         """A piece with the care of its disease added."""
@@ -368,6 +586,16 @@ class Consult:
         for node, edge in zip(hops.node[order].tolist(), hops.edge[order].tolist(), strict=True):
             kept.setdefault(node, edge)
         return list(kept.values())
+
+
+def _ask(model: Posterior, diseases: Sequence[int], links: Sequence[Link], *, zh: bool) -> list[str]:
+    """For each of the first two diseases what it has and the other has not, in the language that is asked in."""
+    if len(diseases) < 2:
+        return []
+    known = {k for node in findings_of(model.graph, links, model) for k in model.kinds(node)}
+    pairs = (diseases[:2], diseases[1::-1])
+    names = [[model.graph.at(q).name for q in model.telling(one, other, known)] for one, other in pairs]
+    return [", ".join([n for n in mine if has_cjk(n) == zh][:_ASKED]) for mine in names]
 
 
 def _stated(links: Sequence[Link]) -> list[Entity]:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.language.bm25 import words
 from kgmed.language.text import one_line
 from kgmed.models.base import Encoder
+from kgmed.models.scorers import words
 from kgmed.records import Entity, Evidence, Link, Query, Triple
 
 _BLOCK = 256  # documents encoded at a time

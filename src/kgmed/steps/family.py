@@ -10,26 +10,46 @@ import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.language.text import lazily
 from kgmed.records import Entity, Link, Role, Triple
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _SURE = 0.97  # of a link: its ties are other records of the same thing
-_FORMS = re.compile(
+_FORMS = lazily(
     r"(?:[（(［\[][^）)］\]]*[）)］\]])"
     r"|^(?:注射用|外用|小儿|儿童)"
     r"|(?:(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|薄膜衣|双释放|速释|含|干|软|硬|滴|眼用|外用|鼻用|吸入用?|口服|皮下)*"
     r"(?:片剂?|胶囊剂?|颗粒剂?|注射液|注射剂|口服溶?液|溶液|糖浆|滴剂|滴眼液|眼膏|滴丸|丸|散|膏|乳膏|软膏|凝胶|栓|贴剂?|喷雾剂"
     r"|气雾剂|粉雾剂|混悬液|冲剂|粉针|冻干粉|酊|搽剂|洗剂|霜|水|葡萄糖|氯化钠))+$"
-    r"|\b(?:tablets?|capsules?|injections?|oral|solution|syrup|cream|ointment|gel|drops|suspension|powder|granules"
+    r"|—|\b(?:tablets?|capsules?|injections?|oral|solution|syrup|cream|ointment|gel|drops|suspension|powder|granules"
     r"|sustained|extended|modified|prolonged|slow|release|enteric|coated|for|dispersible|chewable|\d+ ?m?g)\b",
     re.IGNORECASE,
 )
-_SALTS = re.compile(
+_SALTS = lazily(
     r"^(?:盐酸|硫酸|磷酸|枸橼酸|马来酸|酒石酸|富马酸|甲磺酸|苯磺酸|氢溴酸|琥珀酸|醋酸|乙酸|碳酸|重酒石酸|双氯|门冬氨酸|乳酸|硝酸)"
     r"|(?:盐酸盐|钠|钾|钙)$"
     r"|\b(?:hydrochloride|sodium|potassium|calcium|sulfate|sulphate|maleate|tartrate|citrate|acetate|mesylate|besylate"
     r"|phosphate|fumarate|succinate|hcl|hydrobromide|nitrate)\b",
     re.IGNORECASE,
+)
+
+
+_SHORT = 4  # letters of a name that may stand within many: MODY, gout
+_SERIES = (
+    "type 1",
+    "type i",
+    "1",
+    "a",
+    "b",
+    "type a",
+    "type 1a",
+    "type ia",
+    "type 2",
+    "type ii",
+    "2",
+    "1a",
+    "1型",
+    "2型",
 )
 
 
@@ -71,15 +91,44 @@ class Family:
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""
         name = self.graph.at(node).name
+        if self.graph.at(node).kind not in MEDICINES:  # written otherwise where it is no entry of its own
+            name = next((m.entity.name for m in self.graph.lookup(name) if m.entity.kind in MEDICINES), name)
         own = substance(name)
-        generic = ByRole(self.graph, Role.SAME_AS)
+        if own != name.casefold():  # a product that is named after what is in it
+            return own
         made = ByRole(self.graph, Role.INGREDIENT).objects([node])
-        held = [substance(self.graph.at(n).name) for n in made.node.tolist()]
+        held = {substance(self.graph.at(n).name) for n in made.node.tolist()}
         if own in held:
             return own
-        same = [*generic.subjects([node]).node.tolist(), *generic.objects([node]).node.tolist()]
-        others = sorted({substance(self.graph.at(n).name) for n in same} & set(held) or set(held), key=len)
-        return others[0] if same and others else held[0] if len(held) == 1 else own
+        same = ByRole(self.graph, Role.SAME_AS)
+        others = [self.graph.at(n).name for n in (*same.subjects([node]).node, *same.objects([node]).node)]
+        generic = {made_of for other in others if (made_of := substance(other)) != other.casefold() or made_of in held}
+        return min(generic & held or generic or (held if len(held) == 1 else {own}), key=lambda n: (len(n), n))
+
+    def forms(self, link: Link) -> dict[Entity, tuple[Triple, ...]]:
+        """The forms of a disease that are named after it (Gaucher disease, type I), and what leads to them.
+
+        They are the first of a series, and the diseases that show it and bear its name: oculocutaneous albinism.
+        """
+        own = self._twins(link)
+        found: dict[Entity, tuple[Triple, ...]] = {}
+        names = dict.fromkeys(name for node in own for name in (self.graph.at(node).name, *self._said(node)))
+        for name in names:
+            for match in (m for kind in _SERIES for m in self.graph.lookup(f"{name} {kind}")):
+                if self.graph.number(match.entity.id) not in own:
+                    found.setdefault(match.entity, ())
+        shown = ByRole(self.graph, Role.FINDING).subjects(list(own))
+        for node, edge in zip(shown.node.tolist(), shown.edge.tolist(), strict=True):
+            if any(name.casefold() in self.graph.at(node).name.casefold() for name in names):
+                found.setdefault(self.graph.at(node), (self.graph.triple(edge),))
+        return found
+
+    def _said(self, node: int) -> Iterator[str]:
+        """The other names that mean an entry, in any language, but for short forms."""
+        aliases = getattr(self.graph, "aliases", None)
+        for text, scope in aliases(node) if aliases else ():
+            if scope <= Scope.TRANSLATION and len(text) > (_SHORT if text.isascii() else 1):
+                yield text
 
     def fullest(self, link: Link) -> Entity:
         """The entity, or that of the same name and of no other kind of which the graph says most."""
@@ -111,8 +160,12 @@ class Family:
         parts = contains.objects(made.node)
         alone = {int(n) for n, count in _counts(parts, made).items() if count == 1}
         names = {substance(self.graph.at(n).name) for n in nodes}
-        for node, edge in sorted(zip(made.node.tolist(), made.edge.tolist(), strict=True)):
-            if node in alone or substance(self.graph.at(node).name) in names:
+        rows = sorted(
+            (substance(self.graph.at(node).name) not in names, node, edge)  # brands after what is named after it
+            for node, edge in zip(made.node.tolist(), made.edge.tolist(), strict=True)
+        )
+        for brand, node, edge in rows:
+            if node in alone or not brand:
                 yield node, (self.graph.triple(edge),)
         for name in sorted(names):
             yield from ((node, ()) for node in medicines_of(self.graph).get(name, ()))

@@ -20,6 +20,16 @@ _ALONE = (
     r"(?![A-Za-z0-9'’%+-])(?! (?!(?:and|or|is|are|because|since|as)\b)[a-z])"
     rf"(?=选?项|[^{_CJK}]|[和及与或都均是为因的也就不]|$)"
 )
+# What makes a Chinese name that it follows part of another: 肺炎 of 肺炎球菌感染, 糖尿病 of 糖尿病肾病. Not what says
+# the same of it (高血压病, 肝硬化症), nor where grammar or a verb is between (肺炎所致的病, 糖尿病并发症, 青霉素抗菌).
+_BETWEEN = (
+    r"(?![是为的和及与或都均因也就不等由可能会应在对于用治疗抑制]"
+    r"|[引起导致发造成并合伴有所以其继患者类疾这该抗杀灭])"
+)
+_PART = (
+    rf"(?!(?:{_BETWEEN}[\u3400-\u9fff]){{0,4}}?(?:[炎癌瘤菌]|病毒|[支衣]原体|螺旋体|疫苗)(?!症)"
+    rf"|(?:{_BETWEEN}[\u3400-\u9fff]){{1,4}}?(?:病(?![人情史因例程床房理])|症(?!状)|综合征|感染))"
+)
 _JOIN = re.compile(
     r"\s?(?:(?P<or>\bor\b|或者?|还是)|[,、;]? ?(?:\band\b|和|及|与|以及)"
     r"|[,、;/&+]| (?=[A-H](?![A-Za-z0-9'’]))|(?P<line>\n))\s?"
@@ -119,10 +129,13 @@ def _any_of(texts: Sequence[str]) -> str:
 
 
 def _whole(text: str) -> str:
-    """A pattern for a text; where it begins or ends with a Latin letter or digit, the word must too."""
+    """A pattern for a text; where it begins or ends with a Latin letter or digit, the word must too.
+
+    Where it ends with a Chinese character, no longer name may go on there.
+    """
     before, after = (f"(?{side}[A-Za-z0-9])" for side in ("<!", "!"))
     inner = r"\s".join(map(re.escape, text.split()))
-    return (before if _latin(text[0]) else "") + inner + (after if _latin(text[-1]) else "")
+    return (before if _latin(text[0]) else "") + inner + (after if _latin(text[-1]) else _PART)
 
 
 def _latin(character: str) -> bool:

@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgmed.graph.base import Csr, LocalGraph
-from kgmed.language.pair import PAIRS, PairType, is_yes_no
-from kgmed.language.people import People, clauses_about, forbids, people_of
-from kgmed.language.question import types_asked
-from kgmed.language.text import has_cjk
+from kgmed.graph.base import Csr, LocalGraph, Scope
+from kgmed.language.pair import PAIRS, PairType, asks_what, is_yes_no
+from kgmed.language.particulars import People, clauses_about, forbids, people_of
+from kgmed.language.question import asking_part, types_asked
+from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, substance
-from kgmed.steps.saying import Language, affirmed, language_of, named, sentence, verdict
+from kgmed.steps.phrase import Language, abroad, affirmed, joined, language_of, named, sentence, verdict, worded
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
@@ -97,7 +97,7 @@ class Between:
         things = _things([link for link in links if not (pair.safety and _names_people(link, groups))])
         found = [self._two(query, a, b, pair) for a, b in combinations(things, 2) if _fits(a, b, pair)]
         if groups:
-            medicines = [link for link in things if self._is_medicine(link)]
+            medicines = [link for link in things if self.is_medicine(link)]
             found += [self._people(query, link, group) for link in medicines for group in groups]
         found.sort(key=lambda e: _ORDER.index(e.id))
         grave = [e for e in found if e.id in _GRAVE]
@@ -108,15 +108,30 @@ class Between:
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
-        taken = any(self._is_medicine(link) for link in links if not link.mention.negated)
+        taken = any(self.is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
         people = people_of(query.text)
         safety = [row for row in rows if row.safety and people]
-        if taken and people and not rows and not types_asked(query.text):
-            return _FOR_PEOPLE  # "metformin pregnancy"
-        return next(iter([*safety, *rows]), None)
+        if taken and not rows and not types_asked(query.text):
+            return _FOR_PEOPLE if people else self._bare(query, links)  # "metformin pregnancy"
+        row = next(iter([*safety, *rows]), None)
+        if row and row.name in _ANY_TIE and len(things := _things(links)) > 1 and all(map(self.is_medicine, things)):
+            return _TAKEN_TOGETHER  # what one medicine does to another
+        return row
 
-    def _is_medicine(self, link: Link) -> bool:
+    def _bare(self, query: Query, links: Sequence[Link]) -> PairType | None:
+        """The row for two names without a verb: two medicines, or what one does for a condition, or warns of."""
+        things = _things(links)
+        whole = asking_part(query.text).strip() == query.text.strip()
+        if len(things) != 2 or not _fits(things[0], things[1], _FOR_PEOPLE) or not whole or asks_what(query.text):
+            return None
+        if all(map(self.is_medicine, things)):
+            return _TAKEN_TOGETHER
+        treats = any(t.triple.relation.role is Role.TREATS for t in self.ties(*things))
+        return _TREATS if treats else _FOR_PEOPLE
+
+    def is_medicine(self, link: Link) -> bool:
+        """Whether a link is to something that is taken."""
         return any(e.kind in MEDICINES for e in self.family.twins(link))
 
     # --- two things
@@ -127,7 +142,7 @@ class Between:
         place = NamedPlace(pair, (a.entity, b.entity), language_of(query.text))
         if pair.safety or pair.name == "interaction":
             ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
-            return self._warned(ties, place, medicines=self._is_medicine(a) and self._is_medicine(b))
+            return self._warned(ties, place, medicines=self.is_medicine(a) and self.is_medicine(b))
         against = [t for t in ties if _denies(t, pair)]
         good = [t for t in ties if _says(t, pair)]
         if against and (not good or against[0].cost < good[0].cost):
@@ -209,9 +224,9 @@ class Between:
 
     def _called(self, entity: Entity) -> set[str]:
         """The names of an entity in the languages of the texts, as far as the graph tells."""
-        name_in, node = getattr(self.graph, "name_in", None), self.graph.number(entity.id)
-        others = (name_in(node, language) for language in ("en", "zh")) if name_in else ()
-        return {entity.name, *filter(None, others)}
+        aliases, node = getattr(self.graph, "aliases", None), self.graph.number(entity.id)
+        others = (text for text, scope in aliases(node) if scope <= Scope.TRANSLATION) if aliases else ()
+        return {entity.name, *others}
 
     # --- people: pregnancy, children, ...
 
@@ -240,26 +255,54 @@ _MODES = (  # what tells a mode of inheritance from the others, in a question an
 )
 
 
-def mode_asked(text: str, pieces: Sequence[Evidence]) -> list[Evidence]:
-    """Yes or no to "is it recessive?", where the evidence has the modes of inheritance; [] where none is asked for."""
+_INHERITED = r"recessive|dominant|linked|mitochondrial|maternal|polygenic|digenic|oligogenic|隐性|显性|连锁|母系|多基因"
+
+
+_CAUSES = 3  # ours: that are told beside inheritance
+_FROM_OUTSIDE = lazily(
+    r"infect|virus|environment|drug|medicine|smok|alcohol|trauma|obes|stress|hormon|endocrin|sunlight|ultraviolet|diet"
+    r"|感染|病毒|环境|药物|吸烟|饮酒|酗酒|外伤|创伤|肥胖|精神|内分泌|日光|紫外|饮食",
+    re.IGNORECASE,
+)
+
+
+def from_outside(triple: Triple) -> bool:
+    """Whether a triple names a cause or a risk that is no gene: what has some is not inherited by one gene alone."""
+    return triple.relation.role in (Role.CAUSE, Role.RISK) and bool(_FROM_OUTSIDE.search(triple.object.name))
+
+
+def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] = ()) -> list[Evidence]:
+    """Yes or no to "is it recessive?" or "is it inherited?", where the evidence has the modes of inheritance.
+
+    `others` are causes of the same thing from outside: a record of an inherited form is not all there is to it.
+    """
     asked = [mode for mode in _MODES if re.search(mode, text, re.IGNORECASE)]
     triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
-    if not asked or not triples or not is_yes_no(text):
+    if not triples or not is_yes_no(text):
         return []
-    named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in asked)]
+    wanted = asked or [_INHERITED]
+    named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in wanted)]
     which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
     facts = [sentence(t, language) for t in shown]
-    said = affirmed((("Yes", "是") if named else ("No", "不是"))[language], language, facts)
+    if named and not asked and others:
+        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_CAUSES], language)
+        said = verdict("partly", language, facts, causes)
+        return [Evidence(said, VERDICT, (*shown, *others[:_CAUSES]), (shown[0].subject, shown[0].object), 1.0, which)]
+    words = (("Yes", "是") if named else ("No", "不是")) if asked else (("Yes", "会") if named else ("No", "不会"))
+    said = affirmed(words[language], language, facts)
     return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
 
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.safety)
+_TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
+_TREATS = next(row for row in PAIRS if row.name == "treats")
+_ANY_TIE = ("affects", "link", "causes", "has", "is a risk")  # rows that of two medicines mean that they interact
 
 
 def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
     """The sentence of a verdict."""
     pair, (one, other), language = place
-    facts = [sentence(t.triple, language, t.said) for t in ties]
+    facts = [_fact(t, place) for t in ties]
     if which == "yes" or (which == "interacts" and not pair.safety):
         return affirmed(pair.yes[language], language, facts)
     if which == "no" and any(t.triple.relation.role is Role.EXCLUDES for t in ties):
@@ -267,6 +310,15 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
     if which == "none" and (pair.safety or pair.name == "interaction"):
         which = "no warning"
     return verdict(which, language, facts, named(one, language), named(other, language))
+
+
+def _fact(tie: Tie, place: NamedPlace) -> str:
+    """A tie in words; of a text in the other language what it comes to, and its beginning."""
+    triple, language = tie.triple, place.language
+    if triple.tail.id or not tie.said or has_cjk(tie.said) == bool(language) or not _grade(tie):
+        return sentence(triple, language, tie.said)
+    role = Role.CONTRAINDICATED if _grade(tie) == "no" else Role.PRECAUTION
+    return abroad(triple.subject, role, place.about[int(tie.along)], tie.said, language)
 
 
 def _different(ties: Sequence[Tie]) -> list[Tie]:
@@ -356,10 +408,11 @@ def _of_people(triple: Triple, group: People) -> str:
 
 def _joining(out: Csr, left: list[int], right: list[int]) -> list[int]:
     """The numbers of at most `_MOST` edges from nodes to nodes."""
-    goal = np.unique(np.array(right, np.int64))
+    goal = np.unique(np.array(right, np.int64), return_index=True)[0]  # see AskedFor: numpy.ma is not read in
     spans = [np.arange(out.indptr[node], out.indptr[node + 1]) for node in left]
-    edges = np.concatenate(spans) if spans else np.empty(0, np.int64)
-    joining: list[int] = edges[np.isin(out.neighbour[edges], goal)][:_MOST].tolist()
+    places = np.concatenate(spans) if spans else np.empty(0, np.int64)
+    places = places[np.isin(out.neighbour[places], goal)][:_MOST]
+    joining: list[int] = (places if out.edge is None else out.edge[places]).tolist()
     return joining
 
 

@@ -1,33 +1,210 @@
-"""Rankers that several methods share; none of them drops a warning."""
+"""Rankers that several methods share, and how much a triple has to do with a question, told in five ways.
 
+None of the rankers drops a warning, but for `Cut`.
+"""
+
+import logging
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, zip_longest
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import BadInput
-from kgmed.language.text import FUNCTION_WORDS, has_cjk
-from kgmed.models.base import Encoder, PairScorer
+from kgmed.disk import data_folder
+from kgmed.errors import BadInput, ModelFailed
+from kgmed.language.question import asks_diagnosis, roles_asked
+from kgmed.language.text import FUNCTION_WORDS, has_cjk, one_line, prompt_language
+from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.pipeline import Ranker, note
-from kgmed.records import Evidence, Query
-from kgmed.steps.relevance import sentence_of
+from kgmed.prompts import prompt
+from kgmed.records import Evidence, Query, Role, Triple
+
+# How much a triple has to do with a question: five ways to tell, one of which asks a model.
+
+# --- What a triple says, whichever way its graph writes it: graphs such as EMCKG state each fact in both directions.
+
+
+Fact = tuple[str, str, str]
+
+
+def fact(triple: Triple) -> Fact:
+    """Subject, role and object; the relation's own name where its role is not known.
+
+    >>> from kgmed.records import Entity, Relation
+    >>> flu, fever = Entity("1", "flu"), Entity("2", "fever")
+    >>> there = Triple(flu, Relation("has_symptom", Role.FINDING), fever)
+    >>> back = Triple(fever, Relation("possible_disease", Role.FINDING, reverse=True), flu)
+    >>> fact(there) == fact(back)
+    True
+    """
+    relation = triple.relation
+    if relation.role is Role.OTHER:
+        return triple.head.id, relation.name, triple.tail.id or triple.tail.name
+    ends = (triple.subject, triple.object)
+    return ends[0].id or ends[0].name, relation.role.value, ends[1].id or ends[1].name
+
+
+# --- How much a triple has to do with a question: five ways to tell, one of which asks a model.
+
+
+WANTED = (Role.TREATS, Role.TESTS, Role.FINDING, Role.CONTRAINDICATED)  # what MindMap's questions ask for
+
+
+class Relevance(Protocol):
+    """Scores triples for a question; what scores 0 or less is not relevant."""
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """One score a triple (n,), higher = more relevant."""
+        ...
+
+
+_SAID = {  # UMLS's REL, where a source gives no relation of its own, in the order that triples are read
+    "AQ": "is an allowed qualifier of", "CHD": "is a child of", "PAR": "is a parent of", "QB": "can be qualified by",
+    "RB": "is broader than", "RL": "is like", "RN": "is narrower than", "RO": "is related to", "RU": "is related to",
+    "RQ": "may mean the same as", "SIB": "is a sibling of", "SY": "means the same as",
+}  # fmt: skip
+
+
+def sentence_of(triple: Triple) -> str:
+    """A triple as a short sentence, for encoders and models.
+
+    >>> from kgmed.records import Entity, Relation
+    >>> sentence_of(Triple(Entity("a", "flu"), Relation("has_symptom"), Entity("b", "fever")))
+    'flu has symptom fever'
+    """
+    relation = triple.relation.name
+    words = _SAID.get(relation) or relation.replace("_", " ")
+    return one_line(f"{triple.head.name.replace('_', ' ')} {words} {triple.tail.name.replace('_', ' ')}")
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Every triple is relevant, as much as it weighs in its graph."""
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """The weights; a weight of 0 still counts."""
+        return np.array([max(t.weight, 1e-6) for t in triples], np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class OfTypes:
+    """The relations of some roles, whatever the question (the authors' code goes by the relations' names)."""
+
+    roles: tuple[Role, ...] = WANTED
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """1 for a triple of the roles, else 0."""
+        return np.array([float(t.relation.role in self.roles) for t in triples], np.float64)
+
+
+@dataclass(frozen=True)
+class Similar:
+    """The cosine of question and triple, where it reaches `at_least`."""
+
+    encoder: Encoder
+    at_least: float = 0.3  # ours; the paper names no test
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """The cosines, 0 below the threshold."""
+        if not triples:
+            return np.zeros(0)
+        texts = list(dict.fromkeys(map(sentence_of, triples)))
+        rows = self.encoder([query.text, *texts])
+        cosine = dict(zip(texts, (rows[1:] @ rows[0]).astype(np.float64).tolist(), strict=True))
+        scores = np.array([cosine[sentence_of(t)] for t in triples])
+        return np.where(scores >= self.at_least, scores, 0.0)
+
+
+@dataclass(frozen=True)
+class SimilarOrAsked:
+    """As `Similar`, and 1 more for a triple of a role that the question asks for: it serves the answer by itself.
+
+    A question that describes a patient asks for tests and treatments (`CARE`), as MindMap's does.
+    """
+
+    encoder: Encoder
+    at_least: float = 0.3  # ours, as there
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """The cosines, 0 below the threshold; 1 plus the cosine where the role is asked for."""
+        cosines = Similar(self.encoder, -1.0)(query, triples)
+        served = np.array([t.relation.role in served_roles(query.text) for t in triples], bool)
+        return np.where(served, 1 + cosines, np.where(cosines >= self.at_least, cosines, 0.0))
+
+
+CARE = (Role.TESTS, Role.TREATS)
+
+
+def served_roles(text: str) -> tuple[Role, ...]:
+    """The roles whose triples answer a question; of a patient's story those of care.
+
+    >>> served_roles("I am tired and my belly is swollen. What could it be?")
+    (<Role.TESTS: 'tests'>, <Role.TREATS: 'treats'>)
+    """
+    asked = roles_asked(text)
+    return asked if asked and not asks_diagnosis(text) else tuple(dict.fromkeys((*asked, *CARE)))
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceByModel:
+    """A model says which of the numbered triples matter, `batch` at a time."""
+
+    llm: LLM
+    batch: int = 50
+    max_tokens: int = 200
+    prompts: Path | None = None
+
+    def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
+        """1 for those the model names, else 0; raises `ModelFailed` where it names no number and does not say none."""
+        parts = [self._judged(query, triples[i : i + self.batch]) for i in range(0, len(triples), self.batch)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _judged(self, query: Query, triples: Sequence[Triple]) -> NDArray[np.float64]:
+        """One batch."""
+        asked = prompt("mindmap/relevant", language=prompt_language(query.question), folder=self.prompts)
+        facts = "\n".join(f"{i}. {sentence_of(t)}" for i, t in enumerate(triples, start=1))
+        reply = self.llm(asked.messages(question=query.text, facts=facts), max_tokens=self.max_tokens)
+        named = numbers_named(reply.text)
+        if named is None:
+            raise ModelFailed(f"{self.llm.name} did not say which facts matter; its reply begins {reply.text[:60]!r}")
+        return np.array([float(i in named) for i in range(1, len(triples) + 1)])
+
+
+def numbers_named(reply: str) -> frozenset[int] | None:
+    """The numbers in a reply, ranges included; empty where it says none; None where it says neither.
+
+    >>> sorted(numbers_named("1, 3-5 and 【7】") or ()), numbers_named("都不相关"), numbers_named("Hi")
+    ([1, 3, 4, 5, 7], frozenset(), None)
+    """
+    found: set[int] = set()
+    for first, last in re.findall(r"(?<![A-Za-z\d.])(\d{1,4})(?:\s*[-–~]\s*(\d{1,4}))?(?![A-Za-z\d])", reply):
+        found |= set(range(int(first), min(int(last or first), int(first) + 500) + 1))
+    if found:
+        return frozenset(found)
+    return frozenset() if re.search(r"\bnone\b|\bno\b|\[\s*\]|无|没有|都不", reply, re.IGNORECASE) else None
+
+
+# Rankers that several methods share; none of them drops a warning, but for `Cut`.
 
 # --- Ranker: the first pieces of evidence, without losing a warning.
 
 
-@dataclass(frozen=True)
-class First:
-    """The first `keep` pieces in the order they come, each once, and every warning after them."""
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a ranker places first, `keep` pieces and no more: a limit, as the papers' numbers are."""
 
-    keep: int = 12
+    rank: Ranker
+    keep: int
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
-        """The pieces kept, in their order."""
-        distinct = list({(e.text, e.id): e for e in evidence}.values())
-        return [*distinct[: self.keep], *(e for e in distinct[self.keep :] if e.is_safety)]
+        """Those pieces, best first."""
+        return list(self.rank(query, evidence))[: self.keep]
 
 
 def best(evidence: Sequence[Evidence], scores: NDArray[np.floating], keep: int) -> list[Evidence]:
@@ -165,7 +342,7 @@ class BM25:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Best first, each with its score; ties keep their order."""
         asked = query.expanded if self.over_hypothesis else query.text
-        from kgmed.language.bm25 import BM25Index
+        from kgmed.models.scorers import BM25Index
 
         return best(evidence, BM25Index(self.k1, self.b).scores(asked, [e.text for e in evidence]), self.keep)
 
@@ -174,7 +351,7 @@ class BM25:
 
 
 Aggregate = Literal["max", "mean", "sum", "rrf", "quota"]
-Unit = Literal["script", "word", "char"]
+Unit = Literal["segmented", "script", "word", "char"]
 RRF = 60  # Cormack et al. 2009
 STOP = frozenset(FUNCTION_WORDS - {"nos"}) | frozenset("的了吗呢吧啊嘛")  # no digit, dose or Latin name among them
 
@@ -198,8 +375,9 @@ class Fragments:
     """The `keep` pieces that fit a fragment of question or hypothesis best (HyKGE, fragment-granularity re-ranking).
 
     Rows of the matrix are the fragments and, where `whole`, the whole question and the whole hypothesis; columns the
-    evidence. Fragments are `window` words with `overlap` shared ones; where the text is Chinese or Japanese, of
-    which words are not told apart here, `window_cjk` characters. `unit` = "word" or "char" holds for every script.
+    evidence. Fragments are `window` words with `overlap` shared ones. With `unit` = "segmented" those of Chinese are
+    found by jieba; with "script", or where that is not installed (a note says so), Chinese and Japanese are cut into
+    `window_cjk` characters. "word" (between spaces) and "char" hold for every script.
     """
 
     scorer: PairScorer
@@ -226,6 +404,13 @@ class Fragments:
 
     def _cut(self, text: str) -> list[str]:
         """The fragments of a text without its stop words."""
+        if self.unit == "segmented":
+            words = segmented(text)
+            if words is None:
+                note('fragments of characters, not of words: pip install "kgmed[chinese]"')
+                return replace(self, unit="script")._cut(text)
+            words = [word for word in words if word not in self.stop and any(map(str.isalnum, word))]
+            return [_written(words[part]) for part in fragments(len(words), self.window, self.overlap)]
         if self.unit == "char" or (self.unit == "script" and has_cjk(text)):
             cjk = self.unit == "script"
             window, overlap = (self.window_cjk, self.overlap_cjk) if cjk else (self.window, self.overlap)
@@ -233,6 +418,50 @@ class Fragments:
             return [letters[part] for part in fragments(len(letters), window, overlap)]
         words = [word for word in text.split() if word not in self.stop]
         return [" ".join(words[part]) for part in fragments(len(words), self.window, self.overlap)]
+
+
+def segmented(text: str) -> list[str] | None:
+    """The words of a text, those of Chinese by jieba; None of Chinese where that is not installed.
+
+    >>> segmented("gout and 2 mg")
+    ['gout', 'and', '2', 'mg']
+    """
+    if not has_cjk(text):
+        return text.split()
+    cutter = _jieba()
+    return None if cutter is None else [word for word in cutter.cut(text) if word.strip()]
+
+
+@cache
+def _jieba() -> Any:
+    """What cuts Chinese into words, read in once (about a second, later a third of it); None without the package."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its old spellings
+        try:
+            import jieba
+        except ImportError:
+            return None
+        jieba.setLogLevel(logging.WARNING)
+        cutter = jieba.Tokenizer()
+        kept = data_folder() / "jieba"  # not in a folder that others write to
+        try:
+            kept.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return cutter
+        cutter.tmp_dir = str(kept)
+        return cutter
+
+
+def _written(words: Sequence[str]) -> str:
+    """Words as a text: a space between two of letters or digits, none beside Chinese.
+
+    >>> _written(["H2", "mg", "受体", "痛"])
+    'H2 mg受体痛'
+    """
+    text = ""
+    for word in words:
+        text += f" {word}" if text and text[-1].isascii() and word[0].isascii() else word
+    return text
 
 
 def fragments(length: int, window: int, overlap: int) -> list[slice]:

@@ -13,8 +13,7 @@ from kgmed.language.text import has_cjk, language_of, normalise, prompt_language
 from kgmed.models.asking import Malformed, Structured, Tally, streamed_reply, thoughts, without_thinking
 from kgmed.models.base import LLM, Reply
 from kgmed.models.replies import marks, split_final, without_example, without_marks
-from kgmed.prompts import Prompt, prompt
-from kgmed.prompts.task import filled, task, task_wording
+from kgmed.prompts import Prompt, filled, prompt, task, task_wording
 from kgmed.records import Answer, Context, Query, Question
 from kgmed.steps.options import chosen_letters
 

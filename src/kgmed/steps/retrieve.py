@@ -11,8 +11,7 @@ from kgmed.pipeline import note
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
 
 if TYPE_CHECKING:
-    from kgmed.graph.search.paths import Segment
-    from kgmed.graph.search.shortest import Direction, ShortestPaths
+    from kgmed.graph.search.paths import Direction, Segment, ShortestPaths
 
 # --- Paths written as arrow chains. Both ends are shown for every shape, and each arrow points as its graph states it.
 
@@ -231,3 +230,18 @@ def _one_way(entity: Entity, rows: list[Triple]) -> list[Triple]:
     for t in rows:
         kept.setdefault(_other(t, entity), t)
     return list(kept.values())
+
+
+# --- Ranker: in the order in which it was retrieved.
+
+
+@dataclass(frozen=True)
+class First:
+    """The first `keep` pieces in the order they come, each once, and every warning after them."""
+
+    keep: int = 12
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces kept, in their order."""
+        distinct = list({(e.text, e.id): e for e in evidence}.values())
+        return [*distinct[: self.keep], *(e for e in distinct[self.keep :] if e.is_safety)]

@@ -14,7 +14,7 @@ from kgmed.errors import BadInput, SourceError, Unavailable
 # --- The heavy packages of the extra `train`, imported when first needed.
 
 
-def need(package: str) -> Any:
+def need(package: str, extra: str = "train") -> Any:
     """The package; raises `Unavailable` with the command that installs it.
 
     >>> need("json").dumps([1])
@@ -24,7 +24,7 @@ def need(package: str) -> Any:
         return import_module(package)
     except ImportError as error:
         raise Unavailable(
-            f'training needs the package {package.partition(".")[0]}: pip install "kgmed[train]"'
+            f'training needs the package {package.partition(".")[0]}: pip install "kgmed[{extra}]"'
         ) from error
 
 
@@ -168,29 +168,54 @@ class State:
 
 def save(path: Path, policy: Policy, optimizer: Any, generator: "Generator", state: State) -> None:
     """Write a checkpoint beside and rename it into place."""
-    tensors = {f"weight/{name}": p.detach().contiguous() for name, p in policy.parameters().items()}
-    tensors |= {f"adam/{name}": t.contiguous() for name, t in _moments(policy, optimizer).items()}
-    tensors["generator"] = generator.get_state()
+    tensors = {f"weight/{name}": p for name, p in policy.parameters().items()}
+    tensors |= {f"adam/{name}": t for name, t in _moments(policy, optimizer).items()}
+    write(path, tensors | {"generator": generator.get_state()}, state)
+
+
+def write(path: Path, tensors: Mapping[str, "Tensor"], state: State) -> None:
+    """Write tensors and a state as a checkpoint, whole or not at all."""
+    kept = {name: t.detach().contiguous().cpu() for name, t in tensors.items()}
     header = {"format": FORMAT, "state": json.dumps({"step": state.step, "settings": state.settings})}
     beside = path.with_suffix(".new")
-    need("safetensors.torch").save_file(tensors, str(beside), metadata=header)
+    need("safetensors.torch").save_file(kept, str(beside), metadata=header)
     put_in_place(beside, path)
 
 
 def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", settings: dict[str, Any]) -> int:
     """The step reached, all state put in place; raises `BadInput` where the run was started with other settings."""
     tensors, state = _read(path)
-    if changed := [k for k in {**state.settings, **settings} if state.settings.get(k) != settings.get(k)]:
-        was, now = state.settings.get(changed[0]), settings.get(changed[0])
-        raise BadInput(f"{path} is of a run with {changed[0]} = {was}, not {now}; name another folder, or {_AGAIN}")
+    _same(path, state.settings, settings)
     try:
         restore(policy, {name.removeprefix("weight/"): t for name, t in tensors.items() if name.startswith("weight/")})
         _restore_moments(policy, optimizer, tensors)
-        generator.set_state(tensors["generator"])
+        if "generator" in tensors:  # a run of TRL keeps its own
+            generator.set_state(tensors["generator"])
     except (KeyError, RuntimeError, ValueError) as error:
         problem = f"not a checkpoint of {policy.name}: {' '.join(str(error).split())[:100]}"
         raise SourceError(path, 0, problem, _AGAIN) from error
     return state.step
+
+
+def put(path: Path, trained: Mapping[str, "Tensor"], settings: dict[str, Any]) -> None:
+    """Put a file's weights into tensors of those names; raises `BadInput` where it is of other settings."""
+    tensors, state = _read(path)
+    _same(path, state.settings, settings)
+    try:
+        with need("torch").no_grad():
+            for name, parameter in trained.items():
+                parameter.copy_(tensors[f"weight/{name}"])
+    except (KeyError, RuntimeError) as error:
+        raise SourceError(path, 0, f"of another model: {' '.join(str(error).split())[:100]}", _AGAIN) from error
+
+
+def _same(path: Path, was: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise `BadInput` where a run was started with other settings."""
+    if changed := [k for k in {**was, **now} if was.get(k) != now.get(k)]:
+        before, after = was.get(changed[0]), now.get(changed[0])
+        raise BadInput(
+            f"{path} is of a run with {changed[0]} = {before}, not {after}; name another folder, or {_AGAIN}"
+        )
 
 
 def weights(path: Path) -> dict[str, "Tensor"]:

@@ -6,10 +6,11 @@ several gigabytes. Nothing is dropped out, so that an answer is as likely when i
 
 import copy
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kgmed.errors import BadInput
 from kgmed.models.files import MODELS, as_folder, load_transformer, to_device
@@ -149,8 +150,40 @@ def _shallow(body: Any) -> Any:
 if TYPE_CHECKING:
     from torch import Tensor
 
-Adapt = Literal["lora", "full"]
-RANK = 16  # of LoRA, on all linear layers but the head
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """What of a model is trained, and in which precision."""
+
+    full: bool = False  # all of the model; else low-rank adapters (LoRA, Hu et al. 2021) in its linear layers
+    top: int = 0  # adapters in so many of the upper layers alone, 0 = in all
+    rank: int = 16  # ours, as all numbers of the adapters
+    alpha: int = 0  # 0 = twice the rank
+    dropout: float = 0.0
+    targets: tuple[str, ...] = ()  # names of linear layers; none = all but the head
+    bf16: bool = False  # frozen weights in bfloat16; where all are trained, they stay float32 and are computed with so
+    bits: int = 0  # frozen weights of 4 or 8 bits (bitsandbytes), 0 = as they are
+    checkpointing: bool = False  # what a layer made is computed again for its gradient, not kept
+    chat: bool = False  # questions as a turn of the model's chat template
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        """Raise `BadInput` for what does not go together."""
+        if self.full and (self.top or self.bits or self.targets):
+            raise BadInput("upper layers alone, chosen layers or few bits go with adapters; leave them or --full out")
+        if self.top and self.checkpointing:
+            raise BadInput(
+                "layers below the top ones keep nothing to compute again; leave out --top or --checkpointing"
+            )
+        if self.rank < 1 or self.alpha < 0 or not 0 <= self.dropout < 1:
+            raise BadInput("a rank of 1 or more, an alpha of 0 or more and a dropout of 0 to below 1 are possible")
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a run depends on, as plain data: what is not as it is by default."""
+        plain = asdict(Tuning())
+        changed = {k: v for k, v in asdict(self).items() if v != plain[k] and k not in ("device", "checkpointing")}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
 
 
 class Tokens(Protocol):
@@ -161,8 +194,20 @@ class Tokens(Protocol):
         """The token that ends an answer."""
         ...
 
-    def encode(self, text: str, /) -> list[int]:
-        """The tokens of a text."""
+    def ask(self, question: str, /) -> list[int]:
+        """The tokens of a question, up to where the answer begins."""
+        ...
+
+    def said(self, answer: str, /) -> list[int]:
+        """The tokens of an answer after a question, without the end."""
+        ...
+
+    def turn(self, question: str, /) -> Any:
+        """The question as TRL takes it, which makes the same tokens of it: a text, or a conversation."""
+        ...
+
+    def fast(self) -> Any:
+        """The tokenizer as one of transformers."""
         ...
 
     def decode(self, tokens: Sequence[int], /) -> str:
@@ -184,8 +229,14 @@ class Causal:
     body: Any  # tokens -> hidden states
     head: Any  # hidden states -> logits
     value: Any  # hidden states -> the value
-    device: str = "cpu"
+    tuning: Tuning = field(default_factory=Tuning)
     halves: SplitDecoder | None = None  # in place of the body, where only its upper layers are trained
+    read: list[int] = field(default_factory=lambda: [0])  # how many tokens went through the body so far
+
+    @property
+    def device(self) -> str:
+        """What computes."""
+        return self.tuning.device
 
     def parameters(self) -> dict[str, "Tensor"]:
         """The trained tensors by name."""
@@ -194,11 +245,13 @@ class Causal:
 
     def save(self, folder: Path) -> None:
         """Write the model (adapters alone where only they were trained) and its tokenizer in their own formats."""
+        need("transformers").utils.logging.disable_progress_bar()
         self.model.save_pretrained(folder)
         self.tokens.save(folder)
 
     def begin(self, rows: Sequence[Sequence[int]]) -> PrefixCache:
         """Rows of tokens, read, to be gone on from; those that are alike are read once."""
+        self.read[0] += sum(map(len, set(map(tuple, rows))))
         return read_prefix(self.body, rows, pad=self.tokens.end, device=self.device)
 
     def states(self, before: Sequence[Sequence[int]], after: "Tensor", mask: "Tensor") -> "Tensor":
@@ -207,13 +260,29 @@ class Causal:
         What comes before several rows is read once; what has nothing after it is read by halves where there are some.
         """
         torch = need("torch")
+        if self.tuning.checkpointing and torch.is_grad_enabled():
+            return self._anew(before, after * mask, mask)
         if after.shape[1]:
             begun = self.begin(before)
+            self.read[0] += int(mask.sum())
             return torch.cat([begun.last[:, None], begun.then(after * mask, mask)], 1)  # type: ignore[no-any-return]
+        self.read[0] += sum(map(len, before))
         rows, seen = padded(before, pad=self.tokens.end, device=self.device)
         inputs = {"input_ids": rows, "attention_mask": seen, "position_ids": (seen.cumsum(1) - 1).clamp(min=0)}
         found: Tensor = self.halves(**inputs) if self.halves else self.body(**inputs, use_cache=False).last_hidden_state
         return found[:, -1:]
+
+    def _anew(self, before: Sequence[Sequence[int]], after: "Tensor", mask: "Tensor") -> "Tensor":
+        """The same states, each row read for itself, its layers computed again when the gradient comes back."""
+        torch = need("torch")
+        rows, seen = padded(before, pad=self.tokens.end, device=self.device)
+        rows, seen = torch.cat([rows, after.to(rows)], 1), torch.cat([seen, mask.to(seen)], 1)
+        self.read[0] += int(seen.sum())
+        places = (seen.cumsum(1) - 1).clamp(min=0)
+        with _computing_again(self.body):
+            out = self.body(input_ids=rows, attention_mask=seen, position_ids=places, use_cache=False)
+        found: Tensor = out.last_hidden_state[:, rows.shape[1] - after.shape[1] - 1 :]
+        return found
 
     def values(self, states: "Tensor") -> "Tensor":
         """The value of each state, without a gradient to the model: the value head learns alone.
@@ -225,82 +294,145 @@ class Causal:
         return values.squeeze(-1)
 
 
-def build(
-    name: str,
-    model: Any,
-    tokens: Tokens,
-    *,
-    adapt: Adapt = "lora",
-    top: int = 0,
-    half: bool = False,
-    seed: int = 0,
-    device: str = "cpu",
-) -> Causal:
-    """A loaded model made ready for training: all of it ("full"), or low-rank adapters (LoRA, Hu et al. 2021).
-
-    `top` = adapters in so many of the upper layers alone, 0 = in all; `half` = what is not trained in bfloat16, which
-    is about twice as fast where the processor has it. The adapters stay in float32.
-    """
-    if (top or half) and adapt == "full":
-        raise BadInput("upper layers alone, or half precision, go with adapters; leave out one of the two")
+def build(name: str, model: Any, tokens: Tokens, tuning: Tuning | None = None, *, seed: int = 0) -> Causal:
+    """A loaded model made ready for training: all of it, or adapters, which stay in float32."""
+    how = tuning or Tuning()
     torch = need("torch")
     body, head = model.get_decoder(), model.get_output_embeddings()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        wrapped = _with_adapters(model, top) if adapt == "lora" else model
+        wrapped = model if how.full else with_adapters(model, body, how)
         value = torch.nn.Linear(model.config.hidden_size, 1)
     for parameter in value.parameters():
         torch.nn.init.zeros_(parameter)
-    for frozen in wrapped.parameters() if half else ():
+    for frozen in wrapped.parameters() if how.bf16 and not how.full and not how.bits else ():
         frozen.data = frozen.data if frozen.requires_grad else frozen.data.bfloat16()
-    to_device(wrapped, device).train(mode=False)
-    name = f"{name}, bfloat16" if half else name  # a run that goes on must be of the same precision
-    return Causal(name, tokens, wrapped, body, head, value.to(device), device, SplitDecoder(body, top) if top else None)
+    (wrapped if how.bits else to_device(wrapped, how.device)).train(mode=False)
+    if how.checkpointing:
+        _enable_checkpointing(wrapped, body)
+    halves = SplitDecoder(body, how.top) if how.top else None
+    read = _InBfloat16(body, how.device) if how.bf16 and how.full else body
+    return Causal(name, tokens, wrapped, read, head, value.to(how.device), how, halves)
 
 
-def load_causal(model: str, folder: Path) -> "tuple[str, Any, HubTokens]":
+class _InBfloat16:
+    """A decoder whose weights are float32 and which computes in bfloat16; its states come back as float32."""
+
+    def __init__(self, body: Any, device: str) -> None:
+        self._body, self._device = body, device.partition(":")[0]
+
+    def __call__(self, **given: Any) -> Any:
+        torch = need("torch")
+        with torch.autocast(self._device, dtype=torch.bfloat16):
+            out = self._body(**given)
+        out.last_hidden_state = out.last_hidden_state.float()
+        return out
+
+    def modules(self) -> Any:
+        """The modules of the decoder."""
+        return self._body.modules()
+
+
+def _enable_checkpointing(model: Any, body: Any) -> None:
+    """Make the layers ready to be computed again; raises `BadInput` for a model that has none such."""
+    with warnings.catch_warnings(), suppress(ValueError):  # of a model without such layers
+        warnings.simplefilter("ignore", FutureWarning)  # of the name's end in transformers 6
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if not any(_again(m) for m in body.modules()):
+        raise BadInput("this model has no layers that could be computed again; leave out --checkpointing")
+
+
+def _again(module: Any) -> bool:
+    """Whether a module computes again what it did not keep."""
+    return bool(getattr(module, "gradient_checkpointing", False)) and hasattr(module, "_gradient_checkpointing_func")
+
+
+@contextmanager
+def _computing_again(body: Any) -> Iterator[None]:
+    """While this lasts, layers keep nothing; they do so in training only, which nothing else of them is in."""
+    layers = [m for m in body.modules() if _again(m)]
+    for layer in layers:
+        layer.training = True
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.training = False
+
+
+def load_causal(model: str, folder: Path, tuning: Tuning | None = None) -> "tuple[str, Any, HubTokens]":
     """What `build` makes ready: a model by name; smollm2 (of the data folder `folder`), a folder, a name on the hub."""
+    how = tuning or Tuning()
     path = str(as_folder(model, folder)) if model in MODELS else model
-    tokenizer, causal = load_transformer("AutoModelForCausalLM", path, dtype="float32")
+    number = {"bits": how.bits} if how.bits else {"dtype": "float32"}
+    tokenizer, causal = load_transformer("AutoModelForCausalLM", path, how.device if how.bits else "cpu", **number)
     name = Path(model).name if Path(model).is_dir() else model
-    return name, causal, HubTokens(tokenizer)
+    return name, causal, HubTokens(tokenizer, chat=how.chat)
 
 
 class HubTokens:
-    """A tokenizer of transformers."""
+    """A tokenizer of transformers; with `chat` a question is a turn of the model's own template."""
 
-    def __init__(self, tokenizer: Any) -> None:
-        """Raises `BadInput` for one that has no end-of-text token."""
+    def __init__(self, tokenizer: Any, *, chat: bool = False) -> None:
+        """Raises `BadInput` for one that has no end-of-text token, or no template where one is wanted."""
         if tokenizer.eos_token_id is None:
             raise BadInput("the tokenizer has no end-of-text token; training needs one")
-        self._tokenizer = tokenizer
+        if chat and not tokenizer.chat_template:
+            raise BadInput("the model has no chat template; leave out --chat, or train one that was tuned for chat")
+        self._tokenizer, self.chat = tokenizer, chat
         self.end: int = tokenizer.eos_token_id
 
-    def encode(self, text: str, /) -> list[int]:
-        """The tokens of a text, without special ones; a text cannot write special tokens either."""
+    def ask(self, question: str, /) -> list[int]:
+        """The tokens of a question; raises `BadInput` for one that writes a token of control, such as an end."""
+        if strange := [mark for mark in self._tokenizer.all_special_tokens if mark in question]:
+            raise BadInput(f"a question holds {strange[0]!r}, which steers the model; take it out of the cases")
+        if not self.chat:
+            return list(self._tokenizer(question).input_ids)
+        text = self._tokenizer.apply_chat_template(self.turn(question), add_generation_prompt=True, tokenize=False)
+        return list(self._tokenizer(text, add_special_tokens=False).input_ids)
+
+    def turn(self, question: str, /) -> Any:
+        """The question as TRL takes it."""
+        return [{"role": "user", "content": question}] if self.chat else question
+
+    def said(self, answer: str, /) -> list[int]:
+        """The tokens of an answer, none of them special; without a template it stands a space after its question."""
+        text = answer if self.chat else f" {answer}"
         return list(self._tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
 
     def decode(self, tokens: Sequence[int], /) -> str:
         """The text of tokens, without special ones."""
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=True))
 
+    def fast(self) -> Any:
+        """The tokenizer, which pads on the left."""
+        self._tokenizer.padding_side = "left"
+        return self._tokenizer
+
     def save(self, folder: Path, /) -> None:
         """Write the tokenizer's files."""
         self._tokenizer.save_pretrained(folder)
 
 
-def _with_adapters(model: Any, top: int) -> Any:
-    """The model with low-rank adapters in the linear layers of its top layers (0 = all); nothing else is trained."""
+def with_adapters(model: Any, decoder: Any, how: Tuning, *, head: str = "") -> Any:
+    """A model with low-rank adapters in its decoder; nothing else is trained but a `head` of that name."""
     count = model.config.num_hidden_layers
-    which: dict[str, Any] = {"layers_to_transform": list(range(count - top, count))} if top else {}
-    numbers = {"r": RANK, "lora_alpha": 2 * RANK, "target_modules": _linear(model), **which}
+    which: dict[str, Any] = {"layers_to_transform": list(range(count - how.top, count))} if how.top else {}
+    which |= {"modules_to_save": [head], "task_type": "SEQ_CLS"} if head else {"task_type": "CAUSAL_LM"}
+    linear = linear_layers(decoder)
+    if strange := [name for name in how.targets if name not in linear]:
+        raise BadInput(f"the model has no linear layer {strange[0]!r}; it has {', '.join(linear)}")
+    numbers = {"r": how.rank, "lora_alpha": how.alpha or 2 * how.rank, "lora_dropout": how.dropout}
     peft = need("peft")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)  # peft 0.21
-        return peft.get_peft_model(model, peft.LoraConfig(**numbers))
+        return peft.get_peft_model(
+            model, peft.LoraConfig(**numbers, target_modules=list(how.targets) or linear, **which)
+        )
 
 
-def _linear(model: Any) -> list[str]:
-    """The names of the linear layers of a model's decoder, without where they stand."""
+def linear_layers(decoder: Any) -> list[str]:
+    """The names of the linear layers of a decoder, without where they stand and without adapters' own."""
     linear = need("torch").nn.Linear
-    return sorted({name.rpartition(".")[2] for name, m in model.get_decoder().named_modules() if isinstance(m, linear)})
+    names = [name for name, m in decoder.named_modules() if isinstance(m, linear) and "lora_" not in name]
+    return sorted({name.removesuffix(".base_layer").rpartition(".")[2] for name in names})

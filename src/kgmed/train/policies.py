@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kgmed.errors import BadInput, UnknownName
+from kgmed.models.files import to_device
 from kgmed.train.base import Answers, Policy, Scores, need
-from kgmed.train.causal import Adapt, Causal, build, load_causal
+from kgmed.train.causal import Causal, Tuning, build, load_causal
 from kgmed.train.task import Task
 
 # --- The tokens at which names of a closed list part.
@@ -67,7 +68,7 @@ class ChoicePolicy:
 
     def __post_init__(self) -> None:
         """Find where the names part; raises `BadInput` where two have the same tokens."""
-        rows = [tuple(self.causal.tokens.encode(f" {name}")) for name in self.names]
+        rows = [tuple(self.causal.tokens.said(name)) for name in self.names]
         if len(set(rows)) < len(rows) or len(rows) < 2:
             raise BadInput("a choice needs two names or more that the model's tokens tell apart; name others")
         object.__setattr__(self, "_forks", forks(rows))
@@ -127,7 +128,7 @@ class ChoicePolicy:
     def _read(self, prompts: Sequence[str]) -> tuple["Tensor", "Tensor"]:
         """Log-probabilities of the names (n, m) and the value after each prompt (n,)."""
         torch = need("torch")
-        before = [self.causal.tokens.encode(p) for p in prompts]
+        before = [self.causal.tokens.ask(p) for p in prompts]
         total = torch.zeros(len(before), len(self.names))
         values = torch.zeros(0)
         for fork in self._forks:
@@ -186,7 +187,7 @@ class Free:
     def encode(self, prompts: Sequence[str], texts: Sequence[str], /) -> Answers:
         """Given answers as tokens, with the end where it fits; raises `BadInput` for an answer too long."""
         torch, end = need("torch"), self.causal.tokens.end
-        said = [self.causal.tokens.encode(f" {text}") for text in texts]
+        said = [self.causal.tokens.said(text) for text in texts]
         for text, row in zip(texts, said, strict=True):
             if len(row) > self.longest:
                 raise BadInput(f"the answer {text[:60]!r} has {len(row)} tokens, more than {self.longest}; allow more")
@@ -219,7 +220,7 @@ class Free:
 
     def _parts(self, prompts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
         """The numbers and the tokens of some prompts at a time, of like length."""
-        tokens = {p: self.causal.tokens.encode(p) for p in dict.fromkeys(prompts)}
+        tokens = {p: self.causal.tokens.ask(p) for p in dict.fromkeys(prompts)}
         unique = sorted(tokens, key=lambda p: len(tokens[p]))
         for i in range(0, len(unique), self.batch):
             some = set(unique[i : i + self.batch])
@@ -284,7 +285,7 @@ def _drawn(logits: "Tensor", generator: "Generator | None") -> "Tensor":
 # Everything but its size is as with a large model: it writes freely, may write nonsense, and learns from the reward.
 
 
-_END, _NO = 0, 1
+_END = 0
 _SAID_END = "<end>"
 _DENIALS = ("no", "无")
 
@@ -293,8 +294,8 @@ class NameTokens:
     """A tokenizer whose tokens are names; everything else in a text but denials is passed over.
 
     >>> tokens = NameTokens(["flu", "fever", "high fever"])
-    >>> tokens.encode("High fever, fever. No flu?"), tokens.decode([2, 0])
-    ([4, 3, 1, 2], 'flu')
+    >>> tokens.ask("High fever, fever. No flu?"), tokens.decode([3, 0])
+    ([5, 4, 1, 3], 'flu')
     """
 
     end = _END
@@ -302,30 +303,37 @@ class NameTokens:
     def __init__(self, names: Sequence[str]) -> None:
         """Take the names, longest matches first."""
         self.names = tuple(names)
-        self._number = {name.casefold(): i for i, name in enumerate(names, start=2)} | dict.fromkeys(_DENIALS, _NO)
+        known = dict[str, str]()
+        for name in (*_DENIALS, *names):
+            known.setdefault(name.casefold(), name)
+        self._number = {name: i for i, name in enumerate(known, start=1)}
+        self._shown = (_SAID_END, *known.values())
         longest = sorted(self._number, key=len, reverse=True)
         edges = (rf"\b{re.escape(n)}\b" if n.isascii() else re.escape(n) for n in longest)
         self._pattern = re.compile("|".join(edges))
 
     def __len__(self) -> int:
         """The number of tokens."""
-        return len(self.names) + 2
+        return len(self._shown)
 
-    def encode(self, text: str, /) -> list[int]:
+    def ask(self, question: str, /) -> list[int]:
         """The names in a text, in its order."""
-        return [self._number[found] for found in self._pattern.findall(text.casefold())]
+        return [self._number[found] for found in self._pattern.findall(question.casefold())]
+
+    said = ask
+
+    def turn(self, question: str, /) -> str:
+        """The question."""
+        return question
 
     def decode(self, tokens: Sequence[int], /) -> str:
         """The names of tokens."""
-        return " ".join(self.names[t - 2] if t > _NO else "no" for t in tokens if t != _END)
+        return " ".join(self._shown[t] for t in tokens if t != _END)
 
     def fast(self) -> Any:
-        """The same as a tokenizer of transformers, for other trainers; of denials it knows the English one alone.
-
-        A vocabulary of transformers cannot hold two words of one number. Prompts are padded on the left.
-        """
+        """The same as a tokenizer of transformers, for other trainers; prompts are padded on the left."""
         parts, made = need("tokenizers"), need("transformers").PreTrainedTokenizerFast
-        vocabulary = {_SAID_END: _END} | {word: i for word, i in self._number.items() if word != _DENIALS[1]}
+        vocabulary = {_SAID_END: _END} | self._number
         words = parts.Tokenizer(parts.models.WordLevel(vocabulary, unk_token=_SAID_END))
         words.normalizer = parts.normalizers.Lowercase()
         pattern = parts.Regex(self._pattern.pattern)
@@ -337,7 +345,9 @@ class NameTokens:
         (folder / "names.json").write_text(json.dumps(self.names, ensure_ascii=False), encoding="utf-8")
 
 
-def tiny(names: Sequence[str], *, seed: int = 0, width: int = 64, layers: int = 2, device: str = "cpu") -> Causal:
+def tiny(
+    names: Sequence[str], *, seed: int = 0, width: int = 64, layers: int = 2, tuning: Tuning | None = None
+) -> Causal:
     """A Llama of that size with random weights, all of them trained."""
     transformers, torch = need("transformers"), need("torch")
     tokens = NameTokens(names)
@@ -357,7 +367,8 @@ def tiny(names: Sequence[str], *, seed: int = 0, width: int = 64, layers: int = 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = transformers.LlamaForCausalLM(config)
-    return build("tiny", model, tokens, adapt="full", seed=seed, device=device)
+    how = tuning or Tuning()
+    return build("tiny", model, tokens, Tuning(full=True, bf16=how.bf16, device=how.device), seed=seed)
 
 
 # --- Policies by the names that a person types.
@@ -367,26 +378,19 @@ Kind = Literal["choice", "free", "tiny"]
 KINDS = get_args(Kind)
 
 
-def policy(  # noqa: PLR0913 - what makes a policy
-    kind: str,
-    model: str,
-    task: Task,
-    folder: Path,
-    *,
-    seed: int = 0,
-    adapt: Adapt = "lora",
-    top: int = 0,
-    half: bool = False,
-    device: str = "cpu",
+def policy(
+    kind: str, model: str, task: Task, folder: Path, *, seed: int = 0, tuning: Tuning | None = None, longest: int = 16
 ) -> Policy:
     """A policy for a task, untrained; `folder` is the data folder that smollm2 is in. Raises `UnknownName`.
 
-    choice = a causal model that chooses from the listed diseases, free = one that writes, tiny = a model from nothing
-    that writes one name.
+    choice = a causal model that chooses from the listed diseases, free = one that writes at most `longest` tokens,
+    tiny = a model from nothing that writes one name. Raises `BadInput` where there is no such device.
     """
+    how = tuning or Tuning()
     if kind not in KINDS:
         raise UnknownName("policy", kind, KINDS)
+    to_device(need("torch").empty(0), how.device)  # before a large model is read for a device that is not there
     if kind == "tiny":
-        return Free(tiny(task.names, seed=seed, device=device), longest=1)
-    causal: Any = build(*load_causal(model, folder), adapt=adapt, top=top, half=half, seed=seed, device=device)
-    return ChoicePolicy(causal, task.diseases) if kind == "choice" else Free(causal)
+        return Free(tiny(task.names, seed=seed, tuning=how), longest=1)
+    causal: Any = build(*load_causal(model, folder, how), how, seed=seed)
+    return ChoicePolicy(causal, task.diseases) if kind == "choice" else Free(causal, longest)

@@ -6,12 +6,13 @@ and moves nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.train.base import Answers, Policy, need, restore, snapshot
+from kgmed.train.run import Processes, processes
 
 # --- The arithmetic of PPO (Schulman et al. 2017) on padded answers: returns, advantages and the two losses.
 # Token level with generalised advantage estimation (Schulman et al. 2016): the reward of an answer arrives at its last
@@ -53,10 +54,27 @@ def mean(values: "Tensor", mask: "Tensor") -> "Tensor":
     return (values * mask).sum() / mask.sum().clamp(min=1)
 
 
-def whiten(values: "Tensor", mask: "Tensor") -> "Tensor":
-    """The values less their mean, over their standard deviation, both over the actions taken."""
-    centred = (values - mean(values, mask)) * mask
-    return centred / (mean(centred**2, mask).sqrt() + 1e-8)
+def whiten(values: "Tensor", mask: "Tensor", among: Processes | None = None) -> "Tensor":
+    """The values less their mean, over their standard deviation, both over the actions taken by all processes."""
+    total = (among or Processes()).total
+    count = max(total(float(mask.sum())), 1.0)
+    centred = (values - total(float((values * mask).sum())) / count) * mask
+    found: Tensor = centred / ((total(float((centred**2).sum())) / count) ** 0.5 + 1e-8)
+    return found
+
+
+def group_advantages(rewards: "Tensor", judged: "Tensor", samples: int) -> "Tensor":
+    """The advantages (n,) of GRPO (Shao et al. 2024): each reward less its question's mean, over the deviation there.
+
+    Answers to one question stand together, `samples` of them; what was not judged counts nowhere and has 0.
+    """
+    torch = need("torch")
+    marks, seen = rewards.reshape(-1, samples), judged.reshape(-1, samples).to(rewards.dtype)
+    count = seen.sum(1, keepdim=True).clamp(min=1)
+    centred = (marks - (marks * seen).sum(1, keepdim=True) / count) * seen
+    spread = torch.sqrt((centred**2).sum(1, keepdim=True) / count)
+    found: Tensor = (centred / (spread + 1e-4)).reshape(-1)
+    return found
 
 
 def clipped_loss(new: "Tensor", old: "Tensor", advantage: "Tensor", clip: float) -> tuple["Tensor", "Tensor"]:
@@ -83,6 +101,9 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 
+Baseline = Literal["value", "group"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PPOSettings:
     """The numbers of PPO."""
@@ -93,6 +114,7 @@ class PPOSettings:
     kl: float = 0.0  # weight of the KL penalty; the paper has none
     kl_every: int = 5  # ours: without a penalty the KL is measured every so many steps
     value: float = 0.5  # weight of the value loss; the paper names none
+    baseline: Baseline = "value"  # what a reward is held against: the value head, or the question's other answers
     epochs: int = 2  # ours; 5 in Table 7
     prompts: int = 16  # questions a step: Table 7, batch
     samples: int = 8  # ours: answers a question
@@ -112,7 +134,11 @@ class PPOSettings:
         if wrong := [name for name, count in counts.items() if count < 1]:
             raise BadInput(f"{wrong[0]} must be 1 or more, not {counts[wrong[0]]}")
         if not (0 < self.clip < 1 and 0 <= self.gamma <= 1 and 0 <= self.smoothing <= 1 and self.rate > 0):
-            raise BadInput("clip must lie between 0 and 1, gamma and smoothing from 0 to 1, rate above 0")
+            raise BadInput("clip must lie between 0 and 1, gamma and lambda from 0 to 1, rate above 0")
+        if self.baseline not in get_args(Baseline):
+            raise UnknownName("baseline", self.baseline, get_args(Baseline))
+        if self.baseline == "group" and self.samples < 2:
+            raise BadInput("answers are held against others to the same question: give --samples of 2 or more")
 
 
 PAPER = PPOSettings(gamma=0.99, smoothing=0.95, epochs=5, prompts=50, samples=1, batch=16, rate=1e-5, decay=False)
@@ -151,22 +177,38 @@ def steps(  # noqa: PLR0913 - what training needs
     """
     if settings.kl and reference is None:
         raise BadInput("a KL penalty needs the reference to stay near")
+    there = processes()
+    mine = _share(settings, there, len(questions))
     for step in range(start + 1, settings.steps + 1):
         for group in optimizer.param_groups:
             group["lr"] = rate(settings, step)
-        asked = draw_questions(questions, settings, generator)
+        asked = draw_questions(questions, settings, generator)[there.rank * mine.prompts * mine.samples :]
+        own = _drawn_from(generator, there.rank)
         near = reference if settings.kl or step % settings.kl_every == 0 else None
-        rollout = collect_rollout(policy, asked, reward, settings, generator, near)
-        losses = [
-            row for _ in range(settings.epochs) for row in _epoch(policy, rollout, settings, optimizer, generator)
-        ]
+        rollout = collect_rollout(policy, asked[: mine.prompts * mine.samples], reward, mine, own, near)
+        losses = [row for _ in range(mine.epochs) for row in _epoch(policy, rollout, mine, optimizer, own)]
         row = {"step": step, **rollout_row(rollout, named), **{k: _mean([row[k] for row in losses]) for k in losses[0]}}
         yield row if near is not None else {k: v for k, v in row.items() if k != "kl"}
 
 
-def adam(policy: Policy, rate: float) -> Any:
-    """The optimiser of a policy's trained tensors (Kingma and Ba 2015, its usual numbers)."""
-    return need("torch").optim.Adam(list(policy.parameters().values()), lr=rate)
+def _share(settings: PPOSettings, there: Processes, questions: int) -> PPOSettings:
+    """The settings of one process: its share of the questions of a round and of a step's answers."""
+    many = there.count
+    prompts = min(settings.prompts, questions)
+    if prompts % many or settings.batch % many:
+        raise BadInput(
+            f"{prompts} questions a round in steps of {settings.batch} answers do not divide among {many} processes; "
+            "change --prompts or --batch"
+        )
+    return replace(settings, prompts=prompts // many, batch=settings.batch // many)
+
+
+def _drawn_from(generator: "Generator", rank: int) -> "Generator":
+    """A generator of a step and process, drawn from one that all processes have alike."""
+    torch = need("torch")
+    seed = int(torch.randint(2**62, (1,), generator=generator)) + rank
+    own: Generator = torch.Generator().manual_seed(seed)
+    return own
 
 
 def rate(settings: PPOSettings, step: int) -> float:
@@ -198,14 +240,16 @@ def collect_rollout(
         given = answers.given
         old, values = (given.logp, given.values) if given else score_answers(policy, answers, settings.at_once)
         penalty = torch.zeros_like(old) if reference is None else old - _by(policy, reference, answers, settings)
+    grouped = settings.baseline == "group"
+    marked = group_advantages(rewards, judged.any(1), settings.samples) if grouped else rewards
     gains, returns = advantages(
-        per_action(rewards, settings.kl * penalty, judged),
-        values,
+        per_action(marked, settings.kl * penalty, judged),
+        values * 0 if grouped else values,
         judged,
-        gamma=settings.gamma,
-        smoothing=settings.smoothing,
+        gamma=1.0 if grouped else settings.gamma,
+        smoothing=1.0 if grouped else settings.smoothing,
     )
-    gains = whiten(gains, judged) if settings.whiten else gains
+    gains = whiten(gains, judged, processes()) if settings.whiten and not grouped else gains
     return Rollout(answers, rewards, judged, old, penalty, gains, returns)
 
 
@@ -226,7 +270,8 @@ def loss(
     climbs, cut = clipped_loss(said.logp.cpu(), rollout.old[place], rollout.advantages[place], settings.clip)
     errors = value_loss(said.values.cpu(), rollout.returns[place])
     parts = {"loss": (climbs * seen).sum(), "value_loss": (errors * seen).sum(), "clipped": (cut & seen).sum().float()}
-    return parts["loss"] + settings.value * parts["value_loss"], {k: float(v.detach()) for k, v in parts.items()}
+    weight = 0.0 if settings.baseline == "group" else settings.value
+    return parts["loss"] + weight * parts["value_loss"], {k: float(v.detach()) for k, v in parts.items()}
 
 
 def rollout_row(rollout: Rollout, named: Callable[[str], object] = bool) -> dict[str, Any]:
@@ -245,18 +290,19 @@ def _epoch(
     policy: Policy, rollout: Rollout, settings: PPOSettings, optimizer: Any, generator: "Generator"
 ) -> Iterator[dict[str, float]]:
     """One pass over the answers, an optimiser step a batch; the mean loss over actions of each."""
-    torch = need("torch")
+    torch, there, trained = need("torch"), processes(), list(policy.parameters().values())
     for batch in _spans(_order(rollout, settings, generator), settings.batch):
-        count = max(1, int(rollout.judged[batch].sum()))
+        count = max(1.0, there.total(float(rollout.judged[batch].sum())))
         optimizer.zero_grad()
         parts = []
         for rows in _spans(sorted(batch), settings.at_once):
             total, part = loss(policy, rollout, rows, settings)
             torch.autograd.backward(total / count)
             parts.append(part)
-        torch.nn.utils.clip_grad_norm_(list(policy.parameters().values()), settings.norm)
+        there.add_up([p.grad for p in trained if p.grad is not None])
+        torch.nn.utils.clip_grad_norm_(trained, settings.norm)
         optimizer.step()
-        yield {name: sum(part[name] for part in parts) / count for name in parts[0]}
+        yield {name: there.count * sum(part[name] for part in parts) / count for name in parts[0]}
 
 
 def _order(rollout: Rollout, settings: PPOSettings, generator: "Generator") -> list[int]:

@@ -5,10 +5,13 @@ answer: small enough to be learnt from some thousand pairs in seconds, and the s
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations, pairwise
-from typing import NamedTuple
+from itertools import combinations, pairwise, zip_longest
+from math import inf, sqrt
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +19,13 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput
 from kgmed.language.text import has_cjk, tokens
 from kgmed.models.base import LLM
+from kgmed.pipeline import Reward
 from kgmed.prompts import prompt
 from kgmed.records import Question
 from kgmed.reward.cases import text_of
+from kgmed.train import base
 from kgmed.train.base import Policy, need
-from kgmed.train.task import FLOOR
+from kgmed.train.task import FLOOR, policy_answers
 
 # --- Judges of RLAIF (Lee et al. 2023): which of two answers to a question is better, without a label or a graph.
 
@@ -36,16 +41,35 @@ class Pair(NamedTuple):
     second: str
 
 
-Judge = Callable[[Sequence[Pair]], list[bool | None]]  # whether the first is better; None = undecided
+class Judge(Protocol):
+    """Says of pairs which answer is better."""
+
+    @property
+    def name(self) -> str:
+        """Who judges."""
+        ...
+
+    def __call__(self, asked: Sequence[Pair], /) -> list[bool | None]:
+        """Whether the first answer of each pair is better; None = undecided."""
+        ...
 
 
-def pairs(questions: Sequence[str], answers: Sequence[str]) -> list[Pair]:
-    """Every two of the answers to every question.
+def response_pairs(
+    policy: Policy, questions: Sequence[str], *, most: int, samples: int = 4, seed: int = 0
+) -> list[Pair]:
+    """At most so many pairs of different responses of a policy: a pair of each question, then a second, and so on.
 
-    >>> [p.second for p in pairs(["q"], ["a", "b", "c"])]
-    ['b', 'c', 'c']
+    Of each question come its likeliest response and `samples` drawn ones; one that always answers alike has no pair.
     """
-    return [Pair(q, a, b) for q in questions for a, b in combinations(answers, 2)]
+    generator = need("torch").Generator().manual_seed(seed)
+    asked = list(dict.fromkeys(questions))
+    first = policy_answers(policy, asked).texts
+    drawn = policy_answers(policy, [q for q in asked for _ in range(samples)], generator).texts
+    found = []
+    for i, question in enumerate(asked):
+        said = list(dict.fromkeys([first[i], *drawn[i * samples : (i + 1) * samples]]))
+        found.append([Pair(question, a, b) for a, b in combinations([text for text in said if text], 2)])
+    return [p for turn in zip_longest(*found) for p in turn if p is not None][:most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +77,17 @@ class ModelJudge:
     """A language model that is shown both answers twice, in both orders; undecided where it contradicts itself."""
 
     llm: LLM
+    at_once: int = 8
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self.llm.name
 
     def __call__(self, asked: Sequence[Pair], /) -> list[bool | None]:
         """The verdict on each pair."""
-        return [self._verdict(pair) for pair in asked]
+        with ThreadPoolExecutor(self.at_once) as workers:
+            return list(workers.map(self._verdict, asked))
 
     def _verdict(self, pair: Pair) -> bool | None:
         there = self._first(pair.question, pair.first, pair.second)
@@ -71,27 +102,117 @@ class ModelJudge:
         return found == {"1"} if len(found) == 1 else None
 
 
+def kept_verdicts(
+    judge: Judge, asked: Sequence[Pair], path: Path, *, each: int = 8, tell: Callable[[int], None] = lambda n: None
+) -> list[bool | None]:
+    """The verdicts on all pairs: those that a file holds, and the judge's on the rest, which the file gets then.
+
+    So a judging that was stopped, by its budget or by hand, goes on where it was. Raises `SourceError`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = base.read(path)
+    if not rows:
+        base.append(path, {"judge": judge.name})
+    elif rows[0].get("judge") != judge.name:
+        raise BadInput(f"{path} holds verdicts of {rows[0].get('judge')}, not {judge.name}; name another folder")
+    known = {Pair(*row["pair"]): row["first"] for row in rows[1:]}
+    left = [pair for pair in dict.fromkeys(asked) if pair not in known]
+    for i in range(0, len(left), each):
+        part = left[i : i + each]
+        for pair, first in zip(part, judge(part), strict=True):
+            base.append(path, {"pair": list(pair), "first": first})
+            known[pair] = first
+        tell(len(left) - i - len(part))
+    return [known[pair] for pair in asked]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReport:
+    """How a judge did: on how many pairs it decided, and how often as the labels do; and its reward model's agreement.
+
+    Labels tell only of pairs of which one answer, and not the other, names the disease that was diagnosed.
+    """
+
+    pairs: int
+    decided: int
+    labelled: int
+    as_labels: int
+    held: int  # decided pairs of questions that the reward model was not taught on
+    as_judge: int
+
+    def lines(self) -> list[str]:
+        """What it says, in two lines."""
+        return [
+            f"the judge decided on {self.decided} of {self.pairs} pairs, "
+            f"as the labels do in {_share(self.as_labels, self.labelled)} of those that labels tell",
+            f"its reward model agrees with it on {_share(self.as_judge, self.held)} of the pairs held out",
+        ]
+
+
+def _share(right: int, n: int) -> str:
+    """A share with its standard error and what it is of.
+
+    >>> _share(3, 4)
+    '.750 ± .217 (n = 4)'
+    """
+    if not n:
+        return "none"
+    p = right / n
+    return f"{p:.3f} ± {sqrt(p * (1 - p) / n):.3f} (n = {n})".replace("0.", ".")
+
+
+def judge_report(
+    asked: Sequence[Pair], verdicts: Sequence[bool | None], disease_of: Mapping[str, str],
+    named: Callable[[str], str | None], reward: Reward, taught: Container[str],
+) -> JudgeReport:  # fmt: skip
+    """The report on a judge and the reward model of its verdicts; `taught` = the questions that this learnt from."""
+    decided = [(p, first) for p, first in zip(asked, verdicts, strict=True) if first is not None]
+    told = []
+    for pair, first in decided:
+        disease = disease_of.get(pair.question)
+        right = [named(pair.first) == disease, named(pair.second) == disease]
+        told += [right[0] is first] if disease and right[0] is not right[1] else []
+    held = [(p, first) for p, first in decided if p.question not in taught]
+    return JudgeReport(len(asked), len(decided), len(told), sum(told), len(held), agreeing(reward, held))
+
+
+def agreeing(reward: Reward, decided: Sequence[tuple[Pair, bool]]) -> int:
+    """How many decided pairs a reward orders as the judge does."""
+    one = reward([p.question for p, _ in decided], [p.first for p, _ in decided])
+    two = reward([p.question for p, _ in decided], [p.second for p, _ in decided])
+    rows = zip(decided, one, two, strict=True)
+    return sum((a or 0.0) > (b or 0.0) if first else (a or 0.0) < (b or 0.0) for (_, first), a, b in rows)
+
+
 @dataclass(frozen=True, slots=True)
 class ByLikelihood:
     """A language model that prefers the answer that the question makes likelier: log p(a|q) - log p(a|blank).
 
-    The blank question names no symptom; without it the commonest name would win everywhere (Holtzman et al. 2021).
+    The blank question names no symptom; without it the commonest name would win everywhere (Holtzman et al. 2021). Of
+    answers the names count alone; one that names none is worse than one that does.
     """
 
     policy: Policy  # untrained
     blank: str
+    named: Callable[[str], str | None]
     at_once: int = 64
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return f"likelihood of {self.policy.name}"
 
     def __call__(self, asked: Sequence[Pair], /) -> list[bool | None]:
         """The verdict on each pair."""
-        wanted = [(q, a) for pair in asked for q in (pair.question, self.blank) for a in (pair.first, pair.second)]
-        known = list(dict.fromkeys(wanted))
+        said = [(p.question, self.named(p.first), self.named(p.second)) for p in asked]
+        names = [(q, name) for q, *both in said for name in both if name]
+        known = list(dict.fromkeys([*names, *((self.blank, name) for _, name in names)]))
         chance = {key: value for part in self._parts(known) for key, value in part}
 
-        def gain(question: str, answer: str) -> float:
-            return chance[question, answer] - chance[self.blank, answer]
+        def gain(question: str, answer: str | None) -> float:
+            return chance[question, answer] - chance[self.blank, answer] if answer else -inf
 
-        gains = [(gain(p.question, p.first), gain(p.question, p.second)) for p in asked]
+        gains = [(gain(q, one), gain(q, two)) for q, one, two in said]
         return [None if one == two else one > two for one, two in gains]
 
     def _parts(self, known: list[tuple[str, str]]) -> Iterator[Iterator[tuple[tuple[str, str], float]]]:
@@ -144,30 +265,22 @@ class PreferenceReward:
         raised = np.exp(scores - scores.max())
         return np.asarray(raised / raised.sum())
 
-    def agreement(self, asked: Sequence[Pair], verdicts: Sequence[bool | None]) -> float:
-        """The share of decided pairs that it orders as the judge does; 0 where none is decided."""
-        place = {answer: i for i, answer in enumerate(self.answers)}
-        right = [
-            bool(self.shares(pair.question)[[place[pair.first], place[pair.second]]].argmax()) is not first
-            for pair, first in zip(asked, verdicts, strict=True)
-            if first is not None
-        ]
-        return sum(right) / len(right) if right else 0.0
-
 
 def learn(
-    judge: Judge,
-    asked: Sequence[Pair],
+    decided: Sequence[tuple[Pair, bool]],
     named: Callable[[str], str | None],
     *,
     decay: float = 0.01,  # ours: weight of the squared weights, a pair
     rate: float = 0.05,  # ours
     rounds: int = 300,  # ours
 ) -> PreferenceReward:
-    """The reward model of a judge's verdicts on pairs; raises `BadInput` where the judge decides none."""
-    decided = [(p, first) for p, first in zip(asked, judge(asked), strict=True) if first is not None]
+    """The reward model of verdicts on pairs, by the names in their answers; raises `BadInput` where none can teach."""
+    by_name = [(Pair(p.question, named(p.first) or "", named(p.second) or ""), first) for p, first in decided]
+    decided = [(p, first) for p, first in by_name if p.first and p.second and p.first != p.second]
     if not decided:
-        raise BadInput("the judge decided on none of the pairs; ask another judge")
+        raise BadInput(
+            "the judge decided on no pair of answers that name diseases; ask another judge, or for more pairs"
+        )
     answers = tuple(dict.fromkeys(a for p, _ in decided for a in (p.first, p.second)))
     place = {answer: i for i, answer in enumerate(answers)}
     questions = list(dict.fromkeys(p.question for p, _ in decided))

@@ -1,19 +1,20 @@
 """The three ways to train a policy for a task: supervised, by the graph (RLKGF), by a judge's preferences (RLAIF)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgmed.errors import BadInput
 from kgmed.pipeline import Reward
-from kgmed.reward.cases import Scorer
 from kgmed.train import ppo
 from kgmed.train.base import Policy, need
-from kgmed.train.preference import Judge, PreferenceReward, learn, pairs
-from kgmed.train.run import Row, TrainingPlan, is_done, load_finished, quiet, run
-from kgmed.train.task import Task, graph_reward, policy_answers
+from kgmed.train.causal import Tuning
+from kgmed.train.policies import Free
+from kgmed.train.preference import Judge, JudgeReport, Pair, judge_report, kept_verdicts, learn
+from kgmed.train.run import Row, TrainingPlan, is_done, load_finished, processes, quiet, read_log, run
+from kgmed.train.task import Task, policy_answers
 
 # --- Supervised fine-tuning: the policy learns given answers by maximum likelihood, all of the model or adapters alone.
 
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 Labels = Literal["true", "random"]
+Way = Literal["ppo", "grpo", "rloo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,48 +96,52 @@ class Watch:
     seed: int = 0
     every: int = 10
     save_every: int = 5
+    boards: tuple[str, ...] = ()
     tell: "Callable[[Row], None]" = quiet
 
 
 def supervised(
     policy: Policy, task: Task, settings: SFTSettings, watch: Watch, *, labels: Labels = "true"
 ) -> list[Row]:
-    """The log of supervised fine-tuning on the train cases.
+    """The log of supervised fine-tuning on the train cases: by TRL for a policy that writes, by our loop for a choice.
 
     With random labels the policy learns how an answer looks and nothing of medicine: a warm start without labels.
     """
     questions = task.questions(task.train)
     draw = Random(watch.seed)  # noqa: S311 - no secret
     texts = [c.disease if labels == "true" else draw.choice(task.diseases) for c in task.train]
+    plan = _plan("sft", policy, task, asdict(settings) | {"labels": labels}, watch)
+    if isinstance(policy, Free):
+        from kgmed.train import with_trl
+
+        return with_trl.supervised(policy, questions, texts, settings, plan)
 
     def steps(optimizer: Any, generator: "Generator", start: int, reference: "dict[str, Tensor]") -> Iterator[Row]:
         return sft_steps(policy, questions, texts, settings, optimizer=optimizer, generator=generator, start=start)
 
-    plan = _plan("sft", policy, task, asdict(settings) | {"labels": labels}, watch)
     return _run(policy, steps, plan)
 
 
-def rlkgf(policy: Policy, task: Task, scorer: Scorer, settings: ppo.PPOSettings, watch: Watch) -> list[Row]:
-    """The log of PPO against the graph's reward on the train cases; their diseases are not shown to the policy."""
-    return ppo_run("rlkgf", policy, task, graph_reward(task, scorer, task.train), settings, watch)
+def reinforced(
+    way: Way, policy: Policy, task: Task, reward: Reward, settings: ppo.PPOSettings, watch: Watch,
+    *, kind: str = "rlkgf", scored: str = "",
+) -> list[Row]:  # fmt: skip
+    """The log of training against a reward on the train cases; their diseases are not shown to the policy.
 
+    `ppo` is our loop, the paper's; `grpo` and `rloo` are TRL's for a policy that writes, and for a choice our loop
+    with GRPO's advantages. `kind` and `scored` say what rewards: a run that is left goes on with the same alone.
+    """
+    if way != "ppo" and not isinstance(policy, Free):
+        if way == "rloo":
+            raise BadInput("rloo is for a policy that writes; give --policy free, or grpo")
+        settings = replace(settings, baseline="group")
+    told = asdict(settings) | {"way": way} | ({"scorer": scored} if scored else {})
+    plan = _plan(kind, policy, task, told, watch)
+    if way != "ppo" and isinstance(policy, Free):
+        from kgmed.train import with_trl
 
-def rlaif(policy: Policy, task: Task, taught: PreferenceReward, settings: ppo.PPOSettings, watch: Watch) -> list[Row]:
-    """The log of PPO against the reward model of a judge's preferences."""
-    return ppo_run("rlaif", policy, task, taught, settings, watch)
-
-
-def reward_from_judge(judge: Judge, task: Task) -> tuple[PreferenceReward, float]:
-    """The reward model of a judge that compares all diseases for each train case, and how it agrees on validation."""
-    model = learn(judge, pairs(task.questions(task.train), task.diseases), task.named)
-    asked = pairs(task.questions(task.validation), task.diseases)
-    return model, model.agreement(asked, judge(asked))
-
-
-def ppo_run(
-    kind: str, policy: Policy, task: Task, reward: Reward, settings: ppo.PPOSettings, watch: Watch
-) -> list[Row]:
-    """The log of PPO against a reward."""
+        return with_trl.reinforced("GRPO" if way == "grpo" else "RLOO", policy, task, reward, settings, plan)
+    _same_when_asked(policy)
     questions = task.questions(task.train)
 
     def steps(optimizer: Any, generator: "Generator", start: int, reference: "dict[str, Tensor]") -> Iterator[Row]:
@@ -144,7 +150,77 @@ def ppo_run(
             reference=reference, named=task.named,
         )  # fmt: skip
 
-    return _run(policy, steps, _plan(kind, policy, task, asdict(settings), watch))
+    return _run(policy, steps, plan)
+
+
+# --- RLAIF (Lee et al. 2023): a judge's preferences among responses teach a reward model.
+
+
+WORDS = "words"  # the reward model that is linear in words; any other is a language model
+
+
+@dataclass(frozen=True, slots=True)
+class RewardModel:
+    """Which reward model is taught, and where verdicts and weights are kept."""
+
+    name: str  # WORDS; "" = a tiny model like a tiny policy's; or the folder of a language model
+    folder: Path
+    seed: int = 0
+    steps: int = 60  # ours, of 16 pairs
+    rate: float = 3e-4  # ours
+    tuning: Tuning = field(default_factory=Tuning)
+
+
+def reward_from_judge(
+    judge: Judge, task: Task, asked: Sequence[Pair], policy: Policy, model: RewardModel,
+    tell: "Callable[[int], None]" = lambda left: None,
+) -> tuple[Reward, JudgeReport]:  # fmt: skip
+    """The reward model of a judge's verdicts on pairs of responses, and how both did; a fifth of the questions is held.
+
+    Labels are used to tell how the judge did, and for nothing else.
+    """
+    verdicts = kept_verdicts(judge, asked, model.folder / "verdicts.jsonl", tell=tell)
+    told = [(pair, first) for pair, first in zip(asked, verdicts, strict=True) if first is not None]
+    held = set(sorted({pair.question for pair in asked})[::5])
+    learnt = [(pair, first) for pair, first in told if pair.question not in held]
+    if not learnt:
+        raise BadInput("the judge decided on none of the pairs; ask another judge, or for more pairs")
+    reward = learn(learnt, task.named) if model.name == WORDS else _by_model(policy, task, learnt, model)
+    disease_of = {task.question(c): c.disease for c in task.train}
+    return reward, judge_report(asked, verdicts, disease_of, task.named, reward, {p.question for p, _ in learnt})
+
+
+def _by_model(policy: Policy, task: Task, learnt: "Sequence[tuple[Pair, bool]]", model: RewardModel) -> Reward:
+    """A language model taught by TRL."""
+    from kgmed.train import with_trl
+
+    causal = getattr(policy, "causal", None)
+    if causal is None:
+        raise BadInput("a language model as reward model goes with a policy that is one")
+    chosen = [(p.question, *((p.first, p.second) if first else (p.second, p.first))) for p, first in learnt]
+    plan = TrainingPlan(
+        folder=model.folder,
+        settings={"kind": "reward", "model": model.name or "tiny", "pairs": len(chosen), "rate": model.rate,
+                  "seed": model.seed},
+        rate=model.rate, seed=model.seed, last=model.steps, device=model.tuning.device,
+    )  # fmt: skip
+    whole, tokens = with_trl.classifier(causal, model.name, model.tuning, seed=model.seed)
+    return with_trl.taught(whole, tokens, model.tuning, chosen, plan, task.named)
+
+
+def _same_when_asked(policy: Policy) -> None:
+    """Raise `BadInput` for what our PPO cannot do: drop parts of a model at random, or train one in parts."""
+    tuning = _tuning(policy)
+    if tuning and tuning.dropout:
+        raise BadInput("PPO compares an answer's likelihood with what it was; leave out --dropout, or train by grpo")
+    if processes().sharded:
+        raise BadInput("our PPO holds the whole model in each process; with FSDP or DeepSpeed train by grpo or rloo")
+
+
+def _tuning(policy: Policy) -> Tuning | None:
+    """How the model of a policy is trained, where it has one."""
+    causal = getattr(policy, "causal", None)
+    return causal.tuning if causal else None
 
 
 def validation_accuracy(policy: Policy, task: Task) -> Row:
@@ -156,6 +232,9 @@ def validation_accuracy(policy: Policy, task: Task) -> Row:
 
 def _plan(kind: str, policy: Policy, task: Task, settings: Row, watch: Watch) -> TrainingPlan:
     what = {"kind": kind, "policy": policy.name, "cases": task.split.name, "seed": watch.seed, **settings}
+    tuning = _tuning(policy)
+    what |= {"tuning": tuning.told} if tuning and tuning.told else {}
+    causal = getattr(policy, "causal", None)
     return TrainingPlan(
         folder=watch.folder,
         settings=what,
@@ -165,16 +244,16 @@ def _plan(kind: str, policy: Policy, task: Task, settings: Row, watch: Watch) ->
         watch=lambda: validation_accuracy(policy, task),
         watch_every=watch.every,
         save_every=watch.save_every,
+        boards=watch.boards,
+        read=(lambda: causal.read[0]) if causal else int,
+        device=tuning.device if tuning else "cpu",
         tell=watch.tell,
     )
 
 
 def _run(policy: Policy, steps: Any, plan: TrainingPlan) -> list[Row]:
     """The log of a run; one that is finished is read, not done again."""
-    from kgmed.train import base as log
-    from kgmed.train.run import LOG
-
     if is_done(plan):
         load_finished(policy, plan)
-        return log.read(plan.folder / LOG)
+        return read_log(plan)
     return run(policy, steps, plan)

@@ -7,8 +7,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kgmed.errors import BadInput, SourceError
-from kgmed.reward.cases import Case, NamesIn, Predict, Scorer, Split
+from kgmed.reward.cases import Case, Fit, Floats, NamesIn, Predict, Scorer, Split, T, folds, question
 from kgmed.reward.graph_reward import KGReward, Shaping
 from kgmed.train.base import Answers, Policy
 
@@ -64,7 +66,7 @@ def wording(name: str, language: str) -> Wording:
     """The wording of a set of cases: DXY in English, every other set in its own language."""
     if name != "DXY":
         return Wording(language)
-    with resources.as_file(resources.files(__package__) / "dxy.en.tsv") as path:
+    with resources.as_file(resources.files("kgmed.evaluate.datasets") / "dxy.en.tsv") as path:
         return Wording("en", read(path))
 
 
@@ -83,10 +85,6 @@ if TYPE_CHECKING:
     from torch import Generator
 
 FLOOR = -0.5  # ours: the reward of an answer without one disease of the subgraph; scores of diseases lie in 0..1
-_FORM = {
-    "en": ("Diseases: {}.\n", "Symptoms: {}.", " No {}.", "\nDiagnosis:", "; ", ", ", "none named"),
-    "zh": ("疾病：{}。\n", "症状：{}。", "无{}。", "\n诊断：", "；", "、", "未提及"),
-}
 
 
 @dataclass(frozen=True)
@@ -145,23 +143,6 @@ def task(split: Split, *, listed: bool = True) -> Task:
     return Task(split, words, words.cases(split.train), words.cases(split.validation), listed)
 
 
-def question(case: Case, diseases: Sequence[str], language: str) -> str:
-    """The question of a case, with the diseases where they are given; what the patient is unsure of is left out.
-
-    >>> print(question(Case("1", ("cough", "fever"), ("rash",)), ["flu", "measles"], "en"))
-    Diseases: flu; measles.
-    Symptoms: cough, fever. No rash.
-    Diagnosis:
-    """
-    among, there, absent, ask, between, comma, none = _FORM["zh" if language == "zh" else "en"]
-    parts = [
-        among.format(between.join(diseases)) if diseases else "",
-        there.format(comma.join(case.positive) or none),
-        absent.format(comma.join(case.negative)) if case.negative else "",
-    ]
-    return "".join(parts) + ask
-
-
 def policy_answers(
     policy: Policy, questions: Sequence[str], generator: "Generator | None" = None, *, at_once: int = 64
 ) -> Answers:
@@ -173,7 +154,34 @@ def policy_answers(
     return Answers(tuple(questions), texts, parts[0].actions[:0], parts[0].mask[:0])
 
 
+def scorer_for(task: Task, fit: Fit[T]) -> T:
+    """The scorer of the train cases that rewards a policy; what it learns beside counts, as mu, is learnt on a fifth.
+
+    The validation cases measure the policy, so that no part of its reward may come from them.
+    """
+    return fit(*next(folds(task.train, 5)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Once:
+    """A scorer that scores each case once: training asks of the same cases in every round."""
+
+    scorer: Scorer
+    _known: dict[Case, Floats] = field(default_factory=dict, repr=False)
+
+    @property
+    def diseases(self) -> tuple[str, ...]:
+        """The diseases of the scorer."""
+        return self.scorer.diseases
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """The scorer's rows."""
+        new = [case for case in dict.fromkeys(cases) if case not in self._known]
+        self._known.update(zip(new, self.scorer(new), strict=True) if new else ())
+        return np.array([self._known[case] for case in cases]).reshape(len(cases), len(self.diseases))
+
+
 def graph_reward(task: Task, scorer: Scorer, cases: Sequence[Case], *, shaping: Shaping = "flat") -> KGReward:
     """The reward of the graph for the questions of given cases, which are worded as a model reads them."""
     known = dict(zip(task.questions(cases), cases, strict=True))
-    return KGReward(scorer, task.find, known.get, shaping, FLOOR)
+    return KGReward(_Once(scorer), task.find, known.get, shaping, FLOOR)

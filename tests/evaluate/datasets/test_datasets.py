@@ -6,7 +6,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, SourceError, UnknownName
@@ -19,9 +19,25 @@ Workbook = pytest.importorskip("openpyxl").Workbook
 pytest.importorskip("defusedxml")
 
 
+NOT_AT_HAND = (
+    "mddial-questions",
+    "cmb-clin",
+    "cmb-exam",
+    "cmb-several",
+    "gmd-questions",
+    "jmmlu",
+    "mmlu-ko",
+    "mmlu-sw",
+)  # read from files of their layout below
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("name", sorted(datasets()))
 def test_a_data_set_is_whole_and_each_item_can_be_scored(name: str, data: Path) -> None:
+    if name in NOT_AT_HAND and missing(dataset(name), data):
+        with pytest.raises(BadInput, match=f"lacks .* of {name}; get it from https://"):
+            load(name, data)
+        return
     found, items = dataset(name), load(name, data)
     assert len(items) == found.items
     assert len({i.question.id for i in items}) == len(items)
@@ -39,8 +55,10 @@ def test_a_data_set_is_whole_and_each_item_can_be_scored(name: str, data: Path) 
 @pytest.mark.parametrize("name", sorted(others()))
 def test_what_holds_no_questions_is_whole_too(name: str, data: Path) -> None:
     found = others()[name]
-    if name.startswith("xlbel-") and missing(found, data):  # any language of the ten may be fetched by itself
-        with pytest.raises(BadInput, match=f"lacks xlbel/.* of {name}; get it from https://"):
+    if name.startswith(("xlbel-", "gmd", "mddial")) and missing(
+        found, data
+    ):  # any language of the ten may be fetched by itself
+        with pytest.raises(BadInput, match=f"lacks .* of {name}; get it from https://"):
             checksum(found, data)
         return
     assert not missing(found, data)
@@ -121,9 +139,9 @@ BROKEN = {
     "cmb": (
         "cmb_exam/apollo_xmedbench_zh.json",
         b'[{"source": "cmb-single", "question": "?"}]',
-        "item 0 has no options",
+        "item 0 lacks options, answer",
     ),
-    "mirage": ("mirage/benchmark.json", b'{"medqa": {"1": {"question": "?"}}}', "medqa 1 is no question"),
+    "mirage": ("mirage/benchmark.json", b'{"medqa": {"1": {"question": "?"}}}', "medqa 1 lacks answer"),
     "liveqa": ("liveqa_medical/TREC-2017-LiveQA-Medical-Test.xml", b"<a><b></a>", ":1: is not XML"),
     "cmcqa": ("cmcqa/Chinese_doctor_qa_ner.json", b'{"question": "a", "answer": "b"}\n{"question": 1}\n', ":2: has no"),
     "genmedgpt": ("genmedgpt5k/NER_chatgpt_first4000.json", b"{}\n", ":1: is not a row"),
@@ -135,7 +153,7 @@ FUZZED = {
     "medqa": ("mirage/benchmark.json", b'{"medqa": []}', "medqa is no object"),
     "explaincpe": ("explaincpe/train.json", b"NaN", "is no JSON list"),
     "mintaka": ("mintaka/mintaka_dev.json", b"7", "is no JSON list"),
-    "cmb": ("cmb_exam/apollo_xmedbench_zh.json", b"[7]", "item 0 is no object"),
+    "cmb": ("cmb_exam/apollo_xmedbench_zh.json", b"[7]", "item 0 lacks question, options"),
 }
 
 
@@ -151,7 +169,7 @@ def test_a_damaged_file_is_one_line_that_names_it(name: str, row: tuple[str, byt
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("damage", ["stream", "version"])
+@pytest.mark.parametrize("damage", ["stream", "version", "length", "encrypted"])
 def test_a_workbook_with_a_damaged_member_is_refused(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "mmcu_medical/MMCU-Medical.xlsx"
     path.parent.mkdir()
@@ -164,8 +182,15 @@ def test_a_workbook_with_a_damaged_member_is_refused(damage: str, tmp_path: Path
     if damage == "stream":
         begin = member.header_offset + 30 + len(member.filename)
         data[begin : begin + 40] = b"\xff" * 40
-    else:
+    elif damage == "version":
         data[data.index(b"PK\x01\x02") + 6] = 119  # the version that is needed to unpack it
+    else:
+        entry = data.rindex(b"PK\x01\x02", 0, data.index(member.filename.encode(), member.header_offset + 50))
+        if damage == "length":  # stored, and longer than the file
+            data[member.header_offset + 8] = data[entry + 10] = 0
+            data[entry + 22] = data[entry + 26] = 1
+        else:
+            data[entry + 8] |= 1
     path.write_bytes(data)
     with pytest.raises(SourceError, match="is no Excel file"):
         load("mmcu", tmp_path)
@@ -191,7 +216,228 @@ def test_a_packed_file_is_read_as_the_plain_one(tmp_path: Path) -> None:
         load("bioasq", tmp_path)
 
 
+def test_a_patient_of_cmb_clin_is_as_many_questions_as_are_asked_about_him(tmp_path: Path) -> None:
+    pairs = [{"question": "诊断？", "solution": "腹外疝"}, {"question": "治疗？", "answer": "手术"}]
+    rows = [{"id": 3, "title": "腹外疝", "description": "男，49岁。", "QA_pairs": pairs}]
+    file = tmp_path / dataset("cmb-clin").files[0]
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    items = load("cmb-clin", tmp_path)
+    assert [(i.question.id, i.question.text, i.gold.texts) for i in items] == [
+        ("3:0", "男，49岁。\n\n诊断？", ("腹外疝",)),
+        ("3:1", "男，49岁。\n\n治疗？", ("手术",)),
+    ]
+    file.write_text(json.dumps([{**rows[0], "QA_pairs": [{"question": "诊断？", "solution": " "}]}]), encoding="utf-8")
+    with pytest.raises(SourceError, match="item 0 has no description, or a question or solution is empty"):
+        load("cmb-clin", tmp_path)
+
+
+def test_questions_of_cmb_exam_have_every_letter_of_its_key(tmp_path: Path) -> None:
+    one = {
+        "id": 1,
+        "question": "哪个？",
+        "option": {"A": "肺", "B": "肝", "E": ""},
+        "exam_class": "护士",
+        "question_type": "单项选择题",
+    }
+    several = {**one, "id": 2, "exam_class": "医师", "question_type": "多项选择题"}
+    questions, key = (tmp_path / file for file in dataset("cmb-exam").files)
+    questions.parent.mkdir(parents=True)
+    questions.write_text(json.dumps([one, several]), encoding="utf-8")
+    key.write_text(json.dumps([{"id": 1, "answer": "B"}, {"id": 2, "answer": "AB"}]), encoding="utf-8")
+    assert [i.gold.choices for i in load("cmb-exam", tmp_path)] == [("B",), ("A", "B")]
+    assert [i.question.id for i in load("cmb-several", tmp_path)] == ["2"]
+    assert [i.question.id for i in load("cmb-exam[护士]", tmp_path)] == ["1"]
+    key.write_text(json.dumps([{"id": 1, "answer": "E"}]), encoding="utf-8")
+    with pytest.raises(SourceError, match="item 0 has the answer 'E' and the options AB"):
+        load("cmb-exam", tmp_path)
+    key.write_text(json.dumps([{"id": 3, "answer": "A"}]), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"item 0 has the id 1, which cmb_exam/CMB-test-choice-answer.json lacks"):
+        load("cmb-exam", tmp_path)
+    key.write_text(json.dumps([{"id": 3, "key": "A"}]), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"CMB-test-choice-answer.json.*item 0 lacks answer"):
+        load("cmb-exam", tmp_path)
+    questions.write_text(json.dumps([{**one, "options": one["option"], "option": None}]), encoding="utf-8")
+    key.write_text(json.dumps([{"id": 1, "answer": "B"}]), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"question-merge.json: item 0 lacks option;"):
+        load("cmb-exam", tmp_path)
+
+
+def test_mmlu_in_other_languages_is_read_as_it_is_published_and_its_medical_subjects_alone(tmp_path: Path) -> None:
+    for file in (*dataset("jmmlu").files, *dataset("mmlu-sw").files):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        if file.startswith("jmmlu"):
+            path.write_text("どれ？,甲,乙,丙,丁,C\n", encoding="utf-8")
+        else:
+            head = "sample_id,subject,subject_category,question,option_a,option_b,option_c,option_d,answer,culture"
+            rows = "a,virology,x,No?,a,b,c,d,A,[]\nb,college_medicine,x,Gani?,moyo,ini,figo,ngozi,B,[]\n"
+            path.write_text(f"{head}\n{rows}", encoding="utf-8")
+    japanese, swahili = load("jmmlu", tmp_path), load("mmlu-sw", tmp_path, part="all")
+    assert [(i.subject, i.gold.choices, i.question.language) for i in japanese[:1]] == [
+        ("clinical_knowledge", ("C",), "ja")
+    ]
+    assert len(japanese) == 3
+    assert [(i.part, i.question.options[1], i.gold.choices) for i in swahili] == [
+        ("dev", ("B", "ini"), ("B",)),
+        ("test", ("B", "ini"), ("B",)),
+    ]
+    (tmp_path / "jmmlu/college_medicine.csv").write_text("どれ？,甲,乙,丙,C\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"college_medicine.csv:1: is not question, four options and a letter"):
+        load("jmmlu", tmp_path)
+    for wrong, told in {
+        "subject,question,A,B,C,D,answer\n": r"sw_dev.csv:1: has no column option_a, option_b, option_c, option_d",
+        "subject,question,option_a,option_b,option_c,option_d,answer\ncollege_medicine,Gani?,a,b,c,d,2\n": (
+            r"sw_dev.csv:2: the row has the answer '2' and the options ABCD"
+        ),
+    }.items():
+        (tmp_path / "global_mmlu/sw_dev.csv").write_text(wrong, encoding="utf-8")
+        with pytest.raises(SourceError, match=told):
+            load("mmlu-sw", tmp_path)
+
+
+@pytest.mark.data
+def test_the_whole_key_of_cmb_fits_questions_laid_out_as_published(data: Path, tmp_path: Path) -> None:
+    questions, key = dataset("cmb-exam").files
+    rows = json.loads((data / key).read_text("utf-8"))
+    made = [{**row, "question": "哪个？", "option": dict.fromkeys("ABCDEF", "肺") | {"G": ""}} for row in rows]
+    for file, told in ((questions, made), (key, rows)):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(json.dumps(told), encoding="utf-8")
+    items = load("cmb-exam", tmp_path)
+    assert (len(items), len({item.subject for item in items})) == (11200, 28)
+    assert sum(len(item.gold.choices) > 1 for item in items) == 1165
+    assert len(load("cmb-several", tmp_path)) == 1190
+
+
+@pytest.mark.data
+def test_a_row_of_mmcu_whose_options_slipped_is_put_right(data: Path) -> None:
+    (item,) = (i for i in load("mmcu", data) if i.question.id == "传染病学339题:306")
+    assert dict(item.question.options)[item.gold.choices[0]] == "经门静脉入肝"
+
+
+@pytest.mark.data
+def test_patients_are_asked_about_by_their_symptoms_with_every_disease_as_an_option(data: Path) -> None:
+    whole, own = load("mz-questions", data, part="test"), load("mz-questions[explicit]", data, part="test")
+    assert (len(whole), len(own)) == (142, 130)
+    assert len(load("dxy-questions[explicit]", data, part="test")) == 103
+    item = whole[0]
+    assert item.question.text == "患者有：发热、中等度热、退热。最可能是下列哪种疾病？"
+    assert len(item.question.options) == 4
+    assert dict(item.question.options)[item.gold.choices[0]] == item.gold.entities[0] == "上呼吸道感染"
+
+
+@pytest.mark.data
+def test_all_parts_and_some_subjects_can_be_asked_for_and_what_is_not_there_is_told(data: Path) -> None:
+    assert len(load("expertqa-med", data, part="all")) == 497
+    assert [len(load(f"expertqa-{f}", data, part="all")) for f in ("law", "business", "music", "history")] == [
+        100, 96, 52, 61,
+    ]  # fmt: skip
+    assert load("expertqa[law,MUSIC]", data) == [i for i in load("expertqa", data) if i.subject in ("Law", "Music")]
+    assert {i.subject for i in load("cmmlu[college_medicine]", data)} == {"college_medicine"}
+    with pytest.raises(BadInput, match=r"cmmlu has no subject 'virology'; it has clinical_knowledge, "):
+        load("cmmlu[virology]", data)
+    with pytest.raises(BadInput, match=r"liveqa has no subject 'x'; it has no subjects at all"):
+        load("liveqa[x]", data)
+    with pytest.raises(BadInput, match=r"cmmlu has no part 'val'; it has dev, test, all"):
+        load("cmmlu", data, part="val")
+
+
+def test_patients_of_whom_nothing_is_asked_say_what_they_are_called_as_questions(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"mz holds no questions, .*, or mz-questions"):
+        load("mz", tmp_path)
+
+
+TABLES = {
+    "comma.csv": 'id,Question,option_a,option_b,answer,subject,_note\n7,Which?,gout,"flu, cold",B,joints,mine\n',
+    "tab.tsv": "question\tA\tB\tanswer\nWhich?\tgout\tflu, cold\tflu, cold\n",
+    "semicolon.csv": "题目;选项A;选项B;答案\nWhich?;gout;flu, cold;B\n",
+    "mmlu.csv": 'Which?,gout,"flu, cold",x,y,B\n',
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_ones_own_is_read_by_its_header(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("\ufeff" * name.startswith("c") + TABLES[name], encoding="utf-8")
+    (item,) = load(str(tmp_path / name), tmp_path)
+    assert (item.question.text, item.question.options[:2]) == ("Which?", (("A", "gout"), ("B", "flu, cold")))
+    assert item.gold.choices == ("B",)
+    if name == "comma.csv":
+        assert (item.question.id, item.subject) == ("7", "joints")
+        said = dataset(str(tmp_path / name)).columns
+        assert said.startswith("question = Question, options = option_a to option_b, answer = answer, id = id, ")
+        assert said.endswith("subject = subject, _note left out")
+
+
+def test_a_sheet_of_excel_is_read_as_a_table_is(tmp_path: Path) -> None:
+    book = Workbook()
+    for row in [["question", "answer", "entities"], ["What helps?", "Rest.", "rest; sleep"], [None, None, None]]:
+        book.active.append(row)
+    book.save(tmp_path / "mine.xlsx")
+    (item,) = load(str(tmp_path / "mine.xlsx"), tmp_path)
+    assert (item.gold.texts, item.gold.entities) == (("Rest.",), ("rest", "sleep"))
+
+
+REFUSED = [
+    ("question,colour\nWhich?,red\n", ":1: has the column 'colour', which is not understood; call it question"),
+    ("name,answer\ngout,B\n", ":1: has no column with the question among name, answer; call it"),
+    ("", ":1: has no column with the question among none"),
+    ("question,first,answer\n?,gout,A\n", ":1: has the column 'first'"),
+    (
+        "question,answer\nWhich?,A\n",
+        ":2: is not understood: its answer is 'A', and none of the columns question, answer",
+    ),
+    ("question,A,B,answer\nWhich?,gout,flu,C\n", ":2: is not understood: its answer 'C' is none of its options; write"),
+    ("question,A,B,answer\nWhich?,gout,flu,1\n", ":2: is not understood: its answer '1' is none"),
+    ("question,answer\nWhy?,so,and,so\n", ":2: has 4 cells under 2 columns; put a cell"),
+    ("question,answer\n,so\n", ":2: has no question; give it a question"),
+    ('question,answer\n"Why?,so\n', ": is no row of a table"),
+    ("question,id\nWhy?,1\nWho?,1\n", ":3: has the id '1' of line 2"),
+    ("question,answer,answer\nWhy?,a,b\n", ":1: has the column 'answer' twice"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), REFUSED)
+def test_what_a_table_says_that_is_not_understood_is_refused_with_file_line_and_mend(
+    text: str, told: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SourceError) as caught:
+        load(str(file), tmp_path)
+    assert f"mine.csv{told}" in str(caught.value) or told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+CELLS = st.sampled_from(
+    ["question", "option_a", "B", "A", "answer", "id", "", ",", "\t", ";", '"', "\n", "\r", "\x00", "gout", "_x"]
+)
+
+
+@given(cells=st.lists(CELLS, max_size=30), suffix=st.sampled_from([".csv", ".tsv", ".jsonl"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_table_is_read_or_refused_in_one_line(cells: list[str], suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"any{suffix}"
+    file.write_text("".join(cells), encoding="utf-8", newline="")
+    told = ""
+    try:
+        items = load(str(file), tmp_path)
+    except BadInput as error:
+        items, told = [], str(error)
+    assert "\n" not in told
+    assert all(item.question.text.strip() for item in items)
+
+
+def test_a_file_of_ones_own_is_named_without_its_folder(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("question,subject\nWhy?,Joints\nWho?,Lungs\n", encoding="utf-8")
+    found = dataset(f"{file}[joints]")
+    assert (found.name, found.title) == ("mine[joints]", "mine.csv: joints")
+    assert [i.question.text for i in load(f"{file}[joints]", tmp_path)] == ["Why?"]
+
+
 OWN = [
+    ({"question": "Which?", "option_a": "x", "answer": "A"}, "has the field 'option_a', which is not understood"),
     ({"question": "Which?", "options": {"A": "x", "B": "y"}, "answer": "B", "id": "q"}, ""),
     ({"question": "Why?", "texts": ["so"]}, ""),
     ({"question": " "}, "has no question"),
@@ -206,7 +452,7 @@ def test_a_row_of_ones_own_is_read_or_told_why_not(row: dict[str, object], told:
     file = tmp_path / "mine.jsonl"
     file.write_text("\n" + json.dumps(row) + "\n", encoding="utf-8")
     if told:
-        with pytest.raises(SourceError, match=rf"mine.jsonl:2: .*{told}.*; write a question a line"):
+        with pytest.raises(SourceError, match=rf"mine.jsonl:2: .*{told}.*; (write a question a line|the fields are)"):
             load(str(file), tmp_path)
     else:
         (item,) = load(str(file), tmp_path)

@@ -28,6 +28,10 @@ ROWS: list[tuple[dict[str, Any], tuple[tuple[str, str], ...], tuple[str, ...]]] 
     ({"question": "?", "opa": "gout", "opb": "flu", "opc": "", "cop": 0}, TWO, ("A",)),
     ({"Question": "?", "A": "gout", "B": "flu", "Answer": "B"}, TWO, ("B",)),
     ({"question": "?", "opa": "gout", "opb": "flu", "cop": -1}, TWO, ()),
+    ({"question": "?", "option_a": "gout", "option_b": "flu", "subject": "x", "answer": "B"}, TWO, ("B",)),
+    ({"question": "?", "choice0": "gout", "choice1": "flu", "answer_index": 1, "answer": "flu"}, TWO, ("B",)),
+    ({"Q": "-", "question": "?", "option 1": "gout", "option 2": "flu", "correct": "A"}, TWO, ("A",)),
+    ({"问题": "?", "选项A": "gout", "选项B": "flu", "答案": "A"}, TWO, ("A",)),
 ]  # fmt: skip
 
 
@@ -64,11 +68,16 @@ def test_a_question_without_options_has_reference_texts(row: dict[str, Any], tex
         ({"question": "?", "options": [1, 2]}, "in no form that is known"),
         ({"question": "?", "options": {"first": "gout"}}, "in no form that is known"),
         ({"question": "?", "choices": {"label": ["A"], "text": None}}, "in no form that is known"),
-        ({"question": "?", "options": ["x"] * 11}, "in no form that is known"),
+        ({"question": "?", "options": ["x"] * 13}, "in no form that is known"),
         ({"question": "?", "options": ["gout", "flu"], "answer": "cold"}, "its answer 'cold' is none"),
         ({"question": "?", "options": ["gout", "flu"], "answer": 2}, "its answer '2' is none"),
         ({"question": "?", "options": ["gout", "flu"], "answer": True}, "its answer 'True' is none"),
-        ({"question": "?", "answer": 5}, "reference answer is no text"),
+        ({"question": "?", "answer": 5.5}, "reference answer is no text"),
+        ({"question": "?", "answer": 5}, "its answer is 5, and none of the columns question, answer holds an option"),
+        (
+            {"question": "?", "first": "gout", "answer": "A"},
+            "its answer is 'A', and none of the columns question, first",
+        ),
     ],
 )
 def test_a_row_that_is_not_understood_is_named_with_its_mend(row: dict[str, Any], says: str) -> None:

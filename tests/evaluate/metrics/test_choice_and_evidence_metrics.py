@@ -88,3 +88,17 @@ def test_what_a_run_took_is_read_from_its_record() -> None:
     told = replace(run(items(1)[0].question, "x"), spent=spent, stages=(Stage("a", 1.0), Stage("b", 0.5)))
     names = ("calls", "cached", "tokens-in", "tokens-out", "cost", "seconds")
     assert [metric(n).of(told, items(1)[0]) for n in names] == [4, 0.25, 100, 20, None, 1.5]
+
+
+def test_the_seconds_of_retrieval_are_told_apart_by_whether_the_cache_had_all_some_or_none() -> None:
+    stages = (Stage("recognize", 9.0), Stage("link", 1.0), Stage("retrieve", 0.5), Stage("read", 9.0))
+    names = ("retrieval-seconds", "retrieval-cached", "retrieval-uncached", "graph-cached")
+
+    def told(*hits: tuple[str, int, int]) -> list[float | None]:
+        made = replace(run(items(1)[0].question, "x"), stages=stages, hits=hits)
+        return [metric(n).of(made, items(1)[0]) for n in names]
+
+    assert told() == [1.5, None, None, None]
+    assert told(("lookup", 2, 2), ("neighbours", 1, 1)) == [1.5, 1.5, None, 1.0]
+    assert told(("lookup", 0, 2)) == [1.5, None, 1.5, 0.0]
+    assert told(("lookup", 1, 2)) == [1.5, None, None, 0.5]

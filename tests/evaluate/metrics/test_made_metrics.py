@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from eval_makers import run
 from kgmed.errors import BadInput, PromptTooLong, UnknownName
 from kgmed.evaluate.items import Choices, Gold, Item
-from kgmed.evaluate.metrics import by_model, make, metric
-from kgmed.evaluate.metrics.by_model import Rarity, Read, grams, models, mover_distance, mover_score, token_weights
+from kgmed.evaluate.metrics import bleurt, by_model, make, metric
+from kgmed.evaluate.metrics.by_model import Rarity, Read, models, token_weights
+from kgmed.evaluate.metrics.mover import grams, mover_distance, mover_score
 from kgmed.graph.base import NodeRow
 from kgmed.models.asking import LogProbs
 from kgmed.models.fakes import OverlapScorer, Wordwise
@@ -146,7 +147,7 @@ def test_bleurt_asks_every_pair_once_and_a_failure_counts_as_saying_nothing() ->
             self.asked.extend(pairs)
             return np.asarray(OverlapScorer()(pairs) + 0.25, np.float32)
 
-    made = by_model._bleurt_of(Counting(), ITEMS, "toy@1")
+    made = bleurt._bleurt_of(Counting(), ITEMS, "toy@1")
     runs = [run(i.question, "gout") for i in ITEMS]
     told = made.over([*runs, None], [*ITEMS, ITEMS[0]])
     asked = len(Counting.asked)

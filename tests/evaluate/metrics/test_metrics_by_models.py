@@ -1,5 +1,6 @@
 """BERTScore, MoverScore and BLEURT on tiny models with random weights, built and saved by the real classes."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from kgmed.records import Question
 
 torch: Any = pytest.importorskip("torch", reason="needs torch and transformers")
 transformers: Any = pytest.importorskip("transformers", reason="needs torch and transformers")
-pytest.importorskip("scipy", reason="needs scipy")
+linprog: Any = pytest.importorskip("scipy.optimize", reason="needs scipy").linprog
 
-WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] fever cough gout and the toe hurts 发 热".split()  # noqa: SIM905
-ANSWERS = ["fever and cough", "gout", "the toe hurts and the fever", "发热 cough", "gout " * 50, "and"]
+WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] fever cough gout and the toe hurts 发 热 , ##er".split()  # noqa: SIM905
+ANSWERS = ["fever, and cougher, cough", "gout", "the toe hurts and the fever", "发热 cough", "gout " * 50, "and"]
 REFERENCES = ["cough and fever", "the toe hurts", "the toe hurts and the fever", "fever", "gout gout toe", "发热"]
 
 
@@ -152,6 +153,14 @@ def test_the_source_names_all_that_a_figure_depends_on(saved: Path) -> None:
     assert mark not in bertscores(saved)[0].source
 
 
+def test_a_metric_runs_where_it_is_told_to_and_a_place_that_is_none_is_refused(saved: Path) -> None:
+    for name in ("bertscore", "moverscore", "moverscore-v2"):
+        choices = Choices({"": str(saved / "encoder")}, device="cpu")
+        assert make(name, choices, ITEMS)
+        with pytest.raises(KgmedError, match="nowhere"):
+            make(name, replace(choices, device="nowhere"), ITEMS)
+
+
 def test_a_layer_that_is_not_there_is_bad_input(saved: Path) -> None:
     with pytest.raises(BadInput, match="layers 0 to 3, and no layer 4"):
         bertscores(saved, layer=4)
@@ -181,6 +190,60 @@ def test_moverscore_of_single_words_is_one_minus_the_distance_of_their_states(sa
     a, b = (s / np.linalg.norm(s) for s in states)
     wanted = max(0.0, 1 - float(np.linalg.norm(a - b)))
     assert metric.of(run(items[0].question, "cough"), items[0]) == pytest.approx(wanted, abs=1e-4)
+
+
+def as_the_package(saved: Path, answers: list[str], wanted: list[str], version: int, n: int) -> list[float]:
+    """MoverScore of the authors' package, written anew from its description: pair by pair, a dense linear program."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(saved / "encoder")
+    model = transformers.AutoModel.from_pretrained(saved / "encoder").eval()
+
+    def read(text: str) -> tuple[list[int], list[str], Any]:
+        tokens = tokenizer(text, truncation=True, max_length=16, return_tensors="pt")
+        with torch.inference_mode():
+            layers = model(**tokens, output_hidden_states=True).hidden_states
+        ids = tokens["input_ids"][0].tolist()
+        if version == 2:
+            return ids, tokenizer.convert_ids_to_tokens(ids), layers[-1][0].numpy()
+        unit = np.stack([x[0].numpy() / np.linalg.norm(x[0].numpy(), axis=1, keepdims=True) for x in layers[1:][-5:]])
+        return ids, tokenizer.convert_ids_to_tokens(ids), np.hstack([unit.min(0), unit.mean(0), unit.max(0)])
+
+    def table(texts: list[str]) -> dict[int, float]:
+        found = [set(read(t)[0]) for t in texts]
+        return {i: np.log((len(texts) + 1) / (sum(i in f for f in found) + 1)) for f in found for i in f}
+
+    def weighed(text: str, idf: dict[int, float]) -> tuple[Any, Any]:
+        ids, pieces, rows = read(text)
+        kept = [k for k, w in enumerate(pieces) if "##" not in w and w not in set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")]
+        size = min(n, len(kept))
+        windows = [kept[i : i + size] for i in range(len(kept) - size + 1)]
+        weights = np.array([sum(idf[ids[k]] for k in w) for w in windows])
+        at = np.array(
+            [sum(idf[ids[k]] * rows[k] for k in w) / (h + 1e-30) for w, h in zip(windows, weights, strict=True)]
+        )
+        return at / (np.linalg.norm(at, axis=1, keepdims=True) + 1e-30), weights / (weights.sum() + 1e-30)
+
+    def score(answer: str, reference: str) -> float:
+        (a, of_a), (b, of_b) = weighed(answer, table(answers)), weighed(reference, table(wanted))
+        cost = ((a[:, None] - b[None]) ** 2).sum(-1) ** (1 if version == 1 else 0.5)
+        rows = [np.outer(np.eye(len(a))[i], np.ones(len(b))).ravel() for i in range(len(a))]
+        columns = [np.outer(np.ones(len(a)), np.eye(len(b))[j]).ravel() for j in range(len(b))]
+        found = linprog(cost.ravel(), A_eq=[*rows, *columns], b_eq=[*of_a, *of_b])
+        return float(1 - found.fun)
+
+    return [score(a, r) for a, r in zip(answers, wanted, strict=True)]
+
+
+@pytest.mark.parametrize(("name", "version", "n"), [("v1", 1, 1), ("v1-2", 1, 2), ("v2", 2, 1)])
+def test_moverscore_of_the_authors_is_what_their_description_gives(
+    saved: Path, name: str, version: int, n: int
+) -> None:
+    (metric,) = make(f"moverscore-{name}", Choices({"": str(saved / "encoder")}), ITEMS)
+    found = scored(metric, ANSWERS, ITEMS)
+    assert found == pytest.approx(as_the_package(saved, ANSWERS, REFERENCES, version, n), abs=1e-4)
+    assert found[2] == pytest.approx(max(found))
+    assert len({round(x, 3) for x in found}) > 3
+    assert metric.of(run(ITEMS[0].question, ""), ITEMS[0]) == metric.of(None, ITEMS[0]) == 0
+    assert metric.of(run(ITEMS[0].question, "gout"), item()) is None
 
 
 def test_bleurt_is_the_number_of_the_model_for_reference_then_answer(saved: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kgmed.evaluate.items import Gold, Item, Metric
-from kgmed.evaluate.metrics import by_model, made_metrics, metrics
+from kgmed.evaluate.metrics import bleurt, by_model, made_metrics, metrics
 from kgmed.models.fakes import OverlapScorer, Wordwise
 from kgmed.records import Question
 
@@ -39,7 +39,7 @@ def test_every_metric_that_is_made_is_on_the_page() -> None:
     made = [
         by_model._perplexity_of(Wordwise()),
         *by_model.make_hallucination(ITEMS),
-        by_model._bleurt_of(OverlapScorer(), ITEMS, "toy"),
+        bleurt._bleurt_of(OverlapScorer(), ITEMS, "toy"),
     ]
     for metric in made:
         assert by[f"`{metric.name}`"][2] == metric.formula

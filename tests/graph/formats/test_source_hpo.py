@@ -4,7 +4,7 @@ import pytest
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope
-from kgmed.graph.formats import obo
+from kgmed.graph.formats import obo as obo
 from kgmed.graph.formats.obo import UNSTATED, disease_node, read_hpo
 from kgmed.records import Support
 

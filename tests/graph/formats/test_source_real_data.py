@@ -136,3 +136,17 @@ def test_bc5cdr_has_as_many_mentions_and_relations_as_it_says(
     found = list(pubtator.documents(path))
     assert (len(found), sum(len(d.marked) for d in found)) == (500, entities)
     assert sum(len(d.relations) for d in found) == relations
+
+
+@pytest.mark.data
+def test_the_symptom_ontology_is_the_same_graph_in_its_three_layouts(data: Path) -> None:
+    pytest.importorskip("pyoxigraph")
+    folder = data / "public_graphs" / "symptom_ontology"
+    found = []
+    for suffix in ("obo", "json", "owl"):
+        rows = list(formats.read("", folder / f"symp.{suffix}").rows())
+        names = {row.key: row.name for row in rows if isinstance(row, NodeRow) and row.name}
+        edges = {(row.head, row.tail) for row in rows if isinstance(row, EdgeRow)}
+        found.append((names, edges))
+    assert len(found[0][0]) == 895
+    assert found[0] == found[1] == found[2]

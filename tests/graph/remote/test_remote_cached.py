@@ -14,7 +14,7 @@ import pytest
 from kgmed.cache import Hits
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
 from kgmed.graph.base import KnowledgeGraph, Match
-from kgmed.graph.remote.cache import CachedGraph
+from kgmed.graph.remote.named import CachedGraph
 from kgmed.graph.remote.umls import VARIABLE, Umls
 from kgmed.records import Entity, Relation, Role, Support, Triple
 from kgmed.servers import Limits

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, KgmedError, Unavailable, UnknownName
-from kgmed.graph.remote.umls import PAGE, VARIABLE, Umls
+from kgmed.graph.library import is_remote
+from kgmed.graph.remote.named import open_remote
+from kgmed.graph.remote.umls import AT_LEAST, PAGE, VARIABLE, Umls
 from kgmed.records import Role
 from kgmed.servers import Limits, TokenBucket, host_of
 from loopback import Asked, Loopback, Said, loopback
@@ -200,8 +202,75 @@ def test_a_name_that_is_not_there_gives_nothing_after_the_normal_form_was_tried(
 ) -> None:
     server.in_turn(nothing)
     assert umls(server).lookup("no such thing") == []
-    assert [a.query["searchType"] for a in server.asked] == ["exact", "normalizedString"]
+    assert [a.query["searchType"] for a in server.asked] == ["exact", "normalizedString", "words", "approximate"]
     assert umls(server).lookup("  ") == []
+
+
+def by_search(**found: list[str]) -> Any:
+    """A server that finds the concepts of these names by a type of search, and nothing by another."""
+
+    def says(asked: Asked) -> Said:
+        names = found.get(asked.query["searchType"], [])
+        rows = [{"ui": f"C{i:07}", "name": name} for i, name in enumerate(names, start=1)]
+        return Said({"result": {"results": rows or [{"ui": "NONE", "name": "NO RESULTS"}]}})
+
+    return says
+
+
+def test_a_name_that_no_concept_bears_is_found_by_its_words_and_then_by_its_letters_where_it_is_like(
+    server: Loopback,
+) -> None:
+    server.says = by_search(words=["Gout", "Gouty arthritis, acute", "Chronic gouty arthritis"])
+    found = umls(server).lookup("acute gouty arthritis")
+    assert [(m.entity.name, m.how, m.score) for m in found] == [("Gouty arthritis, acute", "wording", 0.92)]
+    server.says = by_search(words=["Diabetes"], approximate=["Hyperkalemia", "Hypokalemia"])
+    found = umls(server).lookup("hypokalaemia")
+    assert [(m.entity.name, m.how) for m in found] == [("Hypokalemia", "fuzzy")]  # the other contradicts it
+    assert 0.85 * 0.92 <= found[0].score < 0.92
+    server.says = by_search(words=["Type 2 diabetes"], approximate=["Diabetes mellitus"])
+    assert umls(server).lookup("type 1 diabetes") == []
+
+
+def test_how_like_a_name_must_be_is_a_setting_that_the_label_tells(server: Loopback) -> None:
+    server.says = by_search(words=["Gout", "Gouty arthritis"])
+    assert umls(server).lookup("big toe gout attack") == []
+    first = umls(server, at_least=0.0)  # as KG-Rank's code takes it
+    assert [m.entity.name for m in first.lookup("big toe gout attack")] == ["Gout"]
+    assert first.label.endswith("ENG likeness 0.0")
+    assert umls(server).label.endswith("ENG")
+
+
+def test_how_like_a_name_must_be_is_part_of_the_graphs_name(tmp_path: Path) -> None:
+    key = {VARIABLE: "a" * 36}
+    given = {"umls-rest": AT_LEAST, "umls-rest?at_least=0": 0.0, "umls-rest+https://x.org?at_least=0.7": 0.7}
+    for name, told in given.items():
+        assert is_remote(name)
+        label = open_remote(name, tmp_path, key).label
+        assert (f"likeness {told}" in label, "x.org" in label) == (told != AT_LEAST, "x.org" in name)
+    for name in ("umls-rest?at_least=2", "umls-rest?at_least=x", "umls-rest?near=1"):
+        with pytest.raises(BadInput, match=r"is not of the form umls-rest\?at_least=0\.7"):
+            open_remote(name, tmp_path, key)
+
+
+@pytest.mark.data
+def test_the_recorded_search_by_words_links_no_other_fracture(server: Loopback, data: Path) -> None:
+    nothing = Said({"result": {"results": []}})
+    server.in_turn(nothing, nothing, Said(recorded(data, "search_0")))
+    found = umls(server).lookup("fractured carpal bones")
+    assert [m.entity.name for m in found] == ["Fracture of carpal bone"]
+
+
+def test_no_type_of_search_puts_the_key_into_a_message_or_a_log(
+    server: Loopback, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    good = by_search()
+    server.says = lambda asked: Said("busy", 500) if asked.query["searchType"] == "approximate" else good(asked)
+    with pytest.raises(Unavailable) as caught:
+        umls(server).lookup("no such thing")
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert KEY not in told
+    assert "apiKey" not in told
 
 
 def test_empty_pages_and_no_relations_are_no_error(server: Loopback) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kgmed.errors import BadInput, Stopped
 from kgmed.graph.base import Adjacency
 from kgmed.graph.search.chains import Chains, SearchBudget, chains, words
-from kgmed.graph.search.shortest import shortest
+from kgmed.graph.search.paths import shortest
 from kgmed.stop import Stop, stopping_by
 from search_oracles import Walked, chains_of, graphs, order_of, simple_paths, switches
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graph.store.oracle import Oracle, edges, flat, nodes, rows, source, triples
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope
-from kgmed.graph.search.shortest import shortest
+from kgmed.graph.search.paths import shortest
 from kgmed.graph.store.build import build
 from kgmed.graph.store.edits import edit
 from kgmed.graph.store.store import Store, open_store

@@ -4,6 +4,9 @@ Another is one file here, or in another package, with `datasets.add(DataSet(...)
 """
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +26,60 @@ def others() -> dict[str, DataSetInfo[Any]]:
     return {found.name: found for found in registry.datasets.all() if not isinstance(found, DataSet)}
 
 
-def dataset(name: str) -> DataSet:
-    """The data set of a name, one of the hub (hub/OWNER/NAME), or a file of one's own questions (.jsonl).
+ALL = "all"  # every part
+TABLES = (".csv", ".tsv", ".xlsx", ".jsonl")  # files of one's own
 
-    Raises `UnknownName`, `BadInput`, and `Unavailable` for one of the hub that cannot be had.
+
+def dataset(name: str) -> DataSet:
+    """The data set of a name, one of the hub (hub/OWNER/NAME), or a file of one's own questions (see `TABLES`).
+
+    `NAME[SUBJECT,SUBJECT]` is what it has of these subjects. Raises `UnknownName`, `BadInput`, and `Unavailable` for
+    one of the hub that cannot be had.
     """
+    whole, bracket, rest = name.partition("[")
+    if not bracket or not name.endswith("]"):
+        return _whole(name)
+    wanted = tuple(s.strip() for s in rest.removesuffix("]").split(",") if s.strip())
+    if not wanted:
+        raise BadInput(f"{name!r} is not of the form NAME[SUBJECT,SUBJECT]")
+    found = _whole(whole)
+    title, said = f"{found.title}: {', '.join(wanted)}", f"{found.name}[{','.join(wanted)}]"
+    return replace(found, name=said, title=title, read=partial(_of_subjects, whole=found, wanted=wanted))
+
+
+def _whole(name: str) -> DataSet:
+    """The data set of a name, with all its subjects."""
     if name.startswith("hub/"):
         from kgmed.evaluate.datasets.own import hub_dataset
 
         return hub_dataset(name)
-    if name.endswith(".jsonl"):
+    if name.endswith(TABLES):
         from kgmed.evaluate.datasets.own import own_dataset
 
         return own_dataset(Path(name))
     try:
         found = registry.datasets.get(name)
     except UnknownName:
-        hint = "or give a .jsonl file of your own questions, or hub/OWNER/NAME"
+        hint = "or give a file of your own questions (.csv, .tsv, .xlsx, .jsonl), or hub/OWNER/NAME"
         raise UnknownName("data set", name, datasets(), hint) from None
     if not isinstance(found, DataSet):
-        raise BadInput(f"{name} holds no questions, it is for {found.task}; try {found.use}")
+        asked = f"{name}-questions" if f"{name}-questions" in datasets() else ""
+        raise BadInput(
+            f"{name} holds no questions, it is for {found.task}; try {found.use}{f', or {asked}' if asked else ''}"
+        )
     return found
+
+
+def _of_subjects(data: Path, *, whole: DataSet, wanted: tuple[str, ...]) -> Iterator[Item]:
+    """The items of some subjects, whatever the case of the names; raises `BadInput` for one that is not there."""
+    items = list(whole.read(data))
+    known = {item.subject.casefold(): item.subject for item in items if item.subject}
+    for subject in wanted:
+        if subject.casefold() not in known:
+            there = ", ".join(known.values())
+            raise BadInput(f"{whole.name} has no subject {subject!r}; it has {there or 'no subjects at all'}")
+    names = {subject.casefold() for subject in wanted}
+    yield from (item for item in items if item.subject.casefold() in names)
 
 
 def known_other(name: str, task: Other, data: Path) -> DataSetInfo[Any]:
@@ -88,15 +124,16 @@ def checksum(found: DataSetInfo[Any], data: Path) -> str:
 
 
 def load(name: str, data: Path, *, part: str = "", limit: int = 0, seed: int = 0) -> list[Item]:
-    """The items of a data set, of one part ("" = all); `limit` draws that many by `seed`, in their order.
+    """The items of a data set, of one part ("" or "all" = all); `limit` draws that many by `seed`, in their order.
 
     Raises `BadInput` where files are missing and says where they come from.
     """
     found = dataset(name)
     _there(found, data)
-    items = [item for item in found.read(data) if not part or item.part == part]
+    every = list(found.read(data))
+    items = [item for item in every if part in ("", ALL, item.part)]
     if part and not items:
-        parts = dict.fromkeys(item.part for item in found.read(data))
+        parts = dict.fromkeys([*(item.part for item in every), ALL] if every else [])
         raise BadInput(f"{name} has no part {part!r}; it has {', '.join(parts) or 'no question'}")
     if not limit or limit >= len(items):
         return items

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
-from kgmed.evaluate.datasets.files import FETCH, field, json_lines, sheets, whole_json
+from kgmed.evaluate.datasets.files import FETCH, field, json_lines, sheets, texts_of, whole_json
 from kgmed.evaluate.datasets.files import text as read_text
 from kgmed.evaluate.items import DataSet, Gold, Item
 from kgmed.records import Question
@@ -116,7 +116,50 @@ datasets.add(
 )
 
 
-# --- ExpertQA (Malaviya et al. 2024): experts' questions with answers that they revised; KG-Rank took two fields.
+# --- CMB-Clin (Wang et al. 2023): 208 questions about 74 patients, with what the textbook says; HyKGE's Table 3.
+
+
+CMB_CLIN_FILE = "cmb_exam/CMB-Clin/CMB-Clin-qa.json"
+_CASE = "{description}\n\n{question}"
+
+
+def read_cmb_clin(data: Path) -> Iterator[Item]:
+    """Patient by patient, each question behind the whole case; its turns are asked one by one. Id = case:question."""
+    path = data / CMB_CLIN_FILE
+    for number, row in enumerate(whole_json(path, list)):
+        try:
+            case, pairs = str(row["description"]).strip(), list(row["QA_pairs"])
+            asked = [(str(p["question"]).strip(), str(p.get("solution") or p["answer"]).strip()) for p in pairs]
+            name, title = str(row.get("id", number)), str(row.get("title") or "")
+        except (KeyError, TypeError, AttributeError):
+            raise SourceError(path, 0, f"item {number} is no case with description and QA_pairs", FETCH) from None
+        if not case or not asked or not all(question and said for question, said in asked):
+            raise SourceError(path, 0, f"item {number} has no description, or a question or solution is empty", FETCH)
+        for place, (question, said) in enumerate(asked):
+            text = _CASE.format(description=case, question=question)
+            yield Item(Question(text, (), "zh", f"{name}:{place}"), Gold(texts=(said,)), subject=title)
+
+
+datasets.add(
+    DataSet(
+        name="cmb-clin",
+        title="CMB-Clin, 208 questions about 74 patients",
+        task="text",
+        languages=("zh",),
+        licence="Apache-2.0",
+        citation="Wang et al. 2023, CMB, arXiv 2308.08833",
+        source="https://github.com/FreedomIntelligence/CMB (data/CMB.zip)",
+        revision="6c8ece4",
+        files=(CMB_CLIN_FILE,),
+        items=208,
+        read=read_cmb_clin,
+        hub="FreedomIntelligence/CMB",
+    )
+)
+
+
+# --- ExpertQA (Malaviya et al. 2024): experts' questions with answers that they revised; KG-Rank took two fields, and
+# four more for its open domain (Table 5), each whole: `--part all`.
 
 
 EXPERTQA_PARTS = {"train": "rand_lfqa_train.json", "dev": "rand_lfqa_val.json", "test": "rand_lfqa_test.json"}
@@ -124,7 +167,7 @@ FIELDS = "expertqa/r1_data_anon.jsonl"
 
 
 def read_expertqa(data: Path, *, fields: tuple[str, ...]) -> Iterator[Item]:
-    """The questions of some fields (() = all), part by part. Id = part:line of the file."""
+    """The questions of some fields (() = all), part by part; the field is the subject. Id = part:line of the file."""
     known = {field(data / FIELDS, n, row, "question"): _field(row) for n, row in json_lines(data / FIELDS)}
     for part, name in EXPERTQA_PARTS.items():
         path = data / "expertqa" / name
@@ -132,7 +175,7 @@ def read_expertqa(data: Path, *, fields: tuple[str, ...]) -> Iterator[Item]:
             asked = field(path, line, row, "question")
             if not fields or known.get(asked) in fields:
                 gold = Gold(texts=(field(path, line, row, "answer"),))
-                yield Item(Question(asked, (), "en", f"{part}:{line}"), gold, part)
+                yield Item(Question(asked, (), "en", f"{part}:{line}"), gold, part, known.get(asked, ""))
 
 
 def _field(row: dict[str, object]) -> str:
@@ -140,25 +183,30 @@ def _field(row: dict[str, object]) -> str:
     return str(metadata.get("field")) if isinstance(metadata, dict) else ""
 
 
-def _expertqa_set(name: str, title: str, fields: tuple[str, ...], items: int) -> DataSet:
-    return DataSet(
-        name=name,
-        title=title,
-        task="text",
-        languages=("en",),
-        licence="MIT",
-        citation="Malaviya et al. 2024, ExpertQA, arXiv 2309.07852",
-        source="https://github.com/chaitanyamalaviya/ExpertQA",
-        revision="1aa7ba8",
-        files=(*(f"expertqa/{file}" for file in EXPERTQA_PARTS.values()), FIELDS),
-        items=items,
-        read=partial(read_expertqa, fields=fields),
+for _name, _title, _fields, _items in (
+    ("expertqa-med", "ExpertQA, medicine", ("Healthcare / Medicine", "Medicine"), 497),
+    ("expertqa-bio", "ExpertQA, biology", ("Biology",), 93),
+    ("expertqa-law", "ExpertQA, law", ("Law",), 100),
+    ("expertqa-business", "ExpertQA, business", ("Business",), 96),
+    ("expertqa-music", "ExpertQA, music", ("Music",), 52),
+    ("expertqa-history", "ExpertQA, history", ("History",), 61),
+    ("expertqa", "ExpertQA, all fields", (), 2169),
+):
+    datasets.add(
+        DataSet(
+            name=_name,
+            title=_title,
+            task="text",
+            languages=("en",),
+            licence="MIT",
+            citation="Malaviya et al. 2024, ExpertQA, arXiv 2309.07852",
+            source="https://github.com/chaitanyamalaviya/ExpertQA",
+            revision="1aa7ba8",
+            files=(*(f"expertqa/{file}" for file in EXPERTQA_PARTS.values()), FIELDS),
+            items=_items,
+            read=partial(read_expertqa, fields=_fields),
+        )
     )
-
-
-datasets.add(_expertqa_set("expertqa-med", "ExpertQA, medicine", ("Healthcare / Medicine", "Medicine"), 497))
-datasets.add(_expertqa_set("expertqa-bio", "ExpertQA, biology", ("Biology",), 93))
-datasets.add(_expertqa_set("expertqa", "ExpertQA, all fields", (), 2169))
 
 
 # --- LiveQA-Medical (TREC 2017): consumers' questions with reference answers of librarians, as KG-Rank took it.
@@ -268,10 +316,8 @@ def read_mintaka(data: Path) -> Iterator[Item]:
     for part, file in FILES.items():
         path = data / file
         for number, row in enumerate(whole_json(path, list)):
-            try:
-                asked, name, said = str(row["question"]).strip(), str(row["id"]), _said(row["answer"])
-            except (KeyError, TypeError, AttributeError):
-                raise SourceError(path, 0, f"item {number} lacks a field", FETCH) from None
+            asked, name = texts_of(path, f"item {number}", row, "question", "id")
+            said = _said(row.get("answer"))
             yield Item(Question(asked, (), "en", f"{part}:{name}"), Gold(texts=(said,) if said else ()), part)
 
 

@@ -5,11 +5,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import DataSetInfo
+from kgmed.graph.base import KnowledgeGraph
 from kgmed.graph.formats.base import check_file, empty, lines, parse_json, reading, whole_text
 from kgmed.graph.formats.cmekg import DAMAGE, plain_data
 from kgmed.language.text import one_line
@@ -199,16 +201,23 @@ _GOALS_MEND = "give the pickle with train and test of explicit_inform_slots, imp
 
 def read_goals(path: Path, *, name: str = "", language: str = "zh", seed: int = 0) -> Split:
     """The split of the file; train gives a validation part where the file has none. Raises `SourceError`."""
+    cases = goal_cases(path)
+    if not cases["train"]:
+        raise SourceError(path, 0, "has no train cases", _GOALS_MEND)
+    made = {"validation": cases["dev"], "language": language, "seed": seed}
+    return split(name or path.stem, cases["train"], cases["test"], **made)  # type: ignore[arg-type]
+
+
+def goal_cases(path: Path) -> dict[str, list[Case]]:
+    """The cases of the parts train, dev and test, as the file has them; raises `SourceError`."""
     parts = _parts(path)
     if unknown := [str(part) for part, rows in parts.items() if part not in _GOAL_PARTS and rows]:
         raise SourceError(
             path, 0, f"has a part {one_line(unknown[0])[:30]!r}", f"name it one of {_NAMED}, or leave it out"
         )
-    cases = {part: list(_cases(path, part, parts.get(part, []))) for part in _GOAL_PARTS}
-    if not cases["train"]:
-        raise SourceError(path, 0, "has no train cases", _GOALS_MEND)
-    made = {"validation": [case for part in _CHOSEN_ON for case in cases[part]], "language": language, "seed": seed}
-    return split(name or path.stem, cases["train"], cases["test"], **made)  # type: ignore[arg-type]
+    found = {part: list(_cases(path, part, parts.get(part, []))) for part in _GOAL_PARTS}
+    chosen_on = [case for part in _CHOSEN_ON for case in found[part]]
+    return {"train": found["train"], "dev": chosen_on, "test": found["test"]}
 
 
 def _parts(path: Path) -> Mapping[str, object]:
@@ -407,6 +416,43 @@ def packet(value: object) -> Packet:
     return Packet(patient, _diagnosis(value), _report(value))
 
 
+def phenopacket(patient: Patient, graph: KnowledgeGraph) -> dict[str, Any]:
+    """The patient as a phenopacket (GA4GH, version 2), which `packet` reads back; ages to the month."""
+    signed = [*((i, False) for i in patient.present), *((i, True) for i in patient.absent)]
+    features = [
+        {"type": {"id": i, "label": graph.entity(i).name}} | ({"excluded": True} if no else {}) for i, no in signed
+    ]
+    subject: dict[str, Any] = {"id": patient.id or "patient"}
+    if patient.sex:
+        subject["sex"] = patient.sex.upper()
+    if patient.age is not None:
+        subject["timeAtLastEncounter"] = {"age": {"iso8601duration": _duration(patient.age)}}
+    made = {"id": patient.id or "patient", "subject": subject, "phenotypicFeatures": features}
+    if patient.onset is not None:
+        first, last = map(_duration, patient.onset)
+        time = {"ageRange": {"start": {"iso8601duration": first}, "end": {"iso8601duration": last}}}
+        made["diseases"] = [{"term": {"id": "MONDO:0000001", "label": "disease"}, "onset": time}]
+    resource = {
+        "id": "hp", "name": "Human Phenotype Ontology", "url": "http://purl.obolibrary.org/obo/hp.owl",
+        "version": graph.label, "namespacePrefix": "HP", "iriPrefix": "http://purl.obolibrary.org/obo/HP_",
+    }  # fmt: skip
+    made["metaData"] = {
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "createdBy": "kgmed", "resources": [resource],
+        "phenopacketSchemaVersion": "2.0",
+    }  # fmt: skip
+    return made
+
+
+def _duration(age: float) -> str:
+    """An age in years as ISO 8601 has it.
+
+    >>> _duration(4.5), _duration(0.01)
+    ('P4Y6M', 'P0Y0M')
+    """
+    months = round(max(age, 0) * 12)
+    return f"P{months // 12}Y{months % 12}M"
+
+
 def _objects(path: Path) -> Iterator[tuple[int, str]]:
     """Each JSON text of a file with its line: the whole file, or its lines where the name says so."""
     if ".jsonl" in path.suffixes:
@@ -531,7 +577,20 @@ datasets.add(
         revision="0e56c10",
     )
 )
-_DDXPLUS = tuple(
+_GMD = "gmd/goal_set.p"
+datasets.add(
+    _set(
+        "gmd",
+        "GMD, 12 diseases",
+        2390,
+        (lambda data: read_goals(data / _GMD, name="GMD"), (_GMD,)),
+        licence="see its authors",
+        citation="the data set GMD of RLKGF's Table 1: 12 diseases, 118 symptoms, 2,390 patients",
+        source="https://github.com/YanPioneer/RLKGF",
+        revision="not at hand",
+    )
+)
+DDXPLUS = tuple(
     f"ddxplus/{file}"
     for file in (
         "subset_release_validate_patients.csv",
@@ -544,7 +603,7 @@ _DDXPLUS = tuple(
 
 def _ddxplus(data: Path) -> Split:
     """The subset without train patients: those of the validation file are fitted on."""
-    train, test, conditions, evidences = (data / file for file in _DDXPLUS)
+    train, test, conditions, evidences = (data / file for file in DDXPLUS)
     return read_ddxplus(train, test, conditions=conditions, evidences=evidences, name="DDXPlus")
 
 
@@ -553,7 +612,7 @@ datasets.add(
         "ddxplus",
         "DDXPlus, a subset of the validation and test patients, 19 diseases",
         13696,
-        (_ddxplus, _DDXPLUS),
+        (_ddxplus, DDXPLUS),
         licence="CC BY 4.0",
         citation="Fansi Tchango et al. 2022, DDXPlus, NeurIPS Datasets and Benchmarks",
         source="https://github.com/Tonmoregulus/DDXPLUS-DRO",

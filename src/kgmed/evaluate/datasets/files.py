@@ -5,19 +5,18 @@ import io
 import json
 import re
 import unicodedata
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.formats.base import whole_text
-from kgmed.graph.packed import check_zip
+from kgmed.graph.packed import DAMAGED_ZIP, check_zip
 
 # --- Options and the letters that name them, as data sets write both.
 
 
-LETTERS = "ABCDEFGHIJ"
+LETTERS = "ABCDEFGHIJKL"  # as many as GMD has diseases
 
 
 def options(texts: Sequence[str | None]) -> tuple[tuple[str, str], ...]:
@@ -123,8 +122,6 @@ def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         from openpyxl.utils.exceptions import InvalidFileException
     except ImportError:
         raise Unavailable('Excel files need openpyxl; pip install "kgmed[eval]"') from None
-    from zipfile import BadZipFile
-
     try:
         check_zip(path)
         book = load_workbook(path, read_only=True, data_only=True)
@@ -133,8 +130,8 @@ def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         book.close()
     except OSError as e:
         raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
-    except (InvalidFileException, BadZipFile, zlib.error, NotImplementedError, LookupError, ValueError) as e:
-        raise SourceError(path, 0, f"is no Excel file ({e})", FETCH) from None
+    except (InvalidFileException, *DAMAGED_ZIP) as e:
+        raise SourceError(path, 0, f"is no Excel file ({str(e) or 'it ends in the middle'})", FETCH) from None
 
 
 def _rows(path: Path, sheet: Any) -> Iterator[tuple[Any, ...]]:
@@ -153,3 +150,23 @@ def field(path: Path, line: int, row: Mapping[str, Any], name: str, *, mend: str
     if not isinstance(value, str) or not value.strip():
         raise SourceError(path, line, f"has no {name}", mend)
     return value.strip()
+
+
+def texts_of(path: Path, what: str, row: Any, *names: str) -> tuple[str, ...]:
+    """Fields of a row of JSON as text, without the blanks around it; raises `SourceError` that names what it lacks.
+
+    >>> texts_of(Path("a.json"), "item 0", {"id": 7, "question": " Which? "}, "id", "question")
+    ('7', 'Which?')
+    """
+    lacking = [n for n in names if not isinstance(row, dict) or not isinstance(row.get(n), str | int)]
+    if lacking:
+        raise SourceError(path, 0, f"{what} lacks {', '.join(lacking)}", FETCH)
+    return tuple(str(row[n]).strip() for n in names)
+
+
+def lettered(path: Path, what: str, row: Any, name: str) -> tuple[tuple[str, str], ...]:
+    """The options of a row of JSON that has them by letter, without the empty ones; raises `SourceError`."""
+    found = row.get(name) if isinstance(row, dict) else None
+    if not isinstance(found, dict):
+        raise SourceError(path, 0, f"{what} lacks {name}", FETCH)
+    return tuple((str(letter), str(said).strip()) for letter, said in found.items() if said)

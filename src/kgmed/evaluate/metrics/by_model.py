@@ -4,7 +4,6 @@ import csv
 import hashlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from math import log, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import BadInput, PromptTooLong, SourceError, Unavailable
+from kgmed.errors import BadInput, PromptTooLong, SourceError
 from kgmed.evaluate.items import Choices, Item, MadeMetrics, Metric
 from kgmed.evaluate.metrics import made_metrics
 from kgmed.evaluate.metrics.text import words
@@ -20,8 +19,6 @@ from kgmed.graph.base import LocalGraph
 from kgmed.language.text import normalise
 from kgmed.linking.recognise import Lexicon
 from kgmed.models.asking import Likelihood
-from kgmed.models.base import PairScorer
-from kgmed.models.encoders import TransformerCrossEncoder
 from kgmed.models.files import load_transformer
 from kgmed.records import Query, Question, Run
 from kgmed.registry import metrics
@@ -38,19 +35,26 @@ class Read(NamedTuple):
     """A text as a model reads it."""
 
     ids: tuple[int, ...]  # with the marks of beginning and end
-    rows: NDArray[np.float32]  # (n, d), of length 1
+    rows: NDArray[np.float32]  # (n, d), of length 1 where they are of one layer
 
 
 class States:
-    """The states of one layer of a model; 0 = what goes into the first layer, -1 = after the last one."""
+    """The states of one layer of a model; 0 = what goes into the first layer, -1 = after the last one.
 
-    def __init__(self, model: str | Path, *, layer: int = -1, batch: int = 32, kept: int = _KEPT) -> None:
+    With `last` those of so many last layers: of each brought to length 1 the least, mean and greatest, side by side.
+    """
+
+    def __init__(
+        self, model: str | Path, *, layer: int = -1, last: int = 0, batch: int = 32, kept: int = _KEPT,
+        device: str = "",
+    ) -> None:  # fmt: skip
         """Load a model from a folder or by a name on the model hub; raises `Unavailable`, `ModelFailed`, `BadInput`."""
-        self._tokenizer, self._model = load_transformer("AutoModel", model, "cpu")
+        self._device = device or "cpu"
+        self._tokenizer, self._model = load_transformer("AutoModel", model, self._device)
         layers = int(self._model.config.num_hidden_layers)
         if not -1 <= layer <= layers:
             raise BadInput(f"{model} has the layers 0 to {layers}, and no layer {layer}")
-        self.layer = layers if layer == -1 else layer
+        self.layer, self._last = layers if layer == -1 else layer, last
         self.longest = _limit(self._tokenizer, self._model)
         self.name = Path(model).name if Path(model).is_dir() else str(model)
         self.hash = weights_hash(self._tokenizer, self._model)
@@ -60,13 +64,18 @@ class States:
 
     def __repr__(self) -> str:
         """The model, its hash, the layer and how much of a text it reads."""
-        return f"{self.name}@{self.hash} layer {self.layer}, {self.longest} tokens"
+        where = f"the last {self._last} layers" if self._last else f"layer {self.layer}"
+        return f"{self.name}@{self.hash} {where}, {self.longest} tokens"
 
     def ids(self, text: str) -> tuple[int, ...]:
         """The tokens of a text, cut off at what the model can read."""
         whole = text.strip().encode("utf-8", "replace").decode("utf-8")
         found = self._tokenizer(whole, truncation=True, max_length=self.longest)
         return tuple(map(int, found["input_ids"]))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The tokens of ids as the tokenizer writes them."""
+        return [str(piece) for piece in self._tokenizer.convert_ids_to_tokens(list(ids))]
 
     def read(self, texts: Iterable[str]) -> dict[str, Read]:
         """Each text as the model reads it; texts of like length are read together."""
@@ -92,8 +101,12 @@ class States:
         for i, row in enumerate(ids):
             padded[i, : len(row)], mask[i, : len(row)] = torch.tensor(row, dtype=torch.long), 1
         with torch.inference_mode():
-            states = self._model(padded, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
-            states = torch.nn.functional.normalize(states.float(), dim=-1).numpy()
+            here, told = padded.to(self._device), mask.to(self._device)
+            found = self._model(here, attention_mask=told, output_hidden_states=True).hidden_states
+            chosen = found[1:][-self._last :] if self._last else found[self.layer :][:1]
+            layers = torch.nn.functional.normalize(torch.stack([layer.float() for layer in chosen]), dim=-1)
+            parts = [layers.amin(0), layers.mean(0), layers.amax(0)] if self._last else [layers[0]]
+            states = torch.cat(parts, -1).cpu().numpy()
         return [np.asarray(states[i, : len(row)], np.float32) for i, row in enumerate(ids)]
 
     def _keep(self, found: Mapping[str, Read]) -> None:
@@ -226,10 +239,11 @@ def prf(
 
 
 def make_bertscore(
-    model: str | Path, items: Sequence[Item], *, layer: int = -1, idf: bool = False, baseline: Path | None = None
-) -> tuple[Metric, ...]:
+    model: str | Path, items: Sequence[Item], *, layer: int = -1, idf: bool = False, baseline: Path | None = None,
+    device: str = "",
+) -> tuple[Metric, ...]:  # fmt: skip
     """`bertscore-p`, `-r` and `-f` by a model; an answer without a word counts 0, and so does a failed run."""
-    states = States(model, layer=layer)
+    states = States(model, layer=layer, device=device)
     rarity = Rarity(states.ids(text) for text in references(items)) if idf else None
     floor = read_baseline(baseline, states.layer) if baseline else NONE
 
@@ -270,118 +284,6 @@ def read_baseline(path: Path, layer: int) -> tuple[float, float, float]:
         if here == layer:
             return found
     raise SourceError(path, 0, f"has no row of layer {layer}", "choose a layer that it has")
-
-
-# --- BLEURT (Sellam et al. 2020): the number that a model trained on people's ratings gives reference and answer.
-# For checkpoints that `transformers` reads as sequence classification with one number. BLEURT-20 and BLEURT-20-D3 need
-# code of their own, which is not run. A figure says nothing without its checkpoint: another one is another scale.
-
-
-def make_bleurt(model: str | Path, items: Sequence[Item]) -> tuple[Metric, ...]:
-    """`bleurt` by a checkpoint; a failed run counts as an empty answer does on average over the data set."""
-    scorer = TransformerCrossEncoder(model)
-    mark = weights_hash(*load_transformer("AutoModelForSequenceClassification", model, "cpu"))
-    return (_bleurt_of(scorer, items, f"{scorer.name}@{mark}"),)
-
-
-def _bleurt_of(scorer: PairScorer, items: Sequence[Item], name: str) -> Metric:
-    """The metric by a scorer of (reference, answer); of several references the best."""
-    known: dict[tuple[str, str], float] = {}
-
-    def ready(runs: Sequence[tuple[Run, Item]]) -> None:
-        wanted = dict.fromkeys((text, run.answer.text) for run, item in runs for text in item.gold.texts)
-        left = [pair for pair in wanted if pair not in known]
-        known.update(zip(left, map(float, scorer(left)), strict=True))
-
-    def score(run: Run, item: Item) -> float | None:
-        ready([(run, item)])
-        return max((known[text, run.answer.text] for text in item.gold.texts), default=None)
-
-    each = [float(x) for x in scorer([(text, "") for text in references(items)])]
-    empty = sum(each) / len(each) if each else None
-    source = f"Sellam et al. 2020, BLEURT; {name}, an empty answer scores {empty if empty is None else round(empty, 4)}"
-    return Metric("bleurt", "what the model gives (reference, answer)", source, score, ("text",), empty, ready=ready)
-
-
-# --- MoverScore (Zhao et al. 2019): how far the words of an answer must be moved to be those of a reference.
-# 1 - the earth mover's distance between the n-grams of both, not below 0. An n-gram lies at the mean of its tokens'
-# states weighted by rarity, brought to length 1; what it weighs is the sum of the rarities; moving costs the Euclidean
-# distance. Here: the states of one layer of any model, one table of rarities frozen on the references of the data set,
-# every token but the marks of beginning and end. The moverscore package takes a model trained on MNLI, another table
-# for
-# the answers, and leaves out punctuation and the later pieces of a word: figures of the two cannot be compared.
-
-
-Floats = NDArray[np.float64]
-
-
-def mover_distance(a: Floats, b: Floats, cost: Floats) -> float:
-    """The least cost of moving weights a (n,) to b (m,) at `cost` (n, m) for a weight of 1; both sum to 1. Exact."""
-    linprog, identity, kron, stacked = _solver()
-    n, m = cost.shape
-    leave, arrive = kron(identity(n), np.ones((1, m))), kron(np.ones((1, n)), identity(m))
-    limits = np.concatenate([a, b])[:-1]  # the last one follows from the others
-    found = linprog(
-        cost.ravel(), A_eq=stacked([leave, arrive]).tocsr()[:-1], b_eq=limits, bounds=(0, None), method="highs"
-    )
-    if not found.success:
-        raise ArithmeticError(f"the distance could not be computed: {found.message}")
-    return float(found.fun)
-
-
-@lru_cache(maxsize=1)
-def _solver() -> tuple[Any, Any, Any, Any]:
-    """What is used of scipy; raises `Unavailable`."""
-    try:
-        from scipy.optimize import linprog  # heavy
-        from scipy.sparse import identity, kron, vstack
-    except ImportError:
-        raise Unavailable('MoverScore needs scipy; pip install "kgmed[eval]"') from None
-    return linprog, identity, kron, vstack
-
-
-def grams(rows: Floats, weights: Floats, n: int) -> tuple[Floats, Floats]:
-    """The unit rows and the weights (summing to 1) of the n-grams of tokens; a shorter text is one n-gram.
-
-    >>> rows, weights = grams(np.array([[1.0, 0], [0, 1.0], [0, 1.0]]), np.array([0.2, 0.2, 0.6]), 2)
-    >>> rows.round(4).tolist(), weights.round(4).tolist()
-    ([[0.7071, 0.7071], [0.0, 1.0]], [0.3333, 0.6667])
-    """
-    n = min(n, len(rows))
-    windows = [slice(i, i + n) for i in range(len(rows) - n + 1)]
-    heavy = np.array([weights[w].sum() for w in windows])
-    means = np.array([weights[w] @ rows[w] if h else rows[w].mean(0) for w, h in zip(windows, heavy, strict=True)])
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    return means / np.where(lengths > 0, lengths, 1), heavy / heavy.sum()
-
-
-def mover_score(answer: tuple[Floats, Floats], reference: tuple[Floats, Floats]) -> float:
-    """1 - the distance between two sets of unit rows with their weights, not below 0."""
-    (a, of_a), (b, of_b) = answer, reference
-    cost = np.sqrt(np.maximum(0, 2 - 2 * a @ b.T))
-    return max(0.0, 1 - mover_distance(of_a, of_b, cost))
-
-
-def make_moverscore(model: str | Path, items: Sequence[Item], *, layer: int = -1, n: int = 1) -> tuple[Metric, ...]:
-    """`moverscore-1` (words) or `-2` (pairs of words) by a model; without a word, and of a failed run, 0."""
-    _solver()
-    states = States(model, layer=layer)
-    rarity = Rarity(states.ids(text) for text in references(items))
-
-    def compare(answer: Read, reference: Read) -> tuple[float, ...]:
-        (a, of_a), (b, of_b) = (_spoken(read, states.silent, rarity) for read in (answer, reference))
-        return (mover_score(grams(a, of_a, n), grams(b, of_b, n)) if len(a) and len(b) else 0.0,)
-
-    compared = TokenComparison(states, compare)
-    source = f"Zhao et al. 2019, MoverScore; {states!r}, idf of {rarity.hash}"
-    formula = f"1 - earth mover's distance of {n}-grams, not below 0"
-    return (Metric(f"moverscore-{n}", formula, source, compared.number(0), ("text",), ready=compared.ready),)
-
-
-def _spoken(read: Read, silent: set[int], rarity: Rarity) -> tuple[Floats, Floats]:
-    """Rows and weights of the tokens that are no marks of beginning and end."""
-    kept = np.array([i not in silent for i in read.ids], bool)
-    return read.rows[kept].astype(np.float64), token_weights(read, silent, rarity)[kept]
 
 
 # --- MindMap's hallucination score: how like the keywords of an answer are to those of the reference, and its opposite.
@@ -506,21 +408,12 @@ def _hallucination(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]
 
 def _bertscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
     model = chosen.model("bertscore")
-    return make_bertscore(model, items, layer=chosen.layer, idf=chosen.idf, baseline=chosen.baseline)
-
-
-def _moverscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-    return make_moverscore(chosen.model("moverscore"), items, layer=chosen.layer)
-
-
-def _moverscore_2(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
-    return make_moverscore(chosen.model("moverscore-2"), items, layer=chosen.layer, n=2)
+    return make_bertscore(
+        model, items, layer=chosen.layer, idf=chosen.idf, baseline=chosen.baseline, device=chosen.device
+    )
 
 
 metrics.add(MadeMetrics("bertscore", "a model", _bertscore))
-metrics.add(MadeMetrics("moverscore", "a model", _moverscore))
-metrics.add(MadeMetrics("moverscore-2", "a model", _moverscore_2))
-metrics.add(MadeMetrics("bleurt", "a model", lambda chosen, items: make_bleurt(chosen.model("bleurt"), items)))
 metrics.add(MadeMetrics("perplexity", "a model", lambda chosen, _: make_perplexity(chosen.model("perplexity"))))
 metrics.add(MadeMetrics("hallucination", "the references of the data set", _hallucination))
 

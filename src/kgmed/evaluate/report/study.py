@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from kgmed.evaluate import scores
-from kgmed.evaluate.controls import controlled
+from kgmed.evaluate.controls import controlled, has_baseline
 from kgmed.evaluate.items import DataSet, Item, Metric, Task
 from kgmed.evaluate.log import Entry, Job, in_order
 from kgmed.evaluate.metrics import PLAIN, metric, metrics
@@ -39,7 +39,7 @@ def default_baseline(methods: Sequence[str]) -> str:
     ('zero-shot', 'facts+random')
     """
     controls = [m for m in methods if controlled(m).control]
-    return "zero-shot" if "zero-shot" in methods else next(iter([*controls, *methods]), "")
+    return "zero-shot" if has_baseline("zero-shot", methods) else next(iter([*controls, *methods]), "")
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,8 @@ def sweeps(methods: Sequence[str]) -> list[Sweep]:
             if (value := _number(text)) is not None:
                 rest = ",".join(f"{k}={v}" for k, v in parts.settings if k != setting)
                 control = f"+{parts.control}" if parts.control else ""
-                base = f"{parts.method}{f'[{rest}]' if rest else ''}{control}"
+                model = f"@{parts.model}" if parts.model else ""
+                base = f"{parts.method}{f'[{rest}]' if rest else ''}{control}{model}"
                 found.setdefault(setting, {}).setdefault(base, {})[value] = name
     series = {s: tuple((b, tuple(sorted(v.items()))) for b, v in by.items() if len(v) > 1) for s, by in found.items()}
     return [Sweep(setting, lines) for setting, lines in series.items() if lines]

@@ -2,22 +2,25 @@
 
 import re
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
 from kgmed.config import config_type
 from kgmed.evaluate import scores
+from kgmed.evaluate.controls import controlled
+from kgmed.evaluate.datasets import datasets
 from kgmed.evaluate.items import Metric
 from kgmed.evaluate.log import digest
 from kgmed.evaluate.report.study import Study
 from kgmed.evaluate.report.text import Cell, Signed, Table, formatted
+from kgmed.evaluate.reproduce import PaperTable
+from kgmed.evaluate.reproduce import tables as papers_tables
 from kgmed.language.text import visible
+from kgmed.prompts import stated_task
 
 # --- What the papers report for the same method, data set and metric: in a column of its own, never mixed with ours.
 
@@ -42,17 +45,26 @@ class Figure:
         return f"{self.value:.4f} with {self.model} ({'; '.join(filter(None, (place, self.questions)))})"
 
 
+_THEIR_OWN = ("seconds", "tokens-in")  # of their server, their tokenizer
+
+
 @cache
 def figures() -> tuple[Figure, ...]:
-    """The figures of all papers."""
-    data = tomllib.loads((files(__package__) / "papers.toml").read_text(encoding="utf-8"))
-    return tuple(_figure(paper, row) for paper in data["paper"] for row in paper["figures"])
+    """The figures of all papers that are of methods and data sets of ours; one that a paper prints twice, once."""
+    found: dict[tuple[str, ...], Figure] = {}
+    for of in papers_tables().values():
+        for p in of.figures:
+            if p.row in of.rows and p.dataset in datasets() and p.metric not in _THEIR_OWN:
+                rest = (of.rows[p.row], p.dataset, p.metric)
+                made = Figure(of.paper, of.cite, *rest, p.value, p.model, _number(of), of.questions.get(p.dataset, ""))
+                found.setdefault((of.paper, *rest, p.model), made)
+    return tuple(found.values())
 
 
-def _figure(paper: dict[str, Any], row: dict[str, Any]) -> Figure:
-    value = round(row["value"] / paper["scale"], 6)
-    questions = paper.get("questions", {}).get(row["dataset"], "")
-    return Figure(**{**row, "value": value}, paper=paper["name"], cite=paper["cite"], questions=questions)
+def _number(of: PaperTable) -> str:
+    """The number of a table that is known to hold all its rows; "" where that was not checked."""
+    sure = re.fullmatch(r"Table (\d+)", of.place)
+    return sure[1] if sure and not any(note.startswith("the place") for note in of.notes) else ""
 
 
 def reported(method: str, dataset: str, metric: str) -> list[Figure]:
@@ -61,7 +73,8 @@ def reported(method: str, dataset: str, metric: str) -> list[Figure]:
     >>> [str(f) for f in reported("hykge", "mmcu", "accuracy")]
     ['0.4965 with GPT-3.5 (HyKGE)', '0.4933 with Baichuan-13B-Chat (HyKGE)']
     """
-    return [f for f in figures() if (f.method, f.dataset, f.metric) == (method, dataset, metric)]
+    plain = method.partition("@")[0]
+    return [f for f in figures() if (f.method, f.dataset, f.metric) == (plain, dataset, metric)]
 
 
 def _papers(study: Study, method: str, metric: str) -> str:
@@ -106,6 +119,52 @@ def _size(study: Study) -> str:
     """Whether this is a sample, in a sentence."""
     n = len(study.plan.items)
     return f"A sample: {n} of {study.total} questions." if study.sampled else f"All {n} questions."
+
+
+def board(study: Study) -> Table:
+    """Methods and models in one list, the best first, with what failed and what could not be read."""
+    scored = [s for s in study.scores if s.metric == study.main.name]
+    best_first = sorted(scored, key=lambda s: _place(s.mean.mean, study.main))
+    rows = tuple((place, *_on_board(study, s)) for place, s in enumerate(best_first, start=1))
+    header = ("", "method", "model", study.main.name, "95 % from", "to", "n", "failed", "unread", "abstained", "calls",
+              "tokens")  # fmt: skip
+    note = (
+        "failed = no answer; unread = the model replied and its reply could not be used. Both are scored as wrong. "
+        f"calls and tokens are all that were taken. {_size(study)}"
+    )
+    return Table("board", f"Board: {study.title}", header, rows, note)
+
+
+def _place(mean: float, main: Metric) -> tuple[bool, float]:
+    """The best first, what has no number last."""
+    return mean != mean, -mean if main.higher else mean
+
+
+def _on_board(study: Study, score: scores.Score) -> tuple[Cell, ...]:
+    entries, runs = study.entries(score.method), list(study.runs(score.method))
+    mean, model = score.mean, controlled(score.method).model or study.models(score.method).get("llm", "none")
+    return (
+        score.method.partition("@")[0], model, mean.mean, mean.low, mean.high, mean.n,
+        sum(e.run is None for e in entries),
+        sum(scores.unread(e, study.items[e.job.item]) for e in entries), sum(r.answer.abstained for r in runs),
+        sum(r.spent.calls for r in runs), sum(r.spent.tokens_in + r.spent.tokens_out for r in runs),
+    )  # fmt: skip
+
+
+def grid(study: Study) -> Table:
+    """The main metric of each method (a row, the best on the mean first) with each model (a column)."""
+    cells = {(str(b[1]), str(b[2])): b[3] for b in board(study).rows}
+    models = list(dict.fromkeys(model for _, model in cells))
+    names = dict.fromkeys(method for method, _ in cells)
+    by = {m: tuple(cells.get((m, model)) for model in models) for m in names}
+    ordered = sorted(by, key=lambda m: _place(_middle(by[m]), study.main))
+    rows: tuple[tuple[Cell, ...], ...] = tuple((m, *by[m]) for m in ordered)
+    return Table("grid", f"{study.main.name}: methods and models", ("method", *models), rows)
+
+
+def _middle(values: Sequence[Cell]) -> float:
+    known = [float(v) for v in values if isinstance(v, float) and v == v]
+    return sum(known) / len(known) if known else float("nan")
 
 
 def overview(studies: Sequence[Study]) -> list[Table]:
@@ -326,6 +385,13 @@ def _without_folder(value: object) -> str:
     return PurePath(text).name if PurePath(text).is_absolute() else text
 
 
+def _asked_for(study: Study, preset: str) -> dict[str, str]:
+    """What methods with a model are asked for, of the first question; nothing where none was asked."""
+    if not study.plan.items or not any("llm" in study.models(method) for method in study.plan.methods):
+        return {}
+    return {"the answer that is asked for": stated_task(study.plan.items[0].question, preset or "safe")}
+
+
 def provenance(study: Study) -> Table:
     """All that the manifest holds, and the hash of the log."""
     manifest, n = study.manifest, len(study.plan.items)
@@ -340,6 +406,7 @@ def provenance(study: Study) -> Table:
         "seeds": ", ".join(map(str, study.plan.seeds)),
         "graph": str(manifest.get("graph", "")),
         "prompts": str(manifest.get("prompts", "")),
+        **_asked_for(study, str(setup.get("preset", ""))),
         **{f"setup: {k}": _without_folder(v) for k, v in setup.items() if v not in _UNSET},
         **{f"version: {k}": str(v) for k, v in _part(manifest, "versions").items()},
         "answers": f"{len(study.log)} in the log, sha256 without seconds {digest(dict(study.log))}",

@@ -6,6 +6,7 @@ A new format is one file here, or in another package, with a function `read(path
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
     Raises `UnknownName` for the format, `BadInput` for an option that its reader does not have, and what the reader
     raises: `SourceError`, `Unavailable`.
     """
+    if path is not None and (path.suffix.casefold() == ".zip" or str(path) == "-"):
+        return _unpacked(format, path, options)
     if not format:
         if path is None:
             raise BadInput(f"neither a format nor a file was named; formats: {', '.join(formats.names())}")
@@ -31,6 +34,16 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
         if option not in known:
             raise BadInput(f"the format {format} has no option {option!r}; it has {', '.join(known)}")
     return reader(path, **options)
+
+
+def _unpacked(format: str, path: Path, options: dict[str, Any]) -> Source:
+    """The graph in a zip, or in what comes on standard input; what is unpacked lies beside until the source is gone."""
+    from kgmed.graph.packed import unpacked
+
+    folder = unpacked(path)
+    source = read(format, folder.content, **({"name": folder.called} | options))
+    rows, inputs = source.rows, source.inputs if str(path) == "-" else (path,)
+    return replace(source, rows=lambda: rows() if folder else (), inputs=inputs)
 
 
 def reader_of(format: str, /) -> Callable[..., Source]:

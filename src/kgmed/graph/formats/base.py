@@ -300,7 +300,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("tests", r"(?:can )?(?:check|test|detect|diagnos|screen|measur)\w*(?: for| the)? disease|diagnos(?:e\b|es|tic of)|"
      r"tests? for|检查出|可检|诊断疾病"),
     ("tests <", r"\b(?:check|test)s?\b|diagnos|examination|laborator|imaging|screening|检查|检验|化验|筛查|检测|必检"),
-    ("treats", r"cure disease|\btreats?\b|\bcures?\b|indicat(?:ion|ed)|off label|therap(?:y|eutic) for|(?:drug|"
+    ("treats", r"cure disease|\btreats?\b|\bcures?\b|\bpalliat|\balleviat|\brelieves|indicat(?:ion|ed)|off label|"
+     r"therap(?:y|eutic) for|(?:drug|"
      r"medication|medicine|treatment|therapy|remedy) (?:of|for)|适应症|适应证|主治|适用|用于|可治|治疗疾病"),
     ("treats <", r"treat|drug|medicat|medicine|therap|cure|remedy|surgery|药|治疗|治法|疗法|疗程|手术|化疗|放疗"),
     ("gene <", r"gene (?:associated )?(?:with|of|to|for) disease|gene (?:of|for)|gene disease|causes? disease gene"),
@@ -365,6 +366,44 @@ def kinds_of(relation: Relation) -> Kinds:
     """
     subject, object_ = ENDS[relation.role]
     return (object_, subject) if relation.reverse else (subject, object_)
+
+
+# what published graphs call a kind -> what kgmed calls it
+KINDS: Mapping[str, str] = {
+    word: kind
+    for kind, words in {
+        "disease": "disease disorder condition diagnosis syndrome illness 疾病",
+        "drug": "drug compound chemical medication medicine molecule pharmaceutical 药物 药品",
+        "symptom": "symptom phenotype phenotypic sign finding effect 症状 临床表现 体征",
+        "gene": "gene protein 基因",
+        "body part": "anatomy anatomical organ tissue body 部位",
+        "test": "test check examination 检查 检验",
+        "department": "department 科室",
+        "food": "food 食物",
+    }.items()
+    for word in words.split()
+}
+
+
+@lru_cache(maxsize=4096)
+def kind_of(text: str) -> str:
+    """What kgmed calls a kind, or the word itself; of several labels the first that it has a word for.
+
+    >>> kind_of("biolink:NamedThing|biolink:PhenotypicFeature"), kind_of("effect/phenotype"), kind_of(":Side Effect")
+    ('symptom', 'symptom', 'symptom')
+    >>> kind_of("Cellular Component")
+    'cellular component'
+    """
+    labels = [part.partition("biolink:")[2] or part for part in re.split(r"[|;,]|(?<!biolink):", text) if part.strip()]
+    for label in labels:
+        words = _kind_words(label)
+        if known := next((KINDS[w] for w in (*words, "".join(words)) if w in KINDS), ""):
+            return known
+    return " ".join(_kind_words(labels[0])) if labels else ""
+
+
+def _kind_words(label: str) -> list[str]:
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)).casefold().split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""OBO files (the format of HPO, DO, MONDO, GO), and the Human Phenotype Ontology with its annotations."""
+"""OBO (the format of HPO, DO, MONDO, GO) and OBO Graphs JSON, and HPO with its annotations."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,12 +7,16 @@ from importlib.util import find_spec
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.graph.formats.base import check_file, empty, lines, name_of, need_file
+from kgmed.graph.formats.base import check_file, empty, lines, name_of, need_file, parse_json, whole_text
+from kgmed.graph.formats.rdf import curie
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
+
+# OBO files (the format of HPO, DO, MONDO, GO), and the Human Phenotype Ontology with its annotations.
 
 # --- OBO files in general (the format of HPO, DO, MONDO, GO): terms, names, definitions, is_a and other relationships.
 
@@ -474,3 +478,88 @@ def _table(path: Path, wanted: tuple[str, ...]) -> Iterator[tuple[int, tuple[str
             problem = f"has {len(cells)} columns, not the {len(head)} of the header"
             raise SourceError(path, number, problem, _DOWNLOAD)
         yield number, pick(cells)
+
+
+# OBO Graphs JSON, the layout in which OBO's ontologies are published beside OBO and OWL (obographs 0.3).
+
+_OBOGRAPHS_SCOPES = {
+    "hasExactSynonym": Scope.EXACT,
+    "hasNarrowSynonym": Scope.NARROW,
+    "hasRelatedSynonym": Scope.RELATED,
+    "hasBroadSynonym": Scope.BROAD,
+}
+_NAMESPACE = "http://www.geneontology.org/formats/oboInOwl#hasOBONamespace"
+_MEND = "fetch the ontology again"
+
+
+@formats.register("obographs", looks=lambda first: 3 if '"graphs"' in "".join(first) else 0)
+def read_obographs(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of an OBO Graphs JSON file; raises `SourceError`."""
+    file = need_file(path, "obographs")
+    return Source(
+        name=name or name_of(file),
+        rows=lambda: _obographs_rows(file),
+        release=release,
+        language="en",
+        relations={IS_A.name: IS_A},
+        inputs=(file,),
+    )
+
+
+def _obographs_rows(path: Path) -> Iterator[Row]:
+    document = parse_json(path, 1, whole_text(path))
+    graphs = document.get("graphs") if isinstance(document, dict) else None
+    if not isinstance(graphs, list) or not all(isinstance(g, dict) for g in graphs):
+        raise SourceError(path, 0, "holds no list of graphs", _MEND)
+    nodes = [node for graph in graphs for node in _list(path, graph, "nodes")]
+    called = {text(n, "id"): text(n, "lbl") for n in nodes if n.get("type") == "PROPERTY" and text(n, "lbl")}
+    for number, node in enumerate(nodes, start=1):
+        yield from _node(node, number)
+    for number, edge in enumerate((e for graph in graphs for e in _list(path, graph, "edges")), start=1):
+        ends = text(edge, "sub"), text(edge, "pred"), text(edge, "obj")
+        if not all(ends):
+            raise SourceError(path, 0, f"has edge {number} without sub, pred or obj", _MEND)
+        relation = called.get(ends[1]) or curie(ends[1]).rpartition(":")[2] or ends[1]
+        yield EdgeRow(curie(ends[0]), relation, curie(ends[2]))
+
+
+def _list(path: Path, graph: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    found = graph.get(what, [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise SourceError(path, 0, f"has {what} that are no list of objects", _MEND)
+    return found
+
+
+def _node(node: Mapping[str, Any], number: int) -> Iterator[Row]:
+    """The row of a class; properties are relations and no entities."""
+    given = node.get("meta")
+    meta: dict[str, Any] = given if isinstance(given, dict) else {}
+    identifier = text(node, "id")
+    if node.get("type") == "PROPERTY" or not identifier:
+        return
+    if meta.get("deprecated") is True:
+        yield DroppedRow("obsolete", number)
+        return
+    spaces = [text(p, "val") for p in _dicts(meta, "basicPropertyValues") if p.get("pred") == _NAMESPACE]
+    aliases = [
+        *(
+            Alias(text(s, "val"), _OBOGRAPHS_SCOPES.get(text(s, "pred"), Scope.RELATED))
+            for s in _dicts(meta, "synonyms")
+        ),
+        *(Alias(text(x, "val"), Scope.XREF) for x in _dicts(meta, "xrefs")),
+    ]
+    definition = meta.get("definition")
+    described = text(definition, "val") if isinstance(definition, dict) else ""
+    name, kind = text(node, "lbl"), spaces[0].replace("_", " ") if spaces else ""
+    yield NodeRow(curie(identifier), name, kind, described, tuple(a for a in dict.fromkeys(aliases) if a.text))
+
+
+def _dicts(meta: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
+    found = meta.get(what, [])
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def text(of: Mapping[str, Any], what: str) -> str:
+    """A field as text on one line; "" where it is none."""
+    value = of.get(what, "")
+    return " ".join(value.replace("\0", " ").split()) if isinstance(value, str) else ""

@@ -1,8 +1,9 @@
-"""RDF in N-Triples and Turtle, through the library pyoxigraph (the extra `rdf`).
+"""RDF in N-Triples, Turtle and RDF/XML (so OWL), through the library pyoxigraph (the extra `rdf`).
 
 Labels become names, SKOS and OBO synonyms other names, definitions descriptions, types kinds, links between IRIs
-edges, and other literals texts. The line of a `DroppedRow` is the number of the triple, from 1; errors of syntax name
-the line of the file.
+edges, and other literals texts. A property with a label is called by it. What OWL says of a class by a restriction
+("some has_symptom pain") is an edge; its other axioms are left out. The line of a `DroppedRow` is the number of the
+triple, from 1; errors of syntax name the line of the file.
 """
 
 import re
@@ -15,7 +16,7 @@ from urllib.parse import unquote
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.graph.formats.base import name_of, need_file, open_bytes, reading
+from kgmed.graph.formats.base import lines, name_of, need_file, open_bytes, reading
 from kgmed.language.text import visible
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
@@ -67,11 +68,22 @@ _IDENTIFIERS = re.compile(r"https?://identifiers\.org/(\w+)[/:](.+)$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ANONYMOUS = re.compile(r"[0-9a-f]{16,32}$")  # what pyoxigraph, at random, calls a blank node without a label
 _SAID = 300  # characters of what the parser says, which may quote a whole file
+_PROPERTIES = frozenset(
+    {f"{_OWL}{kind}Property" for kind in ("Object", "Annotation", "Datatype")}
+    | {"http://www.w3.org/1999/02/22-rdf-syntax-ns#Property"}
+)
+_NO_ENTITIES = _PROPERTIES | {_OWL + "Ontology", _OWL + "Axiom", _OWL + "Restriction", _OWL + "AllDisjointClasses"}
+_SOME, _ON = frozenset({_OWL + "someValuesFrom", _OWL + "hasValue"}), _OWL + "onProperty"
+_DEPRECATED = _OWL + "deprecated"
+_AXIOMS = (_OWL, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
+_ABOUT = frozenset({_RDFS + "subClassOf", _OWL + "equivalentClass"})
 _NO_KINDS = ("http://www.w3.org/",)
 _MOST_KINDS = 200  # the store numbers kinds in one byte
 
 
-@formats.register("rdf", suffixes=(".nt", ".ttl"), starts=("@prefix ", "@base ", "PREFIX ", "<http"))
+@formats.register(
+    "rdf", suffixes=(".nt", ".ttl", ".owl", ".rdf"), starts=("@prefix ", "@base ", "PREFIX ", "<http", "<rdf:RDF")
+)
 def read_rdf(path: Path | None, *, name: str = "", release: str = "", language: str = "") -> Source:
     """The graph of an RDF file; where labels come in several languages, that of `language` is the name.
 
@@ -100,21 +112,53 @@ def _library() -> ModuleType:
 
 def _rows(path: Path, language: str) -> Iterator[Row]:
     library = _library()
-    plain = ".nt" in path.suffixes
-    format_ = library.RdfFormat.N_TRIPLES if plain else library.RdfFormat.TURTLE
-    reader = _Reader(library, language)
+    properties, obsolete = _declared(library, path)
+    reader = _Reader(library, language, properties, apart=obsolete)
+    for triple in _triples(library, path):
+        yield from reader.row(triple)
+    if not reader.count:
+        raise SourceError(path, 0, "holds no triple", "give a file with at least one")
+    yield from reader.restricted()
+    yield from reader.unnamed()
+
+
+def _declared(library: ModuleType, path: Path) -> tuple[dict[str, str], set[str]]:
+    """The labels of the properties that the file itself declares, by IRI, and the IRIs of what is obsolete."""
+    declared: set[str] = set()
+    obsolete: set[str] = set()
+    labels: dict[str, str] = {}
+    for triple in _triples(library, path):
+        predicate, value = triple.predicate.value, triple.object
+        if predicate == _TYPE and value.value in _PROPERTIES:
+            declared.add(triple.subject.value)
+        elif predicate == _DEPRECATED and value.value in ("true", "1"):
+            obsolete.add(triple.subject.value)
+        elif predicate in _LABELS and isinstance(value, library.Literal):
+            iri = triple.subject.value if isinstance(triple.subject, library.NamedNode) else ""
+            if (value.language or "en").startswith("en") or iri not in labels:
+                labels[iri] = " ".join(value.value.replace("\0", " ").split())
+    return {iri: labels.get(iri, "") for iri in declared}, obsolete
+
+
+def _triples(library: ModuleType, path: Path) -> Iterator[Any]:
+    """The triples of a file; raises `SourceError`."""
     with reading(path), open_bytes(path) as file:
         try:
-            for triple in library.parse(file, format_):
-                yield from reader.row(triple)
+            yield from library.parse(file, _format(library, path))
         except SyntaxError as error:
             said = visible(" ".join(error.msg.split()))
             raise SourceError(
                 path, error.lineno or 0, f"is no RDF: {said[:_SAID]}{'…' * (len(said) > _SAID)}", "mend that line"
             ) from error
-    if not reader.count:
-        raise SourceError(path, 0, "holds no triple", "give a file with at least one")
-    yield from reader.unnamed()
+
+
+def _format(library: ModuleType, path: Path) -> Any:
+    """The syntax of a file, by its suffix, or by how it begins."""
+    known = library.RdfFormat
+    if {".owl", ".rdf"} & set(path.suffixes):
+        first = next((line for _, line in lines(path) if line.strip()), "")
+        return known.RDF_XML if first.lstrip().startswith("<") and not first.startswith("<http") else known.TURTLE
+    return known.N_TRIPLES if ".nt" in path.suffixes else known.TURTLE
 
 
 @dataclass
@@ -123,16 +167,22 @@ class _Reader:
 
     library: ModuleType
     language: str
+    properties: dict[str, str] = field(default_factory=dict)  # IRI of a declared property -> its label
     count: int = 0
     names: dict[str, str | None] = field(default_factory=dict)  # key -> language of its name; None = no name yet
     keys: dict[str, str] = field(default_factory=dict)  # of predicates and blank nodes without a label
     kinds: set[str] = field(default_factory=set)
+    apart: set[str] = field(default_factory=set)  # subjects that are no entities: an ontology, axioms, restrictions
+    restrictions: dict[str, dict[str, Any]] = field(default_factory=dict)  # blank node -> "on", "some"
+    about: list[tuple[str, str]] = field(default_factory=list)  # key of a class, blank node that describes it
 
     def row(self, triple: Any) -> Iterator[Row]:
         """The row that a triple is."""
         self.count += 1
         if not isinstance(triple.subject, self.library.NamedNode | self.library.BlankNode):
             yield DroppedRow("a statement about a statement", self.count)
+            return
+        if self._is_axiom(triple):
             return
         key, predicate, value = self._key(triple.subject), triple.predicate.value, triple.object
         if isinstance(value, self.library.Literal):
@@ -145,6 +195,28 @@ class _Reader:
             yield NodeRow(key, aliases=(Alias(curie(value.value), _ALIASES[predicate]),))
         else:
             yield EdgeRow(key, self._relation(predicate), self._key(value))
+
+    def _is_axiom(self, triple: Any) -> bool:
+        """Whether a triple is OWL's grammar, or about no entity; restrictions are kept for the end."""
+        subject, predicate, value = triple.subject.value, triple.predicate.value, triple.object
+        blank = isinstance(triple.subject, self.library.BlankNode)
+        if predicate == _TYPE and value.value in _NO_ENTITIES:
+            self.apart.add(subject)
+        if predicate == _ON or predicate in _SOME:
+            self.restrictions.setdefault(subject, {})["on" if predicate == _ON else "some"] = value
+            self.apart.add(subject)
+        if predicate in _ABOUT and isinstance(value, self.library.BlankNode) and not blank:
+            self.about.append((self._key(triple.subject), value.value))
+            return True
+        grammar = blank and predicate != _TYPE and predicate.startswith(_AXIOMS)
+        return grammar or subject in self.apart or subject in self.properties
+
+    def restricted(self) -> Iterator[EdgeRow]:
+        """The edges that restrictions on classes say."""
+        for key, blank in self.about:
+            said = self.restrictions.get(blank, {})
+            if {"on", "some"} <= said.keys() and isinstance(said["some"], self.library.NamedNode):
+                yield EdgeRow(key, self._relation(said["on"].value), self._key(said["some"]))
 
     def unnamed(self) -> Iterator[NodeRow]:
         """Those that no label names, under the end of their IRI."""
@@ -187,9 +259,9 @@ class _Reader:
         return key
 
     def _relation(self, predicate: str) -> str:
-        """The last part of the predicate's IRI."""
+        """The label of a property, else the last part of its IRI."""
         if predicate not in self.keys:
-            self.keys[predicate] = curie(predicate).rpartition(":")[2] or predicate
+            self.keys[predicate] = self.properties.get(predicate) or curie(predicate).rpartition(":")[2] or predicate
         return self.keys[predicate]
 
     def _kind(self, iri: str) -> str:

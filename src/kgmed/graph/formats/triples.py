@@ -9,6 +9,7 @@ Underscores in names are spaces. What stands in brackets at the end of a name be
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
@@ -25,6 +26,7 @@ from kgmed.graph.formats.base import (
     column,
     empty,
     infer,
+    kind_of,
     kinds_of,
     lines,
     name_of,
@@ -41,6 +43,9 @@ MISSING = frozenset({"", "NaN", "nan", "NAN", "None", "none", "null", "NULL", "N
 _HEADS = ("head", "subject", "head_entity", "头实体", "主语", "实体1", "head_name", "start", ":start_id", "h", "x_name")
 _RELATIONS = ("relation", "predicate", "rel", "relationship", "关系", "谓语", ":type", "r", "relation_name")
 _TAILS = ("tail", "object", "tail_entity", "尾实体", "宾语", "实体2", "tail_name", "end", ":end_id", "t", "y_name")
+_HEADS_TOO = ("source", "from", "node1", "entity1", "subject_name", "source_name")  # where no column is in `_HEADS`
+_TAILS_TOO = ("target", "to", "node2", "entity2", "object_name", "target_name")
+_RELATIONS_TOO = ("edge", "type", "label", "edge_type", "rel_type", "property", "metaedge")
 _WEIGHTS, _SOURCES = ("weight", "score", "confidence", "权重"), ("source", "来源")
 _REFERENCES = ("reference", "references", "pmid", "pmids", "参考文献")
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
@@ -134,12 +139,58 @@ def _delimited(path: Path, first: str, brackets: _Brackets, *, keep: bool) -> It
     if not mark:
         raise SourceError(path, _number(path, first), "is no triple", _MEND)
     header = next(records(path, mark))[1]
-    places = [column(header, names) for names in (_HEADS, _RELATIONS, _TAILS)]
+    places = _places(header)
     if min(places) >= 0:
         return brackets.before(_headed(path, mark, header, places, keep=keep))
+    if max(places) >= 0 and len(header) != 3:
+        said = ("head", "relation", "tail")[next(i for i, place in enumerate(places) if place < 0)]
+        problem = f"is a header without a column for the {said}: {', '.join(header)[:60]}"
+        raise SourceError(path, 1, problem, "call its columns head, relation and tail, or take the line out")
+    if _with_kinds(path, mark):
+        return _kinded(path, mark)
     if mark == "\t":
         return _tabbed(path, brackets, keep=keep)
     return brackets.before(_three(path, records(path, mark), keep=keep))
+
+
+def _places(header: Sequence[str]) -> list[int]:
+    """The columns of head, relation and tail; -1 where a header does not name one.
+
+    Words that may be names of things count only where they are all there; of three columns the middle one tells.
+
+    >>> _places(["source", "type", "target"]), _places(["type", "is a", "label"]), _places(["a", "relation", "b"])
+    ([0, 1, 2], [-1, -1, -1], [0, 1, 2])
+    """
+    plain = [column(header, names) for names in (_HEADS, _RELATIONS, _TAILS)]
+    wider = zip(plain, (_HEADS_TOO, _RELATIONS_TOO, _TAILS_TOO), strict=True)
+    full = [place if place >= 0 else column(header, more) for place, more in wider]
+    said = len(header) == 3 and plain[1] == 1 and len(header[1].strip()) > 1
+    return [0, 1, 2] if said else full if min(full) >= 0 else plain
+
+
+_KINDED = re.compile(r"(?P<name>[^@]+)@(?P<kind>[^\W\d@]{1,12})$")
+_LOOKED_AT = 200  # rows by which names with kinds behind them are told
+
+
+def _with_kinds(path: Path, mark: str) -> bool:
+    """Whether names have their kind behind an @, as CPubMed-KG writes them: 高血压@疾病."""
+    rows = [cells for _, cells in islice(records(path, mark), _LOOKED_AT) if len(cells) == 3]
+    return bool(rows) and all(_KINDED.match(cell.strip()) for cells in rows for cell in (cells[0], cells[2]))
+
+
+def _kinded(path: Path, mark: str) -> Iterator[Row]:
+    """The rows of a file whose names have their kind behind an @; one name of two kinds is two entities."""
+    met: set[str] = set()
+    for number, cells in records(path, mark):
+        if len(cells) != 3:
+            raise SourceError(path, number, f"has {len(cells)} columns, not 3", _MEND)
+        head, relation, tail = (cell.strip() for cell in cells)
+        for key in (head, tail):
+            if key not in met and (said := _KINDED.match(key)):
+                met.add(key)
+                yield NodeRow(key, said["name"], kind_of(said["kind"]))
+        missing = head in MISSING or relation in MISSING or tail in MISSING
+        yield DroppedRow("NaN", number) if missing else EdgeRow(head, relation, tail)
 
 
 def _number(path: Path, text: str) -> int:
@@ -194,7 +245,8 @@ def _headed(
     path: Path, mark: str, header: Sequence[str], places: Sequence[int], *, keep: bool
 ) -> Iterator[EdgeRow | DroppedRow]:
     """The rows of a file whose header names the columns."""
-    wanted = (*places, *(column(header, names) for names in (_WEIGHTS, _SOURCES, _REFERENCES)))
+    more = (column(header, names) for names in (_WEIGHTS, _SOURCES, _REFERENCES))
+    wanted = (*places, *(-1 if place in places else place for place in more))
     for number, cells in islice(records(path, mark), 1, None):
         if len(cells) != len(header):
             mend = f"write the {len(header)} columns that the header names"

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.graph.formats.tryton import Module, Record, Translations, inputs, open_module, tidy
+from kgmed.graph.formats.gnuhealth import Module, Record, Translations, inputs, open_module, tidy
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
 

@@ -6,13 +6,18 @@ only its URL.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count, islice
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from kgmed.errors import BadInput, UnknownName
-from kgmed.graph.base import Match
+from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.graph.base import EdgeRow, Match, NodeRow, Row, Source, TextRow
 from kgmed.graph.formats.base import infer
+from kgmed.graph.formats.rdf import curie
 from kgmed.language.text import fold, normalise, one_line
 from kgmed.records import Entity, Relation, Role, Triple
 from kgmed.servers import Limits, Server, host_of
@@ -349,3 +354,311 @@ def _match(entity: Entity, found: str, asked: str) -> Match:
     else:
         how = "alias" if normalise(found) == normalise(asked) or fold(found) != fold(asked) else "folded"
     return Match(entity, entity.name if how in ("exact", "normalised") else found or asked, how, _SCORES[how])
+
+
+# --- A graph of kgmed in a SPARQL server: the tables of `database.COLUMNS`, a resource a row, in a named graph.
+
+
+_VOCABULARY = "urn:kgmed:"
+_VALUES = 500  # values of one query; Virtuoso makes SQL of them, whose length is limited
+_ROWS = 100  # rows of one update; Virtuoso makes of it at most 10,000 lines of SQL
+_SUSPECT = (10_000, 100_000, 1_000_000)  # rows at which servers cut an answer without a word
+_PAGE = 1_000_000_000  # no limit
+SECONDS = 60.0  # until a query is given up
+_NO_KEY = '"\\u0007"'  # no form of a name; Virtuoso plans a query of two for .1 s and of one for 2 s
+_SORTED = 10_000  # rows of a limit that Virtuoso sorts
+
+
+class SparqlDatabase:
+    """A graph that `load_sparql` wrote; implements `Database`."""
+
+    most = _VALUES
+
+    def __init__(self, address: str, *, limits: Limits | None = None) -> None:
+        """Name the address, URL#NAME; raises `BadInput`."""
+        from kgmed.http import JsonClient  # heavy
+
+        url, _, self.graph = address.partition("#")
+        if not _GRAPH.fullmatch(self.graph):
+            raise BadInput("a graph of kgmed in a SPARQL server is named by sparql+https://HOST/PATH#NAME")
+        self.server = Server(host_of(url, like="sparql+https://HOST/query#NAME", bare=True))
+        self.where, limits = (
+            f"{self.server.host}#{self.graph}",
+            limits or Limits(timeout=SECONDS, rate=1000.0, retries=1, largest=1 << 28),
+        )
+        self._client = JsonClient(url, self.server, limits=limits)
+        update = f"{url[: -len('/query')]}/update" if url.endswith("/query") else url
+        self._updates = JsonClient(update, self.server, limits=limits)
+        self._queries = {k: q.replace("%graph%", f"<{_VOCABULARY}graph:{self.graph}>") for k, q in _QUERIES.items()}
+
+    def close(self) -> None:
+        """Nothing: connections are kept by the client."""
+
+    def rows(self, what: str, /, **values: Any) -> list[Any]:
+        """The rows of what is asked; raises `UnknownName` where the graph was never written."""
+        if what == "edges":
+            return self._edges(values["after"], values["limit"])
+        limit = values.get("limit", _PAGE) if what != "around" or len(values["ids"]) == 1 else _PAGE
+        relations = values.get("relations")
+        bound = {
+            "limit": f"LIMIT {limit}" if limit <= _SORTED else "",
+            "after": str(values.get("after", 0)),
+            "relations": "" if relations is None else f"FILTER(?relation IN ({', '.join(map(str, relations)) or -1}))",
+            "id": str(Literal(values.get("id", ""))),
+        }
+        for name, table in (("ids", ""), ("keys", ""), ("nodes", "entity"), ("heads", "entity"), ("edges", "edge")):
+            bound[name] = " ".join(
+                str(Literal(v)) if not table else f"<{_VOCABULARY}{self.graph}:{table}:{int(v)}>"
+                for v in (values.get(name, ()) if name != "nodes" or what != "across" else ())
+            )
+        if len(values.get("keys", ())) == 1:
+            bound["keys"] += f" {_NO_KEY}"
+        found = self._select(_MARK.sub(lambda mark: bound[mark.group(1)], self._queries[what]), limit)
+        if what == "about" and not found:
+            hint = f"write it with: kgmed graph load {self.graph}"
+            raise UnknownName("graph in the SPARQL server", self.graph, (), hint)
+        if what in ("around", "facts"):
+            return self._with_ends(found, 3 if what == "around" else 1)
+        ends = set(values["nodes"]) if what == "across" else set()
+        return [row for row in found if row[3] in ends] if what == "across" else found
+
+    def _with_ends(self, found: list[list[Any]], at: int) -> list[Any]:
+        """Rows of edges with id, name and kind of both ends, which are nodes in the columns `at` and two further on.
+
+        Asked for on their own, for Virtuoso plans a query of as many patterns for seconds. Raises `Unavailable`.
+        """
+        nodes = list(dict.fromkeys(row[i] for row in found for i in (at, at + 2)))
+        calls = (nodes[i : i + _VALUES] for i in range(0, len(nodes), _VALUES))
+        known = {node: entity for some in calls for node, *entity, _ in self.rows("entities", nodes=some)}
+        if len(known) < len(nodes):
+            raise Unavailable(f"{self.where} has changed while it was asked; ask again")
+        return [[*r[:at], *known[r[at]], r[at + 1], *known[r[at + 2]], *r[at + 3 :]] for r in found]
+
+    def _edges(self, after: int, limit: int) -> list[Any]:
+        """The edges of the next nodes that have some."""
+        step = min(limit, _VALUES)
+        for first in range(after + 1, self.rows("about")[0][5], step):
+            nodes = " ".join(f"<{_VOCABULARY}{self.graph}:entity:{n}>" for n in range(first, first + step))
+            if found := self._select(self._queries["edges"].replace("%nodes%", nodes), _PAGE):
+                return sorted(found, key=lambda row: row[0])
+        return []
+
+    def _select(self, query: str, limit: int) -> list[list[Any]]:
+        """The rows of a query in the order of its variables, numbers as such; raises `Unavailable`."""
+        answer = self._client.post_form({"query": query}, accept=RESULTS)
+        head, results = (answer.get(k) for k in ("head", "results"))
+        names = head.get("vars") if isinstance(head, dict) else None
+        bindings = results.get("bindings") if isinstance(results, dict) else None
+        if not isinstance(names, list) or not isinstance(bindings, list):
+            raise self.server.unusable("no SPARQL results")
+        if len(bindings) in _SUSPECT and len(bindings) != limit:
+            raise self.server.unusable(f"just {len(bindings):,} rows, its limit; raise it (Virtuoso: ResultSetMaxRows)")
+        return [[_value(row.get(name)) if isinstance(row, dict) else None for name in names] for row in bindings]
+
+    def write(self, name: str, *, force: bool = False, progress: Any = lambda rows: None) -> tuple[str, bool]:
+        """The label of a graph that stands there now, and whether it was written now.
+
+        It can be asked when all of it is there: one that was killed is begun again.
+        """
+        from kgmed.graph import library
+        from kgmed.graph.remote.database import LAYOUT, written
+
+        store, place = library.load(name), f"<{_VOCABULARY}graph:{self.graph}>"
+        with suppress(UnknownName):
+            if self.rows("about")[0][:3:2] == [LAYOUT, store.label] and not force:
+                return store.label, False
+        self._updates.tell({"update": f"CLEAR SILENT GRAPH {place}"})
+        entities: dict[int, dict[str, Any]] = {}
+        for table, rows in written(store, progress):
+            told = (_resource(self.graph, table, row, entities) for row in rows)
+            while some := "\n".join(islice(told, _ROWS)):
+                self._updates.tell({"update": f"INSERT DATA {{ GRAPH {place} {{ {some} }} }}"})
+        return store.label, True
+
+
+_GRAPH = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
+_IRIS = {("edge", "head"), ("edge", "tail")}
+
+
+def _value(cell: object) -> Any:
+    """A text, a number, True, or the number at the end of an IRI of ours; None where there is none."""
+    if not isinstance(cell, dict) or not isinstance(text := cell.get("value"), str):
+        return None
+    if cell.get("type") == "uri" and text.startswith(_VOCABULARY):
+        return int(text.rpartition(":")[2])
+    kind = str(cell.get("datatype", "")).rpartition("#")[2]
+    if kind in ("integer", "int", "long"):
+        return int(text)
+    return float(text) if kind in ("double", "decimal", "float") else text
+
+
+def _resource(graph: str, table: str, row: Sequence[Any], entities: dict[int, dict[str, Any]]) -> str:
+    """A row of a table as Turtle; a name and a text also have the fields of their entity."""
+    from kgmed.graph.remote.database import COLUMNS
+
+    found = dict(zip(COLUMNS[table], row, strict=True))
+    if table == "entity":
+        entities[found["node"]] = {k: found[k] for k in ("id", "name", "kind", "degree")}
+    if table in ("name", "attribute"):
+        found |= entities[found["node"]]
+    said = []
+    for field_, value in found.items():
+        if (table, field_) in _IRIS:
+            said.append(f"<{_VOCABULARY}{table}_{field_}> <{_VOCABULARY}{graph}:entity:{value}>")
+        elif value is not None:
+            plain = int(value) if isinstance(value, bool) else value
+            text = (
+                str(Literal(plain))
+                if isinstance(plain, str)
+                else f"{plain!r}e0"
+                if isinstance(plain, float)
+                else str(plain)
+            )
+            said.append(f"<{_VOCABULARY}{table}_{field_}> {text}")
+    return f"<{_VOCABULARY}{graph}:{table}:{row[0]}> {' ; '.join(said)} ."
+
+
+# The queries of a graph that was written here, in the order of the fields of `Database`; %marks% are bound.
+
+
+def _of(table: str, what: str, fields: str) -> str:
+    """The pattern of a resource of a table with its fields, each as the variable of that name, or of field=variable."""
+    return f"{what} " + " ; ".join(f"k:{table}_{f} ?{v}" for f, _, v in (x.partition("=") for x in fields.split()))
+
+
+def _of_graph(names: str, body: str, after: str = "") -> str:
+    """A query of the variables of a body, from the graph that is marked."""
+    columns = " ".join(f"?{name}" for name in names.split())
+    return f"PREFIX k: <{_VOCABULARY}>\nSELECT {columns} FROM %graph% WHERE {{ {body} }} {after}"
+
+
+_STEP = _of("edge", "?r", "edge=edge head=h relation=relation tail=t weight=weight")
+_SOURCE = "OPTIONAL { ?r k:edge_source ?source } OPTIONAL { ?r k:edge_support ?support }"
+_FACT, _FACT_FIELDS = f"{_STEP} . {_SOURCE}", "h relation t weight source support"
+_NAMED = _of(
+    "name",
+    "?n",
+    "text=text scope=scope normal=normal folded=folded id=id name=called kind=kind degree=degree node=node "
+    "number=number",
+)
+_WANTED = "VALUES ?asked { %ids% } ?c k:entity_id ?asked . "
+_NAME_FIELDS = "id called kind text scope normal folded degree node"
+_HERE = "{ ?r k:edge_head ?c . BIND(0 AS ?side) } UNION { ?r k:edge_tail ?c . BIND(1 AS ?side) } "
+_SAID = _of("attribute", "?a", "id=id name=called kind=kind relation=relation text=text number=number node=node")
+_MORE = "OPTIONAL { ?a k:attribute_source ?source } OPTIONAL { ?a k:attribute_support ?support }"
+_NODES = "VALUES ?c { %nodes% } "
+_QUERIES = {
+    "about": _of_graph(
+        "layout name label language none nodes",
+        _of("graph", "?g", "layout=layout name=name label=label language=language nodes=nodes") + " BIND(0 AS ?none)",
+    ),
+    "relations": _of_graph(
+        "name role reverse origin",
+        _of("relation", "?r", "number=number name=name role=role reverse=reverse origin=origin"),
+        "ORDER BY ?number",
+    ),
+    "entity": _of_graph(
+        "id called kind description",
+        "VALUES ?id { %id% } " + _of("entity", "?e", "id=id name=called kind=kind description=description"),
+    ),
+    "names": _of_graph(_NAME_FIELDS, "VALUES ?normal { %keys% } " + _NAMED, "ORDER BY ?number"),
+    "folded": _of_graph(_NAME_FIELDS, "VALUES ?folded { %keys% } " + _NAMED, "ORDER BY ?number"),
+    "around": _of_graph(
+        f"asked side edge {_FACT_FIELDS}",
+        f"{_WANTED}{_HERE}{_FACT} FILTER(?side = 0 || ?h != ?c) %relations%",
+        "ORDER BY DESC(?weight) ?side ?edge %limit%",
+    ),
+    "texts": _of_graph(
+        "id called kind relation text source support", f"VALUES ?id {{ %id% }} {_SAID} {_MORE}", "ORDER BY ?number"
+    ),
+    "numbers": _of_graph("id node", "VALUES ?id { %ids% } " + _of("entity", "?e", "id=id node=node")),
+    "entities": _of_graph(
+        "c id called kind degree", _NODES + _of("entity", "?c", "id=id name=called kind=kind degree=degree")
+    ),
+    "level": _of_graph(
+        "edge h relation t weight",
+        f"{_NODES}{{ ?r k:edge_head ?c }} UNION {{ ?r k:edge_tail ?c }} {_STEP} %relations%",
+        "%limit%",
+    ),
+    "across": _of_graph("edge h relation t weight", f"VALUES ?h {{ %heads% }} {_STEP}", "%limit%"),
+    "facts": _of_graph(f"edge {_FACT_FIELDS}", f"VALUES ?r {{ %edges% }} {_FACT}"),
+    "nodes": _of_graph(
+        "node id called kind description",
+        _of("entity", "?e", "node=node id=id name=called kind=kind description=description")
+        + " FILTER(?node > %after%)",
+        "ORDER BY ?node %limit%",
+    ),
+    "aliases": _of_graph(
+        "c text scope",
+        f"{_NODES}?c k:entity_node ?node . "
+        + _of("name", "?n", "node=node text=text scope=scope number=number")
+        + " FILTER(?scope > 0)",
+        "ORDER BY ?number",
+    ),
+    "said": _of_graph(
+        "c relation text support", f"{_NODES}?c k:entity_node ?node . {_SAID} {_MORE}", "ORDER BY ?number"
+    ),
+    "edges": _of_graph(
+        "h hid relation tid weight support",
+        f"VALUES ?h {{ %nodes% }} {_FACT} ?h k:entity_id ?hid . ?t k:entity_id ?tid .",
+        "ORDER BY ?edge",
+    ),
+}
+
+
+# --- A snapshot: what the user's own fixed query selects from any endpoint, as rows of a graph.
+
+
+_LIMIT = re.compile(r"\blimit\b", re.IGNORECASE)
+_PAGED = 10_000  # rows of a page (ours)
+
+
+def snapshot(url: str, name: str, query: Path) -> Source:
+    """The graph that a SELECT of ?head ?relation ?tail gives, with ?headLabel, ?headKind and so on where it has them.
+
+    It is asked page after page by LIMIT and OFFSET, unless it has a LIMIT of its own; an ORDER BY makes pages sure.
+    """
+    from kgmed.http import JsonClient  # heavy
+
+    try:
+        text = query.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise BadInput(f"{query}: cannot be read ({type(e).__name__}); it should hold a SPARQL query") from None
+    server = Server(host_of(url, like=DBPEDIA.endpoint, bare=True))
+    client = JsonClient(url, server, limits=Limits(timeout=300.0, rate=5.0, largest=1 << 28))
+
+    def rows() -> Iterator[Row]:
+        for offset in count(0, _PAGED):
+            page = text if _LIMIT.search(text) else f"{text}\nLIMIT {_PAGED} OFFSET {offset}"
+            answer = client.post_form({"query": page}, accept=RESULTS)
+            results = answer.get("results")
+            bindings = results.get("bindings") if isinstance(results, dict) else None
+            if not isinstance(bindings, list):
+                raise server.unusable("no SPARQL results")
+            for binding in bindings:
+                yield from _selected(query, binding)
+            if page is text or len(bindings) < _PAGED:
+                return
+
+    return Source(name, rows, release=f"snapshot of {server.host}")
+
+
+def _selected(query: Path, binding: Any) -> Iterator[Row]:
+    """The rows of one row of an answer; a tail that is a literal is a text."""
+    said = {k: v for k, v in binding.items() if isinstance(v, dict) and isinstance(v.get("value"), str)}
+    if missing := [k for k in ("head", "relation", "tail") if k not in said]:
+        raise BadInput(f"{query}: its answer has no ?{missing[0]}; select ?head ?relation ?tail")
+
+    def text(variable: str) -> str:
+        return one_line(said.get(variable, {}).get("value", ""))
+
+    relation = text("relationLabel") or curie(text("relation")).rpartition(":")[2]
+    ends = {end: curie(text(end)) if said[end].get("type") == "uri" else text(end) for end in ("head", "tail")}
+    literal = said["tail"].get("type") != "uri" and "tailLabel" not in said
+    for end in ("head",) if literal else ("head", "tail"):
+        name = text(f"{end}Label") or unquote(ends[end].rpartition(":")[2]).replace("_", " ")
+        yield NodeRow(ends[end], name, text(f"{end}Kind"))
+    if literal:
+        yield TextRow(ends["head"], relation, text("tail"))
+    else:
+        yield EdgeRow(ends["head"], relation, ends["tail"])

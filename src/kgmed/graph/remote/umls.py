@@ -13,10 +13,13 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote
 
+from rapidfuzz import fuzz
+
 from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph.base import Match
 from kgmed.graph.formats.base import infer
 from kgmed.graph.formats.umls import LANGUAGES, PREFIX, RELATIONS, UNRELATED, definition_rank, kind_of, language_of
+from kgmed.graph.names import contradicts
 from kgmed.language.text import normalise, one_line
 from kgmed.records import Entity, Relation, Role, Support, Triple
 from kgmed.servers import Key, Limits, Server, host_of
@@ -26,6 +29,8 @@ VARIABLE = "UMLS_API_KEY"
 PAGE = 100  # records asked for at a time
 PAGES = 200  # of one answer; no concept has more
 _FOUND = 10  # concepts of one name
+AT_LEAST = 0.85  # likeness of a name that words or approximate search finds; ours: below it a word more may stand there
+_NEAR = 0.92  # the score of such a name where all is alike: below that of a normal form
 _NAMES = 4096  # of entities, kept in memory so that no request is made for them
 _TARGET = re.compile(r"/(?:(?:CUI|AUI)/([CA]\d+)|source/([^/?]+)/([^/?]+))/?$")
 _LOCAL = re.compile(r"[CA]\d{1,10}")
@@ -42,12 +47,14 @@ class Umls:
         release: str = "current",
         language: str = "ENG",
         sources: Collection[str] = (),
+        at_least: float = AT_LEAST,
         limits: Limits | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """Name the release, the language (LAT) of names and the vocabularies (SAB) that count, all if none is named.
 
-        Raises `Unavailable` without a key, and `BadInput`.
+        `at_least` is how like a name must be that is found by words or approximately, 0 to 1; 0 = what UTS puts first
+        counts, as in KG-Rank's code. Raises `Unavailable` without a key, and `BadInput`.
         """
         from kgmed.http import JsonClient  # heavy
 
@@ -55,7 +62,7 @@ class Umls:
             raise BadInput(f"UMLS has no language {language!r}; it has {', '.join(LANGUAGES)}")
         if not _RELEASE.fullmatch(release):
             raise BadInput(f"{release!r} is no release of UMLS; write current, or one such as 2025AB")
-        self.release, self._lat, self.sources = release, language, tuple(sources)
+        self.release, self._lat, self.sources, self.at_least = release, language, tuple(sources), at_least
         key = Key.find(environment, VARIABLE, parameter="apiKey")
         if key is None:
             raise Unavailable(f"no key: set the environment variable {VARIABLE}")
@@ -75,8 +82,9 @@ class Umls:
 
     @property
     def label(self) -> str:
-        """Release, host, language and vocabularies."""
-        return " ".join([f"{PREFIX} {self.release} at {self.server.host}", self._lat, *self.sources])
+        """Release, host, language, vocabularies, and how like a name must be where that is not the usual."""
+        near = [f"likeness {self.at_least}"] if self.at_least != AT_LEAST else []
+        return " ".join([f"{PREFIX} {self.release} at {self.server.host}", self._lat, *self.sources, *near])
 
     @property
     def language(self) -> str:
@@ -94,12 +102,26 @@ class Umls:
         return found[:limit]
 
     def lookup(self, name: str, /) -> list[Match]:
-        """The concepts of that name: by one of their names as written, else by UMLS's own normal form of it."""
+        """The concepts of that name: as written, by its normal form, by its words, or by nearly its letters.
+
+        The last two count where the concept's own name is like it by `at_least`, and does not contradict it.
+        """
         for how, score in (("exact", 1.0), ("normalizedString", 0.93)):
             if found := self.search(name, how=how):
                 matches = [_match(entity, name, score, exact=how == "exact") for entity in found]
                 return sorted(matches, key=lambda m: -m.score)
+        for how, called in (("words", "wording"), ("approximate", "fuzzy")):
+            if near := self._near(name, self.search(name, how=how), called):
+                return near
         return []
+
+    def _near(self, name: str, found: Sequence[Entity], how: str) -> list[Match]:
+        """Those whose name is near enough, the nearest first; with `at_least` 0 the first that was found."""
+        if self.at_least <= 0:
+            return [Match(entity, entity.name, how, 0.0) for entity in found[:1]]
+        rows = [(likeness(name, e.name), e) for e in found if not contradicts(name, e.name)]
+        near = sorted((row for row in rows if row[0] >= self.at_least), key=lambda row: -row[0])
+        return [Match(entity, entity.name, how, round(_NEAR * like, 4)) for like, entity in near]
 
     def entity(self, entity_id: str, /) -> Entity:
         """The concept, code or atom of that id with its definition; raises `UnknownName`, `Unavailable`."""
@@ -207,6 +229,15 @@ class Umls:
         if len(self._names) >= _NAMES:
             self._names.clear()
         self._names[entity.id] = entity.name
+
+
+def likeness(a: str, b: str) -> float:
+    """How like two names are in their letters, whatever the order of words: 0 to 1.
+
+    >>> likeness("arthritis, gouty", "Gouty arthritis"), round(likeness("gout", "gouty arthritis"), 2)
+    (1.0, 0.42)
+    """
+    return float(fuzz.token_sort_ratio(normalise(a), normalise(b)) / 100)
 
 
 def _match(entity: Entity, name: str, score: float, *, exact: bool) -> Match:

@@ -509,6 +509,6 @@ def _order(adjacency: Adjacency, rows: ChainRows) -> Ints:
     if not len(rows.pair):
         return np.empty(0, np.int64)
     there = rows.edges >= 0
-    relation = np.where(there, adjacency.out.relation[np.where(there, rows.edges, 0)], 0)
+    relation = np.where(there, adjacency.relation_of(np.where(there, rows.edges, 0)), 0)
     columns = (rows.pair, rows.weight, there.sum(axis=1), *rows.nodes.T, *relation.T, *rows.forward.T)
     return np.asarray(np.lexsort(columns[::-1]), np.int64)

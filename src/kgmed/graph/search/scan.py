@@ -39,12 +39,27 @@ def edge_numbers(csr: Csr, positions: Ints) -> Nodes:
     return positions.astype(np.int32) if csr.edge is None else csr.edge[positions]
 
 
+class KnownDegrees(Adjacency):
+    """Edges cut out of a larger graph, whose nodes have the degrees that they have there."""
+
+    degree: Ints  # (n,)
+
+    @classmethod
+    def of_whole(cls, adjacency: Adjacency, degree: Ints) -> "KnownDegrees":
+        """The edges with those degrees."""
+        made = cls(*adjacency)
+        made.degree = degree
+        return made
+
+    def degrees(self, nodes: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of edges at each node in the larger graph."""
+        known: Ints = self.degree[nodes]
+        return known
+
+
 def degrees(adjacency: Adjacency, nodes: Nodes) -> Ints:
     """The number of edges at each node, in and out, parallel ones counted apart."""
-    after = nodes + 1
-    out, into = adjacency.out.indptr, adjacency.into.indptr
-    total: Ints = out[after] - out[nodes] + into[after] - into[nodes]
-    return total
+    return adjacency.degrees(nodes)
 
 
 def direction(adjacency: Adjacency, *, forward: bool) -> tuple[Csr, Csr]:
@@ -249,7 +264,7 @@ def _heaviest(edges: Nodes, weight: NDArray[np.floating[Any]], limit: int) -> No
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class Reached:
     """The nodes within some steps of the seeds, level by level, each level in ascending order."""
 
     nodes: Nodes  # (n,)
@@ -258,7 +273,7 @@ class Neighbourhood:
 
 def neighbourhood(
     adjacency: Adjacency, seeds: Sequence[int] | Nodes, *, hops: int = 1, per_node: int | None = None
-) -> Neighbourhood:
+) -> Reached:
     """The nodes within `hops` steps of the seeds, edges taken in both directions.
 
     A node leads on to its `per_node` neighbours of lowest degree (ties: lowest number), which keeps hubs out.
@@ -277,7 +292,7 @@ def neighbourhood(
         seen[level] = True
         levels.append(level)
     sizes = [len(x) for x in levels]
-    return Neighbourhood(np.concatenate(levels), np.repeat(np.arange(len(levels), dtype=np.int32), sizes))
+    return Reached(np.concatenate(levels), np.repeat(np.arange(len(levels), dtype=np.int32), sizes))
 
 
 def _lightest(adjacency: Adjacency, nodes: Nodes, per_node: int | None) -> Nodes:
@@ -351,5 +366,5 @@ def induced(adjacency: Adjacency, nodes: Sequence[int] | Nodes) -> Subgraph:
     found = crossing(adjacency.out, adjacency.into, nodes, nodes)
     order = np.argsort(found.edge)
     edges = found.edge[order]
-    triples = np.column_stack([found.left[order], adjacency.out.relation[edges], found.right[order]])
+    triples = np.column_stack([found.left[order], adjacency.relation_of(edges), found.right[order]])
     return Subgraph(Adjacency.of(len(nodes), triples), nodes, edges)

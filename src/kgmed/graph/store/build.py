@@ -34,13 +34,16 @@ _FULL = 0.5  # of the table in use before it is doubled
 _FIRST = 1 << 12
 
 
+Ints = NDArray[Any]
+
+
 class Interner:
     """Numbers 0, 1, ... in the order in which names are first met; the names go to the arena `key`."""
 
-    def __init__(self, folder: Path) -> None:
-        """Begin with no name."""
-        self.names = ArenaWriter(folder, "key")
-        self._table = np.full(_FIRST, -1, np.int32)  # slot -> number
+    def __init__(self, folder: Path, kind: type[np.signedinteger[Any]] = np.int32) -> None:
+        """Begin with no name; `kind` is that of the numbers."""
+        self.names, self.kind = ArenaWriter(folder, "key"), kind
+        self._table = np.full(_FIRST, -1, kind)  # slot -> number
         self._hashes = np.empty((_FIRST, 2), np.uint64)  # number -> hash; only the first `len(self)` rows count
         self._count = 0
 
@@ -53,7 +56,7 @@ class Interner:
         """The `key_hash` of every name, in the order of their numbers."""
         return self._hashes[: self._count, 0]
 
-    def __call__(self, names: Sequence[str]) -> NDArray[np.int32]:
+    def __call__(self, names: Sequence[str]) -> Ints:
         """The number of each name (k,), old or new. Raises `UnicodeEncodeError` for half a character."""
         hashes = digests(names)
         numbers = self._find(hashes)
@@ -62,9 +65,9 @@ class Interner:
             numbers[missing] = self._add(hashes[missing], [names[i] for i in missing.tolist()])
         return numbers
 
-    def _find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def _find(self, hashes: NDArray[np.uint64]) -> Ints:
         """The number of each hash; -1 = not known."""
-        found = np.full(len(hashes), -1, np.int32)
+        found = np.full(len(hashes), -1, self.kind)
         slots, todo = self._slots(hashes), np.arange(len(hashes))
         while len(todo):
             number = self._table[slots[todo]]
@@ -75,7 +78,7 @@ class Interner:
             slots[todo] = (slots[todo] + 1) & (len(self._table) - 1)
         return found
 
-    def _add(self, hashes: NDArray[np.uint64], names: Sequence[str]) -> NDArray[np.int32]:
+    def _add(self, hashes: NDArray[np.uint64], names: Sequence[str]) -> Ints:
         """The numbers of new names, in which one may stand several times; numbered as they are met."""
         order = np.lexsort((hashes[:, 1], hashes[:, 0]))
         differs = np.ones(len(order), bool)
@@ -84,7 +87,7 @@ class Interner:
         group[order] = np.cumsum(differs) - 1
         first = order[differs]  # lexsort is stable: of equals the one met first
         place = np.argsort(first)
-        number = np.empty(len(first), np.int32)
+        number = np.empty(len(first), self.kind)
         number[place] = np.arange(self._count, self._count + len(first))
         self.names.extend(names[i] for i in first[place].tolist())
         self._enter(hashes[first[place]])
@@ -100,11 +103,11 @@ class Interner:
         self._hashes[begin : self._count] = hashes
         if self._count > _FULL * len(self._table):
             size = 1 << int(self._count / _FULL).bit_length()
-            self._table = np.full(size, -1, np.int32)
+            self._table = np.full(size, -1, self.kind)
             begin = 0
-        self._place(np.arange(begin, self._count, dtype=np.int32))
+        self._place(np.arange(begin, self._count, dtype=self.kind))
 
-    def _place(self, numbers: NDArray[np.int32]) -> None:
+    def _place(self, numbers: Ints) -> None:
         """Put numbers into the table at the first free slot from that of their hash."""
         slots = self._slots(self._hashes[numbers])
         todo = np.arange(len(numbers))
@@ -121,17 +124,17 @@ class Interner:
 class Numbers:
     """The numbers of a reader's codes (see `rows.Batches`); what a code stands for is asked once."""
 
-    def __init__(self, meet: Callable[[list[int]], Sequence[int] | NDArray[np.int32]]) -> None:
-        """`meet` gives the numbers of codes that are new."""
+    def __init__(self, meet: Callable[[list[int]], Sequence[int] | Ints], kind: Any = np.int32) -> None:
+        """`meet` gives the numbers of codes that are new; `kind` is that of the numbers."""
         self._meet = meet
-        self._number = np.full(_FIRST, -1, np.int32)
+        self._number = np.full(_FIRST, -1, kind)
 
-    def __call__(self, codes: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    def __call__(self, codes: NDArray[np.integer[Any]]) -> Ints:
         """The number of each code (k,); new ones are numbered as they are met."""
         if len(codes) and codes.max() >= len(self._number):
-            more = np.full(max(len(self._number), int(codes.max()) + 1 - len(self._number)), -1, np.int32)
-            self._number = np.append(self._number, more)
-        numbers: NDArray[np.int32] = self._number[codes]
+            more = max(len(self._number), int(codes.max()) + 1 - len(self._number))
+            self._number = np.append(self._number, np.full(more, -1, self._number.dtype))
+        numbers: Ints = self._number[codes]
         if (missing := numbers < 0).any():
             new = codes[missing]
             new = new[np.sort(np.unique(new, return_index=True)[1])]
@@ -148,10 +151,10 @@ def _equal(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.bool_]:
 # --- The edges of a graph on their way in: spilled to one file a column, sorted once, written in both directions.
 
 
-Ints = NDArray[Any]
 _CODES = {"head": "i", "tail": "i", "relation": "H", "weight": "f", "support": "I"}
 _USUAL = {"weight": 1, "support": 0}  # a column that holds nothing else has no file
-_RELATION, _EDGE = np.uint64(16), np.uint64(32)  # bits of a relation's and of an edge's number in a key
+_EDGE = np.uint64(32)  # bits of an edge's number in a key
+MOST_OF_ONE = (1 << 31) - 1  # entities or edges that one store can number; a graph in shards has no such bound
 
 
 class Written(NamedTuple):
@@ -166,39 +169,45 @@ class Written(NamedTuple):
 class EdgeColumns:
     """The edges as they come: one file a column, written in blocks."""
 
-    def __init__(self, folder: Path) -> None:
-        """Begin the files in a folder."""
+    def __init__(self, folder: Path, *, wide: bool = False) -> None:
+        """Begin the files in a folder; `wide`: for numbers of nodes beyond 2^31."""
         self._folder, self._count = folder, 0
+        self._codes = _CODES | ({"head": "q", "tail": "q"} if wide else {})
         self._files: dict[str, BinaryIO] = {}
         for name in _CODES.keys() - _USUAL.keys():
             self._begin(name)
+
+    def __len__(self) -> int:
+        """How many edges have come."""
+        return self._count
 
     def extend(self, head: Ints, tail: Ints, relation: Ints, **unusual: Ints | None) -> None:
         """Write a block of edges; `weight` = None where all are 1, `support` = None where there is none."""
         for name, values in {"head": head, "tail": tail, "relation": relation, **unusual}.items():
             if values is not None and name not in self._files:
-                self._begin(name).write(np.full(self._count, _USUAL[name], _CODES[name]).tobytes())
+                self._begin(name).write(np.full(self._count, _USUAL[name], self._codes[name]).tobytes())
             if name in self._files:
-                usual = np.full(len(head), _USUAL.get(name, 0), _CODES[name])
-                self._files[name].write(np.asarray(usual if values is None else values, _CODES[name]).tobytes())
+                usual = np.full(len(head), _USUAL.get(name, 0), self._codes[name])
+                self._files[name].write(np.asarray(usual if values is None else values, self._codes[name]).tobytes())
         self._count += len(head)
 
     def finish(self, nodes: int, relations: int, supports: Supports) -> Written:
         """Sort the edges, merge equal ones and write both directions."""
         self.close()
         if self._files.keys() & _USUAL.keys():
-            head, tail, relation, merged = self._merged(nodes, supports)
+            head, tail, relation, merged = self._merged(nodes, relations, supports)
         else:
-            head, tail, relation = _sorted(self._take("head"), self._take("tail"), self._take("relation"), nodes)
+            taken = self._take  # each column is held by `_sorted` alone, which lets go of it
+            head, tail, relation = _sorted(taken("head"), taken("tail"), taken("relation"), nodes, relations)
             merged = self._count - len(head)
         write_adjacency(self._folder, head, tail, relation, nodes)
         counts = np.bincount(relation, minlength=relations)
         return Written(len(head), merged, int((head == tail).sum()), tuple(counts.tolist()))
 
-    def _merged(self, nodes: int, supports: Supports) -> tuple[Ints, Ints, Ints, int]:
+    def _merged(self, nodes: int, relations: int, supports: Supports) -> tuple[Ints, Ints, Ints, int]:
         """The edges in order, each once with its largest weight and the support of all; those columns are written."""
         head, tail, relation = (self._take(name) for name in ("head", "tail", "relation"))
-        order = _order(head, tail, relation, nodes)
+        order = _order(head, tail, relation, nodes, relations)
         head, tail, relation = head[order], tail[order], relation[order]
         first = np.ones(len(head), bool)
         first[1:] = (head[1:] != head[:-1]) | (tail[1:] != tail[:-1]) | (relation[1:] != relation[:-1])
@@ -216,9 +225,24 @@ class EdgeColumns:
     def _take(self, name: str) -> Ints:
         """A column as an array; its file is removed."""
         path = self._folder / f"{name}.column"
-        values = np.fromfile(path, np.dtype(_CODES[name]))
+        values = np.fromfile(path, np.dtype(self._codes[name]))
         path.unlink()
         return values
+
+    def parts(self, size: int) -> Iterator[dict[str, Ints]]:
+        """The columns by name, so many edges at a time, after `close`."""
+        for first in range(0, self._count, size):
+            many = min(size, self._count - first)
+            yield {name: self._read(name, first, many) for name in self._files}
+
+    def _read(self, name: str, first: int, many: int) -> Ints:
+        kind = np.dtype(self._codes[name])
+        return np.fromfile(self._folder / f"{name}.column", kind, many, offset=first * kind.itemsize)
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for name in self._files:
+            (self._folder / f"{name}.column").unlink()
 
     def close(self) -> None:
         """Close the files."""
@@ -226,48 +250,55 @@ class EdgeColumns:
             file.close()
 
 
-def _bits(nodes: int) -> np.uint64:
-    """The bits of a node's number."""
-    return np.uint64(max(int(nodes - 1).bit_length(), 1))
+def _bits(many: int) -> np.uint64:
+    """The bits of the numbers below `many`."""
+    return np.uint64(max(int(many - 1).bit_length(), 1))
 
 
-def _key(head: Ints, tail: Ints, relation: Ints, bits: np.uint64) -> NDArray[np.uint64]:
-    """Numbers in the order of (head, tail, relation), for up to 2^24 nodes."""
+def _key(head: Ints, tail: Ints, relation: Ints, node: np.uint64, kind: np.uint64) -> NDArray[np.uint64]:
+    """Numbers in the order of (head, tail, relation), where so many bits are enough for a node and a relation."""
     key = head.astype(np.uint64)
-    key <<= bits
+    key <<= node
     key |= tail.view(np.uint32)
-    key <<= _RELATION
+    key <<= kind
     key |= relation
     return key
 
 
-def _order(head: Ints, tail: Ints, relation: Ints, nodes: int) -> NDArray[np.int64]:
+def _order(head: Ints, tail: Ints, relation: Ints, nodes: int, relations: int) -> NDArray[np.int64]:
     """The order by (head, tail, relation), then of arrival."""
-    bits = _bits(nodes)
-    if 2 * bits + _RELATION > 64:
+    node, kind = _bits(nodes), _bits(relations)
+    if 2 * node + kind > 64:
         return np.lexsort((relation, tail, head))
-    return np.argsort(_key(head, tail, relation, bits), kind="stable")
+    return np.argsort(_key(head, tail, relation, node, kind), kind="stable")
 
 
-def _sorted(head: Ints, tail: Ints, relation: Ints, nodes: int) -> tuple[Ints, Ints, Ints]:
+def _sorted(head: Ints, tail: Ints, relation: Ints, nodes: int, relations: int) -> tuple[Ints, Ints, Ints]:
     """The distinct edges by (head, tail, relation)."""
-    bits = _bits(nodes)
-    if 2 * bits + _RELATION > 64:
-        rows = np.unique(np.column_stack([head, tail, relation]), axis=0)
-        return rows[:, 0], rows[:, 1], rows[:, 2].astype(np.uint16)
-    key = _key(head, tail, relation, bits)
+    node, kind = _bits(nodes), _bits(relations)
+    if 2 * node + kind > 64:
+        order = np.lexsort((relation, tail, head))
+        head, tail, relation = head[order], tail[order], relation[order]
+        new = np.ones(len(head), bool)
+        new[1:] = (head[1:] != head[:-1]) | (tail[1:] != tail[:-1]) | (relation[1:] != relation[:-1])
+        return head[new], tail[new], relation[new]
+    key = _key(head, tail, relation, node, kind)
     del head, tail, relation
     key.sort()  # in place: several times as fast as finding the order
     differs = key[1:] != key[:-1]
     if not differs.all():
         key = key[np.append(True, differs)]
     del differs
-    low = (np.uint64(1) << bits) - np.uint64(1)
-    relation = key.astype(np.uint16)
-    key >>= _RELATION
-    tail = (key & low).astype(np.int32)
-    key >>= bits
+    relation = (key & _low(kind)).astype(np.uint16)
+    key >>= kind
+    tail = (key & _low(node)).astype(np.int32)
+    key >>= node
     return key.astype(np.int32), tail, relation
+
+
+def _low(bits: np.uint64) -> np.uint64:
+    """The number whose lowest bits are set."""
+    return (np.uint64(1) << bits) - np.uint64(1)
 
 
 def write_adjacency(folder: Path, head: Ints, tail: Ints, relation: Ints, nodes: int) -> None:
@@ -293,20 +324,20 @@ def write_adjacency(folder: Path, head: Ints, tail: Ints, relation: Ints, nodes:
 class EntityTexts:
     """Texts with the number of their entity and further columns, as they come; sorted by entity at the end."""
 
-    def __init__(self, folder: Path, name: str, nodes: str, **columns: str) -> None:
+    def __init__(self, folder: Path, name: str, nodes: str, *, wide: bool = False, **columns: str) -> None:
         """Begin the arena `name`; `nodes` is the file of the entities, `columns` the files and types of the others."""
         self.texts = ArenaWriter(folder, name)
         self._folder, self._files = folder, (nodes, *columns)
-        self._columns = [array(code) for code in ("i", *columns.values())]
+        self._columns = [array(code) for code in ("q" if wide else "i", *columns.values())]
 
     def __len__(self) -> int:
         """The number of texts."""
         return len(self._columns[0])
 
     @property
-    def nodes(self) -> NDArray[np.int32]:
+    def nodes(self) -> Ints:
         """The entity of each text, in the order in which they came."""
-        return np.frombuffer(self._columns[0], np.int32)
+        return np.frombuffer(self._columns[0], self._columns[0].typecode)
 
     def extend(self, texts: Iterable[str], *columns: Iterable[int]) -> None:
         """Append texts, with their entities and the other columns."""
@@ -342,17 +373,24 @@ def build(source: Source, folder: Path, *, progress: Progress | None = None, inp
 
     Raises what the source raises, usually `SourceError`; nothing is left behind then.
     """
-    with beside(folder) as work, _no_collection():
-        builder = _Builder(source, work)
+    with beside(folder) as work, builder_of(source, work) as builder:
+        builder.read(progress)
+        manifest = builder.finish(folder.name, inputs)
+        publish(folder, work, manifest.content)
+    return manifest
+
+
+@contextmanager
+def builder_of(source: Source, folder: Path, *, wide: bool = False) -> Iterator["_Builder"]:
+    """What takes in the rows of a source in a block that closes its files; `wide`: for numbers beyond 2^31."""
+    with _no_collection():
+        builder = _Builder(source, folder, wide=wide)
         try:
-            builder.read(progress)
-            manifest = builder.finish(folder.name, inputs)
+            yield builder
         except UnicodeEncodeError as e:
             raise builder.fault(f"holds half a character (a lone surrogate) in {e.object!r}", "mend that name") from e
         finally:
             builder.close()
-        publish(folder, work, manifest.content)
-    return manifest
 
 
 @contextmanager
@@ -382,20 +420,20 @@ class _RelationNumbers(dict[str, int]):
 class _Builder:
     """What is known while the rows come in."""
 
-    def __init__(self, source: Source, folder: Path) -> None:
+    def __init__(self, source: Source, folder: Path, *, wide: bool = False) -> None:
         self.source, self.folder = source, folder
-        self.number = Interner(folder)
+        self.number = Interner(folder, np.int64 if wide else np.int32)
         self.kind = array("H")
         self.kinds: dict[str, int] = {"": 0}
         self.relations = _RelationNumbers(self._relation)
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
-        self.columns, self.supports = EdgeColumns(folder), Supports(folder)
-        self.given = EntityTexts(folder, "given", "given_node")  # names that are not the key
-        self.description = EntityTexts(folder, "description", "described")
-        self.alias = EntityTexts(folder, "alias", "alias_node", alias_scope="B", alias_language="B")
+        self.columns, self.supports = EdgeColumns(folder, wide=wide), Supports(folder)
+        self.given = EntityTexts(folder, "given", "given_node", wide=wide)  # names that are not the key
+        self.description = EntityTexts(folder, "description", "described", wide=wide)
+        self.alias = EntityTexts(folder, "alias", "alias_node", wide=wide, alias_scope="B", alias_language="B")
         self.languages: dict[str, int] = {"": 0}
-        self.text = EntityTexts(folder, "text", "text_node", text_relation="H", text_support="I")
+        self.text = EntityTexts(folder, "text", "text_node", wide=wide, text_relation="H", text_support="I")
         self.dropped: dict[str, tuple[int, list[int]]] = {}
 
     def close(self) -> None:
@@ -419,7 +457,7 @@ class _Builder:
 
     def _batches(self, rows: Batches) -> Iterator[int]:
         """Take in rows that come as columns."""
-        entities = Numbers(lambda codes: self.number(rows.keys(codes)))
+        entities = Numbers(lambda codes: self.number(rows.keys(codes)), self.number.kind)
         relations = Numbers(lambda codes: list(map(self.relations.__getitem__, rows.relations(codes))))
         supports = Numbers(lambda codes: self.supports.packed(rows.supports(codes)))
         for batch in rows.batches:
@@ -447,7 +485,7 @@ class _Builder:
         head, tail = numbers[: len(subjects)], numbers[len(subjects) :]
         if len(subjects) < len(heads):  # a source that tells the edges of a subject one after the other
             number_of = dict(zip(subjects, head.tolist(), strict=True))
-            head = np.fromiter(map(number_of.__getitem__, heads), np.int32, len(heads))
+            head = np.fromiter(map(number_of.__getitem__, heads), self.number.kind, len(heads))
         relation = np.fromiter(map(self.relations.__getitem__, relations), np.uint16, len(heads))
         weights, supports = more
         weight = None if weights.count(1.0) == len(heads) else np.array(weights, np.float32)
@@ -460,6 +498,8 @@ class _Builder:
         """Take in a block of edges by number: every large graph runs through here."""
         self.columns.extend(head, tail, relation, **unusual)
         self._grow()
+        if self.number.kind is np.int32 and max(len(self.number), len(self.columns)) > MOST_OF_ONE:
+            raise self.fault("has more entities or triples than one store can number", "build it with --shards 4")
         implied = np.array(self.ends, np.uint16)[relation]
         kind = np.frombuffer(self.kind, np.uint16)
         for nodes, kinds in ((head, implied[:, 0]), (tail, implied[:, 1])):  # what a node is by its first relation
@@ -527,6 +567,18 @@ class _Builder:
 
     def finish(self, name: str, inputs: str) -> Manifest:
         """Write all files and the manifest."""
+        self.write_texts()
+        with NameIndex(self.folder).helped() as index:
+            edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
+            self.supports.texts.close()
+            index.write()
+        save(self.folder, "kind", np.frombuffer(self.kind, np.uint16))
+        counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges.edges}
+        counts |= {"texts": len(self.text), "aliases": len(self.alias), "merged": edges.merged, "loops": edges.loops}
+        return seal(self.manifest(name, counts, edges.of_relation, inputs), self.folder)
+
+    def write_texts(self) -> None:
+        """Write the names and all other texts."""
         if not len(self.number):
             raise self.fault("holds no entity", "give a file with at least one triple")
         self._grow()
@@ -535,16 +587,8 @@ class _Builder:
             texts.close()
         if len(self.languages) == 1:
             (self.folder / "alias_language.npy").unlink()
-        with NameIndex(self.folder).helped() as index:
-            edges = self.columns.finish(len(self.number), len(self.relations), self.supports)
-            self.supports.texts.close()
-            index.write()
-        save(self.folder, "kind", np.frombuffer(self.kind, np.uint16))
-        counts = {"entities": len(self.number), "relations": len(self.relations), "triples": edges.edges}
-        counts |= {"texts": len(self.text), "aliases": len(self.alias), "merged": edges.merged, "loops": edges.loops}
-        return seal(self._manifest(name, counts, edges.of_relation, inputs), self.folder)
 
-    def _manifest(self, name: str, counts: dict[str, int], of_relation: tuple[int, ...], inputs: str) -> Manifest:
+    def manifest(self, name: str, counts: dict[str, int], of_relation: tuple[int, ...], inputs: str) -> Manifest:
         s = self.source
         origins = tuple(s.origins.get(name, "") for name in self.relations) if s.origins else ()
         return Manifest(
@@ -559,9 +603,10 @@ class _Builder:
         """The keys are on disk already; they are the names too where no name differs from its key."""
         self.number.names.close()
         keys = Arena.open(self.folder, "key")
-        HashIndex.write(self.folder, "key", self.number.hashes, np.arange(len(keys), dtype=np.int32))
-        given = np.full(len(keys), -1, np.int32)
-        given[self.given.nodes] = np.arange(len(self.given), dtype=np.int32)  # of several the last one stays
+        if self.number.kind is np.int32:
+            HashIndex.write(self.folder, "key", self.number.hashes, np.arange(len(keys), dtype=np.int32))
+        given = np.full(len(keys), -1, self.number.kind)
+        given[self.given.nodes] = np.arange(len(self.given), dtype=self.number.kind)  # of several the last one stays
         named = bool(len(self.given))
         self.given.texts.close()
         if named:

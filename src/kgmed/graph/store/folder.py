@@ -110,6 +110,7 @@ class Manifest:
     dropped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # reason -> {count, lines}
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # name -> bytes, hash
     content: str = ""  # hash over the hashes of the files
+    shards: int = 0  # how many shards it is in (see `store.shards`), each in a folder of its own; 0 = in one piece
     format: int = FORMAT
     check: str = ""  # hash of all fields above
 
@@ -129,7 +130,8 @@ def hash_file(path: Path) -> str:
 
 def seal(manifest: Manifest, folder: Path) -> Manifest:
     """The manifest with the sizes and hashes of the folder's files, written as its `manifest.json`."""
-    files = {p.name: (p.stat().st_size, hash_file(p)) for p in sorted(folder.glob("*.npy"))}
+    paths = sorted(folder.rglob("*.npy"))
+    files = {p.relative_to(folder).as_posix(): (p.stat().st_size, hash_file(p)) for p in paths}
     content = xxhash.xxh3_128("".join(f"{n}{h}" for n, (_, h) in files.items()).encode()).hexdigest()
     sealed = replace(manifest, files=files, content=content, check="")
     sealed = replace(sealed, check=_check(asdict(sealed)))
@@ -233,7 +235,7 @@ def publish(folder: Path, work: Path, content: str) -> Path:
 
     name = f"v-{content[:12]}"
     with ThreadPoolExecutor(8) as pool:  # files that wait for the disk together wait once
-        list(pool.map(to_disk, [*work.glob("*.npy"), *work.glob("*.json")]))
+        list(pool.map(to_disk, [*work.rglob("*.npy"), *work.rglob("*.json")]))
     to_disk(work)
     with locked(folder):
         (work / LOCK).unlink()

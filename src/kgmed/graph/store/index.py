@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgmed.graph.store.arrays import Arena, HashIndex, Keys, index_names, load, save
+from kgmed.graph.store.arrays import Arena, HashIndex, NameHashes, index_names, load, save
 
 _BLOCK = 1 << 14  # names read at a time
 MANY = 1 << 20  # names; below, a second process would cost more than it saves
@@ -46,21 +46,21 @@ class NameIndex:
         first = _keys(self._folder, 0, self._half)
         second = self._helped() if self._half < self._count else None
         if second is not None:
-            first = Keys(*(np.concatenate([first[i], second[i]]) for i in range(len(_PARTS))))
+            first = NameHashes(*(np.concatenate([first[i], second[i]]) for i in range(len(_PARTS))))
         HashIndex.write(self._folder, "normalised", first.plain, np.arange(len(first.plain), dtype=np.int32))
         HashIndex.write(self._folder, "folded", first.folded, first.folded_of)
 
-    def _helped(self) -> Keys:
+    def _helped(self) -> NameHashes:
         """What the helper has worked out; where it could not, it is worked out here."""
         if self._helper is None or self._helper.wait() != 0:
             return _keys(self._folder, self._half, self._count)
-        found = Keys(*(np.array(load(self._folder, part)) for part in _PARTS))
+        found = NameHashes(*(np.array(load(self._folder, part)) for part in _PARTS))
         for part in _PARTS:
             (self._folder / f"{part}.npy").unlink()
         return found
 
 
-def _keys(folder: Path, first: int, last: int) -> Keys:
+def _keys(folder: Path, first: int, last: int) -> NameHashes:
     """The keys of the names of those numbers."""
     return index_names(_texts(folder, first, last), first)
 

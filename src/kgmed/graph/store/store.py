@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, UnknownName
-from kgmed.graph.base import Match, Named, Scope
+from kgmed.graph.base import Match, NodeName, Scope, how_found
 from kgmed.graph.store.arrays import RecordCache, Tables, records
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
 from kgmed.language.relations import spoken as in_words
 from kgmed.language.text import fold, has_cjk, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
-_HOW_SCORE = {"exact": 1.0, "normalised": 0.99, "folded": 0.93}
-_SCOPE_COST = 0.005  # per step of `Scope` away from the preferred name
+_MOST_FOUND = 1 << 12  # names
 EDITS = "edits"  # the source of triples that were added to a graph after it was built
 
 
@@ -32,14 +31,18 @@ def open_store(folder: Path, *, contents: bool | None = None) -> "Store":
     while True:
         version = current(folder)
         try:
-            return _open_version(version, contents)
+            return open_version(version, contents)
         except StoreError:
             if current(folder) == version:  # otherwise a rebuild took its place while it was being opened
                 raise
 
 
-def _open_version(version: Path, contents: bool | None) -> "Store":  # noqa: FBT001
+def open_version(version: Path, contents: bool | None) -> "Store":  # noqa: FBT001
+    """The store in a version folder; raises `StoreError`."""
     manifest = read_manifest(version)
+    if manifest.shards:
+        more = "find, neighbours, paths and ask work on it"
+        raise StoreError(f"{manifest.name} is in {manifest.shards} shards, and this needs it in one piece; {more}")
     try:
         verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
         return Store(manifest, Tables.open(version, manifest), version)
@@ -76,10 +79,11 @@ class Store:
         self._key, self._name, self._kind = tables.key, tables.name, tables.kind
         self._colon = f"{manifest.prefix}:" if manifest.prefix else ""
         self._source = manifest.source if manifest.parts else f"{manifest.name} {manifest.release}".strip()
-        self._origin = _origins(manifest, self._source)
+        self.origins = _origins(manifest, self._source)
         self._has_loops = bool(manifest.counts.get("loops"))
         self._entities, self._triples = RecordCache[Entity](), RecordCache[Triple]()
         self._supports = RecordCache[tuple[Support, ...]]()
+        self._found: dict[str, list[Match]] = {}  # what names led to, the last ones kept
         self._of_roles = _masks(manifest.relations)
 
     def __len__(self) -> int:
@@ -145,7 +149,14 @@ class Store:
 
     def at(self, node: int, /) -> Entity:
         """The entity of a node number, without its description (see `entity`)."""
-        return self._entities([node], self._make_entities)[0]
+        return self._entities.one(node, self._make_entity)
+
+    def _make_entity(self, node: int) -> Entity:
+        name = self._name[node]
+        key = name if self._key is self._name else self._key[node]
+        if self.speaks:
+            name = self._spoken(int(self._in_language[node]), name)
+        return Entity(self._colon + key, name, self._kinds[self._kind[node]])
 
     def _make_entities(self, nodes: list[int]) -> list[Entity]:
         at = np.array(nodes)
@@ -201,23 +212,33 @@ class Store:
         alias, scope = self.tables.alias, self.tables.alias_scope
         return [(alias[i], Scope(scope.item(i))) for i in range(first, last)]
 
-    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[Named]:
+    def names(self, *, scopes: Sequence[int] = ()) -> Iterator[NodeName]:
         """Every name and alias, by node number; `scopes` narrows them."""
         if not scopes or Scope.PREFERRED in scopes:
             for node, text in enumerate(self._name):
-                yield Named(text, node, Scope.PREFERRED)
+                yield NodeName(text, node, Scope.PREFERRED)
         wanted, t = set(scopes or Scope), self.tables
         rows = zip(t.alias, t.alias_node.tolist(), t.alias_scope.tolist(), strict=True)
-        yield from (Named(text, node, scope) for text, node, scope in rows if scope in wanted)
+        yield from (NodeName(text, node, scope) for text, node, scope in rows if scope in wanted)
 
     def lookup(self, name: str, /) -> list[Match]:
         """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then number."""
+        found = self._found.get(name)
+        if found is None:
+            if len(self._found) > _MOST_FOUND:
+                self._found.clear()
+            found = self._found[name] = self._looked_up(name)
+        return found.copy()
+
+    def _looked_up(self, name: str) -> list[Match]:
         key = normalise(name)
         found = self._matches(name, self.tables.normalised.find(key), key, folded=False)
         if not found:
             loose = fold(name)
             numbers = self.tables.folded.find(loose) + self.tables.normalised.find(loose)
             found = self._matches(name, numbers, loose, folded=True)
+        if len(found) < 2:
+            return [match for match, _ in found]
         best: dict[int, Match] = {}
         for match, node in found:
             if node not in best or match.score > best[node].score:
@@ -233,19 +254,18 @@ class Store:
         rows = []
         for number in numbers:
             text, node, scope = self.name_row(number)
-            if (fold if folded else normalise)(text) == key if key else text == name:
-                how = "folded" if folded else "exact" if text == name else "normalised"
-                score = _HOW_SCORE[how] - _SCOPE_COST * scope
-                how = "alias" if scope and not folded else how
+            same = text == name and bool(key)  # then its key need not be worked out again
+            if same or ((fold if folded else normalise)(text) == key if key else text == name):
+                how, score = how_found(name, text, scope, folded=folded)
                 rows.append((Match(self.at(node), text, how, score), node))
         return rows
 
-    def name_row(self, number: int) -> Named:
+    def name_row(self, number: int) -> NodeName:
         """The name of a name number: those of the entities come first, then the other names."""
         i = number - len(self._name)
         if i < 0:
-            return Named(self._name[number], number, Scope.PREFERRED)
-        return Named(self.tables.alias[i], self.tables.alias_node.item(i), self.tables.alias_scope.item(i))
+            return NodeName(self._name[number], number, Scope.PREFERRED)
+        return NodeName(self.tables.alias[i], self.tables.alias_node.item(i), self.tables.alias_scope.item(i))
 
     # edges
 
@@ -278,12 +298,18 @@ class Store:
         An edge from the node to itself is there once.
         """
         out, into = self.adjacency
-        begin, end = out.indptr[node], out.indptr[node + 1]
-        first, last = into.indptr[node], into.indptr[node + 1]
+        begin, end = out.indptr.item(node), out.indptr.item(node + 1)
+        first, last = into.indptr.item(node), into.indptr.item(node + 1)
+        if self.weight is None and not roles and limit > 0:  # in their order: no more than are shown are looked at
+            end = min(end, begin + limit)
+            if not self._has_loops:
+                last = min(last, first + limit - (end - begin))
         incoming: NDArray[np.int32] = into.edge[first:last]  # type: ignore[index]
         if self._has_loops:
             incoming = incoming[into.neighbour[first:last] != node]
-        edges = np.concatenate([np.arange(begin, end), incoming])
+        edges: NDArray[np.int64] = np.arange(begin, end)
+        if len(incoming):
+            edges = np.concatenate((edges, incoming))
         if roles:
             edges = edges[self._of_roles(tuple(roles))[out.relation[edges]]]
         if self.weight is None or len(edges) < 2 or limit < 1:
@@ -322,7 +348,7 @@ class Store:
         if not self.edited and not self.manifest.parts:
             return repeat(self._source)
         relations = self.adjacency.out.relation[edges].tolist()
-        return [EDITS if e in self.edited else self._origin[r] for e, r in zip(edges, relations, strict=True)]
+        return [EDITS if e in self.edited else self.origins[r] for e, r in zip(edges, relations, strict=True)]
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
@@ -335,7 +361,7 @@ class Store:
         t = self.tables
         head, relation = self.at(t.text_node.item(number)), t.text_relation.item(number)
         tail, support = Entity("", t.text[number], "text"), self.support(t.text_support.item(number))
-        return Triple(head, self.relations[relation], tail, source=self._origin[relation], support=support)
+        return Triple(head, self.relations[relation], tail, source=self.origins[relation], support=support)
 
 
 _SPOKEN = {Scope.EXACT: 0, Scope.TRANSLATION: 0, Scope.LAYPERSON: 1}  # names a thing may be called by; less is better

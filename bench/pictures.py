@@ -1,0 +1,221 @@
+"""The pictures of the page in README and docs, taken anew from a running service.
+
+    python bench/pictures.py [--out docs/pictures] [--url http://127.0.0.1:8765]
+    python bench/pictures.py --first-minute [--out docs/pictures]
+
+Without `--url` a service on the graphs of the data folder is started for it. `--first-minute` does what somebody new
+does, in a new environment and an empty data folder: install, serve, open, ask, look at the evidence; each step is timed
+from the one before, and has its picture. It needs Chromium and Chinese fonts
+(`apt-get install chromium fonts-noto-cjk`), playwright and pillow. Printed are the files, their bytes, and the seconds
+from a press of Enter to the drawn answer: those of this machine, to be read beside each other only.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+DESK, PHONE = ViewportSize(width=1120, height=700), ViewportSize(width=360, height=740)
+COLOURS = 160  # of a picture: a third of the bytes, and no difference that one sees
+PATIENT = "#/diagnose?present=HP:0001166,HP:0001083,HP:0002616&absent=HP:0000365&sex=female&age=30"
+Take = Callable[[Page], None]
+
+
+def asked(question: str) -> Take:
+    """Ask a question, and say how long the answer took."""
+
+    def take(page: Page) -> None:
+        page.get_by_role("textbox").fill(question)
+        begin = time.perf_counter()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".result .pill, .result.abstained, .abstained")
+        print(f"  {time.perf_counter() - begin:.2f} s from Enter to the drawn answer: {question}")
+
+    return take
+
+
+def cited(question: str) -> Take:
+    """Ask a question, and choose its first citation."""
+
+    def take(page: Page) -> None:
+        asked(question)(page)
+        page.locator(".answer-text .cite").first.click()
+
+    return take
+
+
+def ranked(page: Page) -> None:
+    """Rank the diseases of the patient in the address."""
+    page.locator(".finding >> nth=3").wait_for()
+    page.locator("button.main").click()
+    page.wait_for_selector(".disease")
+
+
+def beside(page: Page) -> None:
+    """Two diseases side by side."""
+    ranked(page)
+    for box in page.locator(".disease input[type=checkbox]").all()[:2]:
+        box.check()
+    page.wait_for_selector(".two .between >> nth=1")
+
+
+def known(page: Page) -> None:
+    """What is known of a thing, drawn."""
+    page.wait_for_selector(".role-group .chip")
+    page.locator("[data-tab=picture]").click()
+    page.wait_for_selector(".pill")
+
+
+PICTURES: tuple[tuple[str, str, str, dict[str, Any], Take], ...] = (  # file, address, language, context, what to do
+    ("ask", "#/ask", "en-GB", {}, cited("What are the symptoms of Marfan syndrome?")),
+    ("ask-zh", "#/ask", "zh-CN", {}, asked("糖尿病用什么药治疗？")),
+    ("ask-dark", "#/ask", "en-GB", {"color_scheme": "dark"}, cited("Can a pregnant woman take ibuprofen?")),
+    ("ask-phone", "#/ask", "en-GB", {"viewport": PHONE}, asked("Can a pregnant woman take ibuprofen?")),
+    ("diagnose", PATIENT, "en-GB", {}, ranked),
+    ("side-by-side", PATIENT, "en-GB", {}, beside),
+    ("graph", "#/graph/auto/OMIM:154700", "en-GB", {}, known),
+)
+
+
+@contextmanager
+def service(url: str) -> Iterator[str]:
+    """The address of a service that is ready: the one named, else one of its own until the block ends."""
+    if url:
+        yield url.rstrip("/")
+        return
+    port = "8766"
+    server = subprocess.Popen(
+        [sys.executable, "-c", "from kgmed.cli import main; main()", "serve", "--port", port], stderr=subprocess.DEVNULL
+    )
+    try:
+        yield _ready(f"http://127.0.0.1:{port}", server)
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _ready(url: str, server: "subprocess.Popen[bytes]") -> str:
+    """The address, once the service is ready."""
+    for _ in range(600):
+        if server.poll() is not None:
+            raise SystemExit("the service has ended; try: kgmed serve")
+        try:
+            if urlopen(f"{url}/health/ready").status == 200:
+                return url
+        except OSError:
+            time.sleep(0.2)
+    raise SystemExit("the service was not ready in two minutes")
+
+
+# --- The first minute of somebody new.
+
+INSTALL = 'pip install ".[starter,serve]"'
+TERMINAL = """<body style="margin:0;background:#1d1f21;color:#e8e6e3;font:15px/1.5 monospace"><pre id="t"
+style="margin:0;padding:18px 22px;white-space:pre-wrap"></pre>"""
+
+
+def first_minute(browser: Browser, out: Path) -> None:
+    """The steps with their seconds and pictures; ends with an error where one does not do what the page says."""
+    with tempfile.TemporaryDirectory() as scratch:
+        venv = Path(scratch) / "venv"
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        given = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        given |= {"KGMED_HOME": f"{scratch}/home", "PATH": f"{venv}/bin:{given['PATH']}"}
+        root = Path(__file__).resolve().parents[1]
+        at = time.perf_counter()
+
+        def step(name: str, page: Page) -> None:
+            nonlocal at
+            print(f"{name}: {time.perf_counter() - at:.1f} s")
+            shot(page, out / f"first-{name}.png", full=False)
+            at = time.perf_counter()
+
+        terminal = browser.new_context(viewport=ViewportSize(width=840, height=150)).new_page()
+        terminal.set_content(TERMINAL)
+        installed = subprocess.run([*INSTALL.replace('"', "").split(), "--quiet"], cwd=root, env=given, check=False)
+        if installed.returncode:
+            raise SystemExit("it does not install")
+        say = "(text) => document.getElementById('t').textContent = text"
+        terminal.evaluate(say, f"$ {INSTALL}\n$")
+        step("install", terminal)
+        command = ["kgmed", "serve", "--port", "8767"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=given) as server:
+            try:
+                lines = list(takewhile_not("kgmed at", server.stderr))
+                terminal.evaluate(say, "\n".join(["$ kgmed serve", *lines]).replace("8767", "8765"))
+                step("serve", terminal)
+                page = browser.new_context(viewport=DESK, locale="en-GB", reduced_motion="reduce").new_page()
+                page.set_default_timeout(600_000)  # two graphs become one: minutes where much else is going on
+                page.goto("http://127.0.0.1:8767/")
+                page.wait_for_selector(".example")
+                step("open", page)
+                asked("What are the symptoms of Marfan syndrome?")(page)
+                step("ask", page)
+                page.locator(".answer-text .cite").first.click()
+                page.wait_for_selector(".evidence-list .marked")
+                page.locator(".evidence-list .marked").scroll_into_view_if_needed()
+                step("see", page)
+            finally:
+                server.terminate()
+
+
+def takewhile_not(text: str, lines: Any) -> Iterator[str]:
+    """The lines up to the first with that text, that one with them."""
+    for line in lines:
+        yield line.rstrip()
+        if text in line:
+            return
+
+
+def shot(page: Page, path: Path, *, full: bool) -> None:
+    """Save what the page shows, in few colours."""
+    page.evaluate("document.activeElement && document.activeElement.blur()")
+    page.wait_for_timeout(200)
+    page.screenshot(path=path, full_page=full)
+    Image.open(path).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path}  {path.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    """Take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("docs/pictures"))
+    parser.add_argument("--url", default="", help="A service that runs already.")
+    parser.add_argument("--first-minute", action="store_true", help="Those of the quickstart, timed.")
+    given = parser.parse_args()
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        raise SystemExit("no Chromium is installed: apt-get install chromium fonts-noto-cjk")
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.first_minute:
+        with sync_playwright() as playwright:
+            first_minute(
+                playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"]), given.out
+            )
+        return
+    with service(given.url) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        for name, address, language, context, take in PICTURES:
+            settings = {"viewport": DESK, "locale": language, "reduced_motion": "reduce", **context}
+            page = browser.new_context(**settings).new_page()
+            page.goto(f"{url}/{address}")
+            page.wait_for_selector("main h1")
+            take(page)
+            page.evaluate("scrollTo(0, 0)")
+            shot(page, given.out / f"{name}.png", full="viewport" not in context and name.startswith("ask"))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""`kgmed reproduce`: the tables and figures of the five papers, listed, costed and made."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgmed.cli import options
+from kgmed.cli import show as screen
+from kgmed.cli.evaluate import SOME_FAILED, formatted_cell
+from kgmed.config import Config, assignments
+from kgmed.errors import BadInput
+
+if TYPE_CHECKING:
+    from kgmed.evaluate.cost import Estimate
+    from kgmed.evaluate.reproduce import Wanted
+
+Trained = Annotated[list[str] | None, typer.Option(help="A model that you have trained for a row, as RLKGF=hf/FOLDER.")]
+_OURS = ("graph", "method", "settings", "seed", "llm", "log")
+
+
+@options.with_options(*(name for name in options.OPTIONS if name not in _OURS))
+def reproduce(
+    config: Config,
+    table: Annotated[str, typer.Argument(help="A table, such as kg-rank/table2; --list names them.")] = "",
+    listed: Annotated[bool, typer.Option("--list", help="List every table and figure: what of it can be had.")] = False,
+    llm: Annotated[
+        list[str] | None, typer.Option(help="A model; several are compared. openai/NAME@URL says where one is served.")
+    ] = None,
+    graph: Annotated[str, typer.Option("--graph", "-g", help="The graph; without it the nearest that is here.")] = "",
+    out: Annotated[Path | None, typer.Option(help="A folder; without it out/TABLE. The same goes on.")] = None,
+    data: options.Data = Path("data"),
+    number: Annotated[int, typer.Option("--number", "-n", help="So many questions of each data set; 0 = all.")] = 0,
+    sample: Annotated[int, typer.Option(help="Which questions --number draws.")] = 0,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; five give mean and deviation.")] = None,
+    metric_model: Annotated[
+        list[str] | None, typer.Option(help="A model's folder for the metrics that need one, or METRIC=FOLDER.")
+    ] = None,
+    judge: Annotated[str, typer.Option(help="The model that judges, for tables of preferences.")] = "",
+    trained: Trained = None,
+    threads: Annotated[int, typer.Option(help="Questions at once.", min=1)] = 1,
+    again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is missing and what it takes.")] = False,
+    probe: Annotated[int, typer.Option(help="Questions of each data set that are measured for that.", min=1)] = 3,
+    speed: Annotated[float, typer.Option(help="Tokens a second of your model, to tell hours.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make a table of one of the five papers with your models: our figures with intervals beside the paper's.
+
+    Says first what is missing and what it will take at most. Exit codes are those of kgmed eval run.
+    """
+    from kgmed.evaluate import reproduce as making
+
+    if listed or not table:
+        _list(data, as_json=as_json)
+        return
+    found = making.with_trained(making.table(table), assignments(trained or []))
+    chosen = config.replace(graph=graph or making.graph_for(found), preset=config.preset or "paper", log=False)
+    wanted = making.Wanted(
+        table=found, data=data, out=out or Path("out") / found.id.replace("/", "-"), config=chosen,
+        models=tuple(llm or ()), number=number, sample=sample, seeds=tuple(seed or [0]),
+        metric_models=tuple(metric_model or ()), judge=judge,
+    )  # fmt: skip
+    if judge and not found.judge:
+        raise BadInput(f"no judge is asked for {table}; leave --judge out")
+    can = wanted.can
+    if not can.any:
+        raise BadInput(f"{table} cannot be made here: {'; '.join(can.missing)}")
+    said = _said_before(wanted, probe, speed, as_json=as_json, dry=dry_run)
+    if not dry_run:
+        _make(wanted, said, threads=threads, again=again, as_json=as_json)
+
+
+def _list(data: Path, *, as_json: bool) -> None:
+    """Every table, and what of it can be had."""
+    from kgmed.evaluate import reproduce as making
+
+    rows = []
+    for found in making.tables().values():
+        can = making.doable(found, data)
+        here = "no" if not can.any else "in part" if can.missing else "yes"
+        rows.append({"id": found.id, "place": found.place, "shows": found.shows, "here": here, "missing": can.missing})
+    if as_json:
+        screen.data(rows)
+    elif sys.stdout.isatty():
+        screen.table(("table", "here", "what it shows"), ((r["id"], r["here"], r["shows"]) for r in rows))
+        screen.lines(["", "here = whether it can be made with the data in this folder; why not: kgmed reproduce TABLE "
+                      "--dry-run, or --list --json"])  # fmt: skip
+    else:
+        header = ("table", "place", "here", "what it shows", "missing")
+        screen.table(header, ((r["id"], r["place"], r["here"], r["shows"], "; ".join(r["missing"])) for r in rows))
+
+
+def _said_before(
+    wanted: "Wanted", probe: int, speed: float, *, as_json: bool, dry: bool
+) -> "list[tuple[str, Estimate]]":
+    """What is missing and what it takes, said on standard error, or with --dry-run on standard output."""
+    from kgmed.evaluate import reproduce as making
+
+    with screen.progress("measuring", "methods"):
+        said = making.costs(wanted, probe=probe)
+    total = _total(said, speed)
+    if dry and as_json:
+        screen.data({"table": wanted.table.id, "missing": wanted.can.missing, "total": total,
+                     "methods": [{"dataset": name, "estimate": one} for name, one in said]})  # fmt: skip
+        return said
+    lines = [
+        f"{wanted.table.id}: {wanted.table.shows}",
+        *(f"missing: {why}" for why in wanted.can.missing),
+        f"graph {wanted.config.graph}, preset {wanted.config.preset}, folder {wanted.out}",
+        total,
+    ]
+    if not dry:
+        screen.warn(lines)
+        return said
+    screen.lines(lines)
+    header = ("data set", "method", "answers", "calls", "at most", "tokens", "at most", "USD at most")
+    screen.table(header, ((name, e.method, e.questions, e.calls, e.most, e.tokens, e.tokens_most,
+                           formatted_cell(e.cost_most)) for name, e in said))  # fmt: skip
+    return said
+
+
+def _total(said: "Sequence[tuple[str, Estimate]]", speed: float) -> str:
+    """The sum in a sentence."""
+    every = [one for _, one in said]
+    if not every:
+        return "no model is asked"
+    tokens, money = sum(e.tokens_most or 0 for e in every), [e.cost_most for e in every]
+    known = f"{sum(m or 0 for m in money):.2f} USD"
+    usd = "USD unknown (put the price into prices.toml)" if any(m is None for m in money) else known
+    hours = f", {tokens / speed / 3600:.1f} hours at {speed:g} tokens a second" if speed else ""
+    return (
+        f"it takes at most {sum(e.most for e in every):,} calls, {tokens:,} tokens, {usd}{hours}, and stops where it "
+        f"would take more; about {sum(e.calls for e in every):,} calls and {sum(e.tokens or 0 for e in every):,} "
+        "tokens with replies as long as they may be"
+    )
+
+
+def _make(
+    wanted: "Wanted", said: "Sequence[tuple[str, Estimate]]", *, threads: int, again: bool, as_json: bool
+) -> None:
+    """The table, made and written, whatever ends it early."""
+    from kgmed.evaluate import reproduce as making
+
+    command = f"kgmed {shlex.join(sys.argv[1:])}"
+    try:
+        with screen.counting("asking", "answers and verdicts") as asked:
+            making.run(wanted, said, threads=threads, again=again, each=asked)
+    finally:
+        found = making.results(wanted)
+        paths = making.write(wanted, found, command)
+    if as_json:
+        told = {"asked now": asked.count, "figures": found, "verdicts": making.verdict_tables(wanted)}
+        screen.data({**told, "differed": making.differed(wanted, found), "files": [str(p) for p in paths]})
+    else:
+        for one in [*making.as_tables(wanted, found), *making.verdict_tables(wanted)]:
+            screen.lines([one.title])
+            screen.table(one.header, ([formatted_cell(cell) for cell in row] for row in one.rows))
+            screen.lines([""])
+        screen.lines([*making.differed(wanted, found), f"Written: {', '.join(map(str, paths))}"])
+    if any(r.failed for r in found) or making.unjudged(wanted):
+        raise typer.Exit(SOME_FAILED)

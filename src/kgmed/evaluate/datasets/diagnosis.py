@@ -1,0 +1,223 @@
+"""Patients to diagnose as questions whose options are the closed list: MZ, DXY, GMD, MDDial and DDXPlus."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from kgmed.errors import BadInput, SourceError
+from kgmed.evaluate.datasets.cases import DDXPLUS, case, diseases, findings, goal_cases
+from kgmed.evaluate.datasets.cases import part as dxformer_part
+from kgmed.evaluate.datasets.cases import patients as ddxplus_part
+from kgmed.evaluate.datasets.files import whole_json
+from kgmed.evaluate.items import DataSet, DataSetInfo, Gold, Item
+from kgmed.graph import library
+from kgmed.language.text import one_line
+from kgmed.records import Question
+from kgmed.registry import datasets
+from kgmed.reward.cases import Case, CauseGraph, NamesIn, Split, patient_text, split
+
+# --- A patient as a question: the findings that are there, denied and unsure; every disease of the set is an option, in
+# the order of their names. Subject: `explicit` where the patient named a finding before being asked, which RLKGF's
+# counts fit (130 of 142 test patients of MZ, 103 of 104 of DXY), else `implicit`.
+
+
+CasesByPart = Callable[[Path], Mapping[str, Sequence[Case]]]
+
+
+def read_patients(
+    data: Path, *, cases: CasesByPart, language: str = "zh", words: Callable[[], Mapping[str, str]] = dict
+) -> Iterator[Item]:
+    """The patients of every part, their names in other `words` where there are any; raises `SourceError`.
+
+    Id = part:place in it.
+    """
+    parts, said = cases(data), words()
+    names = sorted({case.disease for of in parts.values() for case in of})
+    letters = dict(zip(names, option_letters(len(names)), strict=True))
+    choices = tuple((letter, said.get(name, name)) for name, letter in letters.items())
+    for part, of in parts.items():
+        for number, one in enumerate(of, start=1):
+            question = Question(patient_text(one, language, said), choices, language, f"{part}:{number}")
+            gold = Gold((letters[one.disease],), entities=(said.get(one.disease, one.disease),))
+            yield Item(question, gold, part, "explicit" if one.explicit else "implicit")
+
+
+def option_letters(count: int) -> tuple[str, ...]:
+    """The letters of so many options; numbers after Z.
+
+    >>> option_letters(28)[-3:]
+    ('Z', '27', '28')
+    """
+    return tuple(ascii_uppercase[:count]) + tuple(str(i) for i in range(len(ascii_uppercase) + 1, count + 1))
+
+
+def english_of_dxy() -> dict[str, str]:
+    """The diseases and symptoms of DXY in plain English, by their Chinese names; ours."""
+    text = resources.files(__package__).joinpath("dxy.en.tsv").read_text(encoding="utf-8")
+    return dict(line.split("\t") for line in text.splitlines())
+
+
+def counted_graph(cases: Split, *, called: str = "", english: bool = False) -> str:
+    """The name of the graph that the train cases count, built unless it stands there; no test case is in it.
+
+    Without a name it is called after the cases. Raises `BadInput`.
+    """
+    if english and cases.name != "DXY":
+        raise BadInput(f"{cases.name} has no English words here, DXY alone has; leave out --english")
+    words, language = (english_of_dxy(), "en") if english else ({}, cases.language)
+    graph = CauseGraph.counted(cases.train + cases.validation)
+    name = called or f"{cases.name.casefold()}-cases{'-en' if english else ''}"
+    library.build_source(name, graph.source(name, language=language, words=words))
+    return name
+
+
+# --- MDDial and its like: dialogues in English, {"Dialog 1": {"disease_tag": ..., "dialogs": [{"patient": ...,
+# "doctor": ...}, ...]}}, or the bare list of turns.
+# The patient's first turn names symptoms; each turn of the doctor asks for one, and the patient's next tells whether it
+# is there; the doctor's last names the disease. The names are those of `disease_symptoms.txt` beside the files (disease
+# -> symptoms), and of `disease_tag` and `symptoms_by_doctor_dialog` in them.
+
+
+_DIALOGUES = 'write {"Dialog 1": {"disease_tag": "Asthma", "dialogs": [{"patient": "...", "doctor": "..."}]}}'
+_NAMES_FILE = "disease_symptoms.txt"
+_YES = re.compile(r"\W*(?:yes|i am|i do|i have)\b", re.IGNORECASE)
+_NO = re.compile(r"\W*(?:no|not|never|well not)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """The turns of a patient and a doctor, the disease and the symptoms asked for where the file tells them."""
+
+    turns: tuple[tuple[str, str], ...]
+    disease: str
+    asked: tuple[str, ...]
+
+
+def read_dialogues(train: Path, test: Path, *, name: str = "MDDial", seed: int = 0) -> Split:
+    """The split of two files of dialogues; train gives a validation part. Raises `SourceError`."""
+    parts = dialogue_cases({"train": train, "test": test})
+    return split(name, parts["train"], parts["test"], language="en", seed=seed)
+
+
+def dialogue_cases(files: Mapping[str, Path]) -> dict[str, list[Case]]:
+    """The cases of each file of dialogues, by part; the names are those of all. Raises `SourceError`."""
+    read = {part: [_dialogue(path, i, key, row) for i, (key, row) in enumerate(whole_json(path, dict).items(), 1)]
+            for part, path in files.items()}  # fmt: skip
+    every = [dialogue for of in read.values() for dialogue in of]
+    listed = _listed(next(iter(files.values())).with_name(_NAMES_FILE))
+    diseases = _names({*listed, *(d.disease for d in every)})
+    symptoms = _names({s for of in listed.values() for s in of} | {s for d in every for s in d.asked})
+    return {
+        part: [_dialogue_case(files[part], part, i, d, diseases, symptoms) for i, d in enumerate(of, 1)]
+        for part, of in read.items()
+    }
+
+
+def _names(names: Iterable[str]) -> NamesIn:
+    return NamesIn({name: () for name in sorted(names) if name.strip()})
+
+
+def _listed(path: Path) -> dict[str, list[str]]:
+    """Disease -> symptoms of the file beside the dialogues; {} without it."""
+    if not path.exists():
+        return {}
+    found = whole_json(path, dict)
+    if not all(isinstance(of, list) and all(isinstance(s, str) for s in of) for of in found.values()):
+        raise SourceError(path, 0, "is no object from disease to symptoms", 'write {"Asthma": ["Cough"]}')
+    return found
+
+
+def _dialogue(path: Path, number: int, key: str, row: object) -> Dialogue:
+    """A dialogue of the file, checked."""
+    whole: dict[str, Any] = row if isinstance(row, dict) else {"dialogs": row}
+    turns, disease = whole.get("dialogs"), whole.get("disease_tag", "")
+    asked = whole.get("symptoms_by_doctor_dialog", {})
+    named = isinstance(disease, str) and isinstance(asked, dict)
+    spoken = isinstance(turns, list) and all(isinstance(t, dict) and isinstance(t.get("patient"), str) for t in turns)
+    if not turns or not named or not spoken:
+        raise SourceError(path, number, f"has no dialogue under {one_line(key)[:30]!r}", _DIALOGUES)
+    said = tuple((t["patient"], t.get("doctor") if isinstance(t.get("doctor"), str) else "") for t in turns)
+    return Dialogue(said, disease, tuple(s for s in asked if isinstance(s, str)))
+
+
+def _dialogue_case(path: Path, part: str, number: int, told: Dialogue, diseases: NamesIn, symptoms: NamesIn) -> Case:
+    """The case of a dialogue: what was named first, what was asked for and the reply to it."""
+    named = {name for f in diseases(told.turns[-1][1]) for name in f.names}
+    disease = told.disease or (named.pop() if len(named) == 1 else "")
+    first = {name: True for f in symptoms(told.turns[0][0]) for name in sorted(f.names)}
+    asked = {
+        name: "1" if _YES.match(reply) else "0" if _NO.match(reply) else "2"
+        for (_, doctor), (reply, _) in pairwise(told.turns)
+        for f in symptoms(doctor)
+        for name in sorted(f.names)
+    }
+    return case(path, number, f"{part}-{number}", disease, first, asked)
+
+
+# --- The sets: the patients of each, from the same files as for training.
+
+
+def _two_parts(data: Path, *, files: Sequence[str]) -> dict[str, Sequence[Case]]:
+    return {name: dxformer_part(data / file) for name, file in zip(("train", "test"), files, strict=True)}
+
+
+def _goal_parts(data: Path, *, file: str) -> Mapping[str, Sequence[Case]]:
+    return goal_cases(data / file)
+
+
+def _mddial_parts(data: Path) -> Mapping[str, Sequence[Case]]:
+    return dialogue_cases({part: data / f"mddial/{part}.json" for part in ("train", "test")})
+
+
+def _ddxplus_parts(data: Path) -> dict[str, Sequence[Case]]:
+    """The patients of the validation file are fitted on, as in `ddxplus`."""
+    train, test, conditions, evidences = (data / file for file in DDXPLUS)
+    disease, finding = diseases(conditions), findings(evidences)
+    return {part: list(ddxplus_part(path, disease, finding)) for part, path in (("train", train), ("test", test))}
+
+
+def _asked(name: str, of: str, cases: CasesByPart, *, english: bool = False) -> DataSet:
+    """The patients of a set as questions, in English words of ours where that is asked for."""
+    info: DataSetInfo[Any] = datasets.get(of)
+    language = "en" if english else info.languages[0]
+    words: Callable[[], Mapping[str, str]] = english_of_dxy if english else dict
+    title = f"{info.title}, as questions{' in English' if english else ''}"
+    return DataSet(
+        name=name, title=title, task="choice", languages=(language,), licence=info.licence, citation=info.citation,
+        source=info.source, revision=info.revision, files=info.files, items=info.items,
+        read=partial(read_patients, cases=cases, language=language, words=words),
+    )  # fmt: skip
+
+
+_MZ = "muzhi10_dxformer/mz{}_train_set.json", "muzhi10_dxformer/mz{}_test_set.json"
+_DXY = partial(_two_parts, files=("dxy/dxformer_train_set.json", "dxy/dxformer_test_set.json"))
+datasets.add(_asked("mz-questions", "mz", partial(_goal_parts, file="mz/acl2018-mds.p")))
+datasets.add(_asked("mz-4-questions", "mz-4", partial(_two_parts, files=tuple(f.format(4) for f in _MZ))))
+datasets.add(_asked("mz-10-questions", "mz-10", partial(_two_parts, files=tuple(f.format(10) for f in _MZ))))
+datasets.add(_asked("dxy-questions", "dxy", _DXY))
+datasets.add(_asked("dxy-questions-en", "dxy", _DXY, english=True))
+datasets.add(_asked("gmd-questions", "gmd", partial(_goal_parts, file="gmd/goal_set.p")))
+datasets.add(_asked("ddxplus-questions", "ddxplus", _ddxplus_parts))
+datasets.add(
+    DataSetInfo(
+        name="mddial",
+        title="MDDial, 12 diseases, dialogues",
+        task="diagnosis",
+        languages=("en",),
+        licence="none stated",
+        citation="Macherla et al. 2023, MDDial, arXiv 2308.08147",
+        source="https://github.com/srijamacherla24/MDDial",
+        revision="982ef79",
+        files=("mddial/train.json", "mddial/test.json"),
+        items=2115,
+        read=lambda data: read_dialogues(data / "mddial/train.json", data / "mddial/test.json"),
+        use="kgmed train sft, rlkgf and rlaif",
+    )
+)
+datasets.add(_asked("mddial-questions", "mddial", _mddial_parts))

@@ -1,0 +1,575 @@
+"""Tables of nodes and of edges, as graphs are published: delimited files or JSON Lines, alone, in a folder or a zip.
+
+Read by what their columns are called: Hetionet (nodes.tsv and edges.sif), PrimeKG (one table with both ends), Neo4j's
+import files (`:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE`), APOC's CSV and JSON, KGX (TSV and JSON Lines), and
+folders of node files and edge files of one's own. What a column is called is a table here; what yours are called
+instead says a TOML file (`kgmed graph build NAME PATH --map FILE`), one line each: `head = "my column"`.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kgmed.errors import SourceError, Unavailable
+from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
+from kgmed.graph.formats.base import (
+    ENDS,
+    KINDS,
+    Kinds,
+    RoleTable,
+    check_file,
+    infer,
+    kind_of,
+    kinds_of,
+    lines,
+    name_of,
+    parse_json,
+    records,
+    roles_from_toml,
+    separator,
+)
+from kgmed.graph.formats.triples import MISSING
+from kgmed.records import Relation, Role, Support
+from kgmed.registry import formats
+
+# --- What a column says, by what it is called; of several that say the same, the first in this order counts.
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "head": (
+        *("head", "subject", "source_id", "start_id", "head_id", "x_id", "_start", "subject_id", "from_id", "source"),
+        *("start", "from", "node1", "entity1", "头实体", "主语", "实体1"),
+    ),
+    "tail": (
+        *("tail", "object", "target_id", "end_id", "tail_id", "y_id", "_end", "object_id", "to_id", "target"),
+        *("end", "to", "node2", "entity2", "尾实体", "宾语", "实体2"),
+    ),
+    "relation": (
+        *("relation", "predicate", "metaedge", "_type", "edge_type", "rel_type", "relationship", "rel", "type"),
+        *("edge", "edge_label", "label", "关系", "谓语"),
+    ),
+    "head_name": ("x_name", "head_name", "subject_name", "source_name", "head_label"),
+    "tail_name": ("y_name", "tail_name", "object_name", "target_name", "tail_label"),
+    "head_kind": ("x_type", "head_type", "subject_category", "source_type", "head_kind"),
+    "tail_kind": ("y_type", "tail_type", "object_category", "target_type", "tail_kind"),
+    "head_source": ("x_source",),
+    "tail_source": ("y_source",),
+    "weight": ("weight", "score", "confidence", "权重"),
+    "references": ("references", "reference", "publications", "pmids", "pmid", "pubmed_ids", "参考文献"),
+    "id": (
+        *("_id", "id", "node_id", "identifier", "curie", "entity_id", "concept_id", "cui", "code", "node_index"),
+        *("编号", "key"),
+    ),
+    "name": ("name", "node_name", "preferred_name", "preferred_label", "label", "title", "term", "名称", "entity"),
+    "kind": ("kind", "category", "node_type", "_labels", "labels", "type", "semantic_type", "类型", "类别"),
+    "description": ("description", "definition", "comment", "描述", "定义"),
+    "synonyms": ("synonym", "synonyms", "aliases", "alias", "alternative_names", "同义词", "别名"),
+    "xrefs": ("xref", "xrefs", "same_as", "equivalent_identifiers", "cross_references"),
+}
+_OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
+_OF_NODES = tuple(COLUMNS)[len(_OF_EDGES) :]
+_NEO4J = re.compile(r"(?P<name>[^:]*):(?P<what>START_ID|END_ID|ID|LABEL|TYPE)(?:\((?P<space>[^)]*)\))?$", re.IGNORECASE)
+_TYPED = re.compile(r":[a-z]+(?:\[\])?$", re.IGNORECASE)  # "name:string", "synonyms:string[]"
+_MANY = re.compile(r"\s*[|;；]\s*")
+_SUFFIXES = (".tsv", ".csv", ".txt", ".sif", ".jsonl", ".json", ".tab")
+_PACKED = (".gz", ".xz", ".bz2")
+_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
+_FIRST = 50  # rows of JSON that are looked at to tell nodes from edges
+
+
+class TableRecord(NamedTuple):
+    """A node or an edge on its way in: its fields by what they say, and the line it comes from."""
+
+    line: int
+    fields: Mapping[str, str]
+    is_edge: bool
+
+
+@lru_cache(maxsize=64)
+def _said_by(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> dict[str, int]:
+    """What the columns say -> their places; `own` = (what, column) as the user named them.
+
+    >>> _said_by(("uid:ID(Disease)", "name:string", ":LABEL"))
+    {'name': 1, 'id': 0, 'kind': 2}
+    >>> _said_by(("source", "metaedge", "target"))
+    {'head': 0, 'tail': 2, 'relation': 1}
+    """
+    called: dict[str, int] = {}
+    places: dict[str, int] = {}
+    for place, cell in enumerate(header):
+        neo4j = _NEO4J.search(cell.strip())
+        if neo4j:
+            places[_NEO4J_SAYS[neo4j["what"].upper()]] = place
+        called.setdefault(_TYPED.sub("", cell.strip()).casefold(), place)
+    of_edge = {what: p for what in _OF_EDGES if (p := _first(called, COLUMNS[what])) >= 0}
+    is_edge = {"head", "tail"} <= of_edge.keys() | places.keys()
+    words = COLUMNS if "_labels" in called else _OF_EDGES if is_edge else _OF_NODES
+    found = {what: p for what in words if (p := _first(called, COLUMNS[what])) >= 0} | places
+    return _apart(found) | {what: called[name.casefold()] for what, name in own if name.casefold() in called}
+
+
+_NEO4J_SAYS = {"START_ID": "head", "END_ID": "tail", "ID": "id", "LABEL": "kind", "TYPE": "relation"}
+
+
+def _first(called: Mapping[str, int], names: Sequence[str]) -> int:
+    return next((called[name] for name in names if name in called), -1)
+
+
+def _apart(found: dict[str, int]) -> dict[str, int]:
+    """The places without a second meaning of a column that has one."""
+    by_place: dict[int, str] = {}
+    for what, place in found.items():
+        by_place.setdefault(place, what)
+    return {what: place for place, what in by_place.items()}
+
+
+def _spaces(header: Sequence[str]) -> dict[str, str]:
+    """The id spaces that Neo4j's columns name, by what the column says."""
+    found = [(m["what"].upper(), m["space"]) for cell in header if (m := _NEO4J.search(cell.strip())) and m["space"]]
+    return {_NEO4J_SAYS[what]: space for what, space in found}
+
+
+# --- Files: which belong to the graph, and their records.
+
+
+def _claims(first: Sequence[str]) -> int:
+    """How sure the first lines are of a table of both: ends with ids, names and kinds, or nodes and edges in one."""
+    head = first[0].strip()
+    if head.startswith("{"):
+        return 3 if '"type"' in head and ('"node"' in head or '"relationship"' in head) else 0
+    cells = {cell.strip().strip('"').casefold() for cell in head.split(separator(head, 3) or "\t")}
+    both = {"x_id", "y_id", "x_name"} <= cells or {"_id", "_labels"} <= cells
+    return 3 if both or any(_NEO4J.search(cell) for cell in cells) or {"metaedge"} <= cells else 0
+
+
+@formats.register(
+    "tables",
+    holds=("*.csv*", "*.tsv*", "*.sif*", "*.jsonl*"),
+    looks=_claims,
+)
+def read_tables(
+    path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, columns: Path | None = None
+) -> Source:
+    """The graph of a table, or of a folder of tables, of nodes and edges; raises `SourceError`."""
+    files = _files(path)
+    name = name or name_of(files[0] if path is None else path)
+    table = roles_from_toml(roles) if roles else RoleTable({}, {})
+    own = _own_columns(columns) if columns else ()
+    kinds = dict(table.kinds)
+    reader = RecordReader(name, dict(table.relations), kinds)
+    return Source(
+        name=name,
+        rows=lambda: reader.again().rows(_records(files, own)),
+        release=release,
+        relations=reader.relations,
+        kinds=kinds,
+        inputs=(*files, *(extra for extra in (roles, columns) if extra)),
+    )
+
+
+def _own_columns(path: Path) -> tuple[tuple[str, str], ...]:
+    """(what, column) of a user's TOML file; raises `SourceError`."""
+    check_file(path)
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SourceError(path, 0, f"is no TOML: {str(error).splitlines()[0]}", "mend that line") from error
+    for what, column in said.items():
+        if what not in COLUMNS or not isinstance(column, str):
+            raise SourceError(
+                path, 0, f"{what!r} is nothing that a column can say", f"choose from {', '.join(COLUMNS)}"
+            )
+    return tuple(said.items())
+
+
+def _files(path: Path | None) -> tuple[Path, ...]:
+    """The files of a graph, those of a folder in order of name; raises `SourceError`."""
+    if path is None:
+        raise SourceError(Path("tables"), 0, "needs a file or a folder", "name it")
+    if not path.is_dir():
+        check_file(path)
+        return (path,)
+    found = tuple(sorted(file for file in path.rglob("*") if file.is_file() and _is_table(file)))
+    if not found:
+        raise SourceError(path, 0, "holds no table", f"its files end in {', '.join(_SUFFIXES)}, packed or not")
+    return found
+
+
+def _is_table(file: Path) -> bool:
+    """Whether a file's name is that of a table; "metaedges.tsv" and the like only tell about others."""
+    name = file.name.casefold()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return name.endswith(_SUFFIXES) and not name.startswith((".", "meta", "readme", "license"))
+
+
+def _records(files: Sequence[Path], own: tuple[tuple[str, str], ...]) -> Iterator[tuple[Path, Iterable[TableRecord]]]:
+    """The records of every file, files of nodes first, so that the kinds of their ends are known when edges come."""
+    first = {file: _opening(file) for file in files}
+    holders = sorted(files, key=lambda file: _is_edges(first[file], own))
+    for file in holders:
+        line = first[file]
+        yield file, _of_json(file) if line.lstrip().startswith("{") else _delimited(file, line, own)
+
+
+def _opening(path: Path) -> str:
+    return next((line for _, line in islice(lines(path), 100) if line.strip()), "")
+
+
+def _is_edges(line: str, own: tuple[tuple[str, str], ...]) -> bool:
+    if line.lstrip().startswith("{"):
+        return any(word in line for word in ('"relationship"', '"predicate"', '"start"', '"object"'))
+    cells = line.replace('"', "").split(separator(line, 2) or "\t")
+    return {"head", "tail"} <= _said_by(tuple(cells), own).keys()
+
+
+def _delimited(path: Path, line: str, own: tuple[tuple[str, str], ...]) -> Iterator[TableRecord]:
+    mark = separator(line, 2)
+    if not mark:
+        raise SourceError(path, 1, f"is no table: {line[:40]!r} has one column", "separate columns by tabs or commas")
+    rows = records(path, mark)
+    number, header = next(rows)
+    header = [cell.strip().strip('"') for cell in header]
+    places = _said_by(tuple(header), own)
+    edges, nodes = {"head", "tail"} <= places.keys(), bool({"id", "name"} & places.keys())
+    if not (edges or nodes):
+        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", _MEND)
+    spaces = _spaces(header)
+    plain = _relation_of(path) if edges and "relation" not in places else ""
+    for number, cells in rows:
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} columns, not the {len(header)} of the header"
+            raise SourceError(path, number, problem, "mend that line")
+        said = {what: text for what, p in places.items() if (text := cells[p].strip().strip('"'))}
+        if spaces:
+            said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if what in said}
+        is_edge = edges and "head" in said and "tail" in said
+        yield TableRecord(
+            number, {"relation": plain} | said if is_edge and plain else said, is_edge or (edges and not nodes)
+        )
+
+
+def _relation_of(path: Path) -> str:
+    """What a file of edges without a column for it says by its name.
+
+    >>> _relation_of(Path("edges_disease_has_symptom.csv.gz"))
+    'disease_has_symptom'
+    """
+    return re.sub(r"^(?:edges?|rels?|relations?|relationships?)[_-]", "", name_of(path), flags=re.IGNORECASE)
+
+
+def _of_json(path: Path) -> Iterator[TableRecord]:
+    """The records of JSON Lines: APOC's nodes and relationships, or KGX's."""
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        entry = parse_json(path, number, line)
+        if not isinstance(entry, dict):
+            raise SourceError(path, number, "is no JSON object", "write one object a line")
+        yield _apoc(number, entry) if entry.get("type") in ("node", "relationship") else _kgx(number, entry)
+
+
+def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
+    """A node or a relationship as APOC writes it: labels and properties apart from the id."""
+    properties = {str(k).casefold(): _flat(v) for k, v in _table(entry.get("properties")).items()}
+    if entry["type"] == "relationship":
+        start, end = _table(entry.get("start")), _table(entry.get("end"))
+        said = {"head": _flat(start.get("id")), "relation": _flat(entry.get("label")), "tail": _flat(end.get("id"))}
+        said |= {"head_kind": _flat(start.get("labels")), "tail_kind": _flat(end.get("labels"))}
+        said |= _named(properties, ("weight", "references"))
+        return TableRecord(number, {k: v for k, v in said.items() if v}, is_edge=True)
+    said = _named(properties, ("name", "description", "synonyms", "xrefs"))
+    return TableRecord(number, said | {"id": _flat(entry.get("id")), "kind": _flat(entry.get("labels"))}, is_edge=False)
+
+
+def _kgx(number: int, entry: Mapping[str, Any]) -> TableRecord:
+    """A node or an edge as KGX writes it: fields by name."""
+    fields = {str(k).casefold(): _flat(v) for k, v in entry.items()}
+    is_edge = bool(_named(fields, ("head",))) and bool(_named(fields, ("tail",)))
+    return TableRecord(number, _named(fields, _OF_EDGES if is_edge else _OF_NODES), is_edge)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _flat(value: Any) -> str:
+    """A value as a cell would hold it; many between bars."""
+    if isinstance(value, list):
+        return "|".join(map(_flat, value))
+    return "" if value is None or isinstance(value, dict) else str(value).replace("\0", " ").strip()
+
+
+def _named(fields: Mapping[str, str], whats: Sequence[str]) -> dict[str, str]:
+    """The fields by what they say."""
+    found = ((what, next((fields[n] for n in COLUMNS[what] if fields.get(n)), "")) for what in whats)
+    return {what: text for what, text in found if text}
+
+
+# --- From records to rows: ids become keys, kinds and relations what kgmed calls them, edges run one way.
+
+_PADDED = {"HPO": "HP", "MONDO": "MONDO", "UBERON": "UBERON", "GO": "GO"}  # whose ids PrimeKG gives as numbers
+_KNOWN = frozenset(KINDS.values())
+_HETIONET: Mapping[str, str] = {
+    metaedge: verb
+    for verb, metaedges in {
+        "downregulates": "AdG CdG DdG",
+        "upregulates": "AuG CuG DuG",
+        "expresses": "AeG",
+        "binds": "CbG",
+        "causes side effect": "CcSE",
+        "palliates": "CpD",
+        "resembles": "CrC DrD",
+        "treats": "CtD",
+        "associates": "DaG",
+        "localizes": "DlA",
+        "presents symptom": "DpS",
+        "covaries": "GcG",
+        "interacts": "GiG",
+        "participates": "GpBP GpCC GpMF GpPW",
+        "regulates": "Gr>G",
+        "includes": "PCiC",
+    }.items()
+    for metaedge in metaedges.split()
+}
+
+
+def _spoken(relation: str) -> str:
+    """The name of a relation without the prefix of its vocabulary, and Hetionet's letters as the verb."""
+    return _HETIONET.get(relation) or relation.removeprefix("biolink:")
+
+
+@dataclass
+class RecordReader:
+    """Turns records into rows."""
+
+    name: str
+    relations: dict[str, Relation]  # filled as relations are met, before the edge that brings one is given
+    kinds: dict[str, Kinds]
+    _kind: dict[str, str] = field(default_factory=dict)  # key -> kind
+    _edges: int = 0
+
+    def again(self) -> "RecordReader":
+        """The reader, at the beginning."""
+        self._kind.clear()
+        self._edges = 0
+        return self
+
+    def rows(self, files: Iterable[tuple[Path, Iterable[TableRecord]]]) -> Iterator[Row]:
+        """The rows of all records; raises `SourceError` where no file has an edge."""
+        last = Path(self.name)
+        for path, found in files:
+            last = path
+            for record in found:
+                yield from self._edge(record) if record.is_edge else self._node(record)
+        if not self._edges:
+            raise SourceError(last, 0, "holds nodes and no edges", "name the folder that holds both, or " + _MEND)
+
+    def key(self, identifier: str, source: str = "") -> str:
+        """The key of an id: a CURIE stays one, what has no prefix gets that of its source or of the graph.
+
+        >>> reader = RecordReader("mine", {}, {})
+        >>> reader.key("DOID:1"), reader.key("Gene::9021"), reader.key("5090", "HPO"), reader.key("17")
+        ('DOID:1', 'Gene:9021', 'HP:0005090', 'mine:17')
+        """
+        if identifier.isdecimal() and source in _PADDED:
+            return f"{_PADDED[source]}:{identifier:0>7}"
+        kind, twice, rest = identifier.partition("::")
+        if twice:
+            identifier = rest if ":" in rest else f"{kind}:{rest}"
+        return identifier if ":" in identifier.strip(":") else f"{source or self.name}:{identifier}"
+
+    def _node(self, record: TableRecord) -> Iterator[Row]:
+        said = record.fields
+        identifier = said.get("id") or said.get("name", "")
+        if identifier in MISSING:
+            yield DroppedRow("a node without id and name", record.line)
+            return
+        key, kind, name = self.key(identifier), kind_of(said.get("kind", "")), said.get("name", "")
+        self._kind[key] = kind
+        other = (
+            *_aliases(said.get("synonyms", ""), name, Scope.EXACT),
+            *_aliases(said.get("xrefs", ""), key, Scope.XREF),
+        )
+        yield NodeRow(key, "" if name in MISSING else name, kind, said.get("description", ""), other)
+
+    def _edge(self, record: TableRecord) -> Iterator[Row]:
+        said = record.fields
+        if any(said.get(end, "") in MISSING for end in ("head", "tail", "relation")):
+            yield DroppedRow("an edge without both ends and a relation", record.line)
+            return
+        head, tail = (self.key(said[end], said.get(f"{end}_source", "")) for end in ("head", "tail"))
+        for key, end in ((head, "head"), (tail, "tail")):
+            yield from self._end(key, said.get(f"{end}_name", ""), said.get(f"{end}_kind", ""))
+        self._edges += 1
+        head, relation, tail = self._directed(head, _spoken(said["relation"]), tail)
+        yield EdgeRow(head, relation, tail, _weight(said.get("weight", "")), _support(said.get("references", "")))
+
+    def _end(self, key: str, name: str, kind: str) -> Iterator[NodeRow]:
+        """The node at an end of an edge that says its name or kind, once."""
+        if (name or kind) and key not in self._kind:
+            self._kind[key] = kind_of(kind)
+            yield NodeRow(key, name, self._kind[key])
+
+    def _directed(self, head: str, relation: str, tail: str) -> tuple[str, str, str]:
+        """The edge as its relation runs: tables that list each edge both ways under one name give it twice the same."""
+        ends = self._kind.get(head, ""), self._kind.get(tail, "")
+        known = self.relations.get(relation)
+        if known is None:
+            known = self.relations[relation] = role_between(relation, *ends)
+        expected = self.kinds.get(relation) or kinds_of(known)
+        against = known.role is not Role.OTHER and not _fits(expected, ends) and _fits(expected, ends[::-1])
+        return (tail, relation, head) if against else (head, relation, tail)
+
+
+def role_between(name: str, head: str, tail: str) -> Relation:
+    """The relation of that name between two kinds: what the name suggests as far as the kinds allow it.
+
+    >>> role_between("presents", "disease", "symptom").role.value, role_between("binds", "drug", "gene").role.value
+    ('finding', 'other')
+    >>> role_between("indication", "disease", "drug").reverse
+    True
+    """
+    for words in (name, f"{name} {tail}", f"{head} {name} {tail}"):
+        guess = infer(words)
+        if guess.role is not Role.OTHER:
+            if _fits(kinds_of(guess), (head, tail)):
+                return Relation(name, guess.role, guess.reverse)
+            if _fits(ENDS[guess.role] if guess.reverse else ENDS[guess.role][::-1], (head, tail)):
+                return Relation(name, guess.role, not guess.reverse)
+    return Relation(name)
+
+
+def _fits(expected: Kinds, ends: Kinds) -> bool:
+    """Whether two ends may be of these kinds; what nobody says fits, and kinds that kgmed has no word for."""
+    return all(want in ("", have) or not have or want not in _KNOWN for want, have in zip(expected, ends, strict=True))
+
+
+def _aliases(text: str, name: str, scope: Scope) -> Iterator[Alias]:
+    return (Alias(part, scope) for part in dict.fromkeys(_MANY.split(text)) if part not in MISSING and part != name)
+
+
+def _weight(text: str) -> float:
+    """A weight between 0 and 1; what is no such number is a score of the table's own, and counts 1."""
+    try:
+        weight = float(text or 1)
+    except ValueError:
+        return 1.0
+    return weight if 0 <= weight <= 1 else 1.0
+
+
+def _support(text: str) -> tuple[Support, ...]:
+    return tuple(Support(part) for part in dict.fromkeys(_MANY.split(text)) if part not in MISSING)
+
+
+# --- Columns of Parquet files and DuckDB databases, read by DuckDB within a bound of memory.
+
+_MEMORY, _ROWS = "1GB", 10_000  # what DuckDB may take; rows that are fetched at a time
+
+
+@formats.register("parquet", suffixes=(".parquet", ".duckdb"), holds=("*.parquet",))
+def read_parquet(
+    path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, columns: Path | None = None
+) -> Source:
+    """The graph of Parquet files, or of the tables of a DuckDB database, as `read_tables` understands their columns.
+
+    Raises `SourceError`, and `Unavailable` where DuckDB is not installed.
+    """
+    if path is None:
+        raise SourceError(Path("parquet"), 0, "needs a file or a folder", "name it")
+    files = tuple(sorted(path.rglob("*.parquet"))) if path.is_dir() else (path,)
+    for file in files:
+        check_file(file)
+    table = roles_from_toml(roles) if roles else RoleTable({}, {})
+    own, kinds = _own_columns(columns) if columns else (), dict(table.kinds)
+    reader = RecordReader(name or name_of(path), dict(table.relations), kinds)
+    return Source(
+        name=reader.name,
+        rows=lambda: reader.again().rows(_columnar(files, own)),
+        release=release,
+        relations=reader.relations,
+        kinds=kinds,
+        inputs=(*files, *(extra for extra in (roles, columns) if extra)),
+    )
+
+
+def _duckdb() -> Any:
+    """The module duckdb."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise Unavailable('Parquet and DuckDB files need DuckDB; pip install "kgmed[duckdb]"') from error
+    return duckdb
+
+
+class _Table(NamedTuple):
+    """A table of a file, and how it is asked for."""
+
+    file: Path
+    opened: Any
+    asked: str  # the query; $1 = the file's path
+    is_edges: bool
+
+    @property
+    def values(self) -> list[str]:
+        """What the query's parameters are."""
+        return [str(self.file)] if "$1" in self.asked else []
+
+
+def _columnar(files: Sequence[Path], own: tuple[tuple[str, str], ...]) -> Iterator[tuple[Path, Iterable[TableRecord]]]:
+    """The records of every table, those of nodes first."""
+    duckdb = _duckdb()
+    with ExitStack() as stack:
+        tables: list[_Table] = []
+        for file in files:
+            try:
+                tables += _tables_of(file, duckdb, stack, own)
+            except duckdb.Error as error:
+                raise _unreadable(file, 0, error) from error
+        for table in sorted(tables, key=lambda one: one.is_edges):
+            yield table.file, _of_columns(duckdb, table, own)
+
+
+def _tables_of(file: Path, duckdb: Any, stack: ExitStack, own: tuple[tuple[str, str], ...]) -> list[_Table]:
+    """The tables of a file, which is closed with the stack."""
+    base = file.suffix.casefold() == ".duckdb"
+    limits = {"memory_limit": _MEMORY, "threads": "2"}
+    opened = duckdb.connect(str(file) if base else ":memory:", read_only=base, config=limits)
+    stack.callback(opened.close)
+    names = [row[0].replace('"', '""') for row in opened.execute("SHOW TABLES").fetchall()] if base else []
+    queries = [f'SELECT * FROM "{name}"' for name in names] if base else ["SELECT * FROM read_parquet($1)"]  # noqa: S608
+    found = []
+    for asked in queries:
+        table = _Table(file, opened, asked, is_edges=False)
+        header = tuple(row[0] for row in opened.execute(f"DESCRIBE {asked}", table.values).fetchall())
+        found.append(table._replace(is_edges={"head", "tail"} <= _said_by(header, own).keys()))
+    return found
+
+
+def _unreadable(file: Path, line: int, error: Exception) -> SourceError:
+    said = str(error).splitlines()[0][:80]
+    return SourceError(file, line, f"cannot be read ({said})", "write it again")
+
+
+def _of_columns(duckdb: Any, table: _Table, own: tuple[tuple[str, str], ...]) -> Iterator[TableRecord]:
+    """The records of one table."""
+    number = 0
+    try:
+        found = table.opened.cursor().execute(table.asked, table.values)
+        header = [column[0] for column in found.description]
+        places = _said_by(tuple(header), own)
+        if not (table.is_edges or {"id", "name"} & places.keys()):
+            raise SourceError(table.file, 0, f"has columns that say nothing: {', '.join(header)[:80]}", _MEND)
+        plain = {"relation": _relation_of(table.file)} if table.is_edges and "relation" not in places else {}
+        while rows := found.fetchmany(_ROWS):
+            for cells in rows:
+                number += 1
+                said = {what: text for what, at in places.items() if (text := _flat(cells[at]))}
+                yield TableRecord(number, plain | said, table.is_edges)
+    except duckdb.Error as error:
+        raise _unreadable(table.file, number, error) from error

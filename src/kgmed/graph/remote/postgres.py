@@ -1,0 +1,306 @@
+"""A graph in PostgreSQL, asked by fixed queries with bound values in a session that cannot write, and written there.
+
+Each graph has a schema of its own, `kgmed_NAME`: tables that anybody can query, and the graph's files beside them. An
+address holds no password: libpq takes it from PGPASSWORD or ~/.pgpass, so that it stands in no message, label, log or
+list of processes.
+"""
+
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
+from kgmed.graph import library
+from kgmed.graph.remote.database import LAYOUT, Progress, files_of, parts, within, written
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
+LIKE = "postgresql://USER@HOST:5432/DATABASE#NAME"
+WAIT, LATE = 10, 30_000  # seconds to connect, milliseconds of one query
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
+_OPTIONS = ("host", "port", "sslmode", "sslrootcert", "sslcert", "service", "passfile")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a graph is: what libpq is told, which is never a password, and the name of the graph."""
+
+    options: tuple[tuple[str, str], ...]
+    graph: str
+    in_place: bool = False  # whether it is to be asked in place, however small it is
+
+    @classmethod
+    def of(cls, text: str, *, graph: str = "") -> "Address":
+        """The address that a text names; `graph` is that of an address without #NAME.
+
+        Raises `BadInput`, which never repeats the text.
+
+        >>> Address.of("postgresql://me@db.example:5433/kg#cmekg").where
+        'db.example:5433/kg#cmekg'
+        """
+        try:
+            parts = urlsplit(text)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            raise BadInput(f"the address of a graph in PostgreSQL must look like {LIKE}") from None
+        more = dict(parse_qsl(parts.query))
+        in_place = more.pop("asked", "") == "in-place"
+        if parts.password is not None or "password" in more or (parts.username or "").count("@"):
+            raise BadInput("an address is seen by others: leave the password out of it, set PGPASSWORD or ~/.pgpass")
+        name = parts.fragment or graph
+        strange = "://" not in text or any(c in parts.path[1:] for c in "/:@")  # part of a login, where it is mistyped
+        if (
+            strange
+            or parts.scheme not in ("postgresql", "postgres")
+            or not _NAME.fullmatch(name)
+            or more.keys() - {*_OPTIONS}
+        ):
+            raise BadInput(f"the address of a graph in PostgreSQL must look like {LIKE}")
+        given = {"host": host, "port": str(port or ""), "user": unquote(parts.username or ""),
+                 "dbname": unquote(parts.path[1:])} | more  # fmt: skip
+        return cls(tuple((k, v) for k, v in given.items() if v), name, in_place)
+
+    @property
+    def where(self) -> str:
+        """The address as messages name it."""
+        said = dict(self.options)
+        port = f":{said['port']}" if "port" in said else ""
+        return f"{said.get('host', 'localhost')}{port}/{said.get('dbname', '')}#{self.graph}"
+
+    @property
+    def schema(self) -> str:
+        """The schema that holds the graph."""
+        return f"kgmed_{self.graph}"
+
+    def connect(self, *, write: bool = False) -> "Connection[Any]":
+        """A connection whose tables are those of the graph; raises `Unavailable`, which names no user's words."""
+        try:
+            import psycopg
+        except ImportError:
+            raise Unavailable('PostgreSQL needs more packages: pip install "kgmed[postgres]"') from None
+        settings = f"-c search_path={_quoted(self.schema)},public -c client_encoding=UTF8"
+        if not write:
+            settings += f" -c default_transaction_read_only=on -c statement_timeout={LATE}"
+        with said_plainly(self):
+            told: dict[str, Any] = dict(self.options) | {"connect_timeout": WAIT, "options": settings}
+            return psycopg.connect(**told, autocommit=True, application_name="kgmed")
+
+
+def _quoted(name: str) -> str:
+    """A schema's name, of which `Address` has checked the letters, as PostgreSQL writes it."""
+    return f'"{name}"'
+
+
+@contextmanager
+def said_plainly(address: Address) -> Iterator[None]:
+    """A block in which an error of the server becomes one of ours, in our words."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as e:
+        raise _plain(address, e) from None
+
+
+def _plain(address: Address, error: Any) -> KgmedError:
+    """Our error for what the server, or the way to it, said."""
+    state, said = error.sqlstate or "", str(error)
+    if state.startswith("28") or "authentication failed" in said or "no password supplied" in said:
+        return Unavailable(f"{address.where} refuses the login; check the user, PGPASSWORD or ~/.pgpass")
+    if state == "3D000" or ("database" in said and "does not exist" in said):
+        return Unavailable(f"{address.where}: the server has no such database; check the address")
+    if state in ("42P01", "3F000"):
+        return UnknownName("graph in PostgreSQL", address.graph, (), f"write it with: kgmed graph load {address.graph}")
+    if state == "57014":
+        return Busy(f"{address.where} did not answer in {LATE // 1000} seconds; try again later")
+    if state == "42501":
+        return Unavailable(f"{address.where} does not allow it; ask for the right to use the schema {address.schema}")
+    if not state or state.startswith(("08", "57", "53")):
+        return Busy(f"{address.where} cannot be reached; check the address and the network, try again later")
+    return Unavailable(f"{address.where} answers with the error {state}; load the graph again")
+
+
+_NAMED = """
+SELECT e.id, e.name, e.kind, n.text, n.scope, n.normal, n.folded, e.degree, e.node
+FROM name n JOIN entity e USING (node)
+WHERE n.{form} = ANY(%(keys)s) AND (n.{form} <> '' OR n.text = ANY(%(texts)s)) ORDER BY n.number"""
+_AROUND = """
+SELECT a.id, x.side, x.edge, h.id, h.name, h.kind, x.relation, t.id, t.name, t.kind, x.weight, x.source, x.support
+FROM unnest(%(ids)s::text[]) WITH ORDINALITY AS a(id, at) JOIN entity c ON c.id = a.id
+CROSS JOIN LATERAL (
+  SELECT * FROM (
+    (SELECT e.*, 0 AS side FROM edge e WHERE e.head = c.node
+       AND (%(relations)s::int[] IS NULL OR e.relation = ANY(%(relations)s))
+       ORDER BY e.weight DESC, e.edge LIMIT %(limit)s)
+    UNION ALL
+    (SELECT e.*, 1 AS side FROM edge e WHERE e.tail = c.node AND e.head <> c.node
+       AND (%(relations)s::int[] IS NULL OR e.relation = ANY(%(relations)s))
+       ORDER BY e.weight DESC, e.edge LIMIT %(limit)s)
+  ) AS both_sides ORDER BY weight DESC, side, edge LIMIT %(limit)s
+) AS x JOIN entity h ON h.node = x.head JOIN entity t ON t.node = x.tail"""
+_LEVEL = """
+(SELECT edge, head, relation, tail, weight FROM edge WHERE head = ANY(%(nodes)s)
+  AND (%(relations)s::int[] IS NULL OR relation = ANY(%(relations)s)) LIMIT %(limit)s) UNION ALL
+(SELECT edge, head, relation, tail, weight FROM edge WHERE tail = ANY(%(nodes)s) AND head <> ALL(%(nodes)s)
+  AND (%(relations)s::int[] IS NULL OR relation = ANY(%(relations)s)) LIMIT %(limit)s)"""
+_QUERIES = {
+    "about": "SELECT layout, name, label, language, bytes, nodes FROM graph",
+    "relations": "SELECT name, role, reverse, origin FROM relation ORDER BY number",
+    "entity": "SELECT id, name, kind, description FROM entity WHERE id = %(id)s",
+    "names": _NAMED.format(form="normal"),
+    "folded": _NAMED.format(form="folded"),
+    "around": _AROUND,
+    "texts": """
+SELECT e.id, e.name, e.kind, a.relation, a.text, a.source, a.support FROM attribute a JOIN entity e USING (node)
+WHERE e.id = %(id)s ORDER BY a.number""",
+    "numbers": "SELECT id, node FROM entity WHERE id = ANY(%(ids)s)",
+    "entities": "SELECT node, id, name, kind, degree FROM entity WHERE node = ANY(%(nodes)s)",
+    "level": _LEVEL,
+    "across": """
+SELECT e.edge, e.head, e.relation, e.tail, e.weight
+FROM edge e JOIN unnest(%(heads)s::int[]) AS h(node) ON e.head = h.node
+JOIN unnest(%(nodes)s::int[]) AS t(node) ON e.tail = t.node LIMIT %(limit)s""",
+    "facts": """
+SELECT x.edge, h.id, h.name, h.kind, x.relation, t.id, t.name, t.kind, x.weight, x.source, x.support
+FROM edge x JOIN entity h ON h.node = x.head JOIN entity t ON t.node = x.tail WHERE x.edge = ANY(%(edges)s)""",
+    "nodes": """
+SELECT node, id, name, kind, description FROM entity WHERE node > %(after)s ORDER BY node LIMIT %(limit)s""",
+    "aliases": "SELECT node, text, scope FROM name WHERE node = ANY(%(nodes)s) AND scope > 0 ORDER BY number",
+    "said": "SELECT node, relation, text, support FROM attribute WHERE node = ANY(%(nodes)s) ORDER BY number",
+    "edges": """
+SELECT x.edge, h.id, x.relation, t.id, x.weight, x.support
+FROM edge x JOIN entity h ON h.node = x.head JOIN entity t ON t.node = x.tail
+WHERE x.edge > %(after)s ORDER BY x.edge LIMIT %(limit)s""",
+    "files": "SELECT name, part FROM file ORDER BY name, part",
+    "part": "SELECT data FROM file WHERE name = %(name)s AND part = %(part)s",
+}
+
+
+class Postgres:
+    """A graph that `load` wrote to PostgreSQL; implements `Database`."""
+
+    most = 100_000
+
+    def __init__(self, address: Address) -> None:
+        """Name the address; it is connected to when it is first asked."""
+        self.address, self.where = address, address.where
+        self._connection: Connection[Any] | None = None
+        self._lock = threading.Lock()
+
+    def rows(self, what: str, /, **values: Any) -> list[Any]:
+        """The rows of a query; where the server has closed the connection meanwhile, it is asked again once."""
+        with self._lock:
+            again = self._connection is not None
+            while True:
+                connection = self._connection = self._connection or self.address.connect()
+                try:
+                    return self._asked(connection, what, values)
+                except Busy:
+                    if not connection.broken:
+                        raise
+                    self._connection = None
+                    if not again:
+                        raise
+                    again = False
+
+    def _asked(self, connection: "Connection[Any]", what: str, values: dict[str, Any]) -> list[Any]:
+        """The rows of a query; a server that says nothing is waited for a little longer than it may take."""
+        import psycopg
+
+        def ask() -> list[Any]:
+            return connection.execute(_QUERIES[what], values).fetchall()
+
+        with said_plainly(self.address):
+            return within(LATE / 1000 + WAIT, self.where, ask, (psycopg.Error, OSError))
+
+    def close(self) -> None:
+        """Close the connection; it opens again by itself when it is needed."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+# --- A graph of this machine written to PostgreSQL, whole or not at all.
+
+
+COMMENT = "a graph of kgmed"  # on its schema, so that no other schema is ever replaced
+_TABLES = """
+CREATE TABLE graph (layout int, name text, label text, language text, bytes bigint, source text, release text,
+  licence text, citation text, nodes int);
+CREATE TABLE relation (number int, name text, role text, reverse boolean, origin text);
+CREATE TABLE entity (node int, id text, name text, kind text, description text, degree int);
+CREATE TABLE name (number int, node int, text text, scope smallint, normal text, folded text);
+CREATE TABLE edge (edge bigint, head int, relation int, tail int, weight double precision, source text, support text);
+CREATE TABLE attribute (number int, node int, relation int, text text, source text, support text);
+CREATE TABLE file (name text, part int, data bytea);
+"""
+_INDEXES = """
+CREATE UNIQUE INDEX ON entity (node);
+CREATE INDEX ON entity USING hash (id);
+CREATE INDEX ON name USING hash (normal);
+CREATE INDEX ON name USING hash (folded);
+CREATE INDEX ON name (left(normal, 200) text_pattern_ops);
+CREATE INDEX ON edge (head, weight DESC, edge);
+CREATE INDEX ON edge (tail, weight DESC, edge);
+CREATE INDEX ON edge (edge);
+CREATE INDEX ON attribute (node);
+CREATE INDEX ON file (name, part);
+"""
+_TRIGRAMS = "CREATE INDEX ON name USING gin (normal gin_trgm_ops)"
+
+
+def load(
+    name: str, address: Address, *, force: bool = False, progress: Progress = lambda rows: None
+) -> tuple[str, bool]:
+    """The label of a graph that stands on the server now, and whether it was written now; a graph of it is replaced.
+
+    All is one transaction: killed in the middle, it leaves what was there. Raises `BadInput` where a schema of that
+    name is not of kgmed, and as `library.load`.
+    """
+    store = library.load(name)
+    with address.connect(write=True) as connection, said_plainly(address), connection.transaction():
+        cursor = connection.cursor()
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [address.schema])
+        if _standing(cursor, address) == store.label and not force:
+            return store.label, False
+        cursor.execute(f'DROP SCHEMA IF EXISTS "{address.schema}" CASCADE')
+        cursor.execute(f'CREATE SCHEMA "{address.schema}"')
+        cursor.execute(f"COMMENT ON SCHEMA \"{address.schema}\" IS '{COMMENT}'")
+        cursor.execute(_TABLES)
+        for table, rows in written(store, progress):
+            _copy(cursor, table, rows)
+        _copy(cursor, "file", ((n, i, data) for n, path in files_of(store) for i, data in enumerate(parts(path))))
+        cursor.execute(_INDEXES)
+        if _has_trigrams(cursor):
+            cursor.execute(_TRIGRAMS)
+        cursor.execute("ANALYZE graph, relation, entity, name, edge, attribute")
+    return store.label, True
+
+
+def _standing(cursor: "Cursor[Any]", address: Address) -> str:
+    """The label of the graph in the schema; "" = none. Raises `BadInput` where the schema is somebody else's."""
+    query = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
+    row = cursor.execute(query, [address.schema]).fetchone()
+    if row is None:
+        return ""
+    if row[0] != COMMENT:
+        raise BadInput(f"{address.where}: the schema {address.schema} is not of kgmed; choose another #NAME")
+    row = cursor.execute("SELECT label FROM graph WHERE layout = %s", [LAYOUT]).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _has_trigrams(cursor: "Cursor[Any]") -> bool:
+    """Whether the server's database has pg_trgm where its operators are seen; it is never installed from here."""
+    return cursor.execute("SELECT to_regproc('gin_extract_value_trgm')").fetchone() != (None,)
+
+
+def _copy(cursor: "Cursor[Any]", table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Write the rows of one table; a NUL, which PostgreSQL does not take in a text, becomes U+FFFD."""
+    with cursor.copy(f"COPY {table} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row([v.replace("\0", "\ufffd") if type(v) is str else v for v in row])

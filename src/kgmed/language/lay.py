@@ -1,0 +1,335 @@
+"""How patients say their findings ("burning when I pee" is dysuria, 喘不上气 is 呼吸困难), and which are emergencies.
+
+A line of the table names one finding, as the graphs may call it, and the ways to say it. The words of a way stand in
+one clause: English ones by their stem, in any order and with little between them; Chinese ones in their order.
+
+What the graphs say of a wish to die or of a child that drank bleach helps nobody who asks it.
+"""
+
+import re
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module, resources
+from importlib.util import find_spec
+from itertools import product
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from kgmed.language.negation import negated
+from kgmed.language.text import Token, has_cjk, lazily, tokens
+
+# How patients say their findings: "burning when I pee" is dysuria, 喘不上气 is 呼吸困难. The table is lay.txt.
+
+LAY = "lay.txt"
+_BETWEEN = 4  # English words that may stand between those of a way of saying
+_KEPT = 2  # letters of a word that its stem keeps
+_IRREGULAR = {"dying": "di", "lying": "li", "tying": "ti"}  # where it does not (Porter 2 has no others)
+_LONGEST = 40  # words of a clause that are looked at together
+_BETWEEN_CJK = 5  # characters between two pieces of a Chinese one
+_CLAUSE = lazily(r"[^.!?;:,\n。！？；：，、]+")
+_BUT = frozenset({"but", "although", "though"})
+Places = tuple[tuple[int, int], ...]
+
+
+class Said(NamedTuple):
+    """A finding as a patient says it: the names it may have in a graph, best first, and where its words stand."""
+
+    names: tuple[str, ...]
+    words: Places
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The stretch from its first word to its last."""
+        return self.words[0][0], self.words[-1][1]
+
+
+class Way(NamedTuple):
+    """A way of saying a finding as the table has it: its words, @x for any of a group, and the names of its line."""
+
+    words: str
+    names: str
+
+
+def said(text: str, known: Callable[[str], object] = str, table: str = LAY) -> list[Said]:
+    """The findings that a text tells in a patient's words, in the order of the text, by the names that are `known`.
+
+    What is told in some of the words of another is left out: "chest pain" in "chest pain when I walk".
+
+    >>> [s.names[0] for s in said("It burns when I pee and I can't keep anything down.")]
+    ['Dysuria', 'Vomiting']
+    >>> [(s.names[-1], s.span) for s in said("昨晚开始拉肚子，喘不上气")]
+    [('腹泻', (4, 7)), ('气促', (8, 12))]
+    """
+    clauses = [*_in_english(text, table), *(_in_chinese(text, table) if has_cjk(text) else ())]
+    return sorted((one for clause in clauses for one in _fullest(clause, known)), key=lambda one: one.span)
+
+
+def _fullest(found: Iterable[Said], known: Callable[[str], object]) -> list[Said]:
+    """Of what a clause tells, each finding once, without what is told in some of the words of another."""
+    named = [Said(names, one.words) for one in found if (names := tuple(filter(known, one.names)))]
+    named.sort(key=lambda s: (-len(s.words), -sum(b - a for a, b in s.words), s.span[1] - s.span[0], s.span))
+    kept: list[Said] = []
+    for one in named:
+        if not any(_holds(other.words, one.words) or other.names == one.names for other in kept):
+            kept.append(one)
+    return kept
+
+
+def others(name: str) -> Iterator[str]:
+    """The other names of a finding of the table: one thing, whatever a graph calls it.
+
+    >>> "排尿疼痛" in others("dysuria")
+    True
+    """
+    own = name.casefold()
+    return (other for names in _rows().get(own, ()) for other in _names(names) if other.casefold() != own)
+
+
+def _holds(words: Places, others: Places) -> bool:
+    """Whether each of some stretches lies within one of others."""
+    return all(any(a <= c and d <= b for a, b in words) for c, d in others)
+
+
+def _in_english(text: str, table: str) -> Iterator[Iterator[Said]]:
+    """The English ways of saying that each clause of a text has."""
+    return (_ways(clause, table) for clause in _clauses(text))
+
+
+def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
+    """The ways of saying that a clause has."""
+    starts = {start for word in clause for start in (word.text[:_KEPT], _IRREGULAR.get(word.text, ""))}
+    told = [(_groups(way.words, table), way.names) for start in starts for way in _english(table).get(start, ())]
+    told = [(way, names) for way, names in told if all(any(w[:_KEPT] in starts for w in group) for group in way)]
+    at: dict[str, list[int]] = {}
+    for place, word in enumerate(clause if told else ()):  # to stem takes long; few clauses have such words
+        at.setdefault(porter2(word.text), []).append(place)
+    for way, names in told:
+        places = _nearest([sorted({p for stem in _stems(group) for p in at.get(stem, ())}) for group in way])
+        if places:
+            yield Said(_names(names), tuple((clause[i].start, clause[i].end) for i in places))
+
+
+def _nearest(choices: Sequence[Sequence[int]]) -> list[int]:
+    """A place of each word so that they stand close together, each once; [] where they do not.
+
+    >>> _nearest([[0, 9], [8], [7, 20]]), _nearest([[0], [9]]), _nearest([[3], [3]])
+    ([7, 8, 9], [], [])
+    """
+    if not all(choices):
+        return []
+    stretches = [sorted({at, *(min(more, key=lambda p: abs(p - at)) for more in choices[1:])}) for at in choices[0]]
+    whole = [s for s in stretches if len(s) == len(choices) and s[-1] - s[0] < len(choices) + _BETWEEN]
+    return min(whole, key=lambda s: s[-1] - s[0], default=[])
+
+
+def _clauses(text: str) -> Iterator[list[Token]]:
+    """The English words of each clause of a text: between signs, and at "but"; a very long one in pieces."""
+    words = [w for w in tokens(text) if not w.is_cjk]
+    starts = [w.start for w in words]
+    for m in _CLAUSE.finditer(text):
+        clause: list[Token] = []
+        for word in words[bisect_left(starts, m.start()) : bisect_left(starts, m.end())]:
+            if word.text in _BUT or len(clause) == _LONGEST:
+                yield clause
+                clause = []
+            clause.append(word)
+        yield clause
+
+
+def _in_chinese(text: str, table: str) -> Iterator[Iterator[Said]]:
+    """The Chinese ways of saying that each clause of a text has."""
+    return (_ways_cjk(m.group(), m.start(), table) for m in _CLAUSE.finditer(text))
+
+
+def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
+    """The ways of saying that a clause has, each where it stands first."""
+    for pieces, names in (entry for sign in set(clause) for entry in _chinese(table).get(sign, ())):
+        if places := _in_order(clause, pieces):
+            yield Said(_names(names), tuple((start + a, start + b) for a, b in places))
+
+
+def _in_order(clause: str, pieces: Sequence[str]) -> Places:
+    """Where the pieces stand in a clause, one behind the other and near; () where they do not.
+
+    >>> _in_order("肚子从昨天起疼", ("肚子", "疼")), _in_order("疼肚子", ("肚子", "疼"))
+    (((0, 2), (6, 7)), ())
+    """
+    start = clause.find(pieces[0])
+    while start >= 0:
+        places = [(start, start + len(pieces[0]))]
+        for piece in pieces[1:]:
+            end = places[-1][1]
+            at = clause.find(piece, end, end + _BETWEEN_CJK + len(piece))
+            if at < 0:
+                break
+            places.append((at, at + len(piece)))
+        if len(places) == len(pieces):
+            return tuple(places)
+        start = clause.find(pieces[0], start + 1)
+    return ()
+
+
+@lru_cache(maxsize=2)
+def _table(table: str) -> tuple[dict[str, tuple[str, ...]], list[Way]]:
+    """The groups of a table, and the ways of all its lines but those that begin with # or !."""
+    groups: dict[str, tuple[str, ...]] = {}
+    ways: list[Way] = []
+    for line in resources.files("kgmed.language").joinpath(table).read_text(encoding="utf-8").splitlines():
+        if line.startswith("@"):
+            name, _, words = line.partition(":")
+            groups[name] = tuple(words.split())
+        elif line and line[0] not in "#!":
+            names, _, said = line.partition(" = ")
+            ways += [Way(way.strip(), names) for way in said.split(";")]
+    return groups, ways
+
+
+@lru_cache(maxsize=1 << 12)
+def _groups(words: str, table: str) -> tuple[tuple[str, ...], ...]:
+    """The words of a way, each one or one of a group."""
+    groups = _table(table)[0]
+    return tuple(groups[word] if word.startswith("@") else (word,) for word in words.split())
+
+
+@lru_cache(maxsize=1 << 10)
+def _names(names: str) -> tuple[str, ...]:
+    """The names of a line."""
+    return tuple(name.strip() for name in names.split(";"))
+
+
+@lru_cache(maxsize=1)
+def _rows() -> dict[str, dict[str, None]]:
+    """The names of each line that a name stands in."""
+    found: dict[str, dict[str, None]] = {}
+    for way in _table(LAY)[1]:
+        for name in _names(way.names):
+            found.setdefault(name.casefold(), {}).setdefault(way.names)
+    return found
+
+
+def _firsts(way: Way, table: str) -> tuple[str, ...]:
+    """What the first word of a way may be."""
+    first = way.words.partition(" ")[0]
+    return _table(table)[0][first] if first.startswith("@") else (first,)
+
+
+@lru_cache(maxsize=2)
+def _english(table: str) -> dict[str, list[Way]]:
+    """The English ways by the first letters of their first word, which its stem keeps."""
+    found: dict[str, list[Way]] = {}
+    for way in _table(table)[1]:
+        firsts = _firsts(way, table)
+        for start in {word[:_KEPT] for word in firsts} if firsts[0].isascii() else ():
+            found.setdefault(start, []).append(way)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _chinese(table: str) -> dict[str, list[tuple[tuple[str, ...], str]]]:
+    """The Chinese ways, one for each choice of words, by their first character."""
+    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for way in _table(table)[1]:
+        if not _firsts(way, table)[0].isascii():
+            for pieces in product(*_groups(way.words, table)):
+                found.setdefault(pieces[0][0], []).append((pieces, way.names))
+    return found
+
+
+@lru_cache(maxsize=1 << 12)
+def _stems(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The stems of the words that a place of a way may have; of few ways only: to stem all takes long."""
+    return tuple(dict.fromkeys(map(porter2, words)))
+
+
+@lru_cache(maxsize=1 << 14)
+def porter2(word: str) -> str:
+    """The stem of an English word (Porter 2).
+
+    >>> porter2("swollen"), porter2("injuries")
+    ('swollen', 'injuri')
+    """
+    stem: str = _stemmer().stemWord(word)
+    return stem
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    """The English stemmer of snowballstemmer, read in without those of its thirty other languages, which take 10 ms."""
+    found = find_spec("snowballstemmer")
+    package = ModuleType(f"{__name__}.snowball")
+    package.__path__ = list((found and found.submodule_search_locations) or ())
+    sys.modules[package.__name__] = package
+    return import_module(".english_stemmer", package.__name__).EnglishStemmer()
+
+
+# The emergencies that a text tells, and what is answered first: that help is needed now. The table is emergencies.txt.
+
+_FILE = "emergencies.txt"
+SELF_HARM = "self-harm"
+_NOT = (  # these are compiled where an emergency is told, and not at the start of each question
+    r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
+)
+_TEXTBOOK = (  # asks of a thing, and tells of nobody
+    r"(?i)^\W*(?:what (?:is|are|were) the \w+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
+    r"|what (?:drugs?|medic\w+|diseases?|causes?|genes?|tests?)\b|how (?:is|are|common|often|many)\b"
+    r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)"
+    r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)"
+)
+_SOMEONE = (
+    r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"
+)
+_REACH = 20  # characters before a sign in which it may be denied
+
+
+class Emergency(NamedTuple):
+    """A kind of emergency: how many of its signs must be told, and what is answered, in English and Chinese."""
+
+    kind: str
+    signs: int
+    help: tuple[str, str]
+
+
+def emergency(text: str) -> Emergency | None:
+    """The first kind of emergency that a text tells of someone, the wish to die before any; None where there is none.
+
+    What is denied does not count, nor a textbook's question.
+
+    >>> [e.kind if (e := emergency(t)) else "" for t in ("I want to die", "What are the risk factors of suicide?")]
+    ['self-harm', '']
+    >>> [e.kind if (e := emergency(t)) else "" for t in ("孩子喝了漂白水", "他没有自杀想法", "No chest pain, sweating")]
+    ['poison', '', '']
+    """
+    told: dict[str, set[str]] = {}
+    for kind, sign in _signs(text):
+        told.setdefault(kind, set()).add(sign)
+    if told and re.search(_TEXTBOOK, text) and not re.search(_SOMEONE, text):
+        return None
+    return next((e for e in _kinds() if len(told.get(e.kind, ())) >= e.signs), None)
+
+
+def _signs(text: str) -> Iterator[tuple[str, str]]:
+    """The kind and the sign of all that a text tells and does not deny."""
+    found = said(text, table=_FILE)
+    denied = negated(text, [one.span for one in found])
+    harmless = {word for one in found if one.names[0] == "none" for word in one.words}
+    for one, no in zip(found, denied, strict=True):
+        before = text[max(one.span[0] - _REACH, 0) : one.span[0]]
+        if not no and harmless.isdisjoint(one.words) and not re.search(_NOT, before):
+            yield one.names[0], one.names[1]
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> tuple[Emergency, ...]:
+    """The kinds of the table, in its order."""
+    lines = resources.files("kgmed.language").joinpath(_FILE).read_text(encoding="utf-8").splitlines()
+    rows = (line[1:].partition(": ") for line in lines if line.startswith("!"))
+    parts = ((kind, *(part.strip() for part in rest.split(";"))) for kind, _, rest in rows)
+    return tuple(Emergency(kind, int(signs), (english, chinese)) for kind, signs, english, chinese in parts)
+
+
+def helped(text: str) -> str:
+    """What is answered first where a text tells an emergency, in its language; "" for any other text."""
+    found = emergency(text)
+    return found.help[has_cjk(text)] if found else ""

@@ -1,0 +1,1 @@
+"""`kgmed serve`: a page, REST, the OpenAI interface and MCP over the same functions."""

@@ -1,0 +1,306 @@
+"""What stands in front of every door, in one place: host, origin, size, key, rate, and the headers of every answer.
+
+A pure ASGI application around all others, so that nothing that is mounted (as MCP is) goes around it.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kgmed.disk import data_folder, put_in_place
+from kgmed.errors import BadInput, StoreError, UnknownName
+from kgmed.service.problems import SECURE, Problem, body_of, problem
+
+# Keys of who may ask: named, shown once, kept as hashes, compared in constant time.
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceKey:
+    """A key as it is kept: its name, the hash of the key, and when it was made."""
+
+    name: str
+    hash: str
+    made: str
+
+
+class Keys:
+    """The keys in a file, read again when it changes, so that one that is withdrawn is refused at once."""
+
+    def __init__(self, path: Path) -> None:
+        """The file need not exist: no key is known then."""
+        self.path = path
+        self._read: tuple[tuple[int, int], tuple[ServiceKey, ...]] = ((0, 0), ())
+
+    @classmethod
+    def of(cls, path: str = "") -> "Keys":
+        """Those of a file; "" = those of the data folder."""
+        return cls(Path(path) if path else data_folder() / "serve" / "keys.json")
+
+    def all(self) -> tuple[ServiceKey, ...]:
+        """The keys; raises `StoreError` where the file cannot be read."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return ()
+        mark = found.st_mtime_ns, found.st_ino
+        if mark != self._read[0]:
+            try:
+                rows = json.loads(self.path.read_text(encoding="utf-8"))
+                self._read = mark, tuple(ServiceKey(**row) for row in rows)
+            except (OSError, ValueError, TypeError) as error:
+                raise StoreError(f"{self.path}: holds no keys ({error}); remove it and make new keys") from None
+        return self._read[1]
+
+    def add(self, name: str) -> str:
+        """A new key, which is nowhere kept as it is; raises `BadInput` for a name that is taken or empty."""
+        if not name.strip() or len(name) > 100 or not name.isprintable():
+            raise BadInput("a key needs a name, such as that of who is to use it")
+        if any(key.name == name for key in self.all()):
+            raise BadInput(f"there is a key {name!r} already; remove it first, or take another name")
+        made = f"kgmed-{secrets.token_urlsafe(32)}"
+        self._write((*self.all(), ServiceKey(name, _hashed(made), datetime.now(UTC).isoformat(timespec="seconds"))))
+        return made
+
+    def remove(self, name: str) -> None:
+        """Withdraw a key; raises `UnknownName`."""
+        kept = tuple(key for key in self.all() if key.name != name)
+        if len(kept) == len(self.all()):
+            raise UnknownName("key", name, [key.name for key in kept])
+        self._write(kept)
+
+    def whose(self, given: str) -> str:
+        """The name of a key; "" = it is none. Every key is compared, each in constant time."""
+        digest, found = _hashed(given), ""
+        for key in self.all():
+            if hmac.compare_digest(key.hash, digest):
+                found = key.name
+        return found
+
+    def _write(self, keys: Sequence[ServiceKey]) -> None:
+        """Put the keys in their file, which is its owner's alone."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".keys-")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump([asdict(key) for key in keys], file, indent=1)
+            put_in_place(Path(name), self.path)
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be written ({error.strerror}); check whose it is") from None
+
+
+def _hashed(key: str) -> str:
+    """The hash of a key; it is 256 bits of chance, so that none has to be guessed slowly."""
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+# What stands in front of every door, in one place: host, origin, size, key, rate, and the headers of every answer.
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+LARGEST = 1 << 20  # bytes of a body
+BUCKETS = 10_000  # clients whose rate is remembered
+_LIVE = "/health/live"
+_PATIENCE, _AWAY = 1.0, 16  # seconds, and bodies of the largest size, that are read of one that is refused
+
+# --- Rates: a token bucket a key, or an address where there are no keys.
+
+
+class Rate:
+    """At most so many requests a minute each, a burst of as many as ten seconds allow (ten at least)."""
+
+    def __init__(self, a_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """0 = any number."""
+        self.a_second, self.burst, self._clock = a_minute / 60, max(10.0, a_minute / 6), clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, who: str) -> float:
+        """The seconds to wait; 0 = go on, and one request is counted."""
+        if not self.a_second:
+            return 0.0
+        now = self._clock()
+        left, at = self._left.pop(who, (self.burst, now))
+        left = min(self.burst, left + (now - at) * self.a_second)
+        self._left[who] = (left - 1 if left >= 1 else left), now
+        while len(self._left) > BUCKETS:
+            self._left.popitem(last=False)
+        return 0.0 if left >= 1 else (1 - left) / self.a_second
+
+
+# --- The guard.
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Who may ask: the hosts by which it is called, exact origins of other pages, and whether a key is needed."""
+
+    hosts: tuple[str, ...] = LOOPBACK
+    origins: tuple[str, ...] = ()
+    keyed: bool = False
+    largest: int = LARGEST
+
+
+class Guard:
+    """The application behind all checks; `open_paths` (the page's own files) need no key."""
+
+    def __init__(
+        self, app: ASGIApp, rules: Rules, keys: Keys, rate: Rate, open_paths: frozenset[str] = frozenset()
+    ) -> None:
+        """Everything that is asked of `app` comes through here."""
+        self.app, self.rules, self.keys, self.rate = app, rules, keys, rate
+        self.open_paths = open_paths | {_LIVE}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then hand on."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        more = self._cors(headers)
+        if (refused := self._refused(scope, headers)) is not None:
+            if refused.status == 413:
+                await _read_away(receive, self.rules.largest)
+            await _answer(send, refused, scope["path"], more)
+        elif scope["method"] == "OPTIONS" and more:
+            await _send(send, 204, b"", {**more, "access-control-allow-methods": "GET, POST",
+                "access-control-allow-headers": "authorization, content-type, x-api-key"})  # fmt: skip
+        else:
+            await self._handed_on(scope, receive, send, more)
+
+    def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Problem | None:
+        """Why the request is not answered; None = it is."""
+        host = _host(headers.get("host", ""))
+        if host not in self.rules.hosts:
+            return problem(421, f"this service is not called {host[:80]!r}; allow it with --allow-host")
+        origin = headers.get("origin", "")
+        if origin and origin not in self.rules.origins and not _same(origin, headers.get("host", "")):
+            return problem(403, "a page of another origin asks; allow it with --allow-origin")
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self.rules.largest:
+            return problem(413, f"the body is larger than {self.rules.largest:,} bytes")
+        if scope["method"] == "OPTIONS" and origin in self.rules.origins:
+            return None
+        return self._unknown(scope, headers)
+
+    def _unknown(self, scope: Scope, headers: Mapping[str, str]) -> Problem | None:
+        """Whether who asks is not known, or asks too often."""
+        client = scope.get("client") or ("", 0)
+        who = str(client[0])
+        if self.rules.keyed and not (scope["path"] in self.open_paths and scope["method"] in ("GET", "HEAD")):
+            who = self.keys.whose(_key(headers))
+            if not who:
+                return problem(401, "a key is needed: Authorization: Bearer KEY, or X-API-Key: KEY")
+            scope.setdefault("state", {})["who"] = who
+        if scope["path"] != _LIVE and (seconds := self.rate.wait(who)):
+            return problem(429, f"too many requests; ask again in {seconds:.0f} s", after=seconds)
+        return None
+
+    def _cors(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """What a page of an allowed origin is told; no cookie is ever sent."""
+        origin = headers.get("origin", "")
+        return {"access-control-allow-origin": origin, "vary": "origin"} if origin in self.rules.origins else {}
+
+    async def _handed_on(self, scope: Scope, receive: Receive, send: Send, more: Mapping[str, str]) -> None:
+        """The request, its body counted as it comes, and the answer with the headers of all.
+
+        A body that grows too large is answered here and now; to the application the client has gone.
+        """
+        read, begun, refused = 0, False, False
+
+        async def counted() -> Message:
+            nonlocal read, refused
+            message: Message = {"type": "http.disconnect"} if refused else await receive()
+            read += len(message.get("body", b""))
+            if read <= self.rules.largest or refused:
+                return message
+            refused = True
+            await _read_away(receive, self.rules.largest)
+            if not begun:
+                large = problem(413, f"the body is larger than {self.rules.largest:,} bytes")
+                await _answer(send, large, scope["path"], {**more, "connection": "close"})
+            return {"type": "http.disconnect"}
+
+        async def sent(message: Message) -> None:
+            nonlocal begun
+            if refused:
+                return
+            if message["type"] == "http.response.start":
+                begun = True
+                there = {name.lower() for name, _ in message["headers"]}
+                extra = [(k.encode(), v.encode()) for k, v in {**SECURE, **more}.items() if k.encode() not in there]
+                message = {**message, "headers": [*message["headers"], *extra]}
+            await send(message)
+
+        try:
+            await self.app(scope, counted, sent)
+        except ClientDisconnect:
+            if not refused:
+                raise
+
+
+async def _read_away(receive: Receive, largest: int) -> None:
+    """Read what a client is sending still, for a second at most: one that is cut off while it sends sees no answer."""
+    read = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            while read < _AWAY * largest:
+                message = await receive()
+                read += len(message.get("body", b""))
+                if message["type"] == "http.disconnect" or not message.get("more_body"):
+                    return
+
+
+def _key(headers: Mapping[str, str]) -> str:
+    """The key of a request; "" = none."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "").strip()
+
+
+def _host(header: str) -> str:
+    """The name in a Host header, without the port.
+
+    >>> _host("localhost:8765"), _host("[::1]:8765"), _host("Evil.example")
+    ('localhost', '[::1]', 'evil.example')
+    """
+    name, colon, port = header.rpartition(":")
+    return (name if colon and port.isdigit() else header).lower().rstrip(".")
+
+
+def _same(origin: str, host: str) -> bool:
+    """Whether a page of the same host and port asks."""
+    try:
+        return urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
+
+
+async def _answer(send: Send, told: Problem, path: str, more: Mapping[str, str]) -> None:
+    """Send a problem."""
+    body, headers = body_of(told, path)
+    await _send(send, told.status, body, {**headers, **more})
+
+
+async def _send(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+    """Send a whole answer."""
+    said = {**SECURE, **headers, "content-length": str(len(body))}
+    if status == 204:
+        said.pop("content-length")
+    rows = [(name.encode(), value.encode("latin-1")) for name, value in said.items()]
+    await send({"type": "http.response.start", "status": status, "headers": rows})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,375 @@
+// Ask: a question, what happens while it is answered, the answer with its citations, and the evidence behind it.
+
+import * as api from "./api.js";
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import { Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, saveJson, subjectOf, Tabs, Trouble, useId, Wait } from "./parts.js";
+import { Picture } from "./picture.js";
+import { currentLanguage, number, roleName, SAFETY, stageName, t } from "./words.js";
+
+const EXAMPLES = {
+  en: ["What are the symptoms of Marfan syndrome?", "What treats asthma?", "Can a pregnant woman take ibuprofen?", "Which gene causes cystic fibrosis?"],
+  zh: ["糖尿病有哪些症状？", "哮喘用什么药治疗？", "孕妇能吃布洛芬吗？", "痛风不能吃什么？"],
+};
+
+const kept = new Map(); // the answers of this visit by id: { run, near, after }
+
+/** The view: the question, and below it what came of it. `where` is the route, `served` what the server has. */
+export function Ask({ where, served, arrive }) {
+  const asked = where.view === "run" ? where.parts[0] : "";
+  const [state, set] = useState({ step: "idle" });
+  const [text, setText] = useState(where.given.q || "");
+  const [follow, setFollow] = useState(false);
+  const [choice, setChoice] = useState({ graph: where.given.graph || "", method: where.given.method || "" });
+  const stop = useRef(null);
+  const field = useRef(null);
+
+  useEffect(() => {
+    if (asked) {
+      open(asked);
+    } else {
+      setText(where.given.q || "");
+      if (state.step !== "working") set({ step: "idle" });
+    }
+  }, [asked, where.given.q]);
+  useEffect(() => () => stop.current && stop.current.abort(), []); // leaving the page ends the work
+
+  const show = (one) => {
+    kept.set(one.run.id, one);
+    setText(one.run.query.question.text);
+    set({ step: "done", ...one });
+  };
+  const open = (id) => {
+    if (stop.current) stop.current.abort();
+    stop.current = null;
+    if (kept.has(id)) return show(kept.get(id));
+    set({ step: "opening" });
+    api.run(id).then((run) => show({ run, after: [] }), (problem) => set({ step: "trouble", problem }));
+  };
+  const ask = async (question = text) => {
+    if (!question.trim()) return;
+    stop.current && stop.current.abort();
+    const mine = (stop.current = new AbortController());
+    const after = follow && state.run ? [...state.after, state.run.id].slice(-8) : [];
+    let now = { step: "working", stages: [], found: null, text: "" };
+    const told = (change) => stop.current === mine && set((now = { ...now, ...change }));
+    set(now);
+    const on = (kind, data) => {
+      if (kind === "stage") told({ stages: [...now.stages, data.stage || data] });
+      else if (kind === "found") told({ found: data });
+      else if (kind === "token") told({ text: now.text + data.text });
+      else if (kind === "restart") told({ text: "" });
+      else if (kind === "error") throw new api.Problem(data.status || 0, data.title, data.detail);
+      else if (kind === "run") {
+        if (stop.current !== mine) return;
+        const near = now.found ? now.found.near : undefined;
+        now = { ...now, step: "done" };
+        stop.current = null;
+        show({ run: data, near, after });
+        arrive(link("run", [data.id]));
+      }
+    };
+    try {
+      if (served.about.opening) await api.untilOpen(mine.signal);
+      const body = { question: question.trim(), stream: true, ...filled(choice), ...(after.length ? { after } : {}) };
+      await api.stream("v1/ask", body, on, mine.signal);
+      if (now.step === "working") throw new api.Problem(0, t("offline"), t("offline"));
+    } catch (problem) {
+      if (stop.current !== mine) return;
+      set(problem.name === "AbortError" ? { step: "stopped" } : { step: "trouble", problem });
+    }
+  };
+  const instead = (surface, name) => {
+    const next = text.includes(surface) ? text.replace(surface, name) : `${text} ${name}`;
+    setText(next);
+    ask(next);
+  };
+  const { step, run } = state;
+  return html`<div class="ask">
+    <${AskForm} ...${{ text, setText, choice, setChoice, follow, setFollow, served, ask, step, field, stop: () => (stop.current.abort(), field.current.focus()) }} filled=${where.given.q && text === where.given.q && step === "idle"} />
+    <div class="outcome">
+      ${step === "idle" && !text && html`<${Examples} take=${setText} />`}
+      ${step === "opening" && html`<${Wait} />`}
+      ${step === "working" && html`<${Working} ...${state} question=${text} instead=${instead} />`}
+      ${step === "stopped" && html`<p class="panel" role="status">${t("stopped")}</p>`}
+      ${step === "trouble" && html`<${Trouble} problem=${state.problem} again=${text ? () => ask() : null} />`}
+      ${step === "done" && html`<${Outcome} run=${run} near=${state.near} served=${served} instead=${instead} cite=${Number(where.parts[1]) || 0} />`}
+    </div>
+  </div>`;
+}
+
+const filled = (choice) => Object.fromEntries(Object.entries(choice).filter(([, v]) => v));
+
+/** The question with its button, and the rarely needed choices folded away. */
+function AskForm({ text, setText, choice, setChoice, follow, setFollow, served, ask, step, stop, field, filled: came }) {
+  const id = useId("question");
+  const methods = (served.methods || []).filter((m) => m.available);
+  const submit = (event) => (event.preventDefault(), ask());
+  const keys = (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+  };
+  return html`<form class="question" onSubmit=${submit}>
+    <h1>${t("askTitle")}</h1>
+    <p class="lead">${t("askLead")}</p>
+    <label class="unseen" for=${id}>${t("question")}</label>
+    <div class="question-row">
+      <textarea id=${id} ref=${field} rows="2" maxlength="4000" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${keys}></textarea>
+      ${step === "working"
+        ? html`<button key="stop" type="button" class="main stop" onClick=${stop}>${t("stop")}</button>`
+        : html`<button key="go" type="submit" class="main" disabled=${!text.trim()}>${t("askButton")}</button>`}
+    </div>
+    ${came && html`<p class="hint" role="status">${t("filledIn")}</p>`}
+    ${step === "done" && html`<label class="check follow"><input type="checkbox" checked=${follow} onChange=${(e) => setFollow(e.target.checked)} /> ${t("follow")}</label>`}
+    <details class="choices">
+      <summary>${t("options")}</summary>
+      <div class="fields">
+        <label>${t("whichGraph")}
+          <select value=${choice.graph} onChange=${(e) => setChoice({ ...choice, graph: e.target.value })}>
+            <option value="">${t("allGraphs")}</option>
+            ${served.graphs.filter((g) => g.name !== "auto").map((g) => html`<option value=${g.name}>${g.label || g.name}</option>`)}
+          </select>
+        </label>
+        <label>${t("method")}
+          <select value=${choice.method} onChange=${(e) => setChoice({ ...choice, method: e.target.value })}>
+            <option value="">${t("methodAuto")}</option>
+            ${methods.map((m) => html`<option value=${m.name}>${m.name}</option>`)}
+          </select>
+        </label>
+      </div>
+    </details>
+  </form>`;
+}
+
+const Examples = ({ take }) => html`<section class="examples" aria-labelledby="examples">
+  <h2 id="examples">${t("examples")}</h2>
+  <ul>
+    ${EXAMPLES[currentLanguage()].map((q) => html`<li><button type="button" class="example" onClick=${() => take(q)}>${q}</button></li>`)}
+  </ul>
+</section>`;
+
+/** What has happened so far: stages, what was found, and the words of a model. */
+function Working({ stages, found, text, question, instead }) {
+  const done = stages.map((stage) => stage.name);
+  const all = ["recognize", "link", "retrieve", "rank", "read"];
+  const now = all.find((name) => !done.includes(name)) || "check";
+  return html`<section class="panel" aria-busy="true">
+    <${Wait} text=${`${stageName(now)}…`} />
+    <ol class="stages" aria-hidden="true">${all.map((name) => html`<li class=${done.includes(name) ? "done" : name === now ? "now" : ""}>${stageName(name)}</li>`)}</ol>
+    ${found && html`<${Found} links=${found.links} missed=${found.missed} near=${found.near} text=${question} instead=${instead} />`}
+    ${text && html`<div class="answer-text">${text}</div>`}
+  </section>`;
+}
+
+/** What the question names: found, and not found with names that are spelled alike. */
+export function Found({ links, missed, near = {}, text = "", instead }) {
+  const [alike, set] = useState({});
+  useEffect(() => {
+    const stop = new AbortController();
+    for (const m of missed.slice(0, 4)) {
+      if (near[m.name]) set((now) => ({ ...now, [m.name]: { words: m.surface, names: near[m.name] } }));
+      else spelledAlike(m, text, stop.signal).then((found) => found && set((now) => ({ ...now, [m.name]: found })), () => {});
+    }
+    return () => stop.abort();
+  }, [missed]);
+  const said = (m) => [m.negated && t("denied"), { past: t("past"), uncertain: t("uncertain"), "other person": t("otherPerson") }[m.status]].filter(Boolean);
+  const once = links.filter((l, i) => links.findIndex((o) => o.entity.id === l.entity.id && o.mention.negated === l.mention.negated) === i);
+  return html`<div class="found">
+    ${once.length > 0 &&
+    html`<div class="found-row"><h3>${t("found")}</h3>
+      <ul class="chips">
+        ${once.map(
+          ({ mention, entity, ties }) => html`<li class="chip">
+            ${mention.surface.toLowerCase() !== entity.name.toLowerCase() && html`<q>${mention.surface}</q> = `}
+            <a href=${link("graph", ["auto", entity.id])}>${entity.name}</a> <small>${entity.id.endsWith(`:${entity.name}`) ? entity.kind : entity.id}</small>
+            ${said(mention).map((word) => html` <em>${word}</em>`)}
+            ${ties.length > 0 && html` <small>${t("alsoPossible")} ${ties.slice(0, 3).map((e) => e.id).join(", ")}</small>`}
+          </li>`,
+        )}
+      </ul></div>`}
+    ${missed.length > 0 &&
+    html`<div class="found-row"><h3>${t("notFound")}</h3>
+      <ul class="chips">
+        ${missed.map(
+          (m) => html`<li class="chip missed"><q>${m.surface}</q>
+            ${alike[m.name] &&
+            html`<span class="did">${t("didYouMean")}</span>
+              ${alike[m.name].names.slice(0, 3).map((name) => html` <button type="button" class="suggest" onClick=${() => instead(alike[m.name].words, name)}>${name}</button>`)}`}
+          </li>`,
+        )}
+      </ul></div>`}
+  </div>`;
+}
+
+const ALIKE = 0.7; // ours: of names that are offered
+
+/** Names spelled like a term that was not found, with up to two words behind it: { words, names }; null = none. */
+async function spelledAlike(mention, text, signal) {
+  const behind = mention.start >= 0 ? text.slice(mention.end).match(/^(\s+[\w'-]+)?(\s+[\w'-]+)?/) : ["", "", ""];
+  for (const more of new Set([behind[0], behind[1] || "", ""])) {
+    const words = mention.surface + more;
+    const found = await api.similar("auto", words, { language: currentLanguage() }, signal);
+    const names = [...new Set(found.filter((m) => m.score >= ALIKE).map((m) => m.entity.name))];
+    if (names.length) return { words, names };
+  }
+  return null;
+}
+
+/** An answer and all that it stands on. */
+function Outcome({ run, near, served, instead, cite }) {
+  const [marked, mark] = useState(cite);
+  const { answer } = run;
+  const evidence = run.context.cited.length ? run.context.cited : run.evidence;
+  const heading = useRef(null);
+  useEffect(() => mark(cite), [run.id, cite]);
+  useEffect(() => heading.current && heading.current.focus({ preventScroll: true }), [run.id]);
+  const show = (n) => {
+    mark(n);
+    requestAnimationFrame(() => {
+      const target = document.getElementById(`evidence-${n}`) || document.getElementById("evidence");
+      target.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    });
+  };
+  return html`<article class="result">
+    <p class="printed"><strong>${run.query.question.text}</strong> <small>${run.graph} · ${run.id}</small></p>
+    <section class=${`panel answer ${answer.abstained ? "abstained" : ""}`} aria-labelledby="answer">
+      <h2 id="answer" tabindex="-1" ref=${heading}>${answer.abstained ? t("abstained") : t("answer")}</h2>
+      <${Cited} text=${answer.text} most=${evidence.length} marked=${marked} show=${show} />
+      ${answer.abstained && html`<p class="hint">${t("abstainedWhy")}</p>`}
+      ${answer.choices.length > 0 && html`<p><strong>${t("choice")}:</strong> ${answer.choices.join(", ")}</p>`}
+      ${answer.candidates.length > 1 && html`<${Candidates} candidates=${answer.candidates} most=${evidence.length} marked=${marked} show=${show} />`}
+      <p class="limits">${answer.limits || t("notAdvice")}</p>
+      <${Found} links=${run.links} missed=${run.missed} near=${near} text=${run.query.question.text} instead=${instead} />
+      ${answer.verdicts.length > 0 && html`<${Verdicts} verdicts=${answer.verdicts} />`}
+      <div class="actions">
+        <${Copy} text=${permanent("run", [run.id])} label=${t("copyLink")} />
+        <button type="button" class="quiet" onClick=${() => saveJson(`kgmed-${run.id}.json`, run)}>${t("savedJson")}</button>
+        <button type="button" class="quiet" onClick=${() => print()}>${t("print")}</button>
+      </div>
+    </section>
+    <${EvidenceShown} run=${run} evidence=${evidence} served=${served} marked=${marked} mark=${show} />
+    <${How} run=${run} />
+  </article>`;
+}
+
+/** What else the answer may be, with the evidence of each. */
+const Candidates = ({ candidates, ...shown }) => html`<details class="candidates"><summary>${t("candidates", candidates.length)}</summary>
+  <ol>${candidates.map((c) => html`<li><${Marks} text=${`${c.name} ${c.citations.map((n) => `[${n}]`).join("")}`} ...${shown} /></li>`)}</ol></details>`;
+
+/** A text of lines, those that begin with a dash as a list; marks [n] are buttons that show the evidence. */
+function Cited({ text, ...shown }) {
+  const blocks = [];
+  for (const line of text.split("\n")) {
+    const item = line.startsWith("- ");
+    const last = blocks[blocks.length - 1];
+    if (item && last && last.items) last.items.push(line.slice(2));
+    else blocks.push(item ? { items: [line.slice(2)] } : { line });
+  }
+  return html`<div class="answer-text">
+    ${blocks.map(({ line, items }) =>
+      items ? html`<ul>${items.map((one) => html`<li><${Marks} text=${one} ...${shown} /></li>`)}</ul>` : html`<p><${Marks} text=${line} ...${shown} /></p>`,
+    )}
+  </div>`;
+}
+
+/** One line with its marks. */
+function Marks({ text, most, marked, show }) {
+  const piece = (part) => {
+    const [, digits, point = ""] = /^\[(\d+)\](.?)$/.exec(part) || [];
+    const n = Number(digits);
+    if (!(n >= 1 && n <= most)) return part;
+    return html`<span class="held"><button type="button" class=${`cite ${n === marked ? "marked" : ""}`} aria-pressed=${n === marked ? "true" : "false"} aria-label=${t("citation", n)} onClick=${() => show(n === marked ? 0 : n)}>${n}</button>${point}</span>`;
+  };
+  return html`${text.split(/(\[\d+\][.,;:。，；：、]?)/).map(piece)}`;
+}
+
+const Verdicts = ({ verdicts }) => html`<details class="verdicts"><summary>${t("verdicts")}</summary>
+  <ul>${verdicts.map((v) => html`<li class=${v.label}><span>${v.sentence}</span> <strong>${t(["supported", "contradicted"].includes(v.label) ? v.label : "unsupported")}</strong>${v.reason && html` <small>${v.reason}</small>`}</li>`)}</ul>
+</details>`;
+
+/** The evidence as a list, a picture or a table: the same facts each time. */
+function EvidenceShown({ run, evidence, served, marked, mark }) {
+  const [shape, choose] = useState("picture");
+  const facts = useMemo(() => factsOf(evidence), [run.id]);
+  const asked = useMemo(() => run.links.map((l) => l.entity), [run.id]);
+  if (!facts.length && (run.answer.abstained || !evidence.length)) return null;
+  const shapes = [["picture", t("asPicture")], ["list", t("asList")], ["table", t("asTable")]].filter(([key]) => facts.length || key === "list");
+  const chosen = facts.length ? shape : "list";
+  return html`<section class="panel evidence" id="evidence" aria-labelledby="evidence-title">
+    <div class="panel-head">
+      <h2 id="evidence-title">${t("evidence")}</h2>
+      <${Tabs} label=${t("howShown")} tabs=${shapes} chosen=${chosen} choose=${choose} />
+    </div>
+    <ol class="numbers" aria-label=${t("evidence")}>
+      ${evidence.map((item, i) => html`<li><button type="button" class=${`cite ${i + 1 === marked ? "marked" : ""} ${item.triples.some((f) => SAFETY.includes(f.relation.role)) ? "safety" : ""}`} aria-pressed=${i + 1 === marked ? "true" : "false"} aria-label=${t("citation", i + 1)} onClick=${() => mark(i + 1 === marked ? 0 : i + 1)}>${i + 1}</button></li>`)}
+    </ol>
+    <div role="tabpanel" aria-label=${t("evidence")}>
+      ${chosen === "picture" && html`<${Picture} facts=${facts} asked=${asked} graphs=${served.graphs} graph="auto" marked=${marked} />`}
+      ${chosen === "table" && html`<${FactsTable} facts=${facts} graphs=${served.graphs} marked=${marked} label=${t("evidence")} />`}
+      ${chosen === "list" && html`<ol class="evidence-list">${evidence.map((item, i) => html`<${EvidenceItem} item=${item} n=${i + 1} marked=${i + 1 === marked} cited=${run.answer.citations.includes(i + 1)} graphs=${served.graphs} />`)}</ol>`}
+    </div>
+    ${chosen !== "list" && marked > 0 && evidence[marked - 1] && html`<ol class="evidence-list"><${EvidenceItem} item=${evidence[marked - 1]} n=${marked} marked=${true} cited=${run.answer.citations.includes(marked)} graphs=${served.graphs} /></ol>`}
+  </section>`;
+}
+
+/** One numbered piece of evidence: its facts in lines by role, and where they are from. */
+function EvidenceItem({ item, n, marked, cited, graphs }) {
+  const lines = new Map();
+  for (const triple of item.triples) {
+    const back = item.about.length > 0 && objectOf(triple).id === item.about[0].id && subjectOf(triple).id !== item.about[0].id;
+    const [from, to] = back ? [objectOf(triple), subjectOf(triple)] : [subjectOf(triple), objectOf(triple)];
+    const key = `${from.id}\n${from.name}\n${triple.relation.role}\n${back}`;
+    if (!lines.has(key)) lines.set(key, { from, role: triple.relation.role, back, things: [] });
+    lines.get(key).things.push({ name: to.name, often: frequencyOf(triple) });
+  }
+  const sources = [...new Set(item.triples.map((f) => f.source))];
+  const references = [...new Set(item.triples.flatMap(referencesOf))];
+  const more = Number((/\(\+(\d+)\)\s*$/.exec(item.text) || [])[1]) || 0; // that the method left out of this piece
+  const warns = item.triples.some((f) => SAFETY.includes(f.relation.role));
+  return html`<li id=${`evidence-${n}`} class=${`evidence-item ${marked ? "marked" : ""}`}>
+    <span class=${`cite ${warns ? "safety" : ""}`} aria-hidden="true">${n}</span>
+    <div>
+      ${lines.size === 0 && html`<p>${item.text}</p>`}
+      ${[...lines.values()].map(
+        (line) => html`<p><strong>${line.from.name}</strong> <span class=${`role ${SAFETY.includes(line.role) ? "safety" : ""}`}>${roleName(line.role, line.back)}</span>
+          ${line.things.map((thing, i) => html`${i ? " · " : ""}${thing.name}${thing.often && html` <small>${thing.often}</small>`}`)}</p>`,
+      )}
+      ${more > 0 && html`<p class="hint">${t("leftOut", number(more))}</p>`}
+      <p class="from">${cited ? t("citedHere") : t("notCited")}
+        ${sources.map((source) => html` · ${source} (${licenceOf(source, graphs)})`)}
+        ${references.length > 0 && html` · <${References} of=${references} />`}</p>
+    </div>
+  </li>`;
+}
+
+/** How the answer was made: stages, method, settings, models, prompts, cost, notes. */
+function How({ run }) {
+  const total = run.stages.reduce((sum, s) => sum + s.seconds, 0);
+  const longest = Math.max(...run.stages.map((s) => s.seconds), 1e-9);
+  const row = (key, value) => html`<div><dt>${t(key)}</dt><dd>${value}</dd></div>`;
+  const { spent } = run;
+  return html`<details class="panel how">
+    <summary><h2>${t("how")}</h2> <span class="hint">${run.method} · ${seconds(total)} s</span></summary>
+    <div class="scroll" tabindex="0" role="region" aria-label=${t("how")}>
+    <table>
+      <thead><tr><th scope="col">${t("stage")}</th><th scope="col">${t("seconds")}</th><th scope="col">${t("calls")}</th><th scope="col">${t("tokens")}</th></tr></thead>
+      <tbody>
+        ${run.stages.map(
+          (s) => html`<tr><th scope="row">${stageName(s.name)}</th><td><meter min="0" max="1" value=${s.seconds / longest} aria-label=${stageName(s.name)}></meter> ${seconds(s.seconds)}</td><td>${s.calls || ""}</td><td>${s.tokens || ""}</td></tr>`,
+        )}
+      </tbody>
+    </table></div>
+    <dl class="plain">
+      ${row("release", run.graph)} ${row("method", run.preset ? `${run.method}, ${run.preset}` : run.method)} ${row("readBy", run.answer.reader)}
+      ${row("settings", run.settings.map(([name, value]) => `${name} = ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ") || t("nothing"))}
+      ${row("models", run.models.map(([what, name]) => `${what}: ${name}`).join(", ") || t("nothing"))}
+      ${row("prompts", run.prompts.length ? html`<code>${run.prompts.join(", ")}</code>` : t("nothing"))}
+      ${spent.calls > 0 && row("spent", `${number(spent.calls)} × , ${number(spent.tokens_in)} + ${number(spent.tokens_out)} ${t("tokens")}${spent.cost === null ? "" : `, ${spent.cost} $`}`)}
+      ${run.particulars.length > 0 && row("particulars", run.particulars.map((p) => p.text).join(", "))}
+      ${run.answer.reasoning && row("reasoning", run.answer.reasoning)}
+      ${run.notes.length > 0 && row("notes", run.notes.join("; "))}
+      ${run.failures.length > 0 && row("failures", run.failures.join("; "))}
+      ${row("runId", html`<a href=${link("run", [run.id])}><code>${run.id}</code></a>`)}
+    </dl>
+  </details>`;
+}
+
+const seconds = (s) => (s >= 10 ? s.toFixed(0) : s >= 0.1 ? s.toFixed(2) : s.toFixed(4));

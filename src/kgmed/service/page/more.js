@@ -1,0 +1,162 @@
+// The smaller views: several methods side by side, the evaluations that were kept, and the graphs that are installed.
+
+import * as api from "./api.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { Copy, link, saveAs, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { bytes, languageName, number, roleName, ROLE_ORDER, t } from "./words.js";
+
+// --- Compare.
+
+const FIRST = ["facts", "kg-rank", "mindmap"]; // chosen at first, where they can be asked
+
+export function Compare({ where, served }) {
+  const can = served.methods.filter((m) => m.available);
+  const cannot = served.methods.filter((m) => !m.available);
+  const [text, setText] = useState(where.given.q || "");
+  const [chosen, choose] = useState(() => FIRST.filter((name) => can.some((m) => m.name === name)));
+  const [state, set] = useState({ step: "idle" });
+  const stop = useRef(null);
+  const id = useId("compared");
+  useEffect(() => () => stop.current && stop.current.abort(), []);
+  useEffect(() => setText(where.given.q || ""), [where.given.q]);
+  const submit = async (event) => {
+    event.preventDefault();
+    if (!text.trim() || !chosen.length) return;
+    const mine = (stop.current = new AbortController());
+    set({ step: "working" });
+    try {
+      set({ step: "done", runs: await api.compare({ question: text.trim(), methods: chosen }, mine.signal) });
+    } catch (problem) {
+      set(problem.name === "AbortError" ? { step: "stopped" } : { step: "trouble", problem });
+    }
+  };
+  const flip = (name) => choose((now) => (now.includes(name) ? now.filter((n) => n !== name) : [...now, name].slice(-8)));
+  return html`<div class="compare">
+    <form class="question" onSubmit=${submit}>
+      <h1>${t("compareTitle")}</h1>
+      <p class="lead">${t("compareLead")}</p>
+      <label class="unseen" for=${id}>${t("question")}</label>
+      <div class="question-row">
+        <textarea id=${id} rows="2" maxlength="4000" value=${text} onInput=${(e) => setText(e.target.value)}></textarea>
+        ${state.step === "working"
+          ? html`<button key="stop" type="button" class="main stop" onClick=${() => stop.current.abort()}>${t("stop")}</button>`
+          : html`<button key="go" type="submit" class="main" disabled=${!text.trim() || !chosen.length}>${t("compareButton")}</button>`}
+      </div>
+      <fieldset class="methods"><legend>${t("methods")}</legend>
+        ${can.map(
+          (m) => html`<label class="check" title=${m.does}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.name}</label>`,
+        )}
+      </fieldset>
+      ${cannot.length > 0 && html`<p class="hint">${t("needModel", cannot.map((m) => m.name).join(", "))}</p>`}
+      ${!chosen.length && html`<p class="hint" role="status">${t("pickMethods")}</p>`}
+    </form>
+    ${state.step === "working" && html`<${Wait} text=${t("working")} />`}
+    ${state.step === "stopped" && html`<p class="panel" role="status">${t("stopped")}</p>`}
+    ${state.step === "trouble" && html`<${Trouble} problem=${state.problem} />`}
+    ${state.step === "done" && html`<div class="columns">${state.runs.map((one) => html`<${Compared} key=${one.method} one=${one} />`)}</div>`}
+  </div>`;
+}
+
+function Compared({ one: { method, run, error } }) {
+  if (!run) return html`<section class="panel trouble"><h2>${method} <small>${t("failed")}</small></h2><p>${error}</p></section>`;
+  const seconds = run.stages.reduce((sum, s) => sum + s.seconds, 0);
+  const piece = (part) => {
+    const [, n] = /^\[(\d+)\]$/.exec(part) || [];
+    return n ? html`<a class="cite" href=${link("run", [run.id, n])} aria-label=${t("citation", n)}>${n}</a>` : part;
+  };
+  return html`<section class=${`panel ${run.answer.abstained ? "abstained" : ""}`}>
+    <h2>${method} ${run.answer.abstained && html`<small>${t("abstained")}</small>`}</h2>
+    <div class="answer-text">${run.answer.text.split("\n").map((line) => html`<p>${line.split(/(\[\d+\])/).map(piece)}</p>`)}</div>
+    <p class="hint">${seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(1)} s · ${t("citedCount", run.answer.citations.length)}${run.spent.calls > 0 && ` · ${number(run.spent.tokens_in + run.spent.tokens_out)} ${t("tokens")}`}</p>
+    <p><a href=${link("run", [run.id])}>${t("openRun")}</a></p>
+  </section>`;
+}
+
+// --- Reports: each is a page of its own, which runs no script; with a key it can only be saved.
+
+const REPORT = "kgmed eval report FOLDER --out REPORTS/NAME";
+const SHOW = "kgmed serve --reports REPORTS";
+
+export function Reports({ served }) {
+  const { value, problem, again } = useLoaded(api.reports, []);
+  return html`<div class="reports"><h1>${t("reportsTitle")}</h1>
+    ${problem && html`<${Trouble} problem=${problem} again=${again} />`} ${!value && !problem && html`<${Wait} />`}
+    ${value &&
+    html`<div class="panel">
+      ${value.length === 0 && html`<p>${t("reportsNone")}</p>`}
+      <ul class="plain-list">${value.map((report) => html`<${Report} key=${report.id} report=${report} keyed=${served.about.keyed} />`)}</ul>
+      <p class="hint">${t("reportsMake")}</p><${Command} text=${REPORT} /><${Command} text=${SHOW} />
+    </div>`}
+  </div>`;
+}
+
+function Report({ report: { id, name, written }, keyed }) {
+  const [trouble, setTrouble] = useState(null);
+  const save = () => api.report(id).then((text) => saveAs(`${name}.html`, text, "text/html"), setTrouble);
+  return html`<li>
+    <strong>${name}</strong> <small>${written.slice(0, 16).replace("T", " ")}</small>
+    ${!keyed && html` <a href=${api.addressOfReport(id)} target="_blank" rel="noopener noreferrer">${t("openReport")}</a>`}
+    <button type="button" class="quiet" aria-label=${`${t("saveReport")}: ${name}`} onClick=${save}>${t("saveReport")}</button>
+    ${trouble && html`<${Trouble} problem=${trouble} again=${save} />`}
+  </li>`;
+}
+
+// --- My graphs.
+
+export function Graphs({ served }) {
+  const graphs = served.graphs.filter((g) => g.name !== "auto");
+  const { value: first = [] } = useLoaded(api.available, []);
+  const [newer, setNewer] = useState(null);
+  const [trouble, setTrouble] = useState(null);
+  const can = newer || first;
+  const busy = can.some((g) => g.fetching && ["fetching", "building", "preparing"].includes(g.fetching.doing));
+  useEffect(() => {
+    const timer = busy && setTimeout(() => api.available().then(setNewer, setTrouble), 500);
+    return () => clearTimeout(timer);
+  }, [newer, first]);
+  const fetchOne = (name) => api.fetchGraph(name).then(setNewer, setTrouble);
+  const speaks = Object.fromEntries(can.map((g) => [g.name, g.languages]));
+  return html`<div class="graphs"><h1>${t("graphsTitle")}</h1><p class="lead">${t("graphsLead")}</p>
+    <div class="cards">${graphs.map((g) => html`<${Installed} key=${g.name} graph=${g} languages=${speaks[g.name] || g.language} />`)}</div>
+    <section class="panel" aria-labelledby="get-more"><h2 id="get-more">${t("getMore")}</h2><p>${t("getMoreLead")}</p>
+      <ul class="plain-list gettable">${can.filter((g) => !graphs.some((h) => h.name === g.name)).map((g) => html`<${Gettable} key=${g.name} graph=${g} fetchOne=${served.about.fetches && fetchOne} />`)}</ul>
+      ${trouble && html`<${Trouble} problem=${trouble} />`}
+      <p class="hint">${t("getByHand")}</p><${Command} text="kgmed graph get NAME --from FILE" />
+      <h3>${t("yours")}</h3><${Command} text="kgmed graph build NAME FILE" />
+    </section></div>`;
+}
+
+/** A graph that can be had: what it is, its licence, a button where the server may fetch it, and the command. */
+const Gettable = ({ graph: g, fetchOne }) => html`<li>
+  <p><strong>${g.name}</strong> ${g.what} <small>${[g.release, g.size ? bytes(g.size) : "", g.licence].filter(Boolean).join(" · ")}</small></p>
+  ${g.here || (g.fetching && g.fetching.doing === "done")
+    ? html`<p role="status">${t("serveAgain")}</p><${Command} text="kgmed serve" />`
+    : html`${g.fetching && html`<${Fetching} graph=${g} />`}
+        ${fetchOne && (!g.fetching || g.fetching.doing === "failed") && html`<button type="button" aria-label=${`${t("getIt")}: ${g.name}`} onClick=${() => fetchOne(g.name)}>${t("getIt")}</button>`}
+        <${Command} text=${g.command} />`}
+</li>`;
+
+/** How far it is: bytes, then rows; or why it has failed. */
+function Fetching({ graph: { name, size, fetching: { doing, done, problem } } }) {
+  if (doing === "failed") return html`<p class="trouble" role="alert">${problem}</p>`;
+  const said = doing === "fetching" ? `${bytes(done)} / ${bytes(size)}` : doing === "building" ? number(done) : "";
+  return html`<p role="status">${t(doing)} ${said} <progress aria-label=${`${t(doing)}: ${name}`} max=${size || 1} value=${doing === "fetching" && size ? done : undefined}></progress></p>`;
+}
+
+const speaking = (codes) => codes.split(/[ ,]+/).filter(Boolean).map(languageName).join(", ");
+
+function Installed({ graph: g, languages }) {
+  const roles = ROLE_ORDER.filter((role) => role !== "other" && g.relations.some((r) => r.role === role));
+  const line = (key, value) => value && html`<div><dt>${t(key)}</dt><dd>${value}</dd></div>`;
+  return html`<section class="panel" aria-label=${g.name}>
+    <h2><a href=${link("graph", [g.name])}>${g.name}</a> <small>${g.release}</small></h2>
+    <dl class="plain">
+      ${line("entities", number(g.entities))} ${line("triples", number(g.triples))} ${line("size", bytes(g.bytes))}
+      ${line("languages", speaking(languages))}
+      ${line("licence", g.licence || t("licenceUnknown"))} ${line("cite", g.citation)}
+      ${line("knows", roles.map((role) => roleName(role)).join(" · "))}
+    </dl>
+  </section>`;
+}
+
+const Command = ({ text }) => html`<p class="command"><code>${text}</code> <${Copy} text=${text} /></p>`;

@@ -1,0 +1,655 @@
+"""What a service can be asked, a function each: every door (REST, OpenAI, MCP, the page) calls these and translates.
+
+A request is a pydantic model, since it comes from outside; a result is one of kgmed's frozen records. Graphs and
+methods are named from what is served: no name of a request is ever taken for a path.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from kgmed import __version__
+from kgmed.config import AUTO, Config
+from kgmed.errors import BadInput, KgmedError, StoreError, UnknownName
+from kgmed.evaluate.datasets.cases import packet, phenopacket
+from kgmed.graph import library
+from kgmed.graph.base import Match
+from kgmed.graph.complete import Completion, Completions
+from kgmed.graph.library import GraphSummary
+from kgmed.graph.published import TABLE
+from kgmed.graph.search.paths import FoundPaths, paths_between
+from kgmed.graph.store.store import Store
+from kgmed.records import Entity, Link, Mention, Question, Relation, Role, Run, Stage, Triple
+from kgmed.registry import methods
+from kgmed.reward.cases import NamesIn, case_in
+from kgmed.reward.graph_reward import JudgedAnswer, KGReward
+from kgmed.reward.phenotype import Diagnosed, Phenotypes, described
+from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
+from kgmed.service.kept import Fetches, FetchState, Opened, RunsKept, runs_at
+from kgmed.session import Conversation, Event, Session, open_session
+from kgmed.show_run import LINKS
+from kgmed.stop import Stop, check_stop, stopping_by
+from kgmed.toolkit import Toolkit
+
+LONGEST = 4_000  # characters of a question
+MOST = 200  # nodes or rows of an answer
+_COMPARED = 8  # methods
+_JUDGED = 1_024  # answers
+
+# --- What is asked.
+
+Said = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST, pattern=r"\S")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+HpoId = Annotated[str, StringConstraints(pattern=r"^(-|NOT )?HP:[0-9]{7}$")]
+_AGE = r"[0-9]{1,3}([.][0-9]{1,4})?( ?[ymwd])?|P[0-9]{1,3}Y([0-9]{1,3}M)?|P[0-9]{1,3}[MWD]"
+Age = Annotated[str, StringConstraints(pattern=rf"^({_AGE})?$")]
+Onset = Annotated[str, StringConstraints(pattern=rf"^({_AGE}|HP:[0-9]{{7}})?$")]
+RunId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")]
+
+
+class Request(BaseModel):
+    """What comes from outside; a field that is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AskRequest(Request):
+    """A question, with how it is to be answered."""
+
+    question: Said
+    options: Annotated[
+        dict[Annotated[str, StringConstraints(min_length=1, max_length=8)], Said], Field(max_length=26)
+    ] = Field(default_factory=dict)
+    graph: Name = AUTO
+    method: Name = AUTO
+    preset: Annotated[str, StringConstraints(max_length=40)] = ""
+    language: Literal["", "en", "zh"] = ""
+    after: Annotated[list[RunId], Field(max_length=8)] = Field(default_factory=list)  # the turns before, oldest first
+    stream: bool = False
+
+
+class CompareRequest(Request):
+    """A question for several methods."""
+
+    question: Said
+    options: Annotated[
+        dict[Annotated[str, StringConstraints(min_length=1, max_length=8)], Said], Field(max_length=26)
+    ] = Field(default_factory=dict)
+    methods: Annotated[list[Name], Field(min_length=1, max_length=_COMPARED)]
+    graph: Name = AUTO
+    language: Literal["", "en", "zh"] = ""
+
+
+class PathsRequest(Request):
+    """Two or more entities, by id or name."""
+
+    entities: Annotated[list[Name], Field(min_length=2, max_length=6)]
+    hops: Annotated[int, Field(ge=0, le=5)] = 0
+    limit: Annotated[int, Field(ge=1, le=50)] = 20
+
+
+class DiagnoseRequest(Request):
+    """A patient: findings by id, a description, a GA4GH phenopacket, or some of these together."""
+
+    findings: Annotated[list[HpoId], Field(max_length=200)] = Field(default_factory=list)
+    text: Annotated[str, StringConstraints(max_length=LONGEST)] = ""
+    phenopacket: dict[str, Any] | None = None
+    sex: Literal["", "female", "male"] = ""
+    age: Age = ""
+    onset: Onset = ""
+    keep: Annotated[int, Field(ge=1, le=100)] = 10
+    database: Literal["OMIM", "ORPHA", "DECIPHER", "all"] = "OMIM"
+    graph: Name = "hpo"
+
+
+class RewardRequest(Request):
+    """Answers to questions, a question each."""
+
+    questions: Annotated[list[Said], Field(min_length=1, max_length=_JUDGED)]
+    answers: Annotated[list[Annotated[str, StringConstraints(max_length=5 * LONGEST)]], Field(max_length=_JUDGED)]
+
+
+# --- What is answered, besides the records of the library.
+
+
+@dataclass(frozen=True, slots=True)
+class ServedGraph:
+    """A graph that can be asked, with what is in it."""
+
+    name: str
+    label: str
+    source: str
+    release: str
+    licence: str
+    citation: str
+    language: str
+    entities: int
+    triples: int
+    bytes: int
+    kinds: tuple[str, ...]
+    relations: tuple[Relation, ...]
+    parts: tuple[str, ...]  # labels of the graphs that it is made of
+
+
+@dataclass(frozen=True, slots=True)
+class ServedMethod:
+    """A method, with what it needs; `available` = it can be asked here."""
+
+    name: str
+    does: str
+    paper: str
+    calls: str
+    needs_model: bool
+    baseline: bool
+    presets: tuple[str, ...]
+    available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The triples around an entity: some of them, how many there are, and what `after` gives the next."""
+
+    entity: Entity
+    triples: tuple[Triple, ...]
+    total: int
+    next: int | None
+    roles: dict[Role, int]  # how many triples of each there are in all
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a method made of the question: its run, or why it has none."""
+
+    method: str
+    run: Run | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RewardedAnswers:
+    """The reward of each answer, null where it cannot be judged, and what each names."""
+
+    rewards: tuple[float | None, ...]
+    judged: tuple[JudgedAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is being done before questions are answered: a step of some, and how many rows it has done."""
+
+    doing: Literal["joining", "reading"]
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAbout:
+    """What a page has to know of the service."""
+
+    version: str
+    graphs: tuple[str, ...]
+    model: str  # "" = none
+    demo: bool
+    keyed: bool  # whether a key is needed
+    longest: int  # characters of a question
+    links: dict[str, str]  # prefix of a reference -> address with {} for the rest
+    opening: Opening | None  # null = questions are answered
+    fetches: bool  # whether graphs can be fetched by it
+    rewards: bool  # whether answers can be rewarded
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableGraph:
+    """A graph that can be had, whether it is here or not: what it is, and the command that gets it."""
+
+    name: str
+    what: str
+    release: str
+    languages: str  # ISO 639-1, with spaces between
+    licence: str
+    size: int  # bytes to fetch; 0 = it comes with a package
+    command: str
+    here: bool
+    fetching: FetchState | None  # null = it has not been asked for since the service began
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A report of an evaluation, as `kgmed eval report --out` has written it."""
+
+    id: str
+    name: str
+    written: str  # when
+
+
+@dataclass(frozen=True, slots=True)
+class StageTold:
+    """A stage has ended."""
+
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTold:
+    """What the question names was linked, or not; `near` = names of the graph that are spelled alike, by term."""
+
+    links: tuple[Link, ...]
+    missed: tuple[Mention, ...]
+    near: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTold:
+    """Words of the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestartTold:
+    """It is asked again; the words so far do not count."""
+
+
+Told = StageTold | FoundTold | TokenTold | RestartTold | Run
+
+
+# --- The use cases.
+
+
+def _nothing(run: Run) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class UseCases:
+    """What can be asked of some graphs; safe to share between threads."""
+
+    session: Session  # on all the graphs together
+    graphs: tuple[str, ...]
+    runs: RunsKept = field(default_factory=RunsKept)
+    on_run: Callable[[Run], object] = field(default=_nothing, repr=False)  # hears of each run
+    demo: bool = False
+    keyed: bool = False
+    reports: Path | None = None  # a folder of reports, a folder each
+    judge: KGReward | None = None  # rewards answers
+    fetches: Fetches | None = None  # fetches graphs, where that is allowed
+    _once: Opened = field(default_factory=Opened, repr=False)
+    _opening: list[Opening] = field(default_factory=list, repr=False)  # the newest last
+
+    # what there is
+
+    def about(self) -> ServiceAbout:
+        """What a page has to know."""
+        model = self.session.llm.name if self.session.llm else ""
+        opening = self._opening[-1] if self._opening else None
+        return ServiceAbout(
+            __version__, self.graphs, model, self.demo, self.keyed, LONGEST, dict(LINKS), opening,
+            self.fetches is not None, self.judge is not None,
+        )  # fmt: skip
+
+    def list_graphs(self) -> list[ServedGraph]:
+        """The graphs that can be asked, the one of all first where there are several."""
+        names = [AUTO, *self.graphs] if len(self.graphs) > 1 else list(self.graphs)
+        return [_served(name, self.store(name)) for name in names]
+
+    def list_methods(self) -> list[ServedMethod]:
+        """Every method, those that others are compared with last."""
+        found = sorted(methods.all(), key=lambda method: method.about.baseline)
+        return [
+            ServedMethod(
+                m.name, m.about.does, str(m.about), str(m.about.calls), m.about.needs_model, m.about.baseline,
+                tuple(m.presets), self.session.llm is not None or not m.about.needs_model,
+            )
+            for m in found
+        ]  # fmt: skip
+
+    def list_available(self) -> list[AvailableGraph]:
+        """The graphs that can be had: those of the packages, then the published ones."""
+
+        here = {manifest.name for manifest in library.graphs()}
+        states = self.fetches.states if self.fetches else {}
+        packaged = [
+            AvailableGraph(n, "", "", "", "", 0, f"kgmed graph build {n}", n in here, states.get(n))
+            for n in library.PACKAGED
+        ]
+        return packaged + [
+            AvailableGraph(
+                p.name, p.what, p.release, p.languages, p.licence, p.size, f"kgmed graph get {p.name}", p.name in here,
+                states.get(p.name),
+            )
+            for p in TABLE
+        ]  # fmt: skip
+
+    def fetch(self, name: str) -> list[AvailableGraph]:
+        """The graphs that can be had; the one of that name is being fetched now. Raises `UnknownName`."""
+        if self.fetches is None:
+            raise UnknownName("graph that this service fetches", name, (), "where it runs: kgmed graph get NAME")
+        self.fetches.begin(name)
+        return self.list_available()
+
+    def list_reports(self) -> list[ReportFile]:
+        """The reports of evaluations, the newest first."""
+        found = sorted(self._reports().items(), key=lambda item: -item[1].stat().st_mtime)
+        return [
+            ReportFile(name, name, datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds"))
+            for name, path in found
+        ]
+
+    def report(self, name: str) -> str:
+        """The page of a report; raises `UnknownName`. The name is looked for in the list, never in the disk."""
+        found = self._reports()
+        if name not in found:
+            raise UnknownName("report", name, found)
+        return found[name].read_text(encoding="utf-8")
+
+    def _reports(self) -> dict[str, Path]:
+        """The pages of the reports by name."""
+        if self.reports is None:
+            return {}
+        from kgmed.evaluate.report.page import PAGE  # heavy
+
+        return {path.parent.name: path for path in self.reports.glob(f"*/{PAGE}")}
+
+    # a graph
+
+    def complete(
+        self, graph: str, typed: str, *, limit: int = 8, kinds: Sequence[str] = (), language: str = ""
+    ) -> list[Completion]:
+        """Entities with a name that goes on from what was typed; records of one thing are one."""
+        store = self.store(graph, language)
+        found = self._completions(graph, language)(typed, limit=limit, kinds=tuple(kinds), language=language)
+        described = (store.description(store.number(c.entity.id)) for c in found)
+        return [replace(c, entity=replace(c.entity, description=d)) for c, d in zip(found, described, strict=True)]
+
+    def find(self, graph: str, name: str, *, limit: int = 10, language: str = "") -> list[Match]:
+        """The entities of a name, else those with the most similar names."""
+        return library.find(self.store(graph, language), name, limit=limit)
+
+    def entity(self, graph: str, name: str, *, limit: int = 20, language: str = "") -> GraphSummary:
+        """All that a graph says of the entity of that id or name."""
+        store = self.store(graph, language)
+        return library.about(store, _resolved(store, name).id, limit=limit)
+
+    def neighbours(
+        self,
+        graph: str,
+        name: str,
+        *,
+        roles: Sequence[Role] = (),
+        limit: int = 64,
+        after: int = 0,
+        language: str = "",
+    ) -> Neighbourhood:
+        """The triples around the entity of that id or name, heaviest first, from the one behind `after` on."""
+        store = self.store(graph, language)
+        entity = store.entity(_resolved(store, name).id)
+        node = store.number(entity.id)
+        counts = _roles(store, node)
+        total = sum(n for role, n in counts.items() if not roles or role in roles)
+        edges = store.incident(node, limit=min(after + limit, total), roles=roles)[after:]
+        more = after + len(edges)
+        return Neighbourhood(entity, tuple(store.triples(edges)), total, more if more < total else None, counts)
+
+    def paths(self, graph: str, asked: PathsRequest, *, language: str = "", stop: Stop | None = None) -> FoundPaths:
+        """The shortest paths between two entities, or the chains between more."""
+        store = self.store(graph, language)
+        with stopping_by(stop):
+            entities = [_resolved(store, name) for name in asked.entities]
+            return paths_between(store, entities, hops=asked.hops, limit=asked.limit)
+
+    # a question
+
+    def ask(self, asked: AskRequest, stop: Stop | None = None, *, before: Sequence[str] = ()) -> Run:
+        """The run of a question; `before` = what was asked before it, where only the words are known."""
+        session, question, after = self._turn(asked, before, stop)
+        return self._kept(session.ask(question, options=asked.options or None, after=after, stop=stop))
+
+    def stream(self, asked: AskRequest, stop: Stop | None = None, *, before: Sequence[str] = ()) -> Iterator[Told]:
+        """What happens while a question is answered; the last is the run."""
+        session, question, after = self._turn(asked, before, stop)
+        for event in session.stream(question, options=asked.options or None, after=after, stop=stop):
+            told = self._told(event, session)
+            yield self._kept(told) if isinstance(told, Run) else told
+
+    def compare(self, asked: CompareRequest, stop: Stop | None = None) -> list[Compared]:
+        """What each of some methods makes of a question; one that fails says why."""
+        return [self._compared(name, asked, stop) for name in dict.fromkeys(asked.methods)]
+
+    def run(self, id: str) -> Run:
+        """The run of that id."""
+        return self.runs.get(id)
+
+    def reward(self, asked: RewardRequest) -> RewardedAnswers:
+        """The reward of answers by the scorer of the service; raises `BadInput`, `UnknownName`."""
+        if self.judge is None:
+            raise UnknownName("scorer of this service", "reward", (), "begin it with: kgmed serve --reward CASES")
+        judged = tuple(self.judge.judge(asked.questions, asked.answers))
+        return RewardedAnswers(tuple(j.reward for j in judged), judged)
+
+    # a patient
+
+    def diagnose(self, asked: DiagnoseRequest, stop: Stop | None = None) -> Diagnosed:
+        """The diseases that fit a patient, with what speaks for and against each."""
+        with stopping_by(stop):
+            model, patient, links = self._patient(asked)
+            wanted = "" if asked.database == "all" else asked.database
+            return Diagnosed(links, (model.diagnose(patient, keep=asked.keep, database=wanted),))
+
+    def phenopacket(self, asked: DiagnoseRequest) -> dict[str, Any]:
+        """The patient as a GA4GH phenopacket."""
+        model, patient, _ = self._patient(asked)
+        return phenopacket(model.known(patient)[0], model.graph)
+
+    # what is opened
+
+    def prepare(
+        self, ready: Callable[[Literal["looking", "asking"]], object] = lambda _: None, stop: Stop | None = None
+    ) -> None:
+        """Open everything, so that the first question waits for nothing; `ready` is told what can be asked already."""
+        with stopping_by(stop):
+            self._prepare(ready)
+
+    def _prepare(self, ready: Callable[[Literal["looking", "asking"]], object]) -> None:
+        try:
+            self._opening.append(Opening("joining"))
+            if all(name in self.graphs for name in library.named(self.session.graphs[0])):
+                library.open_graph(self.session.graphs[0], progress=self._rows_joined)
+            for name in (AUTO, *self.graphs):
+                self.store(name)
+            ready("looking")
+            self._opening.append(Opening("reading"))
+            self.session.prepare()
+        finally:
+            self._opening.clear()
+        ready("asking")
+        check_stop()
+        for name in (AUTO, *self.graphs):
+            self._completions(name, "")("a")
+        if "hpo" in self.graphs:
+            self._phenotypes("hpo")
+
+    def _rows_joined(self, rows: int) -> None:
+        check_stop()
+        self._opening[-1] = Opening("joining", rows)
+
+    def close(self) -> None:
+        """Close what is open."""
+        self.session.close()
+        self.runs.close()
+
+    def store(self, graph: str, language: str = "") -> Store:
+        """The graph of a name that is served; raises `UnknownName`."""
+        found = self.session.toolkit(self._key(graph), language).graph
+        if not isinstance(found, Store):
+            raise UnknownName("graph whose names are here", graph, self.graphs)
+        return found
+
+    def _key(self, graph: str) -> str:
+        """The name under which the session keeps a graph."""
+        if graph == AUTO or (graph,) == self.graphs:
+            return self.session.graphs[0]
+        if graph not in self.graphs:
+            raise UnknownName("graph", graph, [AUTO, *self.graphs])
+        return graph
+
+    def _completions(self, graph: str, language: str) -> Completions:
+        key = self._key(graph)
+        made: Completions = self._once(("complete", key, language), lambda: Completions(self.store(graph, language)))
+        return made
+
+    def _asker(self, graph: str, method: str, preset: str) -> Session:
+        """The session that asks a graph by a method; raises `UnknownName`."""
+        key = self._key(graph)
+        known = [m.name for m in self.list_methods() if m.available]
+        if method not in (AUTO, *known):
+            raise UnknownName("method that can be asked here", method, [AUTO, *known])
+        if preset and (method == AUTO or preset not in methods.get(method).presets):
+            raise UnknownName("preset of the method", preset, () if method == AUTO else methods.get(method).presets)
+        on = replace(self.session, graphs=(key, *self.session.graphs[1:]) if graph == AUTO else (key,))
+        changes = {"preset": preset} if preset else {}
+        made: Session = self._once(
+            ("ask", key, method, preset),
+            lambda: on if method == AUTO and not preset else on.under(**changes, method=method),
+        )
+        return made
+
+    def _turn(
+        self, asked: AskRequest, before: Sequence[str], stop: Stop | None
+    ) -> tuple[Session, Question, Run | None]:
+        """The session, the question in the light of the turns before it, and the run that it comes after.
+
+        Of turns of which only the question is known the entities are found anew, without asking a model.
+        """
+        session = self._asker(asked.graph, asked.method, asked.preset)
+        question = Question(asked.question, language=asked.language)
+        talk = Conversation(session, runs=[self.runs.get(id) for id in asked.after])
+        if before:
+            facts = self._asker(asked.graph, "facts", "")
+            for text in before:
+                earlier, last = talk.turn(text)
+                talk.runs.append(facts.ask(replace(earlier, history=()), after=last, stop=stop))
+        return session, *talk.turn(question, options=asked.options or None)
+
+    def _kept(self, run: Run) -> Run:
+        """The same run, kept, and told to whoever listens."""
+        self.on_run(run)
+        return self.runs.put(run)
+
+    def _told(self, event: Event, session: Session) -> Told:
+        """An event as it is sent."""
+        if event.run is not None:
+            return event.run
+        if event.stage is not None:
+            return StageTold(event.stage)
+        if event.kind == "found":
+            toolkit = session.toolkit(session.graphs[0])
+            near = {m.name: names for m in event.missed[:6] if (names := toolkit.near(m.name))}
+            return FoundTold(event.links, event.missed, near)
+        return TokenTold(event.text) if event.kind == "token" else RestartTold()
+
+    def _compared(self, method: str, asked: CompareRequest, stop: Stop | None) -> Compared:
+        session = self._asker(asked.graph, method, "")
+        question = Question(asked.question, language=asked.language)
+        try:
+            return Compared(method, self._kept(session.ask(question, options=asked.options or None, stop=stop)))
+        except StoreError:
+            raise
+        except KgmedError as error:
+            if stop is not None and stop.is_set:
+                raise
+            return Compared(method, None, str(error))
+
+    def _phenotypes(self, graph: str) -> Phenotypes:
+        made: Phenotypes = self._once(("diagnose", self._key(graph)), lambda: Phenotypes(self.store(graph)))
+        return made
+
+    def _patient(self, asked: DiagnoseRequest) -> tuple[Phenotypes, Patient, tuple[Link, ...]]:
+        """The model, the patient, and how a description was understood."""
+        model = self._phenotypes(asked.graph)
+        given = packet(asked.phenopacket).patient if asked.phenopacket is not None else Patient(())
+        present, absent = parse_findings(asked.findings)
+        patient = replace(
+            given,
+            present=tuple(dict.fromkeys((*given.present, *present))),
+            absent=tuple(dict.fromkeys((*given.absent, *absent))),
+            sex=asked.sex or given.sex,
+            age=years(asked.age) if asked.age else given.age,
+            onset=onset(asked.onset) if asked.onset else given.onset,
+        )
+        if not asked.text.strip():
+            return model, patient, ()
+        toolkit = self.session.toolkit(self._key(asked.graph))
+        return model, *described(model, _local(toolkit), patient, asked.text)
+
+
+def _resolved(store: Store, name: str) -> Entity:
+    """The entity of that id or name; raises `Ambiguous`, and `UnknownName` with names that are spelled alike."""
+    try:
+        return library.resolve(store, name)
+    except UnknownName:
+        near = [match.name for match in library.find(store, name, limit=5)]
+        raise UnknownName(f"entity of {store.name}", name, near) from None
+
+
+def _local(toolkit: object) -> Toolkit:
+    """The toolkit, of a graph whose names are here."""
+    if not isinstance(toolkit, Toolkit):
+        raise UnknownName("graph whose names are here", str(toolkit), ())
+    return toolkit
+
+
+def _served(name: str, store: Store) -> ServedGraph:
+    """What a graph says of itself."""
+    m = store.manifest
+    return ServedGraph(
+        name, store.label, m.source, m.release, m.licence, m.citation, m.language, m.counts["entities"],
+        m.counts["triples"], m.bytes, tuple(k for k in m.kinds if k), tuple(m.relations), tuple(m.parts),
+    )  # fmt: skip
+
+
+def _roles(store: Store, node: int) -> dict[Role, int]:
+    """How many triples of each role a node has, the most frequent first."""
+    edges = store.incident(node, limit=1 << 31)
+    counts: dict[Role, int] = {}
+    for relation in store.adjacency.out.relation[edges].tolist():
+        role = store.relations[relation].role
+        counts[role] = counts.get(role, 0) + 1
+    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def open_cases(
+    config: Config, *, keep: bool = True, runs: str = "", reports: str = "", judge: KGReward | None = None
+) -> UseCases:
+    """The use cases on the graphs that a configuration names; with `keep` runs are kept, in the data folder or at an
+    address of PostgreSQL.
+
+    Raises what `open_session` raises, and `BadInput` where none of the graphs' files are here.
+    """
+    names = list(library.languages()) if config.graph == AUTO else [str(n) for n in library.named(config.graph)]
+    local = tuple(name for name in names if not library.is_remote(name))
+    session = open_session(config)
+    if not local:
+        raise BadInput("a service needs a graph whose files are here; name one: kgmed serve --graph hpo")
+    store = runs_at(runs) if keep and config.log else None
+    return UseCases(session, local, RunsKept(store), reports=Path(reports) if reports else None, judge=judge)
+
+
+def open_judge(cases: str, data: Path | None, scorer: str) -> KGReward:
+    """What rewards answers: a scorer by name on labelled cases, of a .jsonl file or of a set of the data folder."""
+    from kgmed.evaluate.datasets import patients
+    from kgmed.evaluate.datasets.cases import read_case_lines
+    from kgmed.reward.rlkgf import ScorerChoice
+
+    if Path(cases).suffix or Path(cases).is_file():
+        split = read_case_lines(Path(cases))
+    elif data is None:
+        raise BadInput("name the folder of data sets: --data DIR, or KGMED_DATA")
+    else:
+        split = patients(cases, data)
+    fitted = split.fitted(ScorerChoice(name=scorer).fit)
+    return KGReward(
+        fitted, NamesIn({d: [] for d in fitted.diseases}), case_in(NamesIn({s: [] for s in split.symptoms}))
+    )

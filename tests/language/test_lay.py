@@ -1,0 +1,60 @@
+"""What patients say, by the table of lay words."""
+
+import pytest
+
+from kgmed.language.lay import others, porter2, said
+
+
+def told(text: str) -> list[str]:
+    """The findings of a text by their first names."""
+    return [one.names[0] for one in said(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        ("I can't sleep and I have no appetite", ["Insomnia", "Poor appetite"]),
+        ("her ankles were swollen", ["Pedal edema"]),
+        ("her ankles were fine; her belly was swollen", ["Abdominal distention"]),
+        ("burns when she pees", ["Dysuria"]),
+        ("she burns the toast and her dog pees", []),
+        ("the room spins, but not when I rest", ["Vertigo"]),
+        ("夜里起来小便好几次", ["Nocturia"]),
+        ("肚子一阵一阵绞痛", ["Abdominal colic", "Abdominal pain"]),
+        ("小便正常，肚子疼", ["Abdominal pain"]),
+        ("no hearing impairment", []),
+    ],
+)
+def test_a_finding_is_told_where_all_words_of_a_way_stand_in_one_clause(text: str, findings: list[str]) -> None:
+    assert told(text) == findings
+
+
+def test_what_is_told_in_some_of_the_words_of_another_is_left_out_unless_that_is_not_known() -> None:
+    text = "chest pain when I walk"
+    assert told(text) == ["Exertional chest pain"]
+    assert [one.names for one in said(text, {"Chest pain"}.__contains__)] == [("Chest pain",)]
+
+
+def test_where_the_words_stand_is_told() -> None:
+    text = "I have blood in my dark poo"
+    [one] = said(text)
+    assert [text[a:b] for a, b in one.words] == ["blood", "poo"]
+    assert text[slice(*one.span)] == "blood in my dark poo"
+
+
+def test_the_names_of_a_line_are_one_finding_in_either_language() -> None:
+    assert "Painful urination" in others("尿痛")
+    assert "尿痛" not in others("尿痛")
+    assert not list(others("gout"))
+
+
+def test_pain_in_the_leg_on_walking_is_claudication_in_both_languages() -> None:
+    assert [s.names[0] for s in said("My calf hurts when I walk.")] == ["Intermittent claudication"]
+    assert "Intermittent claudication" in [s.names[0] for s in said("走路几百米小腿就疼")]
+
+
+def test_stems_are_those_of_porter() -> None:
+    import snowballstemmer
+
+    words = ["dying", "injuries", "swollen", "aching", "generously", "skies", "tired", "vomited", "ulcerative", "sores"]
+    assert [porter2(w) for w in words] == snowballstemmer.stemmer("english").stemWords(words)

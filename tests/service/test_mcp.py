@@ -1,0 +1,146 @@
+"""The official client of the Model Context Protocol: in this process, and over HTTP; see test_doors for stdio."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import jsonschema
+import mcp
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+import served
+from kgmed.errors import StoreError
+from kgmed.service.app import ServiceSettings
+from kgmed.service.guard import Keys
+from kgmed.service.mcp import in_thread, mcp_server
+from served import LENS, LONG, QUESTION, Running, until
+
+
+def with_client(ask: Callable[[Any], Awaitable[Any]], server: Any = None) -> Any:
+    """What a client of the server gives; of one in this process where none is named."""
+
+    async def talk() -> Any:
+        place = server or mcp_server(served.cases_of(keep=False), in_thread)
+        async with mcp.Client(place) as client:
+            return await ask(client)
+
+    return asyncio.run(talk())
+
+
+def test_every_tool_is_read_only_and_says_what_it_gives() -> None:
+    tools = with_client(lambda client: client.list_tools()).tools
+    assert {tool.name for tool in tools} == {"ask", "find_entity", "neighbours", "paths", "diagnose"}
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.destructive_hint
+        assert tool.description
+        assert tool.output_schema["type"] == "object" or "$ref" in tool.output_schema
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("ask", {"question": QUESTION}),
+        ("ask", {"question": "Which has ectopia lentis?", "options": {"A": "Weill syndrome", "B": "Twin disease"}}),
+        ("find_entity", {"name": "arachnodactily"}),
+        ("neighbours", {"entity": LONG, "graph": "hpo", "roles": ["finding"]}),
+        ("paths", {"entities": [LONG, LENS], "graph": "hpo"}),
+        ("diagnose", {"text": "spider fingers", "sex": "male"}),
+    ],
+)
+def test_what_a_tool_gives_fits_its_schema_and_is_told_as_text(tool: str, given: dict[str, Any]) -> None:
+    async def both(client: Any) -> Any:
+        return await client.list_tools(), await client.call_tool(tool, given)
+
+    listed, done = with_client(both)
+    assert not done.is_error, done.content
+    schema = next(t.output_schema for t in listed.tools if t.name == tool)
+    jsonschema.validate(done.structured_content, schema)
+    assert done.content[0].text
+
+
+def test_the_text_of_an_answer_is_the_answer_with_its_evidence_and_no_json() -> None:
+    text = with_client(lambda c: c.call_tool("ask", {"question": QUESTION})).content[0].text
+    assert "Arachnodactyly" in text
+    assert "PMID:1" in text
+    assert len(text) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("neighbours", {"entity": "Twin disease", "graph": "hpo"}, '"id": "ORPHA:2"'),
+        ("neighbours", {"entity": "arachnodactily", "graph": "hpo"}, "did you mean Arachnodactyly?"),
+        ("ask", {"question": QUESTION, "graph": "hpoo"}, "did you mean hpo"),
+        ("ask", {"question": QUESTION, "method": "fact"}, "did you mean facts"),
+        ("ask", {"question": " "}, "question:"),
+        ("diagnose", {"findings": ["HP:1"]}, "findings.0"),
+        ("diagnose", {"text": "tungsten"}, "no finding of hpo"),
+        ("diagnose", {"findings": [LONG], "age": "4", "sex": "x"}, "sex:"),
+    ],
+)
+def test_the_model_is_told_what_to_mend(tool: str, given: dict[str, Any], said: str) -> None:
+    done = with_client(lambda client: client.call_tool(tool, given))
+    assert done.is_error
+    assert said in done.content[0].text
+
+
+def test_graphs_entities_and_runs_are_resources(service: Running) -> None:
+    async def read(client: Any) -> Any:
+        asked = await client.call_tool("ask", {"question": QUESTION})
+        names = [
+            "kgmed://graphs",
+            f"kgmed://graphs/hpo/entities/{LONG}",
+            f"kgmed://runs/{asked.structured_content['id']}",
+        ]
+        return asked.structured_content, [json.loads((await client.read_resource(n)).contents[0].text) for n in names]
+
+    run, (graphs, entity, kept) = with_client(read, f"{service.url}/mcp")
+    assert {g["name"] for g in graphs} == {"auto", "cmekg", "hpo"}
+    assert entity["entity"]["description"] == "Long slender fingers."
+    assert kept == run
+
+
+@pytest.mark.parametrize(
+    "uri", ["kgmed://runs/last", "kgmed://graphs/nope/entities/x", "kgmed://graphs/..%2fhpo/entities/x"]
+)
+def test_a_resource_that_is_not_there_is_an_error(uri: str) -> None:
+    async def read(client: Any) -> None:
+        with pytest.raises(mcp.MCPError):
+            await client.read_resource(uri)
+
+    with_client(read)
+
+
+def test_a_damaged_file_is_told_and_not_hidden() -> None:
+    def broken(name: str) -> Any:
+        raise StoreError("the disk is damaged")
+
+    cases = served.cases_of(keep=False)
+    server = mcp_server(replace(cases, session=replace(cases.session, open_graph=broken)), in_thread)
+    done = with_client(lambda client: client.call_tool("ask", {"question": QUESTION}), server)
+    assert done.is_error
+    assert "damaged" in done.content[0].text
+
+
+def test_over_http_a_key_is_needed_where_there_is_one(tmp_path: Any) -> None:
+    keys = Keys(tmp_path / "keys.json")
+    key = keys.add("ann")
+
+    async def talk(url: str, headers: dict[str, str]) -> Any:
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            mcp.Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            return await client.call_tool("ask", {"question": QUESTION})
+
+    with served.running(served.cases_of(keep=False), ServiceSettings(keys=str(keys.path))) as service:
+        assert not asyncio.run(talk(f"{service.url}/mcp", {"x-api-key": key})).is_error
+        with pytest.raises(BaseException) as refused:  # noqa: PT011 - the client wraps it in groups
+            asyncio.run(talk(f"{service.url}/mcp", {}))
+        assert not isinstance(refused.value, AssertionError)
+        assert until(lambda: '"status": 401' in "".join(service.lines))

@@ -1,0 +1,419 @@
+"""The page as a person meets it: real files, a real server, a real browser; in English and Chinese."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+import page_graphs
+import served
+from browser import PHONE, Visit, chromium, saved, visiting
+from kgmed.service.app import ServiceSettings
+from kgmed.service.guard import Keys
+
+PAGE = files("kgmed.service") / "page"
+OWN = {item.name: item.read_text(encoding="utf-8") for item in PAGE.iterdir() if item.name.endswith(".js")}
+VENDORED = (  # of preact/standalone.module.js in htm 3.1.1
+    "023016453045a09419cc89c26a5daaca0116171baf7d0b4991b92f14065a66ff"
+    "72202c30c7191fa2ced3ecbe039d1eaabc8b2083ed67b23ca8722e4d48ac8fdc"
+)
+VIEWS = ("ask", "diagnose", "graph", "compare", "reports", "graphs")
+PATIENT = f"#/diagnose?present={page_graphs.LONG},{page_graphs.LENS}&absent={page_graphs.DEAF}"
+QUESTION = "What are the symptoms of Marfan syndrome?"
+CHINESE = "痛风用什么药治疗？"
+
+
+@pytest.fixture(scope="module")
+def data_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data folder with two graphs and a report, as long as the tests of this file run."""
+    home = tmp_path_factory.mktemp("page")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KGMED_HOME", str(home))
+        page_graphs.build()
+        report = home / "reports" / "small-study" / "report.html"
+        report.parent.mkdir(parents=True)
+        report.write_text("<h1>A study</h1><script>alert(1)</script>", encoding="utf-8")
+        yield home
+
+
+@pytest.fixture(autouse=True)
+def home(data_home: Path) -> Path:
+    """The data folder of this file, in place of that of the other tests of the service."""
+    return data_home
+
+
+@pytest.fixture(scope="module")
+def service(data_home: Path) -> Iterator[served.Running]:
+    """A service without a model, with a folder of reports."""
+    cases = replace(served.cases_of(), reports=data_home / "reports")
+    with served.running(cases) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser."""
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture
+def visit(browser: Any, service: served.Running) -> Iterator[Visit]:
+    """A visitor with an English browser on a desk."""
+    with visiting(browser, service.url) as made:
+        yield made
+
+
+@pytest.fixture(params=["en", "zh"])
+def spoken(request: pytest.FixtureRequest, browser: Any, service: served.Running) -> Iterator[tuple[Visit, str]]:
+    """A visitor of each language."""
+    with visiting(browser, service.url, locale="zh-CN" if request.param == "zh" else "en-GB") as made:
+        yield made, request.param
+
+
+# --- The files.
+
+
+def test_the_vendored_file_is_the_published_one_byte_for_byte() -> None:
+    found = (PAGE / "vendor" / "htm-preact.js").read_bytes()
+    assert hashlib.sha512(found).hexdigest() == VENDORED
+    assert "MIT License" in (PAGE / "vendor" / "LICENSES.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+def test_text_is_never_written_as_html_nor_run(name: str) -> None:
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function"
+    assert not re.findall(forbidden, OWN[name])
+
+
+def test_every_word_is_there_in_both_languages_and_every_one_is_used() -> None:
+    table, _, rest = OWN["words.js"].partition("/** What a role is called, seen from its subject and")
+    words = dict(re.findall(r"^  (\w+): (\[[^\]]*\])", table, re.MULTILINE))
+    asked = {key for text in (*OWN.values(), rest) for key in re.findall(r"\bt\(\"(\w+)\"", text)}
+    assert asked <= words.keys()
+    elsewhere = " ".join(text for name, text in OWN.items() if name != "words.js") + rest
+    assert not [key for key in words if not re.search(rf"\b{key}\b", elsewhere)]
+    for key, pair in words.items():
+        english, chinese = json.loads(re.sub(r",\s*\]", "]", pair))
+        assert english, key
+        assert chinese, key
+        assert english.count("{n}") == chinese.count("{n}"), key
+
+
+def test_the_frame_of_the_page_has_neither_script_nor_style_of_its_own() -> None:
+    frame = (PAGE / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"<style|style=|<script(?![^>]*src=)|\son\w+=|https?://", frame)
+
+
+# --- Every view in both languages.
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_view_is_accessible_in_both_languages_light_and_dark(
+    browser: Any, service: served.Running, language: str, view: str, scheme: str
+) -> None:
+    locale = "zh-CN" if language == "zh" else "en-GB"
+    with visiting(browser, service.url, locale=locale, color_scheme=scheme) as visit:
+        visit.open(f"#/{view}")
+        _fill(visit, view, language)
+        assert visit.page.locator("html").get_attribute("lang") == locale.replace("en-GB", "en")
+        assert visit.violations() == []
+        assert ("不构成医疗建议" if language == "zh" else "Not medical advice") in visit.text("footer")
+        assert "hpo 2025" in visit.text("footer")
+
+
+def _fill(visit: Visit, view: str, language: str) -> None:
+    """Bring a view to where it has something to show."""
+    page = visit.page
+    if view == "ask":
+        visit.ask(CHINESE if language == "zh" else QUESTION)
+        page.locator(".how summary").click()
+        page.locator(".answer-text .cite").first.click()
+    elif view == "diagnose":
+        visit.open(PATIENT)
+        page.locator("button.main").click()
+        page.wait_for_selector(".disease")
+        for box in page.locator(".disease input[type=checkbox]").all()[:2]:
+            box.check()
+        page.wait_for_selector(".two .between >> nth=1")
+    elif view == "graph":
+        visit.open("#/graph/auto/" + ("cmekg:痛风" if language == "zh" else page_graphs.MARFAN))
+        page.wait_for_selector(".role-group .chip")
+        page.locator(".info").first.click()
+        page.wait_for_selector(".fact")
+    elif view == "compare":
+        page.get_by_role("textbox").fill(QUESTION)
+        page.locator("button.main").click()
+        page.wait_for_selector(".columns .panel")
+    elif view == "reports":
+        page.get_by_text("small-study").wait_for()
+    else:
+        page.wait_for_selector(".gettable li")
+
+
+@pytest.mark.parametrize("shape", ["list", "picture", "table"])
+def test_each_form_of_the_evidence_is_accessible(spoken: tuple[Visit, str], shape: str) -> None:
+    visit, language = spoken
+    visit.open().ask(CHINESE if language == "zh" else QUESTION)
+    visit.page.locator(f"[data-tab={shape}]").click()
+    assert visit.violations() == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("width", ["phone", "zoom"])
+def test_nothing_runs_over_the_side_of_a_phone_or_of_a_page_at_double_size(
+    browser: Any, service: served.Running, view: str, width: str
+) -> None:
+    size = PHONE if width == "phone" else {"width": 600, "height": 425}
+    with visiting(browser, service.url, viewport=size) as visit:
+        visit.open(f"#/{view}")
+        _fill(visit, view, "en")
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+def test_the_language_can_be_changed_and_is_kept(visit: Visit) -> None:
+    visit.open().page.get_by_role("button", name="切换到中文").click()
+    assert visit.text("h1") == "提出一个医学问题"
+    visit.page.reload()
+    visit.page.wait_for_selector("h1")
+    assert visit.text("h1") == "提出一个医学问题"
+
+
+def test_light_and_dark_can_be_chosen_whatever_the_system_says(visit: Visit) -> None:
+    visit.open()
+    shade = "getComputedStyle(document.documentElement).backgroundColor"
+    before = visit.page.evaluate(shade)
+    for _ in range(2):
+        visit.page.get_by_role("button", name=re.compile("Light or dark")).click()
+    visit.page.locator("html[data-theme=dark]").wait_for()
+    assert visit.page.evaluate(shade) != before
+
+
+def test_what_moves_stands_still_for_those_who_ask_for_it(browser: Any, service: served.Running) -> None:
+    for wish, moving in (("reduce", False), ("no-preference", True)):
+        with visiting(browser, service.url, reduced_motion=wish) as visit:
+            visit.open().page.evaluate("document.querySelector('main').innerText = ''")
+            probe = "(() => { const dot = document.createElement('span'); dot.className = 'dots';"
+            probe += " document.querySelector('main').append(dot); return getComputedStyle(dot).animationName })()"
+            assert (visit.page.evaluate(probe) != "none") is moving
+
+
+# --- Asking.
+
+
+def test_an_answer_comes_with_its_evidence_drawn_and_a_click_on_a_mark_shows_which(visit: Visit) -> None:
+    visit.open().ask(QUESTION)
+    assert "Arachnodactyly" in visit.text(".answer-text")
+    assert visit.page.locator(".pill.hot").count() == 0
+    visit.page.locator(".answer-text .cite").first.click()
+    assert visit.page.locator(".pill.hot").count() > 2
+    assert visit.page.locator(".edge.hot").count() == 1
+    assert "Marfan syndrome" in visit.text("#evidence-1.marked")
+    assert "hpo 2025 (free to use; cite it)" in visit.text("#evidence-1 .from")
+    visit.page.locator(".answer-text .cite").first.click()
+    assert visit.page.locator(".pill.hot").count() == 0
+
+
+def test_a_picture_shows_twelve_of_a_role_until_asked_for_the_others(visit: Visit) -> None:
+    visit.open("#/graph/hpo/" + page_graphs.MARFAN).page.locator("[data-tab=picture]").click()
+    pills = visit.page.locator(".pill:not(.more)")
+    assert pills.count() == 13  # the disease and twelve findings
+    visit.page.locator(".pill.more").click()
+    assert pills.count() == 1 + 2 + len(page_graphs.SIGNS)
+
+
+def test_the_picture_is_walked_by_arrow_keys_and_opens_the_facts_of_a_box(visit: Visit) -> None:
+    visit.open().ask(QUESTION).page.locator(".pill[tabindex='0']").focus()
+    name = "document.activeElement.getAttribute('aria-label')"
+    assert visit.page.evaluate(name) == "Marfan syndrome"
+    visit.page.keyboard.press("End")
+    visit.page.keyboard.press("Home")
+    assert visit.page.evaluate(name) == "Marfan syndrome"
+    visit.page.keyboard.press("ArrowRight")
+    first = visit.page.evaluate(name)
+    assert first.endswith("Findings: Marfan syndrome")
+    visit.page.keyboard.press("ArrowDown")
+    second = visit.page.evaluate(name)
+    assert second != first
+    visit.page.keyboard.press("Enter")
+    opened = visit.text(".chosen")
+    assert second.partition(",")[0] in opened
+    assert all(word in opened for word in ("hpo 2025", "free to use; cite it", "PMID:"))
+    visit.page.keyboard.press("Escape")
+    assert visit.page.locator(".chosen").count() == 0
+
+
+def test_table_and_picture_tell_the_same_facts(visit: Visit) -> None:
+    visit.open().ask(QUESTION)
+    if visit.page.locator(".pill.more").count():
+        visit.page.locator(".pill.more").click()
+    drawn = {name.partition(",")[0] for name in visit.page.locator(".pill:not(.root):not(.more)").evaluate_all(
+        "all => all.map(g => g.getAttribute('aria-label'))")}  # fmt: skip
+    visit.page.locator("[data-tab=table]").click()
+    assert drawn == set(visit.texts(".facts tbody td[data-label=To]"))
+    assert set(visit.texts(".facts td[data-label=Licence]")) == {"free to use; cite it"}
+
+
+def test_a_question_in_the_address_is_filled_in_and_never_sent(visit: Visit) -> None:
+    visit.open("#/ask?q=What%20treats%20gout%3F")
+    assert visit.page.get_by_role("textbox").input_value() == "What treats gout?"
+    visit.page.wait_for_load_state("networkidle")
+    assert not [line for line in visit.asked if line.startswith("POST")]
+    assert "Press Ask" in visit.text(".question")
+    visit.page.locator("button.main").click()
+    visit.page.wait_for_selector(".result")
+    assert "POST /v1/ask" in visit.asked
+
+
+def test_the_address_of_an_answer_shows_it_to_others_with_the_evidence_it_names(
+    visit: Visit, browser: Any, service: served.Running
+) -> None:
+    visit.open().ask(QUESTION)
+    address = visit.page.url
+    assert re.search(r"#/run/[0-9a-f-]{36}$", address)
+    with visiting(browser, service.url) as other:
+        other.open(address.partition("/#")[2].join(["#", "/1"]))
+        other.page.wait_for_selector(".result")
+        assert other.text(".answer-text") == visit.text(".answer-text")
+        assert other.page.locator(".answer-text .cite.marked").count() == 1
+        assert not [line for line in other.asked if line.startswith("POST")]
+
+
+def test_what_is_not_found_is_offered_as_it_is_spelled_and_asked_by_a_button(visit: Visit) -> None:
+    visit.open().ask("What are the symptoms of Marphan sindrom?")
+    assert "No answer from the graph" in visit.text(".abstained h2")
+    visit.page.get_by_role("button", name="Marfan syndrome").click()
+    visit.page.wait_for_selector(".answer:not(.abstained)")
+    assert visit.page.get_by_role("textbox").input_value() == "What are the symptoms of Marfan syndrome?"
+    assert "Arachnodactyly" in visit.text(".answer-text")
+
+
+def test_a_follow_up_is_asked_in_the_light_of_the_answer_before_it(visit: Visit) -> None:
+    visit.open().ask(QUESTION)
+    visit.page.get_by_label("As a follow-up to this answer").check()
+    before = visit.page.url
+    visit.page.get_by_role("textbox").fill("What about Weill-Marchesani syndrome?")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_url(lambda url: url != before)
+    assert visit.text(".answer-text").startswith("Findings of Weill-Marchesani syndrome")
+    visit.page.go_back()
+    visit.page.wait_for_url(before)
+    visit.page.get_by_text("Findings of Marfan syndrome").wait_for()
+    visit.page.get_by_role("link", name="Ask", exact=True).click()
+    visit.page.locator(".examples").wait_for()
+    assert visit.page.get_by_role("textbox").input_value() == ""
+
+
+def test_how_an_answer_was_made_can_be_opened(visit: Visit) -> None:
+    visit.open().ask(QUESTION).page.locator(".how summary").click()
+    made = visit.text(".how")
+    assert [
+        word for word in ("collecting facts", "hpo 2025", "encoder:", "keep = ", "Prompts") if word not in made
+    ] == []
+    run = saved(visit, lambda: visit.page.get_by_role("button", name="Save as JSON").click())
+    assert json.loads(run.read_text(encoding="utf-8"))["query"]["question"]["text"] == QUESTION
+
+
+def test_a_warning_is_drawn_as_one(browser: Any, service: served.Running) -> None:
+    with visiting(browser, service.url, locale="zh-CN") as visit:
+        visit.open("#/graph/auto/cmekg:秋水仙碱").page.locator("[data-tab=picture]").click()
+        assert "禁忌" in visit.page.locator(".group.safety").text_content()
+        assert visit.page.locator(".edge.safety").count() == 1
+
+
+def test_what_has_a_warning_is_never_behind_the_button_for_the_others(visit: Visit) -> None:
+    drawn = """async () => {
+        const { grow, place } = await import("./picture.js");
+        const entity = (id) => ({ id, name: id, kind: "" });
+        const relation = (role) => ({ name: role, role, reverse: false });
+        const fact = (head, role, tail) =>
+            ({ numbers: [], triple: { head: entity(head), relation: relation(role), tail: entity(tail) } });
+        const drugs = [...Array(20).keys()].map((i) => fact(`drug ${i}`, "treats", "gout"));
+        const tree = grow([...drugs, fact("drug 19", "contraindicated", "pregnancy")], [entity("gout")]);
+        return place(tree, 1000, new Set()).pills.map((pill) => pill.key);
+    }"""
+    shown = visit.open().page.evaluate(drawn)
+    assert "drug 19" in shown
+    assert "pregnancy" in shown
+    assert "drug 15" not in shown
+
+
+def test_a_question_can_be_stopped_and_says_so(browser: Any, data_home: Path) -> None:
+    model = served.Slow(words=["word "] * 2000, seconds=0.05)
+    with served.running(served.cases_of(llm=model)) as slow, visiting(browser, slow.url) as visit:
+        visit.open().page.get_by_role("textbox").fill(QUESTION)
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_selector(".outcome .answer-text")  # words arrive while the model speaks
+        assert "Marfan syndrome" in visit.text(".outcome .found")
+        visit.page.get_by_role("button", name="Stop").click()
+        visit.page.get_by_text("Stopped").wait_for()
+        assert visit.asked.count("POST /v1/ask") == 1
+        assert model.said < len(model.words)
+
+
+def test_a_report_opens_as_a_page_of_its_own_that_runs_nothing_or_is_saved(visit: Visit) -> None:
+    visit.open("#/reports")
+    with visit.page.context.expect_page() as opened:
+        visit.page.get_by_role("link", name="Open").click()
+    report = opened.value
+    report.wait_for_load_state()
+    assert report.locator("h1").inner_text() == "A study"
+    file = saved(visit, lambda: visit.page.get_by_role("button", name="Save: small-study").click())
+    assert file.read_text(encoding="utf-8").startswith("<h1>A study</h1>")
+
+
+def test_what_goes_wrong_is_said_in_the_words_of_the_server(visit: Visit) -> None:
+    visit.open().page.goto(f"{visit.origin}/#/run/00000000-0000-7000-8000-000000000000")
+    visit.page.wait_for_selector(".trouble")
+    assert "run" in visit.text(".trouble")
+    visit.page.route("**/v1/ask", lambda route: route.abort())
+    visit.page.get_by_role("textbox").fill(QUESTION)
+    visit.page.keyboard.press("Enter")
+    visit.page.get_by_text("does not answer").wait_for()
+    assert [w for w in visit.wrong if "404" in w or "ERR_FAILED" in w] == visit.wrong  # the browser's own notes of it
+    visit.wrong.clear()
+
+
+def test_the_key_of_a_service_is_asked_for_and_kept_for_the_tab(browser: Any, data_home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    key = Keys.of(str(file)).add("ward")
+    with (
+        served.running(served.cases_of(), ServiceSettings(keys=str(file))) as locked,
+        visiting(browser, locked.url) as visit,
+    ):
+        visit.page.goto(locked.url)
+        visit.page.get_by_label("Key").fill(key)
+        visit.page.keyboard.press("Enter")
+        visit.ask(QUESTION)
+        assert "Arachnodactyly" in visit.text(".answer-text")
+        assert visit.page.evaluate("localStorage.length + document.cookie.length") <= 2  # language and light
+        visit.wrong[:] = [w for w in visit.wrong if "401" not in w]
+
+
+def test_a_question_is_asked_and_its_evidence_opened_without_a_mouse(visit: Visit) -> None:
+    visit.open()
+    press, active = visit.page.keyboard.press, "document.activeElement"
+    press("Tab")
+    assert visit.page.evaluate(f"{active}.className") == "skip"
+    press("Enter")
+    press("Tab")
+    assert visit.page.evaluate(f"{active}.tagName") == "TEXTAREA"
+    visit.page.keyboard.type(QUESTION)
+    press("Enter")
+    visit.page.wait_for_selector(".result")
+    assert visit.page.evaluate(f"{active}.textContent") == "Answer"
+    press("Tab")
+    assert visit.page.evaluate(f"{active}.getAttribute('aria-label')") == "Evidence 1"
+    press("Enter")
+    assert visit.page.locator(".evidence-item.marked").count() == 1
