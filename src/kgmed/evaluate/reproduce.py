@@ -469,7 +469,10 @@ def results(wanted: Wanted) -> list[Reproduced]:
 
 def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
     """The figures of one data set."""
-    plan, log = reopened(folder, wanted.data).plan(), entries(folder)
+    log = entries(folder)
+    plan = finished(reopened(folder, wanted.data).plan(), log)
+    if not plan.items:
+        return []
     scored = {(s.method, s.metric): s for s in score(log, plan, _metrics(wanted, name))}
     alone = str(read_manifest(folder).get("setup", {}).get("llm", ""))
     every = dict.fromkeys(metric for _, metric in scored)
@@ -481,6 +484,36 @@ def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
         for method in plan.methods
         if method == base or (method not in own and method.partition("@")[0] == base)
     ]
+
+
+def finished(plan: Plan, log: Mapping[Job, Entry]) -> Plan:
+    """The part of a plan that every method was asked: what was not come to is neither wrong nor failed.
+
+    Of seeds those with every question, or the first, which jobs begin with.
+    """
+    by_seed = {
+        s: [i for i in plan.items if all(Job(m, i.question.id, s) in log for m in plan.methods)] for s in plan.seeds
+    }
+    whole = tuple(s for s, items in by_seed.items() if len(items) == len(plan.items))
+    return plan if len(whole) == len(plan.seeds) else replace(
+        plan, items=plan.items if whole else by_seed[plan.seeds[0]], seeds=whole or plan.seeds[:1]
+    )  # fmt: skip
+
+
+def _left_out(wanted: Wanted) -> list[str]:
+    """Of each data set that was not asked to its end, what its figures are of."""
+    told = []
+    for name in wanted.can.datasets:
+        folder = wanted.out / slug(name)
+        if (folder / "manifest.json").exists():
+            plan, log = reopened(folder, wanted.data).plan(), entries(folder)
+            part, jobs = finished(plan, log), plan.jobs()
+            if part is not plan:
+                told.append(f"Not finished: {sum(j in log for j in jobs)} of {len(jobs)} answers of {name}; the figures "
+                            f"are of {len(part.items)} questions that every method was asked.")  # fmt: skip
+        elif wanted.trials():
+            told.append(f"Not finished: {name} was not begun.")
+    return told
 
 
 def _metrics(wanted: Wanted, name: str) -> list[Metric]:
@@ -542,6 +575,7 @@ def differed(wanted: Wanted, found: Sequence[Reproduced]) -> list[str]:
     graphs = dict.fromkeys(str(m.get("graph", "")) for m in manifests)
     preset = wanted.config.preset
     return [
+        *_left_out(wanted),
         *([f"Model: {', '.join(ours)}; the paper's: {', '.join(of.models)}."] if of.models and ours else []),
         *([f"Graph: {', '.join(graphs)}; the paper's: {of.theirs['graph']}."] if graphs else []),
         *_parts(of, wanted.config) * bool(manifests),
