@@ -469,16 +469,15 @@ def results(wanted: Wanted) -> list[Reproduced]:
 
 def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
     """The figures of one data set."""
-    log = entries(folder)
-    plan = finished(reopened(folder, wanted.data).plan(), log)
-    if not plan.items:
-        return []
-    scored = {(s.method, s.metric): s for s in score(log, plan, _metrics(wanted, name))}
+    plan, log = reopened(folder, wanted.data).plan(), entries(folder)
+    parts = {method: finished(plan, method, log) for method in plan.methods}
+    made = _metrics(wanted, name)
+    scored = {(s.method, s.metric): s for part in parts.values() for s in score(log, part, made)}
     alone = str(read_manifest(folder).get("setup", {}).get("llm", ""))
     every = dict.fromkeys(metric for _, metric in scored)
     own = {wanted.table.rows[label] for label in wanted.table.trained if label in wanted.table.rows}
     return [
-        _figure(wanted.table, name, label, scored[method, metric], plan, log, alone)
+        _figure(wanted.table, name, label, scored[method, metric], parts[method], log, alone)
         for metric in every
         for label, base in wanted.can.rows.items()
         for method in plan.methods
@@ -486,32 +485,28 @@ def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
     ]
 
 
-def finished(plan: Plan, log: Mapping[Job, Entry]) -> Plan:
-    """The part of a plan that every method was asked: what was not come to is neither wrong nor failed.
+def finished(plan: Plan, method: str, log: Mapping[Job, Entry]) -> Plan:
+    """What a method was asked of a plan: what was not come to is neither wrong nor failed.
 
     Of seeds those with every question, or the first, which jobs begin with.
     """
-    by_seed = {
-        s: [i for i in plan.items if all(Job(m, i.question.id, s) in log for m in plan.methods)] for s in plan.seeds
-    }
-    whole = tuple(s for s, items in by_seed.items() if len(items) == len(plan.items))
-    return plan if len(whole) == len(plan.seeds) else replace(
-        plan, items=plan.items if whole else by_seed[plan.seeds[0]], seeds=whole or plan.seeds[:1]
-    )  # fmt: skip
+    asked = {s: [i for i in plan.items if Job(method, i.question.id, s) in log] for s in plan.seeds}
+    whole = tuple(s for s, items in asked.items() if len(items) == len(plan.items))
+    first = plan.seeds[0]
+    return Plan((method,), plan.items if whole else asked[first], whole or (first,))
 
 
 def _left_out(wanted: Wanted) -> list[str]:
-    """Of each data set that was not asked to its end, what its figures are of."""
+    """What each data set that was not asked to its end lacks."""
     told = []
-    for name in wanted.can.datasets:
+    for name in wanted.trials():
         folder = wanted.out / slug(name)
         if (folder / "manifest.json").exists():
-            plan, log = reopened(folder, wanted.data).plan(), entries(folder)
-            part, jobs = finished(plan, log), plan.jobs()
-            if part is not plan:
-                told.append(f"Not finished: {sum(j in log for j in jobs)} of {len(jobs)} answers of {name}; the figures "
-                            f"are of {len(part.items)} questions that every method was asked.")  # fmt: skip
-        elif wanted.trials():
+            jobs, log = reopened(folder, wanted.data).plan().jobs(), entries(folder)
+            there = sum(job in log for job in jobs)
+            if there < len(jobs):
+                told.append(f"Not finished: {there} of {len(jobs)} answers of {name} were there; n says of each row.")
+        else:
             told.append(f"Not finished: {name} was not begun.")
     return told
 
