@@ -357,16 +357,16 @@ def load(
 
 @app.command()
 def schema(
-    address: Annotated[str, typer.Argument(help="bolt://USER@HOST:7687/DATABASE, without a password.")],
+    address: Annotated[str, typer.Argument(help="bolt:// or postgresql://USER@HOST/DATABASE, without a password.")],
     as_json: Json = False,
 ) -> None:
-    """Propose a mapping file for what a Bolt database holds: labels as kinds, types as roles; write it with > FILE.
+    """Propose a mapping file for what a database holds: tables or labels as kinds, types as roles; write with > FILE.
 
-    Mend what is wrong and ask with: --graph "bolt://...?map=FILE#NAME".
+    Mend what is wrong and ask with: --graph "ADDRESS?map=FILE#NAME".
     """
-    from kgmed.graph.remote.bolt import BoltAddress, propose
+    from kgmed.graph.remote.named import proposed_mapping
 
-    mapping = propose(BoltAddress.of(address, graph="mine"), os.environ)
+    mapping = proposed_mapping(address, os.environ)
     screen.data(tomllib.loads(mapping)) if as_json else screen.lines(mapping.splitlines())
 
 
