@@ -273,6 +273,7 @@ def vectors(
     device: Annotated[str, typer.Option(help="What computes: cpu, cuda, cuda:1, mps; local/... only.")] = "",
     precision: Annotated[str, typer.Option(help="As `kgmed ask --precision`; local/... only.")] = "",
     texts: Annotated[int, typer.Option(help="Names read at once, 0 = 32; local/... only.", min=0)] = 0,
+    to: Annotated[str, typer.Option(help="postgresql://...#NAME: write them beside that graph there (pgvector).")] = "",
     as_json: Json = False,
 ) -> None:
     """Compute the vectors of all names, so that names are found by meaning among all of them; goes on where it stopped.
@@ -289,6 +290,13 @@ def vectors(
                 name, progress, Config(encoder=encoder, device=device, precision=precision, texts=texts)
             )
         trained = _train(name, encoder, also or []) if train or also else 0
+    if to:
+        from kgmed.graph.remote.named import where_of
+        from kgmed.prepare import vectors_to
+
+        chosen = Config(encoder=encoder, device=device, precision=precision, texts=texts)
+        with screen.progress(f"writing {where_of(to, graph=name)}", "names") as progress:
+            vectors_to(name, to, progress, chosen)
     if as_json:
         screen.data({"graph": name, "names": count, "encoder": by, "map": trained})
     else:

@@ -214,6 +214,11 @@ class DatabaseGraph:
         packed = unpacked_support(support or "")
         return Triple(Entity(*ends[:3]), relation, Entity(*ends[4:]), round(weight, 6), source or origin, packed)
 
+    def vectors(self, encoder: Any) -> Any:
+        """The names by their vectors, where the database has them; see `graph.vectors.Names`."""
+        there = getattr(self.database, "vectors", None)
+        return there(encoder) if there is not None else None
+
     # --- numbers, for searches on this side
 
     def numbers(self, ids: Iterable[str]) -> dict[str, int]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from psycopg import Connection, Cursor
     from psycopg.sql import Composable
 
+    from kgmed.graph.remote.pgvector import NamesInPostgres
+    from kgmed.models.base import Encoder
+
 LIKE = "postgresql://USER@HOST:5432/DATABASE#NAME"
 WAIT, LATE = 10, 30_000  # seconds to connect, milliseconds of one query
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
@@ -195,6 +198,7 @@ class Postgres:
         """Name the address; it is connected to when it is first asked."""
         self.address, self.where = address, address.where
         self._connection: Connection[Any] | None = None
+        self._vectors: dict[str, NamesInPostgres | None] = {}
         self._lock = threading.Lock()
 
     def rows(self, what: str, /, **values: Any) -> list[Any]:
@@ -226,6 +230,14 @@ class Postgres:
 
         with said_plainly(self.address):
             return within(LATE / 1000 + WAIT, self.where, ask, (psycopg.Error, OSError))
+
+    def vectors(self, encoder: "Encoder") -> "NamesInPostgres | None":
+        """The names of the graph by their vectors, where `pgvector.write` wrote them by this encoder."""
+        if encoder.name not in self._vectors:
+            from kgmed.graph.remote.pgvector import open_names
+
+            self._vectors[encoder.name] = open_names(self, encoder)
+        return self._vectors[encoder.name]
 
     def close(self) -> None:
         """Close the connection; it opens again by itself when it is needed."""

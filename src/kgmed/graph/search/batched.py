@@ -237,6 +237,11 @@ class Excerpt:
         self.open([m.entity.id for m in found[:_OPENED]])
         return found
 
+    def vectors(self, encoder: Any) -> Any:
+        """The names of the whole graph by their vectors, where the database has them; see `graph.vectors.Names`."""
+        there = getattr(self.graph, "vectors", None)
+        return there(encoder) if there is not None else None
+
     # --- entities
 
     def number(self, entity_id: str, /) -> int:
