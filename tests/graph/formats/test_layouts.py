@@ -14,7 +14,7 @@ from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.doctor import preview
 from kgmed.graph.export import export
-from kgmed.graph.formats import json_stream
+from kgmed.graph.formats import base, json_stream
 from kgmed.graph.library import build_graph, load, source_of
 from kgmed.records import Role
 
@@ -365,6 +365,19 @@ def test_damaged_obo_graphs_are_told_in_one_line(tmp_path: Path, text: str, told
     with pytest.raises(SourceError, match=told) as caught:
         list(formats.read("obographs", tmp_path / "x.json", name="mine").rows())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_a_format_is_told_by_the_beginning_of_a_line_of_any_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: int
+) -> None:
+    monkeypatch.setattr(base, "_BLOCK", 4096)
+    monkeypatch.setattr(base, "_LONGEST", 8192)  # of a line that is read whole
+    nodes = [{"id": "D:1", "lbl": "病" * 1000 + "a" * shift, "type": "CLASS"}] * 30
+    text = json.dumps({"graphs": [{"nodes": nodes, "edges": []}]}, ensure_ascii=False)
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    assert formats.detect(tmp_path / "x.json") == "obographs"
+    assert len(list(formats.read("", tmp_path / "x.json", name="mine").rows())) == 30
 
 
 def test_standard_input_is_a_graph_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
