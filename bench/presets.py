@@ -182,7 +182,7 @@ def main() -> None:
     given = dict(text.split("=", 1) for text in chosen.setting)
     for name in chosen.set or ("genmedgpt", "cmmlu", "cmb"):
         with tempfile.TemporaryDirectory() as place:
-            model, encoder = Silent(), Remembered(default_encoder())
+            model, encoder = Silent(), Remembered(default_encoder(), most=1 << 19)  # 1 GB; presets share texts
             if name == "genmedgpt":
                 source = formats.read("triples", data() / "genmedgpt5k" / "emckg_train.txt", name="emckg")
                 build(source, Path(place) / "emckg")

@@ -6,6 +6,7 @@ from kgmed.graph.library import build_source
 from kgmed.records import Relation, Role, Support
 
 LONG, LENS, DEAF, MARFAN, WEILL = "HP:0001166", "HP:0001083", "HP:0000365", "OMIM:154700", "OMIM:277600"
+SPIDER = (Alias("Spider fingers", Scope.LAYPERSON), Alias("蜘蛛指", Scope.TRANSLATION))
 HARM = "<img src=x onerror=alert(1)>"  # a name that a page must show and never obey
 SIGNS = (
     "Scoliosis", "Myopia", "Tall stature", "Pectus carinatum", "Pes planus", "High palate", "Dural ectasia",
@@ -19,7 +20,7 @@ def finding(disease: str, sign: str, frequency: str, reference: str, relation: s
 
 
 HPO: tuple[Row, ...] = (
-    NodeRow(LONG, "Arachnodactyly", "phenotype", "Long slender fingers.", (Alias("Spider fingers", Scope.LAYPERSON),)),
+    NodeRow(LONG, "Arachnodactyly", "phenotype", "Long slender fingers.", SPIDER),
     NodeRow(LENS, "Ectopia lentis", "phenotype", "The lens is not in its place.", (Alias("Lens dislocation"),)),
     NodeRow(DEAF, "Hearing impairment", "phenotype"),
     *(NodeRow(f"HP:80000{i:02}", name, "phenotype") for i, name in enumerate(SIGNS)),

@@ -22,6 +22,7 @@ from kgmed.service.app import ServiceSettings, make_app
 from kgmed.service.uses import UseCases, open_cases
 from kgmed.stop import check_stop
 
+SPIDER = (Alias("Spider fingers", Scope.LAYPERSON), Alias("蜘蛛指", Scope.TRANSLATION))
 LONG, LENS, SEIZURE = "HP:0001166", "HP:0001083", "HP:0001250"
 HTTP = httpx2.Client(trust_env=False, timeout=20)  # to make one takes longer than what it is made for
 QUESTION = "What are the signs of Marfan syndrome?"
@@ -41,7 +42,7 @@ def finding(disease: str, sign: str, frequency: str, reference: str) -> EdgeRow:
 
 
 HPO: tuple[Row, ...] = (
-    NodeRow(LONG, "Arachnodactyly", "phenotype", "Long slender fingers.", (Alias("Spider fingers", Scope.LAYPERSON),)),
+    NodeRow(LONG, "Arachnodactyly", "phenotype", "Long slender fingers.", SPIDER),
     NodeRow(LENS, "Ectopia lentis", "phenotype", aliases=(Alias("Lens dislocation"),)),
     NodeRow(SEIZURE, "Seizure", "phenotype"),
     NodeRow("OMIM:154700", "Marfan syndrome", "disease"),

@@ -91,7 +91,7 @@ class Config(BaseModel):
         "", description="float32, bfloat16, float16, auto = that of the files; hf/... and local/... only."
     )
     device: Annotated[str, Shown(model=True, manifest="set")] = Field(
-        "", description="What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/... and local/... only."
+        "", description="What computes, as torch calls it: cpu, cuda, cuda:1, mps; hf/..., local/... and a tagger only."
     )
     bits: Annotated[int, Shown(model=True, manifest="set")] = Field(
         0, description="4 or 8 = weights of so many bits, by bitsandbytes; hf/... only."

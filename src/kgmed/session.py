@@ -666,7 +666,7 @@ def _tagger(config: Config) -> Recognizer | None:
         return None
     from kgmed.linking.by_model import open_tagger
 
-    return open_tagger(config.tagger)
+    return open_tagger(config.tagger, device=config.device)
 
 
 def encoder_named(text: str, **here: Any) -> Encoder:

@@ -9,11 +9,14 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 
 from kgmed.cli import app
+from kgmed.config import Config
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.graph.base import EdgeRow, Source
 from kgmed.graph.store.build import build
 from kgmed.linking.by_model import open_tagger
+from kgmed.models.named import check_choices
 from kgmed.records import Query, Question
+from kgmed.session import open_session
 
 
 @pytest.fixture
@@ -43,7 +46,7 @@ def run(*words: object) -> tuple[int, str, BaseException | None]:
     return result.exit_code, result.stdout, result.exception
 
 
-def test_a_tagger_is_trained_told_of_and_used(marked: Path, tmp_path: Path) -> None:
+def test_a_tagger_is_trained_told_of_and_used(marked: Path, graph: Path, tmp_path: Path) -> None:
     out = tmp_path / "tagger"
     code, said, _ = run(
         marked, "--out", out, "--preset", "small", "--epochs", 6, "--batch", 2, "--rate", 0.01, "--json"
@@ -53,7 +56,10 @@ def test_a_tagger_is_trained_told_of_and_used(marked: Path, tmp_path: Path) -> N
     assert sum(figures["samples"].values()) == 40
     assert figures["training"]["epochs"] == 6
     assert figures["test"]["all"]["f1"] == 1
-    assert [m.name for m in open_tagger(out)(Query(Question("第7人胃痛")))] == ["胃痛"]
+    assert [m.name for m in open_tagger(out, device="cpu")(Query(Question("第7人胃痛")))] == ["胃痛"]
+    check_choices(Config(tagger=out, device="cpu"))
+    with pytest.raises(BadInput, match="nothing can be computed on 'abacus'"):
+        open_session(Config(graph=str(graph), tagger=out, device="abacus"))
     code, table, _ = run(marked, "--out", out, "--preset", "small", "--epochs", 6, "--batch", 2, "--rate", 0.01)
     assert code == 0
     assert table.splitlines()[0].split("\t") == ["part", "entities", "P", "R", "F1", "found", "gold"]

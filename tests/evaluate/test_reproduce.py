@@ -175,8 +175,9 @@ def test_a_table_is_ours_beside_the_papers_with_all_that_differed(home: Path, tm
     assert len(server.asked) == calls <= 2 * 2 * N * 2 * (1 + 6)
 
 
+@pytest.mark.parametrize(("how", "code"), [("SIGKILL", -9), ("SIGTERM", 130), ("SIGINT", 130)])
 def test_a_table_that_was_killed_goes_on_and_ends_like_one_that_was_not(
-    home: Path, tmp_path: Path, server: Loopback
+    home: Path, tmp_path: Path, server: Loopback, how: str, code: int
 ) -> None:
     words = words_of(server, tmp_path / "killed")
     command = [sys.executable, "-c", "from kgmed.cli import main; main()", *words]
@@ -187,9 +188,16 @@ def test_a_table_that_was_killed_goes_on_and_ends_like_one_that_was_not(
     while process.poll() is None and not (log.exists() and log.read_bytes().count(b"\n") >= 3):
         time.sleep(0.005)
     assert process.poll() is None, "it ended before it was killed"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.send_signal(getattr(signal, how))
+    assert process.wait() == code
     before = log.read_bytes().count(b"\n")
+    written = tmp_path / "killed" / "table.json"
+    assert written.exists() == (code > 0)
+    if written.exists():
+        told = json.loads(written.read_text())
+        right = [f["ours"] for f in told["figures"] if f["metric"] == "accuracy"]
+        assert (sum(f["n"] for f in right), {f["mean"] for f in right}) == (before, {1})
+        assert told["differed"][0].startswith(f"Not finished: {before} of {2 * N} answers of cmmlu were there")
     on = json.loads(kgmed(home, *words, "--json").stdout)
     calm = json.loads(kgmed(home, *words_of(server, tmp_path / "calm", "--json")).stdout)
     assert (before >= 3, on["asked now"] + before, calm["asked now"]) == (True, 2 * N, 2 * N)

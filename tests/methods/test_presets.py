@@ -40,9 +40,9 @@ OWN = re.compile(
 class Bilingual(Obliging):
     """An obliging model that answers a Chinese question in Chinese, or, `letters`, any with an English letter."""
 
-    def __init__(self, *, letters: bool = False) -> None:
+    def __init__(self, *, letters: bool = False, marks: bool = False) -> None:
         super().__init__()
-        self.letters = letters
+        self.letters, self.marks = letters, marks
         self.lengths: list[int] = []
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
@@ -65,7 +65,7 @@ class Bilingual(Obliging):
         elif any("\u4e00" <= c <= "\u9fff" for c in text):
             said = said.replace("It is so", "确实如此").replace("it is so", "确实如此").replace("A guess", "一个猜测")
             said = said.replace("Some background", "一些背景").replace("A corrected step", "改正的一步")
-        return said
+        return re.sub(r"(It is so|确实如此)(?! \[|，)", r"\1 [1]", said) if self.marks else said
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +150,20 @@ def test_under_paper_the_model_may_add_what_it_knows_and_writes_no_marks(
     marked = re.compile(r"such as \[2\]|such as \(P1\)|例如 \[2\]|例如（P1）")
     assert marked.search(last_prompt(safe))
     assert not marked.search(last_prompt(paper))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", COMPARED)
+def test_marks_that_a_model_writes_unasked_are_in_no_text_that_is_scored(
+    graph: Store, name: str, language: str
+) -> None:
+    llm = Bilingual(marks=True)
+    session = Session(("g",), lambda _: graph, config=Config(method=name), llm=llm, encoder=TrigramEncoder())
+    found = {preset: session.under(preset=preset).ask(KNOWN[language]).answer for preset in ("paper", "safe")}
+    if found["paper"].reader != "facts":  # of Chinese evidence the fake answers in Chinese, and the facts stand in
+        assert re.search("it is so|确实如此", found["paper"].text, re.IGNORECASE)
+        assert "[1]" not in found["paper"].text
+    assert "[1]" in found["safe"].text or name not in ("kg-rank", "hykge", "mindmap")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgmed.models import encoders
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import NgramEncoder, Remembered, UseEncoder
 
@@ -50,7 +49,7 @@ class TestEncoders:
         assert np.isfinite(made(make)([text])).all()
 
 
-def test_a_text_is_encoded_once_until_the_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_encoded_once_until_the_memory_is_full() -> None:
     asked: list[str] = []
 
     class Told(NgramEncoder):
@@ -58,8 +57,7 @@ def test_a_text_is_encoded_once_until_the_memory_is_full(monkeypatch: pytest.Mon
             asked.extend(texts)
             return super().__call__(texts)
 
-    monkeypatch.setattr(encoders, "_MOST", 4)
-    encoder, plain = Remembered(Told()), NgramEncoder()
+    encoder, plain = Remembered(Told(), most=4), NgramEncoder()
     assert (encoder.name, encoder.dimensions) == (plain.name, plain.dimensions)
     assert encoder([]).shape == (0, plain.dimensions)
     for texts in (["a cough", "fever", "a cough"], ["fever", "gout"], ["rash", "itch", "fever"], ["gout"]):

@@ -74,6 +74,15 @@ def test_a_patient_has_the_same_diseases_through_command_rest_and_mcp(service: R
     assert rest.patients[0].ranked[0].disease.id == "OMIM:154700"
 
 
+def test_the_diseases_of_a_patient_are_called_in_the_language_that_is_asked_for(client: ServiceClient) -> None:
+    (patient,) = client.diagnose([LONG, LENS], language="zh").patients
+    (english,) = client.diagnose([LONG, LENS]).patients
+    assert [d.disease.id for d in patient.ranked] == [d.disease.id for d in english.ranked]
+    assert (english.ranked[0].disease.name, patient.ranked[0].disease.name) == ("Marfan syndrome", "马方综合征")
+    called = {r.finding.id: r.finding.name for r in patient.ranked[0].reasons if r.finding}
+    assert (called[LONG], called[LENS]) == ("蜘蛛指", "Ectopia lentis")  # which has no Chinese name here
+
+
 def test_a_description_is_understood_alike_by_command_and_service(client: ServiceClient) -> None:
     text = "spider fingers but no lens dislocation"
     assert of_command("diagnose", text) == to_json(client.diagnose(text=text))

@@ -1,5 +1,6 @@
 """Where runs are kept, and graphs that are fetched while the service answers."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -124,6 +125,24 @@ def test_a_graph_that_is_being_fetched_is_not_fetched_twice_and_one_that_failed_
     assert until(lambda: len(begun) == 2)
     with pytest.raises(UnknownName, match="did you mean icd10"):
         fetches.begin("icd1")
+
+
+def test_a_fetch_that_ends_by_a_fault_of_our_own_has_failed_and_can_be_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logged = list[object]()
+    monkeypatch.setattr(threading, "excepthook", lambda told: logged.append(told.exc_type))
+
+    def fetch(name: str, *_: object) -> None:
+        raise ZeroDivisionError
+
+    fetches = Fetches(fetch)
+    fetches.begin("icd10")
+    assert until(lambda: logged == [ZeroDivisionError])
+    assert fetches.states["icd10"].doing == "failed"
+    assert "the service's log has it" in fetches.states["icd10"].problem
+    fetches.begin("icd10")
+    assert until(lambda: logged == [ZeroDivisionError] * 2)
 
 
 def test_a_service_fetches_only_where_that_is_allowed_and_no_page_of_elsewhere_asks() -> None:

@@ -87,6 +87,16 @@ def test_findings_are_typed_turned_and_ranked_by_the_keyboard_alone(visit: Visit
     assert visit.texts(".disease h3 > a")[0] == "Marfan syndrome"
 
 
+def test_in_chinese_findings_and_diseases_have_their_chinese_names(browser: Any, service: served.Running) -> None:
+    with visiting(browser, service.url, locale="zh-CN") as visit:
+        visit.open(PATIENT).page.locator(".finding", has_text="蜘蛛指").wait_for()
+        assert ranked(visit)[0] == "马方综合征"
+        assert "蜘蛛指" in visit.page.locator(".disease").first.inner_text()
+        field = visit.page.get_by_role("combobox").first
+        field.fill("lens d")  # Ectopia lentis, which has no Chinese name here, is still found
+        visit.page.get_by_role("option", name="Ectopia lentis").wait_for()
+
+
 def test_arrow_keys_choose_among_completions_and_escape_leaves_them(visit: Visit) -> None:
     page = visit.open("#/diagnose").page
     page.get_by_role("combobox").first.fill("e")

@@ -1,8 +1,10 @@
 """`kgmed reproduce`: the tables and figures of the five papers, listed, costed and made."""
 
 import shlex
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -139,6 +141,16 @@ def _total(said: "Sequence[tuple[str, Estimate]]", speed: float) -> str:
     )
 
 
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """A block that SIGTERM ends as Ctrl-C does, so that the table of what is finished is still written."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _make(
     wanted: "Wanted", said: "Sequence[tuple[str, Estimate]]", *, threads: int, again: bool, as_json: bool
 ) -> None:
@@ -147,7 +159,7 @@ def _make(
 
     command = f"kgmed {shlex.join(sys.argv[1:])}"
     try:
-        with screen.counting("asking", "answers and verdicts") as asked:
+        with _terminated_as_interrupted(), screen.counting("asking", "answers and verdicts") as asked:
             making.run(wanted, said, threads=threads, again=again, each=asked)
     finally:
         found = making.results(wanted)

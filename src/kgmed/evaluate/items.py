@@ -107,7 +107,7 @@ class Choices:
     idf: bool = False  # BERTScore weighs tokens by their rarity
     baseline: Path | None = None  # BERTScore is rescaled by this file
     graph: str = ""  # whose names are the keywords of `hallucination`; "" = words
-    device: str = ""  # of the models of BERTScore and MoverScore; "" = the processor
+    device: str = ""  # of the models; "" = the processor
 
     def model(self, name: str) -> str:
         """The model of a metric; raises `BadInput`."""

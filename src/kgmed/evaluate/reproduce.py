@@ -470,17 +470,45 @@ def results(wanted: Wanted) -> list[Reproduced]:
 def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
     """The figures of one data set."""
     plan, log = reopened(folder, wanted.data).plan(), entries(folder)
-    scored = {(s.method, s.metric): s for s in score(log, plan, _metrics(wanted, name))}
+    parts = {method: finished(plan, method, log) for method in plan.methods}
+    made = _metrics(wanted, name)
+    scored = {(s.method, s.metric): s for part in parts.values() for s in score(log, part, made)}
     alone = str(read_manifest(folder).get("setup", {}).get("llm", ""))
     every = dict.fromkeys(metric for _, metric in scored)
     own = {wanted.table.rows[label] for label in wanted.table.trained if label in wanted.table.rows}
     return [
-        _figure(wanted.table, name, label, scored[method, metric], plan, log, alone)
+        _figure(wanted.table, name, label, scored[method, metric], parts[method], log, alone)
         for metric in every
         for label, base in wanted.can.rows.items()
         for method in plan.methods
         if method == base or (method not in own and method.partition("@")[0] == base)
     ]
+
+
+def finished(plan: Plan, method: str, log: Mapping[Job, Entry]) -> Plan:
+    """What a method was asked of a plan: what was not come to is neither wrong nor failed.
+
+    Of seeds those with every question, or the first, which jobs begin with.
+    """
+    asked = {s: [i for i in plan.items if Job(method, i.question.id, s) in log] for s in plan.seeds}
+    whole = tuple(s for s, items in asked.items() if len(items) == len(plan.items))
+    first = plan.seeds[0]
+    return Plan((method,), plan.items if whole else asked[first], whole or (first,))
+
+
+def _left_out(wanted: Wanted) -> list[str]:
+    """What each data set that was not asked to its end lacks."""
+    told = []
+    for name in wanted.trials():
+        folder = wanted.out / slug(name)
+        if (folder / "manifest.json").exists():
+            jobs, log = reopened(folder, wanted.data).plan().jobs(), entries(folder)
+            there = sum(job in log for job in jobs)
+            if there < len(jobs):
+                told.append(f"Not finished: {there} of {len(jobs)} answers of {name} were there; n says of each row.")
+        else:
+            told.append(f"Not finished: {name} was not begun.")
+    return told
 
 
 def _metrics(wanted: Wanted, name: str) -> list[Metric]:
@@ -542,6 +570,7 @@ def differed(wanted: Wanted, found: Sequence[Reproduced]) -> list[str]:
     graphs = dict.fromkeys(str(m.get("graph", "")) for m in manifests)
     preset = wanted.config.preset
     return [
+        *_left_out(wanted),
         *([f"Model: {', '.join(ours)}; the paper's: {', '.join(of.models)}."] if of.models and ours else []),
         *([f"Graph: {', '.join(graphs)}; the paper's: {of.theirs['graph']}."] if graphs else []),
         *_parts(of, wanted.config) * bool(manifests),

@@ -201,7 +201,7 @@ class Tagger:
                     yield FoundEntity(kind, tuple((begin + a, begin + b) for a, b in parts))
 
 
-def open_tagger(folder: Path, *, vectors: Encoder | None = None) -> Tagger:
+def open_tagger(folder: Path, *, vectors: Encoder | None = None, device: str = "") -> Tagger:
     """The tagger of a folder; raises `Unavailable` without torch, `SourceError` for a folder that holds none.
 
     `vectors` = the encoder whose frozen vectors it was trained on, if any; the embedded one is found by itself.
@@ -210,7 +210,7 @@ def open_tagger(folder: Path, *, vectors: Encoder | None = None) -> Tagger:
         from kgmed.models.w2ner_network import open_labeller  # torch
     except ImportError as error:
         raise Unavailable('a trained tagger needs torch: pip install "kgmed[train]"') from error
-    return Tagger(open_labeller(folder, vectors))
+    return Tagger(open_labeller(folder, vectors, device or "cpu"))
 
 
 def _name(text: str, found: FoundEntity) -> str:

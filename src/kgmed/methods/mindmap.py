@@ -51,7 +51,7 @@ from kgmed.steps.rank import (
     fact,
     served_roles,
 )
-from kgmed.steps.read import FittedReply, ask, expected_language, fault, nothing
+from kgmed.steps.read import FittedReply, as_asked, ask, expected_language, fault, nothing
 from kgmed.steps.retrieve import PathRetriever, anchors
 from kgmed.steps.tree import draw_text
 from kgmed.toolkit import Toolkit
@@ -401,7 +401,7 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
         *(["the reply was cut off"] if said.cut_off else []),
     ]
     return Answer(
-        summary,
+        as_asked(summary),
         citations=() if abstained else cited,
         choices=chosen_letters(parts.summary, query.question.options),
         abstained=abstained,

@@ -29,7 +29,7 @@ from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
 from kgmed.steps.rank import Cut, Rerank, Similarity, sentence_of
-from kgmed.steps.read import LLMReader, ask
+from kgmed.steps.read import LLMReader, as_asked, ask
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -308,7 +308,7 @@ class LetterReader:
             *(["the reply was cut off"] if said.cut_off else []),
         ]
         return Answer(
-            said.text,
+            as_asked(said.text),
             citations=tuple(n for n in marks(said.text) if 1 <= n <= said.shown),
             choices=(found,) if found else (),
             limits="; ".join(limits),

@@ -172,9 +172,9 @@ _MOST = 1 << 12  # texts: 8 MB at 512 dimensions
 class Remembered:
     """The vectors of another encoder; those of the last thousands of texts are not computed again. Thread-safe."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        """`encoder` computes what is not remembered."""
-        self._encoder = encoder
+    def __init__(self, encoder: Encoder, *, most: int = _MOST) -> None:
+        """`encoder` computes what is not remembered; `most` texts are."""
+        self._encoder, self._most = encoder, most
         self._rows: dict[str, NDArray[np.float32]] = {}
 
     @property
@@ -194,9 +194,9 @@ class Remembered:
         if new:
             computed = self._encoder(new)
             known |= dict(zip(new, computed, strict=True))
-            if len(self._rows) + len(new) > _MOST:
+            if len(self._rows) + len(new) > self._most:
                 self._rows.clear()
-            if len(new) <= _MOST:
+            if len(new) <= self._most:
                 self._rows.update((text, known[text].copy()) for text in new)
         return np.array([known[text] for text in texts], np.float32).reshape(len(texts), self.dimensions)
 

@@ -80,6 +80,7 @@ def check_choices(chosen: Config) -> None:
     """Raises `BadInput` where a device, precision or number of texts is chosen and nothing that is named takes it."""
     parts = [(models, chosen.llm), (encoders, chosen.encoder), (scorers, chosen.scorer)]
     takes = {choice for kind, spec in parts if spec for choice in _takes(kind, spec)}
+    takes |= {"device"} if chosen.tagger else set()
     for name in ("device", "precision", "texts"):
         if getattr(chosen, name) and name not in takes:
             raise BadInput(

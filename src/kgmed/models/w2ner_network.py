@@ -20,7 +20,7 @@ from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import UseEncoder
-from kgmed.models.files import load_transformer
+from kgmed.models.files import load_transformer, to_device
 from kgmed.models.w2ner import (
     NONE,
     THW,
@@ -408,13 +408,13 @@ def new_network(plan: TaggerPlan, vectors: Encoder | None = None) -> W2NER:
     return _network(plan, _pretrained(a.encoder) if a.encoder else _embeddings(plan, vectors))
 
 
-def open_labeller(folder: Path, vectors: Encoder | None = None) -> Labeller:
-    """The tagger of a folder; raises `SourceError` for a damaged file, `BadInput` for vectors that do not fit."""
+def open_labeller(folder: Path, vectors: Encoder | None = None, device: str = "cpu") -> Labeller:
+    """The tagger of a folder; raises `SourceError` for a damaged file, `BadInput` for vectors or a device not fit."""
     plan = read_plan(folder)
     a = plan.architecture
     network = _network(plan, _configured(folder / ENCODER) if a.encoder else _embeddings(plan, vectors))
     load_weights(network, read_tensors(folder / WEIGHTS)[0], folder / WEIGHTS)
-    return Labeller(network.train(mode=False), plan.kinds, a)
+    return Labeller(to_device(network.train(mode=False), device), plan.kinds, a)
 
 
 def write_plan(folder: Path, plan: TaggerPlan, network: W2NER) -> None:

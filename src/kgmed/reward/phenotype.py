@@ -15,7 +15,7 @@ recessively or by the Y chromosome); and the `onset` (the patient fell ill, or i
 `published` is log (1 + publications behind d's findings): of two that fit as well, the better known is likelier.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -450,6 +450,23 @@ class Diagnosed:
     understood: tuple[Link, ...]
     patients: tuple[Differential, ...]
     skipped: tuple[str, ...] = ()  # patients of whom a file gives no findings, and where
+
+    def called(self, name: Callable[[Entity], Entity]) -> "Diagnosed":
+        """The same with its entities called otherwise."""
+
+        def reason(given: FindingReason) -> FindingReason:
+            triples = tuple(replace(t, head=name(t.head), tail=name(t.tail)) for t in given.triples)
+            finding, through = (entity and name(entity) for entity in (given.finding, given.through))
+            return replace(given, finding=finding, triples=triples, through=through)
+
+        def ranked(given: RankedDisease) -> RankedDisease:
+            return replace(given, disease=name(given.disease), reasons=tuple(map(reason, given.reasons)))
+
+        return replace(
+            self,
+            understood=tuple(replace(link, entity=name(link.entity)) for link in self.understood),
+            patients=tuple(replace(p, ranked=tuple(map(ranked, p.ranked))) for p in self.patients),
+        )
 
 
 def described(model: Phenotypes, toolkit: Toolkit, patient: Patient, text: str) -> tuple[Patient, tuple[Link, ...]]:

@@ -221,3 +221,7 @@ class Fetches:
                 self.states[name] = FetchState("done")
             except KgmedError as error:
                 self.states[name] = replace(self.states[name], doing="failed", problem=str(error))
+            finally:  # whatever else ended it is in the log, as of any thread
+                if self.states[name].doing != "done":
+                    problem = self.states[name].problem or "ended by a fault of kgmed's own; the service's log has it"
+                    self.states[name] = replace(self.states[name], doing="failed", problem=problem)

@@ -104,6 +104,7 @@ class DiagnoseRequest(Request):
     keep: Annotated[int, Field(ge=1, le=100)] = 10
     database: Literal["OMIM", "ORPHA", "DECIPHER", "all"] = "OMIM"
     graph: Name = "hpo"
+    language: Literal["", "en", "zh"] = ""
 
 
 class RewardRequest(Request):
@@ -432,11 +433,15 @@ class UseCases:
     # a patient
 
     def diagnose(self, asked: DiagnoseRequest, stop: Stop | None = None) -> Diagnosed:
-        """The diseases that fit a patient, with what speaks for and against each."""
+        """The diseases that fit a patient, with what speaks for and against each.
+
+        In a language where one is asked for, entities are called as in all graphs as one, which have more names.
+        """
         with stopping_by(stop):
             model, patient, links = self._patient(asked)
             wanted = "" if asked.database == "all" else asked.database
-            return Diagnosed(links, (model.diagnose(patient, keep=asked.keep, database=wanted),))
+            found = Diagnosed(links, (model.diagnose(patient, keep=asked.keep, database=wanted),))
+            return found.called(self._caller(asked.language)) if asked.language else found
 
     def phenopacket(self, asked: DiagnoseRequest) -> dict[str, Any]:
         """The patient as a GA4GH phenopacket."""
@@ -486,6 +491,18 @@ class UseCases:
         if not isinstance(found, Store):
             raise UnknownName("graph whose names are here", graph, self.graphs)
         return found
+
+    def _caller(self, language: str) -> Callable[[Entity], Entity]:
+        """What calls an entity by its name in a language in all graphs as one, where it has one there."""
+        store = self.store(AUTO, language)
+
+        def called(entity: Entity) -> Entity:
+            try:
+                return replace(entity, name=store.at(store.number(entity.id)).name)
+            except UnknownName:
+                return entity
+
+        return called
 
     def _key(self, graph: str) -> str:
         """The name under which the session keeps a graph."""

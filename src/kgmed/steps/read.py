@@ -205,13 +205,24 @@ class LLMReader:
             *([f"cut off after {self.max_tokens} tokens"] if _cut_off(reply, self.max_tokens) else []),
         ]
         return Answer(
-            said,
+            as_asked(said),
             citations=() if abstained else real,
             choices=chosen_letters(without_marks(said), question.options),
             abstained=abstained,
             limits="; ".join(limits),
             reasoning=_reasoning(reply.text),
         )
+
+
+def as_asked(said: str) -> str:
+    """A model's answer, without the marks that it wrote although the task wants none: they would be scored as words.
+
+    >>> from kgmed.prompts import OWN_KNOWLEDGE, tasked
+    >>> with tasked(OWN_KNOWLEDGE):
+    ...     as_asked("Mount Lucania [1]")
+    'Mount Lucania'
+    """
+    return said if task().cites else without_marks(said).strip()
 
 
 def fence_for(text: str) -> str:
@@ -464,7 +475,7 @@ def cited_answer(
         *(["the model cited no evidence"] if task().cites and context.cited and not (real or abstained) else []),
     ]
     return Answer(
-        said,
+        as_asked(said),
         citations=() if abstained else real,
         choices=chosen_letters(without_marks(said), question.options),
         abstained=abstained,

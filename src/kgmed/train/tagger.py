@@ -284,7 +284,7 @@ class _Run:
         path = self.folder / FIGURES
         if path.exists():
             return _read(path)
-        best = open_labeller(self.folder, vectors)
+        best = open_labeller(self.folder, vectors, str(next(self.network.parameters()).device))
         figures = {
             "samples": self.parts.counts,
             "best_epoch": self.state.best_epoch,

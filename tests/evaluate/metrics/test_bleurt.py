@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from eval_makers import run
-from kgmed.errors import KgmedError, ModelFailed, SourceError
+from kgmed.errors import BadInput, KgmedError, ModelFailed, SourceError
 from kgmed.evaluate.items import Choices, Gold, Item
 from kgmed.evaluate.metrics import make
 from kgmed.evaluate.metrics.bleurt import Bleurt, _network, _object, _renamed, read_bundle
@@ -107,6 +107,8 @@ def test_the_authors_layout_and_a_converted_one_give_the_same_metric(folder: Pat
     assert alone.of(None, one) == alone.of(run(one.question, ""), one)
     assert "BLEURT-tiny@" in own.source
     assert "16 pieces" in own.source
+    with pytest.raises(BadInput, match="nothing can be computed on 'cuda:93'"):
+        make("bleurt", Choices({"": str(folder)}, device="cuda:93"), [item])
 
 
 @pytest.mark.parametrize(

@@ -21,20 +21,20 @@ from kgmed.evaluate.items import Item, MadeMetrics, Metric
 from kgmed.evaluate.metrics.by_model import AT_ONCE, references, weights_hash
 from kgmed.models.base import PairScorer
 from kgmed.models.encoders import TransformerCrossEncoder
-from kgmed.models.files import load_transformer
+from kgmed.models.files import load_transformer, to_device
 from kgmed.records import Run
 from kgmed.registry import metrics
 
 # --- The metric.
 
 
-def make_bleurt(model: str | Path, items: Sequence[Item]) -> tuple[Metric, ...]:
+def make_bleurt(model: str | Path, items: Sequence[Item], *, device: str = "") -> tuple[Metric, ...]:
     """`bleurt` by a checkpoint; a failed run counts as an empty answer does on average over the data set."""
     folder = Path(model).expanduser()
     if (folder / OWN).exists() or _is_converted(folder):
-        scorer = Bleurt.open(folder)
+        scorer = Bleurt.open(folder, device or "cpu")
         return (_bleurt_of(scorer, items, scorer.name),)
-    other = TransformerCrossEncoder(model)
+    other = TransformerCrossEncoder(model, device=device or "cpu")
     mark = weights_hash(*load_transformer("AutoModelForSequenceClassification", model, "cpu"))
     return (_bleurt_of(other, items, f"{other.name}@{mark}"),)
 
@@ -58,7 +58,11 @@ def _bleurt_of(scorer: PairScorer, items: Sequence[Item], name: str) -> Metric:
     return Metric("bleurt", "what the model gives (reference, answer)", source, score, ("text",), empty, ready=ready)
 
 
-metrics.add(MadeMetrics("bleurt", "a model", lambda chosen, items: make_bleurt(chosen.model("bleurt"), items)))
+metrics.add(
+    MadeMetrics(
+        "bleurt", "a model", lambda chosen, items: make_bleurt(chosen.model("bleurt"), items, device=chosen.device)
+    )
+)
 
 
 # --- BLEURT-20's network is RemBERT's with the first token pooled and one number; that of `transformers` is filled.
@@ -74,23 +78,24 @@ _TORCH = "model.safetensors"  # not pytorch_model.bin, which is a pickle
 class Bleurt:
     """Pairs of (reference, answer) scored by BLEURT-20 or one of its smaller ones."""
 
-    def __init__(self, network: Any, pieces: Any, longest: int, name: str) -> None:
-        """Take a network of transformers, sentence pieces, how many of them are read, and what it is called."""
+    def __init__(self, network: Any, pieces: Any, longest: int, name: str, device: str = "cpu") -> None:
+        """Take a network of transformers on a device, sentence pieces, how many of them are read, and its name."""
         self._network, self._pieces, self._longest, self.name = network, pieces, longest, name
+        self._device = device
         self._cls, self._sep = pieces.piece_to_id("[CLS]"), pieces.piece_to_id("[SEP]")
 
     @classmethod
-    def open(cls, folder: Path) -> "Bleurt":
-        """The scorer in a folder; raises `Unavailable`, `ModelFailed`, `SourceError`."""
+    def open(cls, folder: Path, device: str = "cpu") -> "Bleurt":
+        """The scorer in a folder; raises `Unavailable`, `ModelFailed`, `SourceError`, `BadInput`."""
         own = _object(folder / OWN) if (folder / OWN).exists() else {}
         config = _object(
             folder / str(own.get("bert_config_file") or "bert_config.json") if own else folder / "config.json"
         )
         weights = _renamed(read_bundle(folder / WEIGHTS)) if own else _torch_weights(folder)
-        network = _network(folder, config, weights)
+        network = to_device(_network(folder, config, weights), device)
         pieces = _sentence_pieces(folder / (f"{own['sp_model']}.model" if own.get("sp_model") else PIECES))
         longest = int(own.get("max_seq_length") or config.get("max_position_embeddings") or 512)
-        return cls(network, pieces, longest, f"{folder.name}@{_hash(weights)}, {longest} pieces")
+        return cls(network, pieces, longest, f"{folder.name}@{_hash(weights)}, {longest} pieces", device)
 
     def __repr__(self) -> str:
         """Name, hash of the weights and how much it reads."""
@@ -105,14 +110,16 @@ class Bleurt:
         scores = np.zeros(len(rows), np.float32)
         for begin in range(0, len(order), AT_ONCE):
             some = order[begin : begin + AT_ONCE]
-            ids, mask, sides = (torch.zeros(len(some), len(rows[some[-1]][0]), dtype=torch.long) for _ in range(3))
+            size = len(some), len(rows[some[-1]][0])
+            ids, mask, sides = (torch.zeros(size, dtype=torch.long) for _ in range(3))
             for place, i in enumerate(some):
                 found, answer_from = rows[i]
                 ids[place, : len(found)], mask[place, : len(found)] = torch.tensor(found), 1
                 sides[place, answer_from : len(found)] = 1
             with torch.inference_mode():
+                ids, mask, sides = (x.to(self._device) for x in (ids, mask, sides))
                 logits = self._network(ids, attention_mask=mask, token_type_ids=sides).logits
-            scores[some] = logits[:, 0].float().numpy()
+            scores[some] = logits[:, 0].float().cpu().numpy()
         return scores
 
     def _row(self, reference: str, answer: str) -> tuple[list[int], int]:

@@ -370,11 +370,12 @@ def make_hallucination(items: Sequence[Item], extractor: Extractor = WORDS) -> t
 BETWEEN = "\n"  # stands between question and answer, and belongs to the question
 
 
-def make_perplexity(model: str | Path) -> tuple[Metric, ...]:
+def make_perplexity(model: str | Path, *, device: str = "") -> tuple[Metric, ...]:
     """`perplexity` by a causal model from a folder, a name on the model hub or a GGUF file."""
     from kgmed.models.transformers_lm import TransformersLM  # heavy where it is made
 
-    return (_perplexity_of(llm := TransformersLM(model), f"weights {llm.settings['weights']}"),)
+    llm = TransformersLM(model, device=device or "cpu")
+    return (_perplexity_of(llm, f"weights {llm.settings['weights']}"),)
 
 
 def _perplexity_of(model: Likelihood, mark: str = "") -> Metric:
@@ -413,8 +414,12 @@ def _bertscore(chosen: Choices, items: Sequence[Item]) -> tuple[Metric, ...]:
     )
 
 
+def _perplexity(chosen: Choices, _: Sequence[Item]) -> tuple[Metric, ...]:
+    return make_perplexity(chosen.model("perplexity"), device=chosen.device)
+
+
 metrics.add(MadeMetrics("bertscore", "a model", _bertscore))
-metrics.add(MadeMetrics("perplexity", "a model", lambda chosen, _: make_perplexity(chosen.model("perplexity"))))
+metrics.add(MadeMetrics("perplexity", "a model", _perplexity))
 metrics.add(MadeMetrics("hallucination", "the references of the data set", _hallucination))
 
 

@@ -117,10 +117,10 @@ export const graphs = (signal) => get("v1/graphs", signal);
 export const methods = (signal) => get("v1/methods", signal);
 export const complete = (graph, q, more, signal) => get(`v1/graphs/${id(graph)}/complete${query({ q, ...more })}`, signal);
 export const similar = (graph, q, given, signal) => get(`v1/graphs/${id(graph)}/entities${query({ q, limit: 5, ...given })}`, signal);
-export const entity = (graph, which, signal) => get(`v1/graphs/${id(graph)}/entities/${id(which)}`, signal);
+export const entity = (graph, which, given, signal) => get(`v1/graphs/${id(graph)}/entities/${id(which)}${query(given)}`, signal);
 export const neighbours = (graph, which, given, signal) =>
   get(`v1/graphs/${id(graph)}/entities/${id(which)}/neighbours${query(given)}`, signal);
-export const paths = (graph, body, signal) => post(`v1/graphs/${id(graph)}/paths`, body, signal);
+export const paths = (graph, body, given, signal) => post(`v1/graphs/${id(graph)}/paths${query(given)}`, body, signal);
 export const diagnose = (body, signal) => post("v1/diagnose", body, signal);
 export const compare = (body, signal) => post("v1/compare", body, signal);
 export const run = (which, signal) => get(`v1/runs/${id(which)}`, signal);

@@ -3,13 +3,16 @@
 import * as api from "./api.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { Completing, Copy, FactCard, Few, frequencyOf, link, objectOf, permanent, Reference, saveJson, Trouble, useId, useLoaded, Wait } from "./parts.js";
-import { t } from "./words.js";
+import { currentLanguage, t } from "./words.js";
 
 const FOR = ["exact", "narrower", "twin"];
 const NEAR = ["broader", "agrees"];
 const AGAINST = ["denied", "excluded", "sex", "onset"];
 const KIND_WORDS = { denied: "deniedBy", sex: "sexAgainst", onset: "onsetAgainst" };
 const kindWord = (kind) => t(KIND_WORDS[kind] || kind);
+
+/** The language in which HPO's terms are called: Chinese names are those of the graphs together, English ones HPO's own. */
+const named = () => (currentLanguage() === "zh" ? "zh" : "");
 
 const NOBODY = { findings: [], sex: "", age: "", onset: "", database: "OMIM" };
 
@@ -42,7 +45,7 @@ export function Diagnose({ where, served }) {
     setTrouble(null);
     set({ step: "working", result: state.result });
     try {
-      const result = await api.diagnose(bodyOf(patient), mine.signal);
+      const result = await api.diagnose({ ...bodyOf(patient), language: named() }, mine.signal);
       if (stop.current === mine) set({ step: "done", result: { ...result.patients[0], asked: JSON.stringify(bodyOf(patient)) } });
     } catch (problem) {
       if (problem.name === "AbortError") return set({ step: state.result ? "done" : "idle", result: state.result });
@@ -54,7 +57,7 @@ export function Diagnose({ where, served }) {
     setTrouble(null);
     setNote("");
     try {
-      return await api.diagnose({ keep: 1, ...body });
+      return await api.diagnose({ keep: 1, language: named(), ...body });
     } catch (problem) {
       setTrouble(problem);
       return null;
@@ -100,7 +103,7 @@ const toLink = ({ findings, sex, age, onset }) => {
 /** Names for findings of which only the id is known. */
 function name_(patient, change) {
   for (const { id } of patient.findings.filter((f) => f.name === f.id)) {
-    api.entity("hpo", id).then(
+    api.entity(named() ? "auto" : "hpo", id, { language: named() }).then(
       ({ entity }) => change((now) => ({ ...now, findings: now.findings.map((f) => (f.id === id ? { ...f, name: entity.name, description: entity.description } : f)) })),
       () => {},
     );
@@ -112,7 +115,7 @@ const CJK = /[\u3400-\u9fff]/;
 /** Findings of HPO whose names go on from a text; Chinese names are those of the graphs together. */
 async function completions(text, signal) {
   const chinese = CJK.test(text);
-  const found = chinese
+  const found = chinese || named()
     ? await api.complete("auto", text, { limit: 40, language: "zh" }, signal)
     : await api.complete("hpo", text, { kind: "phenotype", limit: 8 }, signal);
   return found.map(({ entity, name }) => ({ ...entity, matched: name })).filter((e) => /^HP:/.test(e.id)).slice(0, 8);
@@ -193,7 +196,7 @@ function FindingChip({ finding, change }) {
   const turn = (to) => change((now) => ({ ...now, findings: now.findings.map((f) => (f.id === id ? { ...f, ...to } : f)) }));
   const define = () => {
     set(!open);
-    if (!open && !text) api.entity("hpo", id).then(({ entity }) => setText(entity.description || t("noDefinition")), () => setText(t("noDefinition")));
+    if (!open && !text) api.entity("hpo", id, {}).then(({ entity }) => setText(entity.description || t("noDefinition")), () => setText(t("noDefinition")));
   };
   return html`<li class=${`chip finding ${present ? "present" : "absent"}`}>
     <button type="button" class="sign" aria-label=${t(present ? "makeAbsent" : "makePresent", name)} onClick=${() => turn({ present: !present })}>${present ? t("present") : t("absent")}</button>

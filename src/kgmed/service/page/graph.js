@@ -32,7 +32,7 @@ export function Graph({ where, served, go }) {
 function Thing({ graph, id, served, go, complete, to }) {
   const language = currentLanguage();
   const { value, problem, again } = useLoaded(
-    (signal) => Promise.all([api.entity(graph, id, signal), api.neighbours(graph, id, { limit: 60, language }, signal)]),
+    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: 60, language }, signal)]),
     [graph, id, language],
   );
   if (problem && problem.status === 409) return html`<${Choose} candidates=${problem.extra.candidates || []} graph=${graph} />`;
@@ -152,7 +152,7 @@ function PathForm({ graph, id, complete, go, to }) {
 
 function Paths({ graph, id, to, entity, served }) {
   const language = currentLanguage();
-  const { value, problem, again } = useLoaded((signal) => api.paths(graph, { entities: [id, to], limit: 20 }, signal), [graph, id, to, language]);
+  const { value, problem, again } = useLoaded((signal) => api.paths(graph, { entities: [id, to], limit: 20 }, { language }, signal), [graph, id, to, language]);
   const triples = useMemo(() => (value ? value.paths.map((p) => p.triples || p) : []), [value]);
   const lines = useMemo(() => alike(triples, entity.id), [triples]);
   const facts = useMemo(() => {
