@@ -78,6 +78,20 @@ def test_the_triple_between_two_things_answers(question: str, names: tuple[str, 
     assert bool(first.triples) == (verdict != "none")
 
 
+@pytest.mark.parametrize(
+    ("question", "begins"),
+    [
+        ("Can I take colchicine while pregnant?", "No: "),
+        ("Is colchicine safe in pregnancy?", "No: "),
+        ("Is colchicine contraindicated in pregnancy?", "Yes: "),
+        ("Is it dangerous to take colchicine in pregnancy?", "Yes: "),
+        ("Should pregnant women avoid colchicine?", "Yes: "),
+    ],
+)
+def test_a_warning_says_yes_to_a_danger_and_no_to_safety(question: str, begins: str) -> None:
+    assert verdicts(question, "colchicine")[0].text.startswith(begins)
+
+
 def test_a_medicine_is_spoken_of_under_its_products_and_its_class_and_both_triples_are_shown() -> None:
     [product] = verdicts("Can I take colchicine with simvastatin?", "colchicine", "simvastatin")
     assert product.id == "interacts"

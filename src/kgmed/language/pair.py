@@ -48,20 +48,29 @@ PAIRS: tuple[PairType, ...] = (
         ("Yes", "可以"),
     ),
     PairType(
+        "danger",
+        r"\b(?:dangerous|dangers?|harmful|risky|unsafe|bad (?:for|in|to|with)|contraindicated|forbidden|prohibited)\b"
+        r"|\bavoid(?:ed)?\b"
+        r"|(?<!不)(?:危险|有害|冲突)|有没有(?:危险|害处)|(?<!有什么)(?:禁用|禁忌|忌用|慎用)",
+        "contraindicated* interacts* precaution* avoid*",
+        ("Yes", "是的"),
+        safety=True,
+    ),
+    PairType(
         "safety",
-        r"\b(?:safe|ok|okay|alright|all right|allowed|dangerous|harmful|advisable)\b"
+        r"\b(?:safe|ok|okay|alright|all right|allowed|advisable)\b"
         r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
         r"\b(?:take|takes|taking|use|used|have|given|get|drink|combine|mix|swallow|receive)\b"
-        r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b|\bcontraindicat|\bavoid"
-        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加)|禁用|禁忌|慎用|安全",
+        r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b"
+        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加)|安全",
         "contraindicated* interacts* precaution* avoid*",
         ("No", "不能"),
         safety=True,
     ),
     PairType(
         "interaction",
-        r"interact|\btogether\b|combin|\bmix|相互作用|一起|同时|同服|同用|合用|配伍|冲突",
+        r"interact|\btogether\b|combin|\bmix|相互作用|一起|同时|同服|同用|合用|配伍",
         "interacts* contraindicated* precaution*",
         ("Yes", "有"),
     ),

@@ -98,7 +98,7 @@ class Between:
         found = [self._two(query, a, b, pair) for a, b in combinations(things, 2) if _fits(a, b, pair)]
         if groups:
             medicines = [link for link in things if self.is_medicine(link)]
-            found += [self._people(query, link, group) for link in medicines for group in groups]
+            found += [self._people(query, link, group, pair) for link in medicines for group in groups]
         found.sort(key=lambda e: _ORDER.index(e.id))
         grave = [e for e in found if e.id in _GRAVE]
         said = grave if grave and pair.safety else [e for e in found if e.id != "none"]
@@ -230,10 +230,10 @@ class Between:
 
     # --- people: pregnancy, children, ...
 
-    def _people(self, query: Query, link: Link, group: People) -> Evidence:
+    def _people(self, query: Query, link: Link, group: People, pair: PairType) -> Evidence:
         """What the graph warns of for a group of people."""
         language = language_of(query.text)
-        place = NamedPlace(_FOR_PEOPLE, (link.entity, Entity("", group.name[language])), language)
+        place = NamedPlace(pair, (link.entity, Entity("", group.name[language])), language)
         found = []
         for far, (node, why) in enumerate(self.family.of(link, narrower=False).items()):
             entity = self.graph.at(node)
@@ -293,7 +293,7 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
     return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
 
 
-_FOR_PEOPLE = next(row for row in PAIRS if row.safety)
+_FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
 _TREATS = next(row for row in PAIRS if row.name == "treats")
 _ANY_TIE = ("affects", "link", "causes", "has", "is a risk")  # rows that of two medicines mean that they interact
@@ -303,7 +303,7 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
     """The sentence of a verdict."""
     pair, (one, other), language = place
     facts = [_fact(t, place) for t in ties]
-    if which == "yes" or (which == "interacts" and not pair.safety):
+    if which == "yes" or (which == "interacts" and not pair.safety) or (which == "no" and pair.name == "danger"):
         return affirmed(pair.yes[language], language, facts)
     if which == "no" and any(t.triple.relation.role is Role.EXCLUDES for t in ties):
         which = "denied"

@@ -13,6 +13,7 @@ from kgmed.language.text import fold_word, has_cjk, lazily, normalise, one_line,
 from kgmed.models.base import LLM, Encoder
 from kgmed.prompts import prompt
 from kgmed.records import Context, Entity, Evidence, Query, Role, Triple
+from kgmed.steps.family import MEDICINES
 
 # Phrasers: the evidence as the text that a reader is shown.
 
@@ -371,6 +372,8 @@ def sentence(triple: Triple, language: Language, said: str = "") -> str:
     form = _SENTENCES.get(triple.relation.role)
     if form is None:
         return f"{named(triple.head, language)} — {one_line(str(triple.relation))} → {named(triple.tail, language)}"
+    if triple.relation.role is Role.CONTRAINDICATED and triple.object.kind in MEDICINES:
+        form = ("{0} must not be used with {1}", "{0}禁与{1}同用")
     often = frequency(triple)
     return form[language].format(subject, other) + ((f" ({often})", f"（{often}）")[language] if often else "")
 
