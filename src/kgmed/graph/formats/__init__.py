@@ -7,7 +7,6 @@ A new format is one file here, or in another package, with a function `read(path
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +70,14 @@ def _of_folder(path: Path) -> str:
 
 def _of_file(path: Path) -> str:
     """The format of a file; "" where neither suffix nor first lines tell."""
-    from kgmed.graph.formats.base import check_file, empty, lines
+    from kgmed.graph.formats.base import check_file, empty, first_lines
 
     check_file(path)
     known = formats.all()
     for suffix in map(str.casefold, path.suffixes):
         if named := [f.name for f in known if suffix in f.suffixes]:
             return named[0]
-    first = [line for line in islice((text for _, text in lines(path)), 20) if line.strip()][:2]
+    first = [line for line in first_lines(path, 20) if line.strip()][:2]
     if not first:
         raise empty(path)
     begun = [(len(start), f.name) for f in known for start in f.starts if first[0].startswith(start)]

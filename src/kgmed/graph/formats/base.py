@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -106,6 +107,20 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
         for line in text.split("\n"):
             number += 1
             yield number, line
+
+
+def first_lines(path: Path, most: int) -> list[str]:
+    """At most so many first lines; of one that is longer than what is read at once its beginning; raises as `lines`."""
+    with reading(path), open_bytes(path) as file:
+        data = file.read(_BLOCK).removeprefix(_BOM)
+    if len(data) < _BLOCK - len(_BOM) or b"\n" in data:
+        return [line for _, line in islice(lines(path), most)]
+    return [_decoded(path, data[: len(data) - _part(data)], 0)]
+
+
+def _part(data: bytes) -> int:
+    """How many bytes at the end are a character that is not whole."""
+    return next((i for i in range(1, 4) if data[-i] >= 0xC0), 0) if data and data[-1] >= 0x80 else 0
 
 
 def blocks(path: Path) -> Iterator[str]:

@@ -74,6 +74,7 @@ _PROPERTIES = frozenset(
 )
 _NO_ENTITIES = _PROPERTIES | {_OWL + "Ontology", _OWL + "Axiom", _OWL + "Restriction", _OWL + "AllDisjointClasses"}
 _SOME, _ON = frozenset({_OWL + "someValuesFrom", _OWL + "hasValue"}), _OWL + "onProperty"
+_ALL_SAID = {"on", "some", "of"}
 _DEPRECATED = _OWL + "deprecated"
 _AXIOMS = (_OWL, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
 _ABOUT = frozenset({_RDFS + "subClassOf", _OWL + "equivalentClass"})
@@ -173,8 +174,8 @@ class _Reader:
     keys: dict[str, str] = field(default_factory=dict)  # of predicates and blank nodes without a label
     kinds: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)  # subjects that are no entities: an ontology, axioms, restrictions
-    restrictions: dict[str, dict[str, Any]] = field(default_factory=dict)  # blank node -> "on", "some"
-    about: list[tuple[str, str]] = field(default_factory=list)  # key of a class, blank node that describes it
+    # blank node that describes classes -> "on", "some", and "of", the keys of those classes; until all are known
+    restrictions: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def row(self, triple: Any) -> Iterator[Row]:
         """The row that a triple is."""
@@ -183,6 +184,7 @@ class _Reader:
             yield DroppedRow("a statement about a statement", self.count)
             return
         if self._is_axiom(triple):
+            yield from self._settled(triple)
             return
         key, predicate, value = self._key(triple.subject), triple.predicate.value, triple.object
         if isinstance(value, self.library.Literal):
@@ -206,17 +208,29 @@ class _Reader:
             self.restrictions.setdefault(subject, {})["on" if predicate == _ON else "some"] = value
             self.apart.add(subject)
         if predicate in _ABOUT and isinstance(value, self.library.BlankNode) and not blank:
-            self.about.append((self._key(triple.subject), value.value))
+            self.restrictions.setdefault(value.value, {}).setdefault("of", []).append(self._key(triple.subject))
             return True
         grammar = blank and predicate != _TYPE and predicate.startswith(_AXIOMS)
         return grammar or subject in self.apart or subject in self.properties
 
+    def _settled(self, triple: Any) -> Iterator[EdgeRow]:
+        """The edge of a restriction of which all is known now; it is forgotten where nothing can name it again."""
+        node = triple.object if triple.predicate.value in _ABOUT else triple.subject
+        said = self.restrictions.get(node.value, {})
+        if said.keys() >= _ALL_SAID and _ANONYMOUS.match(node.value):
+            del self.restrictions[node.value]
+            self.apart.discard(node.value)
+            yield from self._edges(said)
+
+    def _edges(self, said: dict[str, Any]) -> Iterator[EdgeRow]:
+        """The edges that a restriction says of its classes."""
+        if said.keys() >= _ALL_SAID and isinstance(said["some"], self.library.NamedNode):
+            yield from (EdgeRow(key, self._relation(said["on"].value), self._key(said["some"])) for key in said["of"])
+
     def restricted(self) -> Iterator[EdgeRow]:
-        """The edges that restrictions on classes say."""
-        for key, blank in self.about:
-            said = self.restrictions.get(blank, {})
-            if {"on", "some"} <= said.keys() and isinstance(said["some"], self.library.NamedNode):
-                yield EdgeRow(key, self._relation(said["on"].value), self._key(said["some"]))
+        """The edges of the restrictions that are left at the end."""
+        for said in self.restrictions.values():
+            yield from self._edges(said)
 
     def unnamed(self) -> Iterator[NodeRow]:
         """Those that no label names, under the end of their IRI."""
