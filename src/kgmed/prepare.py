@@ -56,6 +56,17 @@ def vectors(name: str, progress: Progress, chosen: Config) -> tuple[int, str]:
     return len(Fuzzy(store)), found.name
 
 
+def vectors_to(name: str, address: str, progress: Progress, chosen: Config) -> int:
+    """How many names of a graph now have vectors beside it in PostgreSQL; they are computed here where they are not."""
+    from kgmed.graph.remote.pgvector import write
+    from kgmed.graph.remote.postgres import Address
+    from kgmed.graph.vectors import compute
+
+    store, found = library.load(name), encoder_named(chosen.encoder, **run_here(chosen))
+    to = Address.of(address, graph=name)
+    return write(compute(store, found), store.label, to, lambda done, of: progress(done))
+
+
 def train_map(
     name: str, progress: Callable[[str, int, int], None], *, encoder: str = "", others: Sequence[str] = ()
 ) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.disk import data_folder
-from kgmed.errors import BadInput, Unavailable
+from kgmed.errors import BadInput, NeedsAll, Unavailable
 from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
@@ -314,7 +314,10 @@ class Session:
             method, settings = self._method(toolkit)
             text = "\n".join((asked.text, *(text for _, text in asked.options)))
             reach = {"hops": getattr(settings, "hops", 3), "shortest": method.name == "mindmap"}
-            toolkit = self._opened(excerpt(text, **reach))
+            try:
+                return self._run(self._opened(excerpt(text, **reach)), asked, after, observe)
+            except NeedsAll:
+                return self._run(self._fetched(toolkit.graph, prompt_language(asked)), asked, after, observe)
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
             from kgmed.linking.cascade import CarriedOver
@@ -332,6 +335,16 @@ class Session:
             models=toolkit.models(scorer="pairs" in method.about.needs),
             hits=tuple(hits),
         )
+
+    def _fetched(self, graph: Any, language: str) -> Toolkit | RemoteToolkit:
+        """The toolkit of all of a graph in a database, fetched once; see `graph.remote.whole`."""
+        from kgmed.graph.remote.named import COPIES
+        from kgmed.graph.remote.whole import whole
+
+        name = f"{graph.label} fetched"
+        made = self._toolkits.get(name, lambda: self._opened(whole(graph, data_folder() / COPIES)))
+        spoken = cast(Store, made.graph).speaking(language)
+        return made if spoken is made.graph else self._toolkits.get(f"{name} {language}", lambda: self._opened(spoken))
 
     def _method(self, toolkit: Toolkit | RemoteToolkit) -> tuple[Method, Any]:
         """The method and its settings; raises `BadInput` for one that the graph does not do for."""

@@ -77,7 +77,7 @@ def test_trl_takes_the_scorer_that_ppo_takes(cases: Path, tmp_path: Path, way: s
 
 def test_a_comparison_is_one_table_with_errors(cases: Path, tmp_path: Path) -> None:
     words = ("compare", cases, "--out", tmp_path / "all", "--policy", "tiny", "--scorer", "walk", "--seeds", "0,1")
-    found = figures(*words, "--stages", "base,warm,sft,ppo", "--steps", 3, "--sft-steps", 3)
+    found = figures(*words, "--stages", "base,warm,sft,ppo", "--steps", 3, "--sft-steps", 3)["tiny"]
     assert list(found["stages"]) == ["base", "warm", "sft", "ppo"]
     assert all(len(stage["each"]) == 2 for stage in found["stages"].values())
     assert any(note.startswith("ppo ends") for note in found["notes"])

@@ -19,6 +19,7 @@ ROWS: tuple[Row, ...] = tuple(
         "Headache",
         "Chest pain",
         "Symptom",
+        "Drug fever",
     )
 )
 
@@ -36,6 +37,8 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
         ("There is pain in my finger", ["Hand or finger pain"]),
         ("intense headaches recently", ["Headache"]),
         ("pain, but not in the chest", []),
+        ("Which drugs treat fever?", []),
+        ("fever from a drug", ["Drug fever"]),
         ("The hand is fine. It was a fracture.", []),
     ],
 )

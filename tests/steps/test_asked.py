@@ -56,6 +56,18 @@ def test_a_role_is_followed_from_either_end_and_whichever_way_it_is_written() ->
     assert texts("What does colchicine treat?", "colchicine") == ["colchicine ← treated by — gout"]
 
 
+def test_a_finding_with_medicines_of_its_own_is_treated_by_these_and_not_by_those_of_its_diseases() -> None:
+    g = RoleGraph([*ROWS, ("balm", "treats", "toe pain")], RELATIONS, {**KINDS, "drug": [*KINDS["drug"], "balm"]})
+    assert texts("What can I take for toe pain?", "toe pain", graph=g) == ["toe pain ← treats — balm"]
+    assert "colchicine" in texts("What can I take for redness?", "redness", graph=g)[0]
+
+
+def test_a_chinese_complaint_is_treated_as_the_illness_that_is_named_after_it() -> None:
+    rows = [("佐匹克隆", "treats", "失眠症"), ("抑郁", "has symptom", "失眠")]
+    g = RoleGraph(rows, RELATIONS, {"disease": ["失眠症", "抑郁"], "symptom": ["失眠"], "drug": ["佐匹克隆"]})
+    assert texts("失眠吃什么药", "失眠", graph=g) == ["失眠症 ← treats — 佐匹克隆"]
+
+
 def test_what_an_entity_has_is_not_what_has_it() -> None:
     assert texts("What are the causes of gout?", "gout") == []
     assert texts("What are the causes of stroke?", "stroke") == ["stroke — caused by → gout"]

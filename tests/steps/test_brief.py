@@ -14,6 +14,7 @@ from role_graph import query
 GOUT, PAIN = Entity("d", "gout", "disease"), Entity("s", "pain", "symptom")
 HAS = Relation("has", Role.FINDING)
 TREATS = Relation("treats", Role.TREATS)
+NOT_IN = Relation("not in", Role.CONTRAINDICATED)
 
 
 def answer(text: str, *evidence: Evidence) -> Answer:
@@ -49,6 +50,21 @@ def test_treatments_are_said_of_the_disease_and_uses_of_the_medicine() -> None:
     assert answer("What does colchicine treat?", Evidence("x", "neighbours", (triple,), (drug,))).text.startswith(
         "What colchicine is given for: gout"
     )
+
+
+def test_what_is_taken_against_each_finding_stands_before_the_diseases_that_fit() -> None:
+    fever, cough = Entity("f", "fever", "symptom"), Entity("c", "cough", "symptom")
+    taken = [
+        Evidence("x", "neighbours", (Triple(Entity(name, name, "drug"), TREATS, thing),), (thing,))
+        for name, thing in (("paracetamol", fever), ("codeine", cough))
+    ]
+    fits = Evidence("gout: fever", "candidate", (Triple(GOUT, HAS, fever),), (GOUT, fever), 1.0)
+    codeine = Entity("m", "codeine", "drug")
+    warned = Evidence("y", "warning", (Triple(codeine, NOT_IN, Entity("k", "asthma")),), (codeine,))
+    said = answer("I have a fever and a cough, what can I take?", *taken, fits, warned).text.split("\n")
+    assert said[:2] == ["Treatments of fever: paracetamol [1]", "Treatments of cough: codeine [2]"]
+    assert said[2].startswith("Warning")
+    assert said[3].startswith("Diseases that fit")
 
 
 def test_two_things_are_compared_by_what_the_other_does_not_have() -> None:

@@ -52,9 +52,10 @@ def launched(start: Sequence[str], tmp_path: Path, *words: object) -> dict[str, 
 
 @pytest.mark.parametrize("way", ["rlkgf", "grpo"])
 def test_two_processes_train_one_policy(way: str, cases: Path, tmp_path: Path) -> None:
-    numbers = ("--steps", 25, "--rate", 5e-3, "--samples", 4, "--seed", 1)
+    # of 4 answers to a question soon all are alike, in one process too: GRPO then learns two diseases of the three
+    numbers = ("--steps", 25, "--rate", 5e-3, "--samples", 8, "--seed", 1)
     found = launched(TWO, tmp_path, way, cases, "--out", tmp_path / way, *numbers)
-    assert found["validation"]["end"] > 0.5 > found["validation"]["start"]
+    assert found["validation"]["end"] > 0.8 > found["validation"]["start"]
     rows = base.read(tmp_path / way / "log.jsonl")
     assert [row["step"] for row in rows] == list(range(26))  # each round is written once
     state = base.state(tmp_path / way / "checkpoint.safetensors")

@@ -1,6 +1,7 @@
 """A tiny model from nothing learns to diagnose in seconds: from the graph, from a judge, from labels."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def compared(folder: Path, told: list[str]) -> Comparison:
     made = task(made_split(), listed=False)
     return Comparison(
         task=made,
-        scorer=scorer(made),
+        fit=scorer,
         scored="walk",
         judge=Alphabet,
         make=lambda seed: free(made, seed),
@@ -102,7 +103,7 @@ def test_the_comparison_tells_what_each_stage_does_and_a_second_time_trains_noth
     made = compared(tmp_path, told)
     first = made.seed(0)
     assert set(first) == set(USUAL)
-    assert {what.split()[2] for what in told} == {"warm", "sft", "rlaif", "ppo", "grpo"}
+    assert {what.split()[2] for what in told} == {"warm", "sft", "rlaif", "ppo", "grpo", "sft-ppo", "sft-grpo"}
     assert min(first["ppo"]["accuracy"], first["grpo"]["accuracy"]) > 0.8 > 0.6 > first["rlaif"]["accuracy"]
     assert set(first["sft"]["after"]) == set(CHECKS)
     told.clear()
@@ -113,6 +114,32 @@ def test_the_comparison_tells_what_each_stage_does_and_a_second_time_trains_noth
     assert found.data["stages"]["ppo"]["took"]["memory_mb"] > 10
     assert any(note.startswith("ppo ends above warm (+") and "above rlaif" in note for note in found.notes)
     assert any("the judge decided on" in note for note in found.notes)
+
+
+def test_few_labels_are_all_that_sft_and_the_graph_know_and_reinforcement_after_sft_begins_there(
+    tmp_path: Path,
+) -> None:
+    made = compared(tmp_path, [])
+    few = replace(made, labelled=3, folder=tmp_path / "few", reinforce=replace(PPO, steps=1, rate=1e-9))
+    seen: list[tuple[Any, ...]] = []
+
+    def fitted(known: Task) -> Criticality:
+        seen.append(known.train)
+        return scorer(known)
+
+    found = replace(few, fit=fitted).seed(0, ("sft", "sft-ppo"))
+    assert {len(train) for train in seen} == {3}
+    assert len(set(seen)) == 1
+    assert set(seen[0]) <= set(made.task.train)
+    assert found["sft"]["right"] == found["sft-ppo"]["right"]
+    assert found["sft"]["accuracy"] < made.seed(0, ("sft",))["sft"]["accuracy"]
+
+
+def test_a_folder_with_figures_of_other_settings_is_refused(tmp_path: Path) -> None:
+    made = compared(tmp_path, [])
+    made.seed(0, ("base",))
+    with pytest.raises(BadInput, match="another labelled"):
+        replace(made, labelled=5).seed(0, ("base",))
 
 
 def test_a_difference_within_two_standard_errors_is_said_to_be_none() -> None:

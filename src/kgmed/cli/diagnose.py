@@ -1,6 +1,7 @@
 """`kgmed diagnose`: a patient's findings in, the diseases of HPO that fit them out, with what each rests on."""
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -127,13 +128,17 @@ def _about(patient: Patient, sex: str, age: str, began: str) -> Patient:
 
 def _model(graph: str, absent_weight: float) -> Phenotypes:
     """The graph's diseases; HPO is built when it is not there yet."""
+    from kgmed.disk import data_folder
     from kgmed.graph import library
+    from kgmed.graph.remote.named import open_whole
 
+    remote = library.is_remote(graph) and not library.in_shards(graph)
     with screen.progress("building HPO (first use)", "rows") as progress:
         if graph in library.PACKAGED and graph not in {m.name for m in library.graphs()}:
             library.build_graph(graph, progress=progress)
     with screen.progress("reading the findings of every disease", "") as _:
-        return Phenotypes(library.load(graph), weights={**WEIGHTS, "excluded": -absent_weight})
+        found = open_whole(graph, data_folder(), os.environ) if remote else library.load(graph)
+        return Phenotypes(found, weights={**WEIGHTS, "excluded": -absent_weight})
 
 
 def show(result: Differential, model: Phenotypes, links: Sequence[Link] = (), *, full: bool = False) -> None:

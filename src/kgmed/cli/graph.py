@@ -273,6 +273,7 @@ def vectors(
     device: Annotated[str, typer.Option(help="What computes: cpu, cuda, cuda:1, mps; local/... only.")] = "",
     precision: Annotated[str, typer.Option(help="As `kgmed ask --precision`; local/... only.")] = "",
     texts: Annotated[int, typer.Option(help="Names read at once, 0 = 32; local/... only.", min=0)] = 0,
+    to: Annotated[str, typer.Option(help="postgresql://...#NAME: write them beside that graph there (pgvector).")] = "",
     as_json: Json = False,
 ) -> None:
     """Compute the vectors of all names, so that names are found by meaning among all of them; goes on where it stopped.
@@ -289,6 +290,13 @@ def vectors(
                 name, progress, Config(encoder=encoder, device=device, precision=precision, texts=texts)
             )
         trained = _train(name, encoder, also or []) if train or also else 0
+    if to:
+        from kgmed.graph.remote.named import where_of
+        from kgmed.prepare import vectors_to
+
+        chosen = Config(encoder=encoder, device=device, precision=precision, texts=texts)
+        with screen.progress(f"writing {where_of(to, graph=name)}", "names") as progress:
+            vectors_to(name, to, progress, chosen)
     if as_json:
         screen.data({"graph": name, "names": count, "encoder": by, "map": trained})
     else:
@@ -357,16 +365,16 @@ def load(
 
 @app.command()
 def schema(
-    address: Annotated[str, typer.Argument(help="bolt://USER@HOST:7687/DATABASE, without a password.")],
+    address: Annotated[str, typer.Argument(help="bolt:// or postgresql://USER@HOST/DATABASE, without a password.")],
     as_json: Json = False,
 ) -> None:
-    """Propose a mapping file for what a Bolt database holds: labels as kinds, types as roles; write it with > FILE.
+    """Propose a mapping file for what a database holds: tables or labels as kinds, types as roles; write with > FILE.
 
-    Mend what is wrong and ask with: --graph "bolt://...?map=FILE#NAME".
+    Mend what is wrong and ask with: --graph "ADDRESS?map=FILE#NAME".
     """
-    from kgmed.graph.remote.bolt import BoltAddress, propose
+    from kgmed.graph.remote.named import proposed_mapping
 
-    mapping = propose(BoltAddress.of(address, graph="mine"), os.environ)
+    mapping = proposed_mapping(address, os.environ)
     screen.data(tomllib.loads(mapping)) if as_json else screen.lines(mapping.splitlines())
 
 

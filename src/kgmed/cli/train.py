@@ -190,32 +190,41 @@ def compare(
     cases: Labelled, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions, judge: JudgeOptions,
     out: Annotated[Path, typer.Option("--out", help="The folder of all runs; what is left there goes on.")],
     data: Data = None,
-    policy: Annotated[str, typer.Option("--policy", help="choice, free or tiny.")] = "choice",
+    policy: Annotated[str, typer.Option("--policy", help="Of choice,free,tiny.")] = "tiny,choice",
     model: Annotated[str, typer.Option("--model", help="smollm2, a folder, or a name on the model hub.")] = "smollm2",
     longest: Annotated[int, typer.Option("--longest", help="Tokens of an answer, with free.", min=1)] = 16,
     seeds: Annotated[str, typer.Option(help="Numbers with commas.")] = "0,1,2",
-    stages: Annotated[str, typer.Option(help="Of base,warm,sft,rlaif,ppo,grpo,rloo.")] = "",
-    start: Annotated[str, typer.Option("--from", help="Where reinforcement begins: warm, or sft.")] = "warm",
-    labelled: Annotated[int | None, typer.Option("--sft-steps", help="Steps on true labels.", min=1)] = None,
+    stages: Annotated[str, typer.Option(help="Of base,warm,sft,rlaif,ppo,grpo,rloo,sft-ppo,sft-grpo.")] = "",
+    labelled: Annotated[int, typer.Option(help="Train cases whose disease may be known; 0 = all.", min=0)] = 0,
+    sft_steps: Annotated[int | None, typer.Option("--sft-steps", help="Steps on true labels.", min=1)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:  # fmt: skip
     """Train base, warm start, labels, RLAIF and RLKGF by PPO and GRPO, and tell each by the test cases, with errors."""
     from kgmed.cli.train_policy import comparison
-    from kgmed.train.compare import USUAL, table
+    from kgmed.train.compare import USUAL, side_by_side, table
 
-    run = RunOptions(out=out, data=data, policy=policy, model=model, longest=longest)
-    wanted = [name.strip() for name in stages.split(",") if name.strip()] or list(USUAL)
-    numbers = _numbers_of(seeds)
+    kinds, wanted = _listed(policy), _listed(stages) or list(USUAL)
+    numbers, tables = _numbers_of(seeds), {}
     with telling() as tell:
-        made = comparison(cases, run, tuning, loop, reward, judge, labelled, tell)
-        made = replace(made, start=start)
-        figures = [made.seed(seed, wanted) for seed in numbers]
-    found = table(made, figures, numbers)
+        for kind in kinds:
+            run = RunOptions(out=out / kind, data=data, policy=kind, model=model, longest=longest)
+
+            def told(what: str, row: Any, kind: str = kind) -> None:
+                tell({"run": f"{kind} {what}", **row})
+
+            made = comparison(cases, run, tuning, loop, reward, judge, labelled, sft_steps, told)
+            tables[kind] = table(made, [made.seed(seed, wanted) for seed in numbers], numbers)
+    found = side_by_side(tables)
     if as_json:
         show.data(found.data)
         return
     show.table(found.head, found.rows)
     show.lines(found.notes)
+
+
+def _listed(text: str) -> list[str]:
+    """The words of a text with commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _numbers_of(text: str) -> list[int]:

@@ -439,9 +439,9 @@ def _model_of(name: str, run: RunOptions) -> str:
 
 def comparison(
     cases: str, run: RunOptions, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions, judge: JudgeOptions,
-    labelled: int | None, tell: "Callable[[Row], None]",
+    labelled: int, steps: int | None, tell: "Callable[[str, Row], None]",
 ) -> "Comparison":  # fmt: skip
-    """All runs of a comparison; numbers that are not given are those chosen for the policy."""
+    """All runs of a policy; numbers that are not given are those chosen for it."""
     from kgmed.train.compare import Comparison, chosen_numbers
     from kgmed.train.task import scorer_for, task
 
@@ -455,11 +455,11 @@ def comparison(
 
     _ = made(0) if run.policy == "tiny" else None  # bad options are told before anything is written
     return Comparison(
-        task=asked, scorer=scorer_for(asked, choice.fit), scored=choice.told(), make=made, folder=run.out,
+        task=asked, fit=lambda known: scorer_for(known, choice.fit), scored=choice.told(), make=made, folder=run.out,
         judge=lambda: _judge(judge, replace(run, policy=_judging(run)), tuning, asked), warm=warm,
-        labels=replace(labels, steps=labelled or labels.steps), reinforce=settings, pairs=judge.pairs,
+        labels=replace(labels, steps=steps or labels.steps), reinforce=settings, pairs=judge.pairs, labelled=labelled,
         reward_model=_model_of(judge.reward_model, run) if judge.reward_model != "words" else "words", tuning=how,
-        tell=lambda what, row: tell({"run": what, **row}),
+        tell=tell,
     )  # fmt: skip
 
 

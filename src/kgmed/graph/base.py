@@ -146,6 +146,7 @@ class Source:
     relations: Mapping[str, Relation] = field(default_factory=dict)  # those not named here are inferred by name
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # relation -> kind of head, kind of tail
     parts: tuple[str, ...] = ()  # the labels of the graphs that it is made of, where it is made of graphs
+    describes: str = ""  # those of them that describe entities
     origins: Mapping[str, str] = field(default_factory=dict)  # relation -> graph and release of its triples
     inputs: tuple[Path, ...] = ()  # the files it is read from; their hash tells whether a build is needed
     size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known

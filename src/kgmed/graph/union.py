@@ -22,7 +22,7 @@ from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk, normalise
 from kgmed.records import Relation
 
-VERSION = 12  # goes up when the same parts make another store
+VERSION = 13  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 
@@ -46,8 +46,9 @@ def union(parts: Sequence[Store], *, forbidden: Iterable[tuple[str, str]] = ()) 
     joiner = Joiner(parts, forbidden)
     whole = _Union(parts, joiner.joins(), joiner)
     languages = dict.fromkeys(part.language for part in parts)
+    names = {part: f"{part.manifest.name} {part.manifest.release}".strip() for part in parts}
     return Source(
-        name=" + ".join(f"{p.manifest.name} {p.manifest.release}".strip() for p in parts),
+        name=" + ".join(names.values()),
         rows=whole.rows,
         release=" + ".join(p.manifest.release for p in parts),
         licence="; ".join(f"{p.name}: {p.manifest.licence}" for p in parts if p.manifest.licence),
@@ -56,6 +57,7 @@ def union(parts: Sequence[Store], *, forbidden: Iterable[tuple[str, str]] = ()) 
         relations={key: relation for part in whole.parts for key, relation in part.relations.items()},
         kinds={key: ("", "") for part in whole.parts for key in part.relations},
         parts=tuple(part.label for part in parts),
+        describes=" + ".join(name for part, name in names.items() if len(part.tables.described)),
         origins={key: origin for part in whole.parts for key, origin in part.origins.items()},
         size=sum(len(p) + p.adjacency.edges + len(p.tables.text_node) for p in parts),
     )

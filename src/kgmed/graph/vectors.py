@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import xxhash
@@ -89,6 +89,30 @@ def _usearch() -> Any:
 
 
 # --- The vectors of a graph's names.
+
+
+class Names(Protocol):
+    """The names of a graph that are searched by meaning, wherever their vectors are: `Vectors`, or in PostgreSQL."""
+
+    def __len__(self) -> int:
+        """The number of names."""
+        ...
+
+    def search(self, texts: list[str], *, limit: int = 10) -> list[list[Near]]:
+        """For each text the `limit` names of highest cosine, best first, ties by row."""
+        ...
+
+    def nearest(self, queries: NDArray[np.float32], *, limit: int = 10) -> list[list[Near]]:
+        """The nearest names of a few texts at once, by their unit rows."""
+        ...
+
+
+def open_names(graph: LocalGraph, encoder: Encoder) -> Names | None:
+    """The names of a graph by their vectors: beside its files, or in its database; None = nowhere."""
+    if (there := getattr(graph, "vectors", None)) is not None:
+        found: Names | None = there(encoder)
+        return found
+    return open_vectors(graph, encoder)
 
 
 EXACT = 1_000_000  # names; more are searched by an index

@@ -100,7 +100,7 @@ TYPES: tuple[QuestionType, ...] = (
         "treatment",
         r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat"
         r"|medic(?:ine|ation)|\bantibiotics?\b|\bpainkillers?\b"
-        r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should) (?:i|we|he|she) take"
+        r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should|could) (?:i|we|he|she|they) (?:take|give)\b"
         r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
         r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
         r"|治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match, Scope
 from kgmed.graph.names import Fuzzy, Near, Rewordings, canonical_words, contradicts
-from kgmed.graph.vectors import Vectors, nearest_by_ngrams, open_vectors
+from kgmed.graph.vectors import Names, nearest_by_ngrams, open_names
 from kgmed.language.affixes import is_form, is_telling, is_turning
 from kgmed.language.negation import Spans
 from kgmed.language.question import words_that_ask
@@ -420,9 +420,9 @@ class Dense:
         return {}
 
     @cached_property
-    def _index(self) -> Vectors | None:
+    def _index(self) -> Names | None:
         """The vectors of all names, where they are computed."""
-        return open_vectors(self.graph, self.encoder) if self.indexed else None
+        return open_names(self.graph, self.encoder) if self.indexed else None
 
     def _fit(self, mention: str, near: Sequence[Near]) -> list[Near]:
         """The near names that may mean the same as the mention, best first."""

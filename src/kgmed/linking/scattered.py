@@ -34,6 +34,12 @@ _OR = re.compile(r"(\w+) or (\w+)")
 _ALTERNATIVES = 8
 _WHOSE = frozenset({"my", "his", "her", "their", "our", "your", "its"})
 _PLACING = frozenset({"in", "of", "on", "at", "around", "with"})
+_DOING = frozenset(  # verbs that lead from one name to another: "drugs treat fever" is no drug fever
+    """
+    treat treats treated treating cure cures prevent prevents help helps relieve relieves reduce reduces lower lowers
+    stop stops cause causes caused causing trigger triggers lead leads
+    """.split()  # noqa: SIM905
+)
 _BREAKS = frozenset(".!?;:,\n")
 
 
@@ -165,7 +171,7 @@ def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     """Whether a scattered name is what the text says: none of its words is a piece, and none between turns it round."""
     own = set(words)
     between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
-    turned = any(canonical_words(w.text) & TURNING for w in between)
+    turned = any(w.text in _DOING or canonical_words(w.text) & TURNING for w in between)
     return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
 
 

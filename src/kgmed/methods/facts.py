@@ -220,12 +220,20 @@ class Fitting:
             return self._compared(query, [link for link in links if link.entity in two])
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
         if patient and (not found or (self._is_a_case(query, links) and not _names_the_disease(links, found))):
-            found = [*self._cards(query, links), *found]
+            first = self._against_each(query, links, found)
+            found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
         if seen := [] if patient else self._seen_in(query, links, found):
             return [*seen, *found]
         if not found and roles_asked(query.text) and not patient:
             return self._nothing(query, links)
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
+
+    def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
+        """What is taken against each finding, where nothing else is asked: that much can be done at once."""
+        if roles_asked(query.text) != (Role.TREATS,) or asks_diagnosis(query.text):
+            return []
+        pieces = {t.object: e for e in reversed(found) for t in e.triples[:1] if t.relation.role is Role.TREATS}
+        return [pieces[entity] for entity in stated(links) if entity in pieces]
 
     def _modes(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Whether a thing has the mode of inheritance asked for; [] where none is asked for."""

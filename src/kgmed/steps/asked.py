@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -13,7 +12,7 @@ from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis
-from kgmed.steps.family import MEDICINES, Family, substance
+from kgmed.steps.family import Family
 from kgmed.steps.retrieve import told
 
 # Names that a question asks about and the graph does not have: of these nothing is said, whatever else it names.
@@ -100,15 +99,10 @@ _DONE = (Role.TREATS, Role.TESTS)
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
 OF_A_DRUG = (Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS)
 _KINDS = 400  # ours: kinds of a thing that are looked at where it has nothing of its own
-_ONE_LABEL = 2  # a label says it, of one graph
 _TAKEN = lazily(
     r"\bdrugs?\b|medic(?:ine|ation)|\bpills?\b|\bantibiotics?\b|\bpainkillers?\b|\btake\b|药|抗生素", re.IGNORECASE
 )
 _SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
-_UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
-_VAGUE = lazily(
-    r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断)$"
-)
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
 
 
@@ -165,6 +159,8 @@ class AskedFor:
         if role is Role.INTERACTS:  # what its own label says comes before the labels of others
             pieces.sort(key=lambda piece: piece.triples[0].subject not in piece.about)
         if role not in PATIENT or any(entity.kind == "disease" for entity in speaking):
+            return pieces
+        if role is Role.TREATS and pieces:  # a fever has medicines of its own
             return pieces
         implied = self._implied(query, links) if speaking or self.through else {}
         if not implied:
@@ -227,10 +223,10 @@ class AskedFor:
 
     def _listed(self, entity: Entity, role: Role, why: tuple[Triple, ...]) -> Iterator[Evidence]:
         """What an entity has in a role, a dozen to a piece, the last with the number left out; a text a piece."""
-        reason = "".join(f"; {_written(t)}" for t in why)
+        reason, family = "".join(f"; {_written(t)}" for t in why), Family(self.graph, medicines=self.medicines)
         for own in (True, False):
-            rows = self._ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
-            if own and role in _DONE and entity.kind == "disease" and self._ordered(entity, role, own=False):
+            rows = family.ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
+            if own and role in _DONE and entity.kind == "disease" and family.ordered(entity, role, own=False):
                 continue  # what a disease is given for is a slip of the graph
             most = self.listed * self.pieces
             for begin in range(0, min(len(rows), most), self.listed):
@@ -241,64 +237,6 @@ class AskedFor:
         for t in self.graph.attributes(entity.id):
             if t.relation.role is role:
                 yield Evidence(_written(t) + reason, "text", (t, *why), (entity,), 1.0)
-
-    def _ordered(self, entity: Entity, role: Role, *, own: bool) -> list[Triple]:
-        """One triple for each other end: the heaviest, the most often said, then the usual, or the specific."""
-        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
-        hops = steps.objects(node) if own else steps.subjects(node)
-        if not len(hops.node):
-            return []
-        ends = np.unique(hops.node, return_index=True)[0]  # the index is not used; without it numpy reads in numpy.ma
-        back = (steps.subjects if own else steps.objects)(ends)
-        breadth = dict(zip(ends.tolist(), np.bincount(back.origin, minlength=len(ends)).tolist(), strict=True))
-        edges: dict[int, list[Triple]] = {}
-        for end, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
-            edges.setdefault(end, []).append(self.graph.triple(edge))
-        if role is Role.TREATS and not own:
-            return self._by_substance(edges, breadth)
-        usual = 1 if own or role is Role.TESTS else -1
-
-        def place(end: int) -> tuple[bool, float, bool, int, int, int]:
-            said = edges[end]
-            ways, vague = len({t.relation.name for t in said}), bool(_VAGUE.search(self.graph.at(end).name))
-            others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
-            often = max(_often(t) if role is Role.FINDING else t.weight for t in said)
-            return vague, -often, others, -ways, -usual * breadth[end], end
-
-        return [max(edges[end], key=_often) for end in sorted(edges, key=place)]
-
-    def _by_substance(self, edges: dict[int, list[Triple]], breadth: dict[int, int]) -> list[Triple]:
-        """One triple for each medicine, first one of each substance, the best borne out and then the specific.
-
-        A label names all that a product may be used for; what the entry of the disease names too, or a list of
-        another graph, is what is used for it. Of what labels alone say, what there are many products of is usual.
-        """
-        family = Family(self.graph)
-        groups: dict[str, list[int]] = {}
-        for node in edges:
-            groups.setdefault(family.substance(node), []).append(node)
-
-        def place(name: str) -> tuple[bool, float, int, float, str]:
-            said = [t for node in groups[name] for t in edges[node]]
-            worth = min(1 / (1 + np.log10(breadth[node])) for node in groups[name])
-            label = {(t.source, t.relation.name) for t in said if t.subject == t.head}
-            entry = {
-                (t.source, t.relation.name) for t in said if t.subject != t.head
-            }  # a graph may turn each label round
-            own = any(all(t.subject != t.head for t in edges[node]) for node in groups[name])
-            own |= any(sum(s == graph for s, _ in entry) > sum(s == graph for s, _ in label) for graph, _ in entry)
-            borne_out = len({t.source for t in said}) + own + bool(label)
-            usual = 1.0 if borne_out > _ONE_LABEL else 1 + float(np.log2(len(groups[name])))
-            other = self.medicines and not any(self.graph.at(node).kind in MEDICINES for node in groups[name])
-            return other, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
-
-        def plain(name: str, node: int) -> tuple[bool, int, str]:
-            entity = self.graph.at(node)
-            return substance(entity.name) != name, len(entity.name), entity.name
-
-        rows = [sorted(groups[name], key=partial(plain, name)) for name in sorted(groups, key=place)]
-        order = [row[0] for row in rows] + [node for row in rows for node in row[1:]]
-        return [max(edges[node], key=lambda t: t.weight) for node in order]
 
     def _implied(self, query: Query, links: Sequence[Link]) -> Believed:
         """The diseases that explain the findings, with a belief (`via` for the best, less by odds) and why."""
@@ -354,9 +292,3 @@ def _joined(triples: Sequence[Triple]) -> str:
     for t in triples:
         rows.setdefault((t.head.name, t.relation.name), []).append(t.tail.name)
     return "; ".join(f"{head} — {relation} → {', '.join(tails)}" for (head, relation), tails in rows.items())
-
-
-def _often(triple: Triple) -> float:
-    """How often it is so, as far as the graph says: half the time where it does not."""
-    stated = triple.weight < 1 or any(name == "frequency" for s in triple.support for name, _ in s.qualifiers)
-    return triple.weight if stated else _UNSTATED

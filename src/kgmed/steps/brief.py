@@ -119,10 +119,17 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     asked = [role for row in types_asked(query.text) if row.role for role in (row.role, *row.also) if not row.of_what]
     diagnoses = [row for row in rows if is_diagnosis(row[1])]
     warnings = [row for row in rows if row[1].kind == "warning"]
+    rest = [row for row in rows if row not in diagnoses and row not in warnings]
+    each = [row for row in rest if diagnoses and row[0] < diagnoses[0][0]]  # what is done about each finding
+    for group in _groups(each, language, apart=True):
+        yield _list(_made_for(group, people_of(query.text)), language, CHARACTERS[language] // 4)
+    people = people_of(query.text) if Role.TREATS in asked else ()
+    if each:
+        yield from _warnings(warnings, language, people)
     if diagnoses:
         yield from _diagnoses(diagnoses, language)
-    rest = [row for row in rows if row not in diagnoses and row not in warnings]
-    groups = _groups([*_care(diagnoses, asked), *rest], language, apart=compares(query.text))
+    rest = [] if each else [*_care(diagnoses, asked), *rest]
+    groups = _groups(rest, language, apart=compares(query.text))
     wanted = [g for g in groups if g.role in asked]
     wanted.sort(key=lambda g: asked.index(g.role))
     shown = wanted if wanted or diagnoses else _usual(groups, language)[: 3 if defines(query.text) else None]
@@ -135,8 +142,8 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
     for group in shown[:6]:
         yield _list(_made_for(group, people_of(query.text)), language, room // 2 if short else room)
-    people = people_of(query.text) if Role.TREATS in asked else ()
-    yield from _warnings(warnings, language, people)
+    if not each:
+        yield from _warnings(warnings, language, people)
     if shown and people and not any(_of_people(e, people) for _, e in warnings):
         yield _NOT_SAID[language].format(people[0].name[language])
 

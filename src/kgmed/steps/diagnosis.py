@@ -15,6 +15,7 @@ from kgmed.language.particulars import CONDITIONS, People, about, conditions, od
 from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import note
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.steps.family import Family
 from kgmed.steps.retrieve import told
 
 # --- How well each disease of a graph explains some findings.
@@ -153,17 +154,17 @@ class Posterior:
         return one in self._own_below(other) and other in self._own_below(one)
 
     def telling(self, one: int, other: int, known: Container[int]) -> list[int]:
-        """The findings of one disease that another does not have, most telling first; none that is known already.
+        """The findings of one disease that another does not have, the usual ones first; none that is known already.
 
         Only of those that several diseases have: others are told in words of their own.
         """
         hops = self.found.objects([one])
         gain = {
-            q: float(p * np.log(p / self.share_of(q)))
+            q: round(float(p), 1)
             for q, p in zip(hops.node.tolist(), self.found_weights(one, hops), strict=True)
             if q not in known and self.own(q) >= _OFTEN and self.tie(other, q) < 0
         }
-        return sorted(gain, key=lambda q: (-gain[q], q))
+        return sorted(gain, key=lambda q: (-gain[q], -self.own(q), q))
 
     def found_weights(self, disease: int, hops: Hops) -> list[float]:
         """How often each finding of a disease is there."""
@@ -409,6 +410,7 @@ def is_emergency(name: str) -> bool:
 
 
 EMERGENCY = "emergency"  # the id of a candidate that may kill within hours
+_USUAL = 3  # cards whose care is ordered by what is usual, which takes time; a reader looks no further
 _ASKED = 2  # findings of each of the first two diseases that are asked for
 _EN = {"lacks": "not listed", "denied": "the question says: not", "ask": "to ask for"}
 _ZH = {"lacks": "未载", "denied": "问题中说：没有", "ask": "可再问"}
@@ -553,7 +555,7 @@ class Consult:
         odds = np.exp(np.array([e.score for e in cases]) - cases[0].score) if cases else np.empty(0)
         for case, odd in zip(cases, odds.tolist(), strict=True):
             if case.about[0] not in named:
-                found.append(replace(self._card(case), score=round(odd / odds.sum(), 4)))
+                found.append(replace(self._card(case, usual=len(found) < _USUAL), score=round(odd / odds.sum(), 4)))
         return self._with_questions(query, links, found)
 
     def _with_questions(self, query: Query, links: Sequence[Link], cards: list[Evidence]) -> list[Evidence]:
@@ -566,16 +568,23 @@ class Consult:
             for card, told in zip(cards, more, strict=True)
         ]
 
-    def _card(self, case: Evidence) -> Evidence:
-        """A piece with the care of its disease added."""
+    def _card(self, case: Evidence, *, usual: bool = False) -> Evidence:
+        """A piece with the care of its disease added, `usual` = what is usually done first."""
         rows, texts = list(case.triples), [case.text]
         for role in self.care:
-            edges = self._care(case.about[0], role)
-            mine = [self.graph.triple(edge) for edge in edges[: self.listed]]
-            more = f", … (+{len(edges) - self.listed})" if len(edges) > self.listed else ""
+            found = self._usual(case.about[0], role) if usual else []
+            edges = [] if found else self._care(case.about[0], role)
+            mine = found[: self.listed] or [self.graph.triple(edge) for edge in edges[: self.listed]]
+            left = len(found or edges) - self.listed
+            more = f", … (+{left})" if left > 0 else ""
             rows += mine
             texts += [f"{told(case.about[0], mine)}{more}"] if mine else []
         return replace(case, text="; ".join(texts), triples=tuple(dict.fromkeys(rows)))
+
+    def _usual(self, entity: Entity, role: Role) -> list[Triple]:
+        """What is done about a disease, the usual first; [] for anything else."""
+        family = Family(self.graph, medicines=True)
+        return family.ordered(entity, role, own=False) if entity.kind == "disease" else []
 
     def _care(self, entity: Entity, role: Role) -> list[int]:
         """An edge for each thing that is done about a disease, or that a drug or a test is for, heaviest first."""

@@ -1,16 +1,16 @@
 """Under which other entries a graph may speak of a thing: its twins, products and ingredients, kinds and classes."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 
 import numpy as np
 
-from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
+from kgmed.graph.base import ByRole, Hops, LocalGraph, Match, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.language.text import lazily
+from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Link, Role, Triple
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
@@ -34,6 +34,11 @@ _SALTS = lazily(
 )
 
 
+_ONE_LABEL = 2  # a label says it, of one graph
+_UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
+_VAGUE = lazily(
+    r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断)$"
+)
 _SHORT = 4  # letters of a name that may stand within many: MODY, gout
 _SERIES = (
     "type 1",
@@ -71,6 +76,7 @@ class Family:
     graph: LocalGraph
     products: int = 40  # ours: a substance has up to 250 in CMeKG
     kinds: int = 4000  # ours: narrower entries looked at
+    medicines: bool = False  # whether medicines come before all else that is done
 
     def of(self, link: Link, *, narrower: bool = True) -> dict[int, tuple[Triple, ...]]:
         """The entries by node number: itself and its twins first, then products and ingredients, then its kinds."""
@@ -96,14 +102,22 @@ class Family:
         own = substance(name)
         if own != name.casefold():  # a product that is named after what is in it
             return own
-        made = ByRole(self.graph, Role.INGREDIENT).objects([node])
+        made = self._ingredients.objects([node])
         held = {substance(self.graph.at(n).name) for n in made.node.tolist()}
         if own in held:
             return own
-        same = ByRole(self.graph, Role.SAME_AS)
+        same = self._same
         others = [self.graph.at(n).name for n in (*same.subjects([node]).node, *same.objects([node]).node)]
         generic = {made_of for other in others if (made_of := substance(other)) != other.casefold() or made_of in held}
         return min(generic & held or generic or (held if len(held) == 1 else {own}), key=lambda n: (len(n), n))
+
+    @cached_property
+    def _ingredients(self) -> ByRole:
+        return ByRole(self.graph, Role.INGREDIENT)
+
+    @cached_property
+    def _same(self) -> ByRole:
+        return ByRole(self.graph, Role.SAME_AS)
 
     def forms(self, link: Link) -> dict[Entity, tuple[Triple, ...]]:
         """The forms of a disease that are named after it (Gaucher disease, type I), and what leads to them.
@@ -144,6 +158,7 @@ class Family:
         """Those of the same name, and those that the graph says are the same, with the triple that says so."""
         named = [link.entity, *(t for t in link.ties if t.kind == link.entity.kind or link.score >= _SURE)]
         said = [m.entity for name in (link.entity.name, link.mention.name) for m in self.graph.lookup(name)]
+        said += [m.entity for name in (link.entity.name, link.mention.name) for m in self._illness(name)]
         own = {self.graph.number(e.id): () for e in dict.fromkeys([*named, *said])}
         same = ByRole(self.graph, Role.SAME_AS)
         found: dict[int, tuple[Triple, ...]] = dict(own)
@@ -151,6 +166,10 @@ class Family:
             for node, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
                 found.setdefault(node, (self.graph.triple(edge),))
         return found
+
+    def _illness(self, name: str) -> Sequence[Match]:
+        """The entry of the illness that a Chinese complaint is named after: 失眠症 of 失眠."""
+        return self.graph.lookup(f"{name}症") if has_cjk(name) and not name.endswith(("症", "病")) else ()
 
     def _medicines(self, own: Iterable[int]) -> Iterator[tuple[int, tuple[Triple, ...]]]:
         """Products of a substance named after it or of it alone, those of its name, and the substance of a product."""
@@ -179,6 +198,63 @@ class Family:
         is_a = ByRole(self.graph, Role.IS_A)
         for node in own:
             yield from (n for n, steps in is_a.closure(node, up=False).items() if steps)
+
+    def ordered(self, entity: Entity, role: Role, *, own: bool) -> list[Triple]:
+        """One triple for each other end: the heaviest, the most often said, then the usual, or the specific."""
+        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
+        hops = steps.objects(node) if own else steps.subjects(node)
+        if not len(hops.node):
+            return []
+        ends = np.unique(hops.node, return_index=True)[0]  # the index is not used; without it numpy reads in numpy.ma
+        back = (steps.subjects if own else steps.objects)(ends)
+        breadth = dict(zip(ends.tolist(), np.bincount(back.origin, minlength=len(ends)).tolist(), strict=True))
+        edges: dict[int, list[Triple]] = {}
+        for end, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
+            edges.setdefault(end, []).append(self.graph.triple(edge))
+        if role is Role.TREATS and not own:
+            return self._by_substance(edges, breadth)
+        usual = 1 if own or role is Role.TESTS else -1
+
+        def place(end: int) -> tuple[bool, float, bool, int, int, int]:
+            said = edges[end]
+            ways, vague = len({t.relation.name for t in said}), bool(_VAGUE.search(self.graph.at(end).name))
+            others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
+            often = max(_often(t) if role is Role.FINDING else t.weight for t in said)
+            return vague, -often, others, -ways, -usual * breadth[end], end
+
+        return [max(edges[end], key=_often) for end in sorted(edges, key=place)]
+
+    def _by_substance(self, edges: dict[int, list[Triple]], breadth: dict[int, int]) -> list[Triple]:
+        """One triple for each medicine, first one of each substance, the best borne out and then the specific.
+
+        A label names all that a product may be used for; what the entry of the disease names too, or a list of
+        another graph, is what is used for it. Of what labels alone say, what there are many products of is usual.
+        """
+        groups: dict[str, list[int]] = {}
+        for node in edges:
+            groups.setdefault(self.substance(node), []).append(node)
+
+        def place(name: str) -> tuple[bool, float, int, float, str]:
+            said = [t for node in groups[name] for t in edges[node]]
+            worth = min(1 / (1 + np.log10(breadth[node])) for node in groups[name])
+            label = {(t.source, t.relation.name) for t in said if t.subject == t.head}
+            entry = {
+                (t.source, t.relation.name) for t in said if t.subject != t.head
+            }  # a graph may turn each label round
+            own = any(all(t.subject != t.head for t in edges[node]) for node in groups[name])
+            own |= any(sum(s == graph for s, _ in entry) > sum(s == graph for s, _ in label) for graph, _ in entry)
+            borne_out = len({t.source for t in said}) + own + bool(label)
+            usual = 1.0 if borne_out > _ONE_LABEL else 1 + float(np.log2(len(groups[name])))
+            other = self.medicines and not any(self.graph.at(node).kind in MEDICINES for node in groups[name])
+            return other, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
+
+        def plain(name: str, node: int) -> tuple[bool, int, str]:
+            entity = self.graph.at(node)
+            return substance(entity.name) != name, len(entity.name), entity.name
+
+        rows = [sorted(groups[name], key=partial(plain, name)) for name in sorted(groups, key=place)]
+        order = [row[0] for row in rows] + [node for row in rows for node in row[1:]]
+        return [max(edges[node], key=lambda t: t.weight) for node in order]
 
     def classes(self, nodes: Iterable[int]) -> dict[int, tuple[Triple, ...]]:
         """The classes that entries belong to, one step up, with the triple that says so."""
@@ -220,3 +296,9 @@ def _substances(graph: LocalGraph) -> Arrays:
         "name": np.array([name for name, _ in kept], f"<U{_LONGEST}"),
         "node": np.array([node for _, node in kept], np.int64),
     }
+
+
+def _often(triple: Triple) -> float:
+    """How often it is so, as far as the graph says: half the time where it does not."""
+    stated = triple.weight < 1 or any(name == "frequency" for s in triple.support for name, _ in s.qualifiers)
+    return triple.weight if stated else _UNSTATED

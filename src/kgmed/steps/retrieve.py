@@ -192,7 +192,8 @@ class Overview:
         """What the graph says that the entity is."""
         text = self.graph.entity(entity.id).description
         if text:
-            triple = Triple(entity, DEFINITION, Entity("", text), source=self.graph.label)
+            source = getattr(self.graph, "describes", self.graph.label)
+            triple = Triple(entity, DEFINITION, Entity("", text), source=source)
             yield Evidence(f"{entity.name}: {text}", "text", (triple,), (entity,), score)
 
     def _pieces(self, entity: Entity, rows: list[Triple], score: float) -> Iterator[Evidence]:

@@ -6,14 +6,15 @@ cases are asked once a stage, when its training is over; nothing is chosen by th
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import sqrt
 from pathlib import Path
+from random import Random
 from statistics import mean, median, stdev
 from typing import Any
 
 from kgmed.disk import put_in_place
-from kgmed.errors import UnknownName
+from kgmed.errors import BadInput, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.reward.cases import Case, Predict, Scorer, best_disease
 from kgmed.reward.graph_reward import best_of, veto
@@ -88,12 +89,14 @@ STAGES = {
     "base": "as it is",
     "warm": "supervised, random labels: the form of an answer",
     "sft": "supervised, true labels, from the warm start",
-    "rlaif": "PPO against a reward model of a judge's preferences",
-    "ppo": "RLKGF by PPO",
-    "grpo": "RLKGF by GRPO",
-    "rloo": "RLKGF by RLOO",
+    "rlaif": "PPO against a reward model of a judge's preferences, from the warm start",
+    "ppo": "RLKGF by PPO, from the warm start",
+    "grpo": "RLKGF by GRPO, from the warm start",
+    "rloo": "RLKGF by RLOO, from the warm start",
+    "sft-ppo": "RLKGF by PPO, from sft",
+    "sft-grpo": "RLKGF by GRPO, from sft",
 }
-USUAL = ("base", "warm", "sft", "rlaif", "ppo", "grpo")
+USUAL = ("base", "warm", "sft", "rlaif", "ppo", "grpo", "sft-ppo", "sft-grpo")
 CHECKS = ("best of 8", "veto")
 Tell = Callable[[str, Row], None]
 
@@ -107,7 +110,7 @@ class Comparison:
     """The numbers of a comparison; `make` gives an untrained policy for a seed."""
 
     task: Task
-    scorer: Scorer
+    fit: Callable[[Task], Scorer]  # the scorer that rewards, of the cases whose labels are known
     scored: str  # which scorer this is
     judge: Callable[[], Judge]  # opened where RLAIF is trained
     make: Callable[[int], Policy]
@@ -115,7 +118,7 @@ class Comparison:
     warm: stages.SFTSettings = field(default_factory=lambda: stages.SFTSettings(steps=10))
     labels: stages.SFTSettings = field(default_factory=lambda: stages.SFTSettings(steps=40))
     reinforce: ppo.PPOSettings = field(default_factory=ppo.PPOSettings)
-    start: str = "warm"  # the stage that reinforcement begins at: warm or sft
+    labelled: int = 0  # train cases whose disease sft and the graph may know, other ones for each seed; 0 = all
     pairs: int = 400
     reward_model: str = stages.WORDS
     tuning: Tuning = field(default_factory=Tuning)  # of a language model as reward model
@@ -125,16 +128,38 @@ class Comparison:
 
     def seed(self, seed: int, wanted: Sequence[str] = USUAL) -> dict[str, dict[str, Any]]:
         """The test figures of one seed: stage -> accuracy, right (a list over cases), and those after verification."""
-        if self.start not in ("warm", "sft"):
-            raise UnknownName("stage to begin at", self.start, ("warm", "sft"))
         for stage in wanted:
             if stage not in STAGES:
                 raise UnknownName("stage", stage, STAGES)
+        self._same_as_before()
         return {stage: self._tested(seed, stage) for stage in STAGES if stage in wanted}
 
-    def ceiling(self) -> dict[str, Any]:
+    def ceiling(self, seed: int) -> dict[str, Any]:
         """The test figures of the scorer alone, by its first choice."""
-        return self._told(self.task.words.back(best_disease(self.scorer)))
+        return self._told(self.task.words.back(best_disease(self._scorer(seed))))
+
+    def _same_as_before(self) -> None:
+        """Raise `BadInput` where the folder holds figures of other settings."""
+        told = {"cases": self.task.split.name, "scorer": self.scored, "labelled": self.labelled, "pairs": self.pairs}
+        told |= {"reward_model": self.reward_model, "tuning": self.tuning.told}
+        told |= {name: asdict(getattr(self, name)) for name in ("warm", "labels", "reinforce")}
+        path, told = self.folder / "settings.json", json.loads(json.dumps(told))
+        was = json.loads(path.read_text(encoding="utf-8")) if path.exists() else told
+        if changed := [name for name in told if was.get(name) != told[name]]:
+            raise BadInput(f"{self.folder} holds a comparison with another {changed[0]}; name another folder")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        _write(path, told)
+
+    def _known(self, seed: int) -> Task:
+        """The task with those train cases alone whose disease may be known."""
+        if not self.labelled:
+            return self.task
+        some = Random(seed).sample(self.task.train, min(self.labelled, len(self.task.train)))  # noqa: S311 - no secret
+        name = f"{self.task.split.name}, {len(some)} labelled"
+        return replace(self.task, train=tuple(some), split=replace(self.task.split, name=name))
+
+    def _scorer(self, seed: int) -> Scorer:
+        return self.fit(self._known(seed))
 
     def _after(self, stage: str, seed: int) -> Policy:
         """The policy after a stage, trained unless that is done."""
@@ -142,18 +167,18 @@ class Comparison:
         if stage == "base":
             return policy
         stages.supervised(policy, self.task, self.warm, self._watch("warm", seed), labels="random")
-        if "sft" in (stage, self.start) and stage != "warm":
-            stages.supervised(policy, self.task, self.labels, self._watch("sft", seed))
+        if stage.startswith("sft"):
+            stages.supervised(policy, self._known(seed), self.labels, self._watch("sft", seed))
         if stage not in ("warm", "sft"):
-            way: Any = "ppo" if stage == "rlaif" else stage
+            way: Any = "ppo" if stage == "rlaif" else stage.removeprefix("sft-")
             kind, scored = ("rlaif", "") if stage == "rlaif" else ("rlkgf", self.scored)
-            reward = self._judged(policy, seed) if stage == "rlaif" else self._by_graph()
+            reward = self._judged(policy, seed) if stage == "rlaif" else self._by_graph(seed)
             watch = self._watch(stage, seed)
             stages.reinforced(way, policy, self.task, reward, self.reinforce, watch, kind=kind, scored=scored)
         return policy
 
-    def _by_graph(self) -> Reward:
-        return graph_reward(self.task, self.scorer, self.task.train)
+    def _by_graph(self, seed: int) -> Reward:
+        return graph_reward(self.task, self._scorer(seed), self.task.train)
 
     def _judged(self, policy: Policy, seed: int) -> Reward:
         """The reward model of the judge's preferences among responses of the policy; how it did is kept."""
@@ -194,7 +219,7 @@ class Comparison:
         path = self.place(seed, stage) / "test.json"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            checked = Verified(self.task, self._after(stage, seed), self.scorer, seed=seed)
+            checked = Verified(self.task, self._after(stage, seed), self._scorer(seed), seed=seed)
             found = self._told(checked.before())
             found["after"] = {name: self._told(predict) for name, predict in self._checks(checked)}
             _write(path, found)
@@ -279,6 +304,9 @@ class ComparedRuns:
     data: dict[str, Any]
 
 
+_TOOK = {"minutes": 1, "processor": 1, "tokens_per_second": 0, "memory_mb": 0}  # decimals shown
+
+
 def table(made: Comparison, figures: Sequence[Mapping[str, Mapping[str, Any]]], seeds: Sequence[int]) -> ComparedRuns:
     """The test accuracy of each stage, mean and standard error over seeds, with what its training took."""
     rows, data = [], dict[str, Any]()
@@ -286,20 +314,27 @@ def table(made: Comparison, figures: Sequence[Mapping[str, Mapping[str, Any]]], 
         found, took = [f[stage] for f in figures], made.taken(seeds, stage)
         each = [f["accuracy"] for f in found]
         best = [f["after"][CHECKS[0]]["accuracy"] for f in found]
-        told = (
-            [f"{took['minutes']:.1f}", *(f"{took[k]:,.0f}" for k in ("tokens_per_second", "memory_mb"))] if took else []
-        )
-        rows.append((stage, shown(each), " ".join(f"{v:.3f}" for v in each), shown(best), *(told or [""] * 3)))
+        told = [f"{took[k]:,.{n}f}" for k, n in _TOOK.items()] if took else [""] * len(_TOOK)
+        rows.append((stage, shown(each), " ".join(f"{v:.3f}" for v in each), shown(best), *told))
         data[stage] = {"accuracy": spread(each), "each": each, "best_of_8": spread(best), "took": took}
-    alone = made.ceiling()
-    notes = [f"n = {len(alone['right'])} test cases; the graph's score alone: {alone['accuracy']:.3f}"]
-    for ours in ("ppo", "grpo"):
+    alone = [made.ceiling(seed) for seed in seeds]
+    graph = [f["accuracy"] for f in alone]
+    notes = [f"n = {len(alone[0]['right'])} test cases; the graph's score alone: {shown(graph)}"]
+    for ours in ("ppo", "grpo", "sft-ppo", "sft-grpo"):
         if ours in figures[0] and (others := [s for s in ("warm", "sft", "rlaif") if s in figures[0]]):
             notes.append(verdict(figures, ours, others))
     for seed, report in zip(seeds, made.judged(seeds), strict=False):
         notes += [f"seed {seed}: {line}" for line in report.lines()]
-    head = ("stage", "test accuracy", "each seed", "best of 8", "minutes", "tokens/s", "MB")
-    return ComparedRuns(head, rows, notes, {"stages": data, "graph": alone["accuracy"], "notes": notes})
+    head = ("stage", "test accuracy", "each seed", "best of 8", "minutes", "of processor", "tokens/s", "MB")
+    return ComparedRuns(head, rows, notes, {"stages": data, "graph": spread(graph), "notes": notes})
+
+
+def side_by_side(tables: Mapping[str, ComparedRuns]) -> ComparedRuns:
+    """Tables of several policies as one, with the policy before each row and note."""
+    rows = [(name, *row) for name, found in tables.items() for row in found.rows]
+    notes = [f"{name}: {note}" for name, found in tables.items() for note in found.notes]
+    head = next(iter(tables.values())).head
+    return ComparedRuns(("policy", *head), rows, notes, {name: found.data for name, found in tables.items()})
 
 
 def shown(values: Sequence[float]) -> str:
@@ -313,11 +348,15 @@ def chosen_numbers(policy: str) -> tuple[stages.SFTSettings, stages.SFTSettings,
     if policy == "tiny":
         warm = stages.SFTSettings(steps=40, rate=1e-3)
         labels = stages.SFTSettings(steps=50, rate=1e-3, batch=64, at_once=64)
-        return warm, labels, {"steps": 60, "rate": 1e-3, "prompts": 64, "samples": 8, "batch": 512, "at_once": 512}
+        return warm, labels, {"steps": 30, "rate": 1e-3, "kl": 0.1, "prompts": 64, "samples": 8, "batch": 128}
     if policy == "free":
         return (
             stages.SFTSettings(steps=15, rate=1e-3),
             stages.SFTSettings(steps=60, rate=3e-4),
             {"steps": 40, "kl": 0.02},
         )
-    return stages.SFTSettings(steps=10, rate=3e-4), stages.SFTSettings(steps=60, rate=1e-3), {"steps": 20, "rate": 1e-3}
+    return (
+        stages.SFTSettings(steps=10, rate=3e-4),
+        stages.SFTSettings(steps=40, rate=1e-3),
+        {"steps": 16, "rate": 1e-3, "batch": 64},
+    )

@@ -14,6 +14,7 @@ from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.doctor import preview
 from kgmed.graph.export import export
+from kgmed.graph.formats import json_stream
 from kgmed.graph.library import build_graph, load, source_of
 from kgmed.records import Role
 
@@ -331,6 +332,39 @@ def _triples(name: str) -> list:  # type: ignore[type-arg]
     from kgmed.graph.export import triples
 
     return list(triples(load(name)))
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("times", [1, 3_000])
+def test_obo_graphs_are_read_a_piece_at_a_time_as_they_are_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None, times: int
+) -> None:
+    monkeypatch.setattr(json_stream, "_READ", 7 if times == 1 else 4096)
+    nodes = [{"id": f"D:{i}", "lbl": f"disease {i} – 病", "type": "CLASS", "meta": {"xrefs": [{"val": "x:[{"}]}}
+             for i in range(times)]  # fmt: skip
+    edges = [{"sub": f"D:{i}", "pred": "RO_1", "obj": "D:0", "n": 12.5e3} for i in range(times)]
+    graph = {"edges": edges, "meta": {"a": [1]}, "other": [[1], {"nodes": 3}], "nodes": nodes}  # edges before nodes
+    second = {"nodes": [{"id": "RO_1", "lbl": "has symptom", "type": "PROPERTY"}], "edges": []}
+    document = {"x": [1, {"graphs": 2}], "graphs": [graph, second]}
+    (tmp_path / "x.json").write_text(json.dumps(document, indent=indent, ensure_ascii=False), encoding="utf-8")
+    read = list(formats.read("obographs", tmp_path / "x.json", name="mine").rows())
+    assert [row[:2] for row in read[:times]] == [(n["id"], n["lbl"]) for n in nodes]
+    assert [row[:3] for row in read[times:]] == [(e["sub"], "has symptom", "D:0") for e in edges]
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ('{"graphs": [{"nodes": [{"id": "a"}]}', "ends too early"), ('{"graphs": [{"nodes": [{"id": "a', "is no JSON"),
+    ('{"graphs": [{"nodes": [{"id": "a"} {"id": "b"}]}]}', "',' must stand there"), ('{"graphs": []} 3', "goes on"),
+    ('{"graphs": [{"nodes": 3}]}', "no list of objects"), ('{"graphs": [{"edges": [3]}]}', "no list of objects"),
+    ('{"graphs": [{"nodes": [{"id": "\\ud800"}]}]}', "half a character"), ("[1]", "no list of graphs"),
+    ('{"graphs": [{"nodes": [' + "[" * 100_000, "no list of objects"), ('{"graph": 3}', "no list of graphs"),
+    ('{3: "graphs"}', "a key must be"), ('{"x": ' + "[" * 100_000, "nested too deeply"),
+])  # fmt: skip
+def test_damaged_obo_graphs_are_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(SourceError, match=told) as caught:
+        list(formats.read("obographs", tmp_path / "x.json", name="mine").rows())
+    assert "\n" not in str(caught.value)
 
 
 def test_standard_input_is_a_graph_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

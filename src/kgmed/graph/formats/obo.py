@@ -11,7 +11,8 @@ from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.graph.formats.base import check_file, empty, lines, name_of, need_file, parse_json, whole_text
+from kgmed.graph.formats.base import check_file, empty, lines, name_of, need_file
+from kgmed.graph.formats.json_stream import JsonStream, streamed
 from kgmed.graph.formats.rdf import curie
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
@@ -507,15 +508,13 @@ def read_obographs(path: Path | None, *, name: str = "", release: str = "") -> S
 
 
 def _obographs_rows(path: Path) -> Iterator[Row]:
-    document = parse_json(path, 1, whole_text(path))
-    graphs = document.get("graphs") if isinstance(document, dict) else None
-    if not isinstance(graphs, list) or not all(isinstance(g, dict) for g in graphs):
-        raise SourceError(path, 0, "holds no list of graphs", _MEND)
-    nodes = [node for graph in graphs for node in _list(path, graph, "nodes")]
-    called = {text(n, "id"): text(n, "lbl") for n in nodes if n.get("type") == "PROPERTY" and text(n, "lbl")}
-    for number, node in enumerate(nodes, start=1):
+    """First the nodes of all graphs, then, in a second reading, the edges; one of them is held at a time."""
+    called: dict[str, str] = {}
+    for number, node in enumerate(_members(path, "nodes"), start=1):
+        if node.get("type") == "PROPERTY" and text(node, "lbl"):
+            called[text(node, "id")] = text(node, "lbl")
         yield from _node(node, number)
-    for number, edge in enumerate((e for graph in graphs for e in _list(path, graph, "edges")), start=1):
+    for number, edge in enumerate(_members(path, "edges"), start=1):
         ends = text(edge, "sub"), text(edge, "pred"), text(edge, "obj")
         if not all(ends):
             raise SourceError(path, 0, f"has edge {number} without sub, pred or obj", _MEND)
@@ -523,11 +522,47 @@ def _obographs_rows(path: Path) -> Iterator[Row]:
         yield EdgeRow(curie(ends[0]), relation, curie(ends[2]))
 
 
-def _list(path: Path, graph: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
-    found = graph.get(what, [])
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise SourceError(path, 0, f"has {what} that are no list of objects", _MEND)
-    return found
+def _members(path: Path, what: str) -> Iterator[dict[str, Any]]:
+    """The nodes or the edges of every graph of a file, one after the other."""
+    none, found = SourceError(path, 0, "holds no list of graphs", _MEND), False
+    with streamed(path) as document:
+        if document.peek() != "{":
+            raise none
+        for key in document.members():
+            if key == "graphs":
+                found = True
+                yield from _of_graphs(document, what, none)
+            else:
+                document.skip()
+        if document.peek():
+            raise document.fault("goes on after its end")
+    if not found:
+        raise none
+
+
+def _of_graphs(document: JsonStream, what: str, none: SourceError) -> Iterator[dict[str, Any]]:
+    """The nodes or the edges of the list of graphs that is next."""
+    if document.peek() != "[":
+        raise none
+    for _ in document.items():
+        if document.peek() != "{":
+            raise none
+        for part in document.members():
+            if part == what:
+                yield from _objects(document, what)
+            else:
+                document.skip()
+
+
+def _objects(document: JsonStream, what: str) -> Iterator[dict[str, Any]]:
+    """The objects of the list that is next."""
+    none = SourceError(document.path, 0, f"has {what} that are no list of objects", _MEND)
+    if document.peek() != "[":
+        raise none
+    for _ in document.items():
+        if document.peek() != "{":
+            raise none
+        yield document.value()
 
 
 def _node(node: Mapping[str, Any], number: int) -> Iterator[Row]:

@@ -8,7 +8,6 @@ label or log holds it. Nothing that a model wrote is ever a query.
 import logging
 import re
 import threading
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,11 +17,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.formats.base import infer
 from kgmed.graph.remote.database import COLUMNS, LAYOUT, Progress, within, written
+from kgmed.graph.remote.mapping import ABOUT, ALIAS, CALLED, ID, alike, proposed, read_toml, relation_of, toml, words
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
-from kgmed.records import Relation, Role
+from kgmed.records import Relation
 
 if TYPE_CHECKING:
     from neo4j import Driver
@@ -550,12 +549,7 @@ _KEYS = {"language", "id", "name", "aliases", "description", "texts", "reference
 
 def read_mapping(path: Path) -> Schema:
     """The mapping in a TOML file; raises `BadInput` naming the file and the key."""
-    try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise BadInput(f"{path}: cannot be read as a mapping ({e}); propose one with: kgmed graph schema") from None
-    if strange := sorted(told.keys() - _KEYS):
-        raise BadInput(f"{path}: a mapping has no {strange[0]!r}; it has {', '.join(sorted(_KEYS))}")
+    told = read_toml(path, _KEYS)
     forms: dict[str, type] = dict.fromkeys(("language", "id", "name", "description", "weight"), str) | {
         "aliases": list,
         "references": list,
@@ -569,8 +563,8 @@ def read_mapping(path: Path) -> Schema:
         raise BadInput(f'{path}: it names no label; write for example: [kinds] then Disease = "disease"')
     return Schema(
         kinds={str(label): str(kind) for label, kind in told["kinds"].items()},
-        relations={k: _relation(path, k, v) for k, v in told.get("relations", {}).items()},
-        texts={k: _relation(path, k, v) for k, v in told.get("texts", {}).items()},
+        relations={k: relation_of(path, k, v) for k, v in told.get("relations", {}).items()},
+        texts={k: relation_of(path, k, v) for k, v in told.get("texts", {}).items()},
         id=told.get("id", ""),
         name=told.get("name", "name"),
         aliases=tuple(map(str, told.get("aliases", ()))),
@@ -581,20 +575,6 @@ def read_mapping(path: Path) -> Schema:
     )
 
 
-def _relation(path: Path, name: str, told: Any) -> Relation:
-    """The relation of a type: a role, or a table of name, role, reverse."""
-    said = {"role": told} if isinstance(told, str) else told
-    try:
-        return Relation(said.get("name", name.replace("_", " ").lower()), Role(said["role"]), bool(said.get("reverse")))
-    except (AttributeError, KeyError, ValueError):
-        roles = ", ".join(role.value for role in Role)
-        raise BadInput(f"{path}: {name} = {told!r} names no role; roles: {roles}") from None
-
-
-_ID, _ALIAS, _ABOUT = ("id", "identifier", "curie", "cui", "code"), ("alias", "synonym"), ("description", "definition")
-_CALLED = ("name", "preferred_label", "label", "title", "term")
-
-
 def propose(address: BoltAddress, environment: Mapping[str, str]) -> str:
     """A mapping file for what the database holds now: every label, type and property that looks like one of ours."""
     bolt = open_bolt(BoltAddress(address.uri, address.user, address.database, address.graph), environment)
@@ -602,19 +582,16 @@ def propose(address: BoltAddress, environment: Mapping[str, str]) -> str:
         labels, found, types = _seen(bolt.connection)
     finally:
         bolt.close()
-    name = _first(found, _CALLED) or "name"
-    aliases = [key for key in found if any(part in key.lower() for part in _ALIAS)]
+    name = alike(found, CALLED) or "name"
+    aliases = [key for key in found if any(part in key.lower() for part in ALIAS)]
     lines = [f"# what {address.where} holds, as kgmed reads it; mend it and ask with ?map=FILE",
-             f"id = {_toml(_first(found, _ID))}", f"name = {_toml(name)}",
-             f"aliases = [{', '.join(map(_toml, aliases))}]", f"description = {_toml(_first(found, _ABOUT))}",
+             f"id = {toml(alike(found, ID))}", f"name = {toml(name)}",
+             f"aliases = [{', '.join(map(toml, aliases))}]", f"description = {toml(alike(found, ABOUT))}",
              "references = []", 'language = "en"', "", "[kinds]"]  # fmt: skip
-    lines += [f"{_toml(label)} = {_toml(_words(label))}" for label in labels] + ["", "[relations]"]
+    lines += [f"{toml(label)} = {toml(words(label))}" for label in labels] + ["", "[relations]"]
     for kind, count in types:
         if not str(kind).startswith("kgmed_"):
-            relation = infer(_words(str(kind)))
-            back = ", reverse = true" if relation.reverse else ""
-            said = f"{{ name = {_toml(relation.name)}, role = {_toml(relation.role.value)}{back} }}"
-            lines.append(f"{_toml(str(kind))} = {said}  # {count:,} of them")
+            lines.append(f"{toml(str(kind))} = {{ {proposed(str(kind))} }}  # {count:,} of them")
     return "\n".join(lines) + "\n"
 
 
@@ -628,17 +605,3 @@ def _seen(connection: Connection) -> tuple[list[str], dict[str, int], list[Any]]
         for key, count in connection.run(sample, {}):
             found[str(key)] = found.get(str(key), 0) + count
     return labels, found, connection.run("MATCH ()-[r]->() RETURN type(r), count(*) ORDER BY type(r)", {})
-
-
-def _first(found: Mapping[str, int], wanted: Sequence[str]) -> str:
-    return next((key for want in wanted for key in found if key.lower() == want), "")
-
-
-def _words(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower()
-
-
-def _toml(text: str) -> str:
-    import json
-
-    return json.dumps(text, ensure_ascii=False)

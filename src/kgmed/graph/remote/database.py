@@ -122,10 +122,10 @@ class DatabaseGraph:
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
         """The relations by relation number."""
-        return tuple(r for r, _ in self._relations)
+        return tuple(r for r, _ in self.origins)
 
     @cached_property
-    def _relations(self) -> list[tuple[Relation, str]]:
+    def origins(self) -> list[tuple[Relation, str]]:
         """The relations with the source of their triples, by number."""
         rows = self.database.rows("relations")
         return [(Relation(name, Role(role), bool(reverse)), origin) for name, role, reverse, origin in rows]
@@ -135,11 +135,11 @@ class DatabaseGraph:
 
         The relations are asked for again the next time.
         """
-        if not 0 <= number < len(self._relations):
-            for kept in ("relations", "_relations"):
+        if not 0 <= number < len(self.origins):
+            for kept in ("relations", "origins"):
                 self.__dict__.pop(kept, None)
             raise Unavailable(f"{self.database.where} has changed while it was asked; ask again")
-        return self._relations[number]
+        return self.origins[number]
 
     # --- one and many
 
@@ -188,7 +188,7 @@ class DatabaseGraph:
         return self._around(list(dict.fromkeys(ids)), limit, ())
 
     def _around(self, ids: list[str], limit: int, roles: Sequence[Role]) -> dict[str, list[Triple]]:
-        numbers = [i for i, (r, _) in enumerate(self._relations) if r.role in roles] if roles else None
+        numbers = [i for i, (r, _) in enumerate(self.origins) if r.role in roles] if roles else None
         if numbers == [] or limit < 1:
             return {}
         rows: dict[str, list[Any]] = {}
@@ -213,6 +213,11 @@ class DatabaseGraph:
         relation, origin = self._relation(ends[3])
         packed = unpacked_support(support or "")
         return Triple(Entity(*ends[:3]), relation, Entity(*ends[4:]), round(weight, 6), source or origin, packed)
+
+    def vectors(self, encoder: Any) -> Any:
+        """The names by their vectors, where the database has them; see `graph.vectors.Names`."""
+        there = getattr(self.database, "vectors", None)
+        return there(encoder) if there is not None else None
 
     # --- numbers, for searches on this side
 
@@ -278,7 +283,7 @@ def source_of(graph: DatabaseGraph, name: str) -> Source:
 
 
 def _all_rows(graph: DatabaseGraph) -> Iterator[Row]:
-    for rows in _pages(graph, "nodes"):
+    for rows in pages(graph, "nodes"):
         nodes = [row[0] for row in rows]
         said: dict[int, list[Alias]] = {}
         for node, text, scope in graph.ask("aliases", "nodes", nodes):
@@ -288,12 +293,12 @@ def _all_rows(graph: DatabaseGraph) -> Iterator[Row]:
             yield NodeRow(key, called, kind, description or "", tuple(said.get(node, ())))
         for node, relation, text, support in graph.ask("said", "nodes", nodes):
             yield TextRow(keys[node], graph.relations[relation].name, text, unpacked_support(support or ""))
-    for rows in _pages(graph, "edges"):
+    for rows in pages(graph, "edges"):
         for _, head, relation, tail, weight, support in rows:
             yield EdgeRow(head, graph.relations[relation].name, tail, weight, unpacked_support(support or ""))
 
 
-def _pages(graph: DatabaseGraph, what: str) -> Iterator[list[Any]]:
+def pages(graph: DatabaseGraph, what: str) -> Iterator[list[Any]]:
     """All rows of a kind, page after page."""
     after = -1
     while rows := graph.database.rows(what, after=after, limit=PAGE):

@@ -28,6 +28,7 @@ from kgmed.graph.library import DATABASES, folder_of, in_shards, is_remote
 from kgmed.graph.remote.database import COPIED, DatabaseGraph, Progress, copied, source_of
 from kgmed.graph.remote.sparql import DBPEDIA, WIKIDATA, Sparql, SparqlDatabase, snapshot
 from kgmed.graph.remote.umls import AT_LEAST, OFFICIAL, Umls
+from kgmed.graph.store.store import Store
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
 # A persistent cache in front of a remote graph: MKG-Rank's local base, term -> concept -> triples, in one SQLite file.
@@ -295,6 +296,10 @@ def open_database(address: str, environment: Mapping[str, str], *, graph: str = 
         from kgmed.graph.remote.postgres import Address, Postgres
 
         to = Address.of(address, graph=graph)
+        if to.map:
+            from kgmed.graph.remote.own_tables import open_own
+
+            return DatabaseGraph(open_own(to)), True
         return DatabaseGraph(Postgres(to)), to.in_place
     if address.startswith(SPARQL):
         where = address.removeprefix("sparql+")
@@ -302,6 +307,34 @@ def open_database(address: str, environment: Mapping[str, str], *, graph: str = 
     from kgmed.graph.remote.bolt import BoltAddress, open_bolt
 
     return DatabaseGraph(open_bolt(BoltAddress.of(address, graph=graph), environment)), True
+
+
+def proposed_mapping(address: str, environment: Mapping[str, str]) -> str:
+    """A mapping file for what a database holds that kgmed did not write; raises `BadInput`, `Unavailable`."""
+    if address.startswith(("postgresql:", "postgres:")):
+        from kgmed.graph.remote import table_mapping
+        from kgmed.graph.remote.postgres import Address
+
+        return table_mapping.propose(Address.of(address, graph="mine"))
+    from kgmed.graph.remote import bolt
+
+    return bolt.propose(bolt.BoltAddress.of(address, graph="mine"), environment)
+
+
+def open_whole(name: str, folder: Path, environment: Mapping[str, str]) -> Store:
+    """All of a graph in a database, fetched unless it is in `copies` of a folder; see `remote.whole`.
+
+    Raises `BadInput` for a graph behind another server, of which no more than parts can be asked.
+    """
+    from kgmed.graph.remote.whole import whole
+
+    if not name.startswith((*DATABASES, *SPARQL)) or "#" not in name:
+        raise BadInput("this needs all of a graph: name one of this machine or postgresql://, bolt://...#NAME")
+    graph = open_database(name, environment)[0]
+    try:
+        return whole(graph, folder / COPIES)
+    finally:
+        graph.close()
 
 
 def where_of(address: str, *, graph: str = "") -> str:

@@ -19,6 +19,10 @@ from kgmed.graph.remote.database import LAYOUT, Progress, files_of, parts, withi
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
+    from psycopg.sql import Composable
+
+    from kgmed.graph.remote.pgvector import NamesInPostgres
+    from kgmed.models.base import Encoder
 
 LIKE = "postgresql://USER@HOST:5432/DATABASE#NAME"
 WAIT, LATE = 10, 30_000  # seconds to connect, milliseconds of one query
@@ -33,6 +37,7 @@ class Address:
     options: tuple[tuple[str, str], ...]
     graph: str
     in_place: bool = False  # whether it is to be asked in place, however small it is
+    map: str = ""  # the mapping file of tables that kgmed did not write
 
     @classmethod
     def of(cls, text: str, *, graph: str = "") -> "Address":
@@ -49,7 +54,7 @@ class Address:
         except ValueError:
             raise BadInput(f"the address of a graph in PostgreSQL must look like {LIKE}") from None
         more = dict(parse_qsl(parts.query))
-        in_place = more.pop("asked", "") == "in-place"
+        in_place, mapping = more.pop("asked", "") == "in-place", more.pop("map", "")
         if parts.password is not None or "password" in more or (parts.username or "").count("@"):
             raise BadInput("an address is seen by others: leave the password out of it, set PGPASSWORD or ~/.pgpass")
         name = parts.fragment or graph
@@ -63,7 +68,7 @@ class Address:
             raise BadInput(f"the address of a graph in PostgreSQL must look like {LIKE}")
         given = {"host": host, "port": str(port or ""), "user": unquote(parts.username or ""),
                  "dbname": unquote(parts.path[1:])} | more  # fmt: skip
-        return cls(tuple((k, v) for k, v in given.items() if v), name, in_place)
+        return cls(tuple((k, v) for k, v in given.items() if v), name, in_place, mapping)
 
     @property
     def where(self) -> str:
@@ -83,7 +88,8 @@ class Address:
             import psycopg
         except ImportError:
             raise Unavailable('PostgreSQL needs more packages: pip install "kgmed[postgres]"') from None
-        settings = f"-c search_path={_quoted(self.schema)},public -c client_encoding=UTF8"
+        tables = "" if self.map else f"-c search_path={_quoted(self.schema)},public "
+        settings = f"{tables}-c client_encoding=UTF8"
         if not write:
             settings += f" -c default_transaction_read_only=on -c statement_timeout={LATE}"
         with said_plainly(self):
@@ -114,6 +120,8 @@ def _plain(address: Address, error: Any) -> KgmedError:
         return Unavailable(f"{address.where} refuses the login; check the user, PGPASSWORD or ~/.pgpass")
     if state == "3D000" or ("database" in said and "does not exist" in said):
         return Unavailable(f"{address.where}: the server has no such database; check the address")
+    if state.startswith("42") and address.map:
+        return Unavailable(f"{address.where}: a table is not as {address.map} has it ({state}); mend the mapping")
     if state in ("42P01", "3F000"):
         return UnknownName("graph in PostgreSQL", address.graph, (), f"write it with: kgmed graph load {address.graph}")
     if state == "57014":
@@ -190,16 +198,21 @@ class Postgres:
         """Name the address; it is connected to when it is first asked."""
         self.address, self.where = address, address.where
         self._connection: Connection[Any] | None = None
+        self._vectors: dict[str, NamesInPostgres | None] = {}
         self._lock = threading.Lock()
 
     def rows(self, what: str, /, **values: Any) -> list[Any]:
+        """The rows of what is asked."""
+        return self.run(_QUERIES[what], values)
+
+    def run(self, query: "str | Composable", values: dict[str, Any]) -> list[Any]:
         """The rows of a query; where the server has closed the connection meanwhile, it is asked again once."""
         with self._lock:
             again = self._connection is not None
             while True:
                 connection = self._connection = self._connection or self.address.connect()
                 try:
-                    return self._asked(connection, what, values)
+                    return self._asked(connection, query, values)
                 except Busy:
                     if not connection.broken:
                         raise
@@ -208,15 +221,23 @@ class Postgres:
                         raise
                     again = False
 
-    def _asked(self, connection: "Connection[Any]", what: str, values: dict[str, Any]) -> list[Any]:
+    def _asked(self, connection: "Connection[Any]", query: "str | Composable", values: dict[str, Any]) -> list[Any]:
         """The rows of a query; a server that says nothing is waited for a little longer than it may take."""
         import psycopg
 
         def ask() -> list[Any]:
-            return connection.execute(_QUERIES[what], values).fetchall()
+            return connection.execute(query, values).fetchall()  # type: ignore[arg-type]
 
         with said_plainly(self.address):
             return within(LATE / 1000 + WAIT, self.where, ask, (psycopg.Error, OSError))
+
+    def vectors(self, encoder: "Encoder") -> "NamesInPostgres | None":
+        """The names of the graph by their vectors, where `pgvector.write` wrote them by this encoder."""
+        if encoder.name not in self._vectors:
+            from kgmed.graph.remote.pgvector import open_names
+
+            self._vectors[encoder.name] = open_names(self, encoder)
+        return self._vectors[encoder.name]
 
     def close(self) -> None:
         """Close the connection; it opens again by itself when it is needed."""
@@ -262,6 +283,8 @@ def load(
     All is one transaction: killed in the middle, it leaves what was there. Raises `BadInput` where a schema of that
     name is not of kgmed, and as `library.load`.
     """
+    if address.map:
+        raise BadInput(f"{address.where}: tables that a mapping describes are only read; leave ?map= out")
     store = library.load(name)
     with address.connect(write=True) as connection, said_plainly(address), connection.transaction():
         cursor = connection.cursor()

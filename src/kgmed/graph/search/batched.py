@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.errors import BadInput, NeedsAll, Unavailable, UnknownName
 from kgmed.graph.base import (
     Adjacency,
     Batched,
@@ -237,6 +237,11 @@ class Excerpt:
         self.open([m.entity.id for m in found[:_OPENED]])
         return found
 
+    def vectors(self, encoder: Any) -> Any:
+        """The names of the whole graph by their vectors, where the database has them; see `graph.vectors.Names`."""
+        there = getattr(self.graph, "vectors", None)
+        return there(encoder) if there is not None else None
+
     # --- entities
 
     def number(self, entity_id: str, /) -> int:
@@ -296,9 +301,9 @@ class Excerpt:
         return self._whole[entity_id]
 
     def of_kind(self, kind: str, /) -> NDArray[np.int64]:
-        """The nodes of a kind among what is here; raises `Unavailable` for diseases, of which all would be needed."""
+        """The nodes of a kind among what is here; raises `NeedsAll` for diseases, of which all would be needed."""
         if kind == "disease":
-            raise Unavailable(
+            raise NeedsAll(
                 f"{self.name}: this needs all diseases of the graph; fetch it: kgmed graph build NAME --from ADDRESS"
             )
         return np.array(sorted(self._at(n) for n, (e, _) in self._known.items() if e.kind == kind), np.int64)

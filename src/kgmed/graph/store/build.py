@@ -594,7 +594,7 @@ class _Builder:
         return Manifest(
             name=name, source=s.name, release=s.release, licence=s.licence, citation=s.citation, language=s.language,
             prefix=s.prefix, inputs=inputs, counts=counts, relations=tuple(self.declared),
-            relation_counts=of_relation, kinds=tuple(self.kinds), parts=s.parts, origins=origins,
+            relation_counts=of_relation, kinds=tuple(self.kinds), parts=s.parts, describes=s.describes, origins=origins,
             languages=tuple(self.languages) if len(self.languages) > 1 else (),
             dropped={reason: {"count": n, "lines": lines} for reason, (n, lines) in self.dropped.items()},
         )  # fmt: skip

@@ -105,6 +105,7 @@ class Manifest:
     relation_counts: tuple[int, ...] = ()
     kinds: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()  # labels of the graphs that it is made of, where it is made of graphs
+    describes: str = ""  # the name and release of those of them that describe entities
     origins: tuple[str, ...] = ()  # by relation: the graph and release of its triples; () = this one
     languages: tuple[str, ...] = ()  # of other names, by the number in `alias_language`; the first is ""
     dropped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # reason -> {count, lines}

@@ -106,6 +106,11 @@ class Store:
         return f"{self._source} #{self.manifest.content[:12]}{self.edits}"
 
     @property
+    def describes(self) -> str:
+        """The graph and release that its descriptions are from, or those of them that describe."""
+        return self.manifest.describes or self.label
+
+    @property
     def language(self) -> str:
         """ISO 639-1 of its names."""
         return self.manifest.language
