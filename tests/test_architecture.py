@@ -26,7 +26,7 @@ LAYERS = [
     "evaluate",
     "train",
     "service integrate notebook",
-    "cli",
+    "cli __main__",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 STAGES = {"linking", "steps"}

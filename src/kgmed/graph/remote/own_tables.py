@@ -15,7 +15,7 @@ from kgmed.errors import BadInput
 from kgmed.graph.base import Scope
 from kgmed.graph.remote.database import LAYOUT
 from kgmed.graph.remote.postgres import Address, Postgres
-from kgmed.graph.remote.table_mapping import Tables, Triples, read_tables
+from kgmed.graph.remote.table_mapping import TableMapping, Triples, read_tables
 from kgmed.graph.store.arrays import pack_support
 from kgmed.language.text import fold, normalise
 from kgmed.records import Support
@@ -46,7 +46,7 @@ class OwnTables:
 
     most = 10_000
 
-    def __init__(self, server: Postgres, tables: Tables, version: str = "") -> None:
+    def __init__(self, server: Postgres, tables: TableMapping, version: str = "") -> None:
         """Name them; they are looked for in the catalogue when they are first asked."""
         self.server, self.tables, self.where, self._version = server, tables, server.where, version
         self._numbers: dict[Node, int] = {}

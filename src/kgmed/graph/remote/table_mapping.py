@@ -51,7 +51,7 @@ from kgmed.records import Relation
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindTable:
     """A table whose rows are entities."""
 
     table: str
@@ -66,8 +66,8 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Names:
-    """A table whose rows are other names of the entities of a `Kind`, given by its place."""
+class NameTable:
+    """A table whose rows are other names of the entities of a `KindTable`, given by its place."""
 
     of: int
     table: str
@@ -78,7 +78,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Triples:
-    """A table whose rows are triples; each end is the place of a `Kind` and a column."""
+    """A table whose rows are triples; each end is the place of a `KindTable` and a column."""
 
     table: str
     head: tuple[int, str]
@@ -91,12 +91,12 @@ class Triples:
 
 
 @dataclass(frozen=True)
-class Tables:
+class TableMapping:
     """What a mapping file says."""
 
     file: str
-    kinds: tuple[Kind, ...]
-    names: tuple[Names, ...]
+    kinds: tuple[KindTable, ...]
+    names: tuple[NameTable, ...]
     triples: tuple[Triples, ...]
     relations: tuple[Relation, ...]  # those of triples, then those of texts
     language: str = "en"
@@ -122,7 +122,7 @@ _OF_TRIPLES = {"head": dict, "tail": dict, "name": str, "role": str, "reverse": 
                "weight": str, "references": list, "qualifiers": list}  # fmt: skip
 
 
-def read_tables(path: Path) -> Tables:
+def read_tables(path: Path) -> TableMapping:
     """The mapping in a TOML file; raises `BadInput` naming the file and what is wrong in it."""
     told = read_toml(path, ("language", "kinds", "aliases", "relations"))
     for key, kind in {"kinds": dict, "relations": dict, "aliases": list, "language": str}.items():
@@ -139,7 +139,7 @@ def read_tables(path: Path) -> Tables:
     )
     kinds = tuple(_kind(path, table, row, len(places), relations) for table, row in told["kinds"].items())
     names = tuple(_names(path, row, places) for row in told.get("aliases", ()))
-    return Tables(str(path), kinds, names, triples, tuple(relations), told.get("language", "en"))
+    return TableMapping(str(path), kinds, names, triples, tuple(relations), told.get("language", "en"))
 
 
 _WORD: dict[type, str] = {str: "a text", list: "a list of texts", dict: "a table", bool: "true or false"}
@@ -157,21 +157,21 @@ def _checked(path: Path, what: str, row: Any, keys: Mapping[str, type]) -> dict[
     return row
 
 
-def _kind(path: Path, table: str, told: Any, tables: int, relations: list[Relation]) -> Kind:
+def _kind(path: Path, table: str, told: Any, tables: int, relations: list[Relation]) -> KindTable:
     row = _checked(path, f"[kinds.{table}]", told, _OF_KIND)
     called = table.rpartition(".")[2]
     texts = {}
     for column, said in row.get("texts", {}).items():
         texts[str(column)] = len(relations)
         relations.append(relation_of(path, str(column), said))
-    return Kind(
+    return KindTable(
         table, row.get("kind", "" if row.get("kind_column") else called), row.get("id", "id"), row.get("name", "name"),
         tuple(row.get("aliases", ())), row.get("description", ""), row.get("kind_column", ""),
         row.get("prefix", f"{called}:" if tables > 1 else ""), texts,
     )  # fmt: skip
 
 
-def _names(path: Path, told: Any, places: Mapping[str, int]) -> Names:
+def _names(path: Path, told: Any, places: Mapping[str, int]) -> NameTable:
     row = _checked(path, "[[aliases]]", told, _OF_NAMES)
     if missing := [key for key in ("of", "table", "entity", "name") if not row.get(key)]:
         raise BadInput(f"{path}: [[aliases]] needs {missing[0]}")
@@ -181,7 +181,7 @@ def _names(path: Path, told: Any, places: Mapping[str, int]) -> Names:
         raise BadInput(
             f"{path}: there is no scope {row['scope']!r}; scopes: {', '.join(s.name.lower() for s in Scope)}"
         ) from None
-    return Names(_place(path, row["of"], places), row["table"], row["entity"], row["name"], int(scope))
+    return NameTable(_place(path, row["of"], places), row["table"], row["entity"], row["name"], int(scope))
 
 
 def _triples(path: Path, table: str, told: Any, places: Mapping[str, int], relations: list[Relation]) -> Triples:
