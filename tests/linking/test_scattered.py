@@ -20,6 +20,8 @@ ROWS: tuple[Row, ...] = tuple(
         "Chest pain",
         "Symptom",
         "Drug fever",
+        "Convulsions of newborn",
+        "Rash",
     )
 )
 
@@ -39,6 +41,8 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
         ("pain, but not in the chest", []),
         ("Which drugs treat fever?", []),
         ("fever from a drug", ["Drug fever"]),
+        ("a newborn with convulsions", ["Convulsions of newborn"]),
+        ("a newborn with rash and convulsions", ["rash"]),
         ("The hand is fine. It was a fracture.", []),
     ],
 )

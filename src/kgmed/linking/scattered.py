@@ -61,7 +61,7 @@ class Scattered:
             s
             for clause in _clauses(text)
             for s in self._best(clause, inside)
-            if _stands(text, clause, s[0]) and not _of_two(text, clause, s[0], whole)
+            if _stands(text, clause, s[0]) and not _of_two(text, clause, s[0], whole) and not _over(clause, s[0], whole)
         ]
         owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
         kept_whole = [
@@ -193,6 +193,15 @@ def _of_two(text: str, clause: list[Token], words: list[Token], whole: list[Ment
             if alone and more and not any(w.text in _PLACING for w in far if w.start < others[-1].start):
                 return True
     return False
+
+
+def _over(clause: list[Token], words: list[Token], whole: list[Mention]) -> bool:
+    """Whether a scattered name begins before a "with" and goes on behind another thing that somebody has.
+
+    "a newborn with hypotonia and seizures" tells of seizures and not of Convulsions of newborn.
+    """
+    joint = next((w for w in clause if w.text == "with" and words[0].start < w.start < words[-1].start), None)
+    return joint is not None and any(joint.end <= m.start and m.end <= words[-1].start for m in whole)
 
 
 @lru_cache(maxsize=1 << 14)
