@@ -155,9 +155,11 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "cause",
-        r"\bcauses? of|what causes|\bcauses\W*$"
+        r"\bcauses? of|what (?:\w+ )?(?:can |may |could )?causes?\b|\bcauses\W*$"
+        r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? on\b|\breasons? for\b"
-        r"|病因|原因|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)",
+        r"|病因|原因|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)"
+        r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成)",
         Role.CAUSE,
         also=(Role.RISK,),
         says=("Causes", "病因"),

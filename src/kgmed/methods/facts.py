@@ -263,7 +263,8 @@ class Fitting:
         symptom = len(ties.subjects(node).node) > len(ties.objects(node).node)
         several = several_findings(self.graph, links)
         own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject == things[0]}
-        return self._cards(query, links) if several or (symptom and len(own) < _FEW_CAUSES) else []
+        few = len(own) < _FEW_CAUSES or _WHICH_DISEASE.search(query.text)
+        return self._cards(query, links) if several or (symptom and few) else []
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
@@ -341,6 +342,10 @@ class Fitting:
 
 
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
+_WHICH_DISEASE = lazily(
+    r"(?:which|what) (?:\w+ )?(?:diseases?|conditions?|disorders?|illness(?:es)?)\b|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
+    re.IGNORECASE,
+)
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 
