@@ -343,7 +343,8 @@ class Fitting:
 
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
 _WHICH_DISEASE = lazily(
-    r"(?:which|what) (?:\w+ )?(?:diseases?|conditions?|disorders?|illness(?:es)?)\b|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
+    r"(?:which|what) (?:\w+ )?(?:diseases?|conditions?|disorders?|illness(?:es)?)\b"
+    r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
     re.IGNORECASE,
 )
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
