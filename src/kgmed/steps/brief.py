@@ -120,7 +120,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     diagnoses = [row for row in rows if is_diagnosis(row[1])]
     warnings = [row for row in rows if row[1].kind == "warning"]
     rest = [row for row in rows if row not in diagnoses and row not in warnings]
-    each = [row for row in rest if diagnoses and row[0] < diagnoses[0][0]]  # what is done about each finding
+    each = [row for row in rest if diagnoses and row[0] < diagnoses[0][0] and _treats(row[1])]
     for group in _groups(each, language, apart=True):
         yield _list(_made_for(group, people_of(query.text)), language, CHARACTERS[language] // 4)
     people = people_of(query.text) if Role.TREATS in asked else ()
@@ -146,6 +146,11 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         yield from _warnings(warnings, language, people)
     if shown and people and not any(_of_people(e, people) for _, e in warnings):
         yield _NOT_SAID[language].format(people[0].name[language])
+
+
+def _treats(e: Evidence) -> bool:
+    """Whether a piece tells what is taken against a finding and nothing else."""
+    return e.kind == "neighbours" and all(t.relation.role is Role.TREATS for t in e.triples)
 
 
 def _made_for(group: _Group, groups: Sequence[People]) -> _Group:
