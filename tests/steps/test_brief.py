@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kgmed.records import Answer, Entity, Evidence, Relation, Role, Triple
 from kgmed.steps.brief import CHARACTERS, brief
+from kgmed.steps.diagnosis import EMERGENCY
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import Numbered
 from role_graph import query
@@ -58,13 +59,14 @@ def test_what_is_taken_against_each_finding_stands_before_the_diseases_that_fit(
         Evidence("x", "neighbours", (Triple(Entity(name, name, "drug"), TREATS, thing),), (thing,))
         for name, thing in (("paracetamol", fever), ("codeine", cough))
     ]
-    fits = Evidence("gout: fever", "candidate", (Triple(GOUT, HAS, fever),), (GOUT, fever), 1.0)
+    fits = Evidence("gout: fever", "candidate", (Triple(GOUT, HAS, fever),), (GOUT, fever), 1.0, EMERGENCY)
     codeine = Entity("m", "codeine", "drug")
     warned = Evidence("y", "warning", (Triple(codeine, NOT_IN, Entity("k", "asthma")),), (codeine,))
     said = answer("I have a fever and a cough, what can I take?", *taken, fits, warned).text.split("\n")
-    assert said[:2] == ["Treatments of fever: paracetamol [1]", "Treatments of cough: codeine [2]"]
-    assert said[2].startswith("Warning")
-    assert said[3].startswith("Diseases that fit")
+    assert said[0].startswith("It may be an emergency (gout)")
+    assert said[1:3] == ["Treatments of fever: paracetamol [1]", "Treatments of cough: codeine [2]"]
+    assert said[3] == "Diseases that fit the findings: gout [3]"
+    assert said[4].startswith("Warning")
 
 
 def test_two_things_are_compared_by_what_the_other_does_not_have() -> None:

@@ -17,6 +17,7 @@ from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
 
 LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
+_GRAVE = 2  # ours: emergencies among the best five diseases
 LISTED = 12  # ours: names in a list of medicines
 CHARACTERS = (640, 300)  # ours: of an answer, English and Chinese
 _HEADS: dict[Role, tuple[str, str, str, str]] = {  # of what a thing has; of what has the thing
@@ -120,13 +121,13 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     diagnoses = [row for row in rows if is_diagnosis(row[1])]
     warnings = [row for row in rows if row[1].kind == "warning"]
     rest = [row for row in rows if row not in diagnoses and row not in warnings]
-    each = [row for row in rest if diagnoses and row[0] < diagnoses[0][0] and _treats(row[1])]
-    for group in _groups(each, language, apart=True):
-        yield _list(_made_for(group, people_of(query.text)), language, CHARACTERS[language] // 4)
+    grave = sum(e.id == EMERGENCY for _, e in diagnoses[:5]) >= _GRAVE  # no time for medicines
+    each = [r for r in rest if diagnoses and r[0] < diagnoses[0][0] and _treats(r[1]) and not grave]
     people = people_of(query.text) if Role.TREATS in asked else ()
     if each:
+        yield from _at_once(each, diagnoses, language, people)
         yield from _warnings(warnings, language, people)
-    if diagnoses:
+    elif diagnoses:
         yield from _diagnoses(diagnoses, language)
     rest = [] if each else [*_care(diagnoses, asked), *rest]
     groups = _groups(rest, language, apart=compares(query.text))
@@ -146,6 +147,20 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         yield from _warnings(warnings, language, people)
     if shown and people and not any(_of_people(e, people) for _, e in warnings):
         yield _NOT_SAID[language].format(people[0].name[language])
+
+
+def _at_once(
+    each: Sequence[Numbered], diagnoses: Sequence[Numbered], language: Language, people: Sequence[People]
+) -> Iterator[str]:
+    """An emergency that it may be, what is taken against each finding, and in a line what it may be."""
+    yield from _urgent(diagnoses, language, _MAY_BE)
+    groups = _groups(each, language, apart=True)
+    for group in groups:
+        yield _list(_made_for(group, people), language, CHARACTERS[language] // (3 * len(groups)), 2)
+    names = [named(e.about[0], language) for _, e in diagnoses[:3]]
+    head = ("Diseases that fit the findings", "与所述表现相符的疾病")[language]
+    more = _MORE[language].format(len(diagnoses) - 3) if len(diagnoses) > 3 else ""
+    yield _cited(f"{head}{_colon(language)}{joined(names, language)}{more}", [i for i, _ in diagnoses[:3]])
 
 
 def _treats(e: Evidence) -> bool:
@@ -409,13 +424,22 @@ def _diagnoses(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
         yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{_why(e, language)}", [i])
     if len(rows) > 5:
         yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
-    if urgent := [named(e.about[0], language) for _, e in rows[:5] if e.id == EMERGENCY][:2]:
-        yield _URGENT[language].format(joined(urgent, language))
+    yield from _urgent(rows, language, _URGENT)
     if asked := [(e, told) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
         parts = [f"{told} ({named(e.about[0], language)})" for e, told in asked]
         yield f"{('To tell them apart, ask for', '鉴别可再问')[language]}{_colon(language)}{joined(parts, language)}"
 
 
+def _urgent(rows: Sequence[Numbered], language: Language, said: tuple[str, str]) -> Iterator[str]:
+    """A line where an emergency is among the best five."""
+    if urgent := [named(e.about[0], language) for _, e in rows[:5] if e.id == EMERGENCY][:2]:
+        yield said[language].format(joined(urgent, language))
+
+
+_MAY_BE = (
+    "It may be an emergency ({}): if sudden or severe, call for help at once.",
+    "可能是急症（{}）：如突然发生或症状严重，请立即求救。",
+)
 _URGENT = (
     "An emergency is among them ({}): if sudden or severe, call for help at once.",
     "其中有急症（{}）：如突然发生或症状严重，请立即求救。",
