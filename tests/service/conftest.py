@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from browser import Visit
     from kgmed.service.client import ServiceClient
     from served import Running
 
@@ -51,4 +52,22 @@ def client(service: "Running") -> "Iterator[ServiceClient]":
     from kgmed.service.client import ServiceClient
 
     with ServiceClient(service.url) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser."""
+    from browser import chromium
+
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture
+def visit(browser: Any, service: "Running") -> "Iterator[Visit]":
+    """A visitor with an English browser on a desk, of the service of the file."""
+    from browser import visiting
+
+    with visiting(browser, service.url) as made:
         yield made

@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn")
 
 import page_graphs
 import served
-from browser import PHONE, Visit, chromium, saved, visiting
+from browser import PHONE, Visit, saved, visiting
 from kgmed.service.app import ServiceSettings
 from kgmed.service.guard import Keys
 
@@ -56,20 +56,6 @@ def service(data_home: Path) -> Iterator[served.Running]:
     """A service without a model, with a folder of reports."""
     cases = replace(served.cases_of(), reports=data_home / "reports")
     with served.running(cases) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser."""
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture
-def visit(browser: Any, service: served.Running) -> Iterator[Visit]:
-    """A visitor with an English browser on a desk."""
-    with visiting(browser, service.url) as made:
         yield made
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 
 import page_graphs
 import served
-from browser import Visit, chromium, saved, visiting
+from browser import Visit, saved, visiting
 from kgmed.graph import library
 from kgmed.service.app import ServiceSettings
 from kgmed.service.kept import Fetches
@@ -42,20 +42,6 @@ def home(data_home: Path) -> Path:
 def service(data_home: Path) -> Iterator[served.Running]:
     """A service without a model."""
     with served.running(served.cases_of()) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser."""
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture
-def visit(browser: Any, service: served.Running) -> Iterator[Visit]:
-    """A visitor with an English browser on a desk."""
-    with visiting(browser, service.url) as made:
         yield made
 
 
