@@ -27,6 +27,11 @@ from kgmed.records import Role
         ("Does smoking raise the risk of stroke?", "is a risk"),
         ("Is stroke caused by smoking?", "is caused"),
         ("Is there a link between gout and fever?", "link"),
+        ("Can metformin be used to treat gout?", "treats"),
+        ("could amitriptyline be used for migraine?", "treats"),
+        ("Can recombinant insulin treat gout?", "treats"),
+        ("sildenafil and nitroglycerin together?", "interaction"),
+        ("My son has a fever, can I give him aspirin?", "safety"),
     ],
 )
 def test_the_words_tell_which_tie_is_asked_for(text: str, name: str) -> None:

@@ -29,6 +29,16 @@ from kgmed.records import Role
         ("How many tablets of metformin can I take?", (Role.DOSAGE,)),
         ("Is it passed on in families?", (Role.INHERITANCE,)),
         ("Do I have appendicitis? Symptoms", (Role.FINDING,)),
+        ("my mum has gout, what medicines are there", (Role.TREATS,)),  # no question mark, told and then asked
+        ("if both parents carry it what is the inheritance", (Role.INHERITANCE,)),
+        ("tx for gout", (Role.TREATS,)),
+        ("What is allopurinol for", (Role.TREATS,)),
+        ("who can't take aspirin", (Role.CONTRAINDICATED,)),
+        ("When should metformin not be used?", (Role.CONTRAINDICATED,)),
+        ("what happens if gout is not treated", (Role.COMPLICATION,)),
+        ("side affects of aspirin", (Role.ADVERSE,)),
+        ("What kind of drug is omeprazole?", (Role.IS_A, Role.TREATS)),
+        ("how many cases of gout are there?", ()),  # cases are no causes
         ("", ()),
     ],
 )

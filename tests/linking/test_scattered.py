@@ -22,6 +22,7 @@ ROWS: tuple[Row, ...] = tuple(
         "Drug fever",
         "Convulsions of newborn",
         "Rash",
+        "Type I allergy",
     )
 )
 
@@ -44,6 +45,8 @@ def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
         ("a newborn with convulsions", ["Convulsions of newborn"]),
         ("a newborn with rash and convulsions", ["rash"]),
         ("The hand is fine. It was a fracture.", []),
+        ("an allergy that is type I", ["Type I allergy"]),
+        ("I have an allergy of some type", []),  # who speaks is no numeral
     ],
 )
 def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, text: str, names: list[str]) -> None:
@@ -52,7 +55,7 @@ def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, t
 
 TOLD = tuple(
     NodeRow(name, kind="symptom")
-    for name in ("Dysuria", "Vomiting", "Chest pain", "Barking cough", "Cough", "呼吸困难")
+    for name in ("Dysuria", "Vomiting", "Chest pain", "Barking cough", "Cough", "呼吸困难", "Back pain", "放射至背部")
 )
 
 
@@ -68,6 +71,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Toolkit:
         ("I can't keep anything down", ["Vomiting"]),
         ("no burning when I pee", ["NOT Dysuria"]),
         ("a barking cough", ["barking cough"]),
+        ("belly pain going through to the back", ["放射至背部"]),  # more than pain and the back
         ("I burn. And I pee.", []),
         ("昨晚喘不上气，胸口疼", ["呼吸困难", "Chest pain"]),
     ],

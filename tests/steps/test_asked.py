@@ -207,3 +207,19 @@ def test_a_thing_with_few_complications_tells_those_of_its_kinds_too() -> None:
     found = AskedFor(g)(query("complications of diabetes"), [g.link("diabetes")])
     assert [e.about[0].name for e in found] == ["diabetes", "type 2 diabetes"]
     assert found[1].triples[-1].relation.role is Role.IS_A  # why it is told
+
+
+def test_what_is_much_for_women_comes_last_for_a_complaint_that_anybody_may_have() -> None:
+    rows = [
+        *(("a remedy", "treats", name) for name in ("belly ache", "dysmenorrhea")),
+        *(("spasmolytic", "treats", name) for name in ("belly ache", "colic", "cramp")),
+        *(("painkiller", "treats", name) for name in ("belly ache", "dysmenorrhea", "colic", "cramp", "headache")),
+        ("妇女丸", "treats", "belly ache"),
+    ]
+    diseases = ["belly ache", "dysmenorrhea", "colic", "cramp", "headache"]
+    drugs = ["a remedy", "spasmolytic", "painkiller", "妇女丸"]
+    g = RoleGraph(rows, RELATIONS, {"disease": diseases, "drug": drugs})
+    [piece] = AskedFor(g)(query("What treats a belly ache?"), [g.link("belly ache")])
+    assert [t.subject.name for t in piece.triples] == ["spasmolytic", "painkiller", "妇女丸", "a remedy"]
+    [piece] = AskedFor(g)(query("What treats dysmenorrhea?"), [g.link("dysmenorrhea")])
+    assert [t.subject.name for t in piece.triples] == ["a remedy", "painkiller"]

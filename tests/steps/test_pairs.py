@@ -32,16 +32,34 @@ ROWS = [
     ("aspirin", "kind of", "salicylates"),
     ("salicylates", "interacts with", "warfarin"),
     ("aspirin", "side effect", "bleeding"),
+    ("propranolol", "kind of", "beta blockers"),
+    ("esmolol", "kind of", "beta blockers"),
+    ("esmolol", "must not", "asthma"),
+    ("esmolol", "must not", "colchicine"),
+    ("esmolol", "interacts with", "warfarin"),
+    ("propranolol", "treats", "measles"),
+    ("propranolol", "side effect", "rash"),
 ]
 KINDS = {
     "disease": ["gout", "measles", "pneumonia", "viral pneumonia", "asthma"],
     "symptom": ["toe pain", "pain", "rash", "bleeding"],
-    "drug": ["colchicine", "colchicine tablets", "simvastatin", "aspirin", "warfarin", "metformin"],
+    "drug": [
+        "colchicine",
+        "colchicine tablets",
+        "simvastatin",
+        "aspirin",
+        "warfarin",
+        "metformin",
+        "propranolol",
+        "esmolol",
+    ],
 }
 TEXTS = [
     ("colchicine tablets", "must not", "Severe renal failure. Not in pregnancy."),
     ("aspirin", "care with", "Use with care in asthma."),
     ("metformin", "care with", "Keep out of the reach of children."),
+    ("metformin", "care with", "Never with alcoholic drinks."),
+    ("esmolol", "care with", "With care in measles."),
 ]
 G = RoleGraph(ROWS, RELATIONS, KINDS, texts=TEXTS, isolated=["asthma", "metformin"])
 
@@ -107,6 +125,53 @@ def test_a_text_that_names_the_condition_warns() -> None:
         "caution",
         "Only with caution, not freely: aspirin, care with: Use with care in asthma.",
     )
+
+
+def test_what_a_medicine_of_the_same_class_is_warned_of_is_said_where_nothing_is_said_of_it_itself() -> None:
+    [alike] = verdicts("Can I take propranolol in asthma?", "propranolol", "asthma")
+    assert (alike.id, alike.text.startswith("Caution: of propranolol and asthma itself the graph says nothing")) == (
+        "class",
+        True,
+    )
+    assert "esmolol" in alike.text
+    [alike] = verdicts("Can I take propranolol with colchicine?", "propranolol", "colchicine")
+    assert alike.id == "class"
+
+
+def test_a_class_says_nothing_of_interactions_nor_of_what_a_medicine_is_for() -> None:
+    [nothing] = verdicts("Can I take propranolol with warfarin?", "propranolol", "warfarin")
+    assert nothing.id == "none"
+    [other] = verdicts("Can I take propranolol in measles?", "propranolol", "measles")
+    assert other.id == "other"
+    assert "no proof" in other.text  # that it is given for measles is no leave to take it
+
+
+def test_what_is_drunk_beside_a_medicine_is_found_in_its_texts() -> None:
+    [no] = verdicts("Can I have a beer while on metformin?", "metformin")
+    assert (no.id, "alcoholic" in no.text) == ("no", True)
+    [nothing] = verdicts("Can I drink wine with warfarin?", "warfarin")
+    assert (nothing.id, "no proof" in nothing.text) == ("none", True)
+
+
+def test_what_is_asked_about_comes_before_what_is_only_told() -> None:
+    told = "She has a rash and gout. "
+    said = told_verdicts(told + "Can she take propranolol with metformin?", "rash", "propranolol", "metformin")
+    assert said[0].text.startswith("The graph has no warning about propranolol and metformin")
+    assert all(e.id != "harm" for e in said)  # that it can cause the rash of which she tells
+    said = told_verdicts("My 8 year old has gout, can I give him metformin?", "gout", "metformin")
+    assert "metformin and children" in said[0].text
+
+
+def told_verdicts(question: str, *names: str) -> list[Evidence]:
+    """The verdicts on things that are linked where they stand in the question."""
+    links = [G.link(name) for name in names]
+    for link, name in zip(links, names, strict=True):
+        object.__setattr__(link.mention, "start", question.index(name))
+        object.__setattr__(link.mention, "end", question.index(name) + len(name))
+    between, asked = Between(G), query(question)
+    pair = between.fitting(asked, links, pairs_asked(question))
+    assert pair is not None
+    return between(asked, links, pair)
 
 
 def test_people_are_found_in_texts_and_the_place_of_storage_is_no_warning() -> None:

@@ -61,8 +61,8 @@ PAIRS: tuple[PairType, ...] = (
         r"\b(?:safe|ok|okay|alright|all right|allowed|advisable)\b"
         r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
-        r"\b(?:take|takes|taking|use|used|have|given|get|drink|combine|mix|swallow|receive)\b"
-        r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b"
+        r"\b(?:take|takes|taking|use|used|have|give|given|get|drink|combine|mix|swallow|receive)\b"
+        r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b(?! (?:for\b|to (?:treat|cure|help|manage|relieve)))"
         r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加)|安全",
         "contraindicated* interacts* precaution* avoid*",
         ("No", "不能"),
@@ -70,7 +70,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "interaction",
-        r"interact|\btogether\b|combin|\bmix|相互作用|一起|同时|同服|同用|合用|配伍",
+        r"interact|\btogether\b|\bcombin|\bmix|相互作用|一起|同时|同服|同用|合用|配伍",
         "interacts* contraindicated* precaution*",
         ("Yes", "有"),
     ),
@@ -213,5 +213,7 @@ def pairs_asked(text: str) -> tuple[PairType, ...]:
     ['safety']
     """
     said = spelled(asking_part(text))
-    asks = is_yes_no(text) or re.search(r"\blink|relation|interact|association|有关|关系|相互作用", said, re.IGNORECASE)
+    asks = is_yes_no(text) or re.search(
+        r"\blink|relation|interact|association|\btogether\b|有关|关系|相互作用", said, re.IGNORECASE
+    )
     return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()

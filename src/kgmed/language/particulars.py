@@ -44,12 +44,12 @@ class People:
 PEOPLE = (
     People(
         ("pregnancy", "孕妇"),
-        r"pregnan|trimester|expecting a|mother.to.be|孕|怀了?孕|有喜",
+        r"pregn\w*|pregan\w*|prego\b|trimester|expecting a|mother.to.be|孕|怀了?孕|有喜",
         r"pregnan|f(?:o)?etus|f(?:o)?etal|teratogen|孕|妊娠|胎儿|致畸",
     ),
     People(
         ("breastfeeding", "哺乳期妇女"),
-        r"breast.?feed|breastfed|nursing (?:mother|mom|mum)|lactat|哺乳|喂奶|母乳",
+        r"br?east.?fe?ed|breastfed|nursing (?:mother|mom|mum)|lactat|哺乳|喂奶|母乳",
         r"breast.?(?:feed|milk)|lactat|nursing|哺乳|乳汁|乳母|泌乳",
     ),
     People(
@@ -68,6 +68,14 @@ PEOPLE = (
         r"elderly|older (?:people|adults|patients)|geriatric|老年|高龄",
     ),
 )
+DRINKS = (  # what is drunk beside a medicine: the texts of medicines speak of it as they do of people
+    People(
+        ("alcohol", "酒"),
+        r"\b(?:alcohol(?:ic)?|wines?|beers?|booze|vodka|whisk(?:e)?y|liquor|cocktails?|drinks? (?:on|with|while))\b"
+        r"|[喝饮]酒|酒精|白酒|啤酒|红酒",
+        r"alcohol|[饮喝酗忌]酒|酒精|酒类|酒后|含酒|双硫仑|disulfiram",
+    ),
+)
 _FORBIDS = lazily(
     r"禁|不宜|不得|不应|不可|不能|忌用|避免|不推荐|不建议|contraindicat|(?:must|should|do) not"
     r"|not (?:be |to be )?(?:used|taken|given|recommended)|\bavoid|\bnever\b|\bonly\b|仅",
@@ -82,6 +90,15 @@ def people_of(text: str) -> tuple[People, ...]:
     ['pregnancy']
     """
     return tuple(group for group in PEOPLE if group.in_question.search(text))
+
+
+def drinks_of(text: str) -> tuple[People, ...]:
+    """What a question names that is drunk beside a medicine.
+
+    >>> [drink.name[0] for drink in drinks_of("Can I have a beer with metronidazole?")]
+    ['alcohol']
+    """
+    return tuple(drink for drink in DRINKS if drink.in_question.search(text))
 
 
 def forbids(text: str) -> bool:
@@ -231,6 +248,7 @@ _ABOUT = {
     "child": r"\b(?:child|kid|bab(?:y|ies)|infant|toddler|newborn|schoolboy|schoolgirl|boy|girl)s?\b"
     r"|\b(?:my|our) (?:son|daughter)\b|我?[儿女](?:子|儿)"
     r"|孩子|小孩|宝宝|婴儿|幼儿|儿童|小儿|患儿|男孩|女孩|新生儿",
+    "adult": r"\b(?:wo)?m[ae]n\b|\bgentleman\b|\blady\b|\b(?:wife|husband|girlfriend|boyfriend)\b|妻子|丈夫|老[公婆]",
     "newborn": r"\bnewborn|\bneonat|\b(?:days|weeks)[ -]old\b|新生儿|刚出生|出生\d",
     "pregnant": r"\bpregnan|\btrimester|gave birth|given birth|since (?:the )?(?:birth|delivery)|postpartum"
     r"|怀孕|孕妇|孕期|妊娠|产后|生完孩子|分娩|坐月子|哺乳",
@@ -262,6 +280,7 @@ def about(text: str) -> frozenset[str]:
     (['child', 'female', 'sudden'], ['adult', 'long', 'male', 'old'])
     """
     found = {name for name, pattern in _compiled().items() if pattern.search(text)}
+    found -= {"adult"} if "child" in found else set()
     for p in particulars(text):
         if p.kind == "age" and p.number is not None:
             years = p.number if "month" not in p.unit and "week" not in p.unit and "月" not in p.unit else p.number / 12
@@ -302,8 +321,8 @@ CONDITIONS = (
     Condition(r"妊娠|孕|产后|产褥|产科|pregnan|gestation|postpartum|peripartum|puerper", "pregnant", "male", 0.03),
     Condition(r"老年|elderly|senile", "old", "child", 0.3),
     Condition(
-        r"女性|子宫|卵巢|阴道|宫颈|外阴|月经|盆腔|更年期|绝经|乳腺"
-        r"|\bovar|uter(?:us|ine)|vagin|vulv|cervicitis|menopaus",
+        r"女性|子宫|卵巢|阴道|宫颈|外阴|月经|痛经|闭经|经闭|崩漏|带下|经期|调经|经量|妇科|盆腔|更年期|绝经|乳腺"
+        r"|\bovar|uter(?:us|ine)|vagin|vulv|cervicitis|menopaus|menorrh|menstrua",
         "female", "male", 0.5,
     ),
     Condition(
@@ -342,6 +361,17 @@ def conditions(name: str) -> int:
 
 
 _CONDITION = lazily("|".join(f"(?:{row.looks})" for row in CONDITIONS), re.IGNORECASE)
+
+
+@lru_cache(maxsize=1 << 14)
+def befalls(name: str) -> bool:
+    """Whether the name of a disease says that it befalls one sex, or those who are with child, alone.
+
+    >>> befalls("痛经"), befalls("Prostatitis"), befalls("腹痛")
+    (True, True, False)
+    """
+    bits = conditions(name)
+    return any(bits >> i & 1 for i, row in enumerate(CONDITIONS) if row.needs in ("female", "male", "pregnant"))
 
 
 @lru_cache(maxsize=1)

@@ -97,9 +97,18 @@ TYPES: tuple[QuestionType, ...] = (
         says=("Diseases that fit the findings", "与所述表现相符的疾病"),
     ),
     QuestionType(
+        "class",
+        r"(?:what|which) (?:(?:kind|type|sort|class|group|family) of (?:drug|medic\w+|antibiotic|painkiller)s?"
+        r"|(?:drug|medicine) (?:class|group))(?: (?:is|are|does|do)\b(?! (?:used|given|there|best|good|for)\b)|\W*$)",
+        Role.IS_A,
+        says=("Classes", "类别"),
+    ),
+    QuestionType(
         "treatment",
-        r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat"
-        r"|medic(?:ine|ation)|\bantibiotics?\b|\bpainkillers?\b"
+        r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat(?!ed or not)"
+        r"|\b[tr]x\b|\bmgmt\b|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b|\bfirst.?line\b"
+        r"|what (?:do|would|should) (?:you|i|we|they|doctors) (?:give|use|prescribe)\b|\bwhat is(?= .{1,60} for\W*$)"
+        r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should|could) (?:i|we|he|she|they) (?:take|give)\b"
         r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
         r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
@@ -109,7 +118,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "test",
-        r"\btest(?:s|ed|ing)?\b|examin|\bscan|\bx-?ray|investigat|how (?=.{0,200}diagnosed)|how (?=.{0,200}\bconfirm)"
+        r"\btest(?:s|ed|ing)?\b|\b[di]x\b|examin|\bscan|\bx-?ray|investigat"
+        r"|how (?=.{0,200}diagnosed)|how (?=.{0,200}\bconfirm)"
         r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
         r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊",
         Role.TESTS,
@@ -118,20 +128,23 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "symptom",
         r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
-        r"|symptom|\bsigns?\b|\bfeatures?\b|phenotyp|manifest|present with|\bwhat does .{1,60}(?:feel|look) like"
+        r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether|that)\b"
+        r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat does .{1,60}(?:feel|look) like"
         r"|症状|表现|体征|征兆|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
         Role.FINDING,
         says=("Findings", "症状与体征"),
     ),
     QuestionType(
         "side effect",
-        r"side.?effect|adverse|\bharm|副作用|不良反应|副反应|危害",
+        r"side.?[ae]f+ect|adverse|\bharm|副作用|不良反应|副反应|危害",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
     ),
     QuestionType(
         "contraindication",
         r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
+        r"|\bwho (?:can|could|must|may) ?(?:not|n?['’]t)\b|when (?:should|must|can)(?= .{1,60}\bnot be\b)"
+        r"|\bwhen not to\b"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
         r"|禁忌|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
         Role.CONTRAINDICATED,
@@ -174,7 +187,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "complication",
-        r"complicat|sequela|lead to|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
+        r"complicat|sequela|lead to|what (?:will |would |might |may )?happens?\b"
+        r"|\bnot (?:be |get |being )?treated\b|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
         r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会",
         Role.COMPLICATION,
         says=("Complications", "并发症"),
@@ -360,12 +374,22 @@ OF_THE_SUBJECT = frozenset(
 )
 _OF_A_MEDICINE = frozenset({Role.INTERACTS, Role.CONTRAINDICATED, Role.ADVERSE, Role.DOSAGE})
 _TREATS = lazily(r"treat|cure|therap|remed|\bhelps?\b|治|怎么办|咋办|缓解|疗法", re.IGNORECASE)
+_UNTREATED = lazily(
+    r"\b(?:not|never) (?:be |get |being |been )?treat|\buntreated|n't (?:be |get )?treat|不治(?:疗)?会", re.IGNORECASE
+)
 _SENTENCE = lazily(r"[^.!?。！？\n]*(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？\n]?")
 _ENDS_ASKING = lazily(r"[?？]\W*$")
 _ASKING = lazily(
     r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe|explain|show)\b"
     r"|(?<!没)(?<!没有)什么(?!都)|哪|怎|咋|吗|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
     r"|能不能|可不可以|有没有|会不会|是不是|要不要|行不行|好不好|(?:[吃用喝服打能]|可以)不\W*$",
+    re.IGNORECASE,
+)
+_ASKS_LATER = lazily(  # "my mum has gout, what can she take": no mark, and the question stands behind what is told
+    r"[,;]\s*(?:and |but |so )?(?:what|who|why|how)\b(?! (?:i|he|she|we|they|it) )"
+    r"|[,;\s](?:can|could|should|may|must|do|does|is|are) (?:i|we|he|she|they|it|there|this|that|you)\b"
+    r"|^\W*(?:if|when|since|because|after|before|for)\b.*\b(?:what|which|who|how)(?:'s)?"
+    r" (?:is|are|do|does|can|should|will)\b",
     re.IGNORECASE,
 )
 _ASKS_HERE = lazily(
@@ -403,7 +427,7 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     """
     said = spelled(asking_part(text))
     rows = tuple(row for row in TYPES if row.pattern.search(said))
-    if any(row.role in _OF_A_MEDICINE for row in rows) and not _TREATS.search(said):
+    if _UNTREATED.search(said) or (any(row.role in _OF_A_MEDICINE for row in rows) and not _TREATS.search(said)):
         rows = tuple(row for row in rows if row.role is not Role.TREATS)  # "which drugs interact with it?"
     return rows
 
@@ -483,6 +507,15 @@ def asking_part(text: str) -> str:
     return "".join(text[begin:end] for begin, end in _stretches(text))
 
 
+def asks_at(text: str, place: int) -> bool:
+    """Whether a place in a text is in its asking part.
+
+    >>> asks_at("I have gout. Can I take aspirin?", 7), asks_at("I have gout. Can I take aspirin?", 24)
+    (False, True)
+    """
+    return any(begin <= place < end for begin, end in _stretches(text))
+
+
 def _stretches(text: str) -> list[tuple[int, int]]:
     """Where it asks (start, end): of each sentence that asks, what follows the last comma before its first asking word.
 
@@ -510,7 +543,7 @@ def _only_names(sentence: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
-    return bool(_ENDS_ASKING.search(sentence) or _ASKING.search(sentence))
+    return bool(_ENDS_ASKING.search(sentence) or _ASKING.search(sentence) or _ASKS_LATER.search(sentence))
 
 
 def _first_clause(text: str, begin: int, end: int) -> int:

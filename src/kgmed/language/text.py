@@ -369,7 +369,9 @@ _ASKING = frozenset(
     definition prognosis examination investigations antibiotics manifestations department specialist mutation mutations
     """.split()  # noqa: SIM905
 )
-_OTHERS = frozenset({"caused", "present", "presents", "prevents", "diagnoses", "diseased", "interacted", "therapist"})
+_OTHERS = frozenset(
+    {"caused", "present", "presents", "prevents", "diagnoses", "diseased", "interacted", "therapist", "cases"}
+)
 _SHORTEST = 5  # letters of a word that is looked at; words of asking have six or more
 _WORD = lazily(r"[A-Za-z]+")
 

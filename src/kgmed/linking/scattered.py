@@ -172,6 +172,8 @@ def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     own = set(words)
     between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
     turned = any(w.text in _DOING or canonical_words(w.text) & TURNING for w in between)
+    counted = {w.end + 1 for w in own}  # "type I": the numeral stands behind a word of the name, "I have" does not
+    turned |= any(w.text == "i" and w.start not in counted for w in words)
     return not turned and not any(goes_on(text, w.start, w.end, substance=False) for w in words)
 
 
@@ -273,7 +275,8 @@ class AsPatientsSay:
     """The mentions of a finder of names, and the findings that the text tells in a patient's words.
 
     Such a mention has the name under which the graph has the finding. It takes the place of names that lie within its
-    words ("pee" in "burns when I pee"), and gives way to a name that holds them all ("barking cough").
+    words ("pee" in "burns when I pee"), and gives way to a name that holds them all ("barking cough"),
+    but for one of fewer words that stand apart (back pain, of "pain going through to the back").
     """
 
     graph: LocalGraph
@@ -282,8 +285,10 @@ class AsPatientsSay:
     def __call__(self, text: str) -> list[Mention]:
         """All mentions in order."""
         whole = self.find(text)
+        sayings = lay.said(text, self._has)
+        whole = [m for m in whole if not any(_says_more(one, m) for one in sayings)]
         names = Spans([(m.start, m.end) for m in whole])
-        told = [one for one in lay.said(text, self._has) if not names.hold(*one.span)]
+        told = [one for one in sayings if not names.hold(*one.span)]
         spans = Spans([one.span for one in told])
         said = {i for one in told for a, b in one.words for i in range(a, b)}
         kept = [m for m in whole if not (spans.hold(m.start, m.end) and _is_said(m, said))]
@@ -297,6 +302,12 @@ class AsPatientsSay:
     def _has(self, name: str) -> bool:
         """Whether the graph has something of that name."""
         return bool(self.graph.lookup(name))
+
+
+def _says_more(one: lay.Said, name: Mention) -> bool:
+    """Whether a saying has the stretch of a scattered name and more words: pain through to the back, back pain."""
+    (a, b), scattered = one.span, name.name.casefold() != name.surface.casefold()
+    return scattered and a <= name.start and name.end <= b and len(tokens(name.name)) < len(one.words)
 
 
 def _is_said(name: Mention, said: set[int]) -> bool:

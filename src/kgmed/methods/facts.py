@@ -35,7 +35,7 @@ from kgmed.toolkit import Toolkit
 
 # Mentions without the verb of the question: 阿托品, and not 用阿托品, in 能不能用阿托品.
 
-_ENDS_IN_VERB = lazily(r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?)$", re.IGNORECASE)
+_ENDS_IN_VERB = lazily(r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?|works?)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

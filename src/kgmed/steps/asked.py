@@ -97,7 +97,9 @@ def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
 _DONE = (Role.TREATS, Role.TESTS)
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
-OF_A_DRUG = (Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS)
+OF_A_DRUG = (
+    *(Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS, Role.IS_A),
+)
 _KINDS = 400  # ours: kinds of a thing that are looked at where it has nothing of its own
 _TAKEN = lazily(
     r"\bdrugs?\b|medic(?:ine|ation)|\bpills?\b|\bantibiotics?\b|\bpainkillers?\b|\btake\b|药|抗生素", re.IGNORECASE
@@ -198,7 +200,7 @@ class AskedFor:
             spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}
             if spoken:
                 return dict(islice(spoken.items(), 1))
-        return self._narrower(link, role) if role in OF_THE_SUBJECT else {}
+        return self._narrower(link, role) if role in OF_THE_SUBJECT or link.entity.kind == "class" else {}
 
     def _narrower(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """Of the kinds of a thing those of which the graph says most in a role, and the step to each."""

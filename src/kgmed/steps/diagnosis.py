@@ -48,7 +48,7 @@ Scores = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 CARE = (Role.TESTS, Role.TREATS)
-VERSION = 6  # goes up when the columns kept beside a graph change
+VERSION = 7  # goes up when the columns kept beside a graph change
 _COLUMNS = ("breadth", "counted", "shown", "care", "bound", "tail", "owner")
 _LONGEST = 40  # characters of a finding's name; longer ones are sentences
 _NAMES = (Scope.PREFERRED, Scope.TRANSLATION)
@@ -385,11 +385,11 @@ def _cut(model: Posterior, said: str, least: int, *, whole: bool = False) -> lis
 
 _EMERGENCY = (  # what may kill or maim within hours
     r"myocardial infarct|heart attack|coronary syndrome|\bstroke|cerebral infarct"
-    r"|(?:cerebral|subarachnoid) ha?emorrhage|meningitis|\bsepsis|pulmonary embol|aortic dissection|anaphyla"
-    r"|appendicitis|ectopic pregnan"
-    r"|testicular torsion|ketoacidosis|status epilepticus|perforation|intestinal obstruction|pneumothorax|epiglottitis"
-    r"|angle.closure|gastrointestinal ha?emorrhage|suicid"
-    r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|脑膜炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
+    r"|(?:cerebral|subarachnoid) ha?emorrhage|\b(?:encephalo)?meningitis|\bsepsis|pulmonary embol|aortic dissection"
+    r"|appendicitis|ectopic pregnan|epiglottitis"
+    r"|testicular torsion|ketoacidosis|status epilepticus|\bperforation|intestinal obstruction|pneumothorax"
+    r"|anaphyla(?!ctoid)|acute pancreatitis|angle.closure|gastrointestinal ha?emorrhage|suicid"
+    r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|(?<!膜)(?<!膜—)脑膜炎|急性胰腺炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
     r"|阑尾炎|异位妊娠|宫外孕|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
 )
 

@@ -1,15 +1,17 @@
 """Under which other entries a graph may speak of a thing: its twins, products and ingredients, kinds and classes."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Match, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.language.particulars import befalls
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Link, Role, Triple
 
@@ -26,7 +28,7 @@ _FORMS = lazily(
     re.IGNORECASE,
 )
 _SALTS = lazily(
-    r"^(?:盐酸|硫酸|磷酸|枸橼酸|马来酸|酒石酸|富马酸|甲磺酸|苯磺酸|氢溴酸|琥珀酸|醋酸|乙酸|碳酸|重酒石酸|双氯|门冬氨酸|乳酸|硝酸)"
+    r"^(?:盐酸|硫酸|磷酸|枸橼酸|马来酸|酒石酸|富马酸|甲磺酸|苯磺酸|氢溴酸|琥珀酸|醋酸|乙酸|碳酸|重酒石酸|双氯|门冬氨酸|乳酸|硝酸(?!甘油|异山梨))"
     r"|(?:盐酸盐|钠|钾|钙)$"
     r"|\b(?:hydrochloride|sodium|potassium|calcium|sulfate|sulphate|maleate|tartrate|citrate|acetate|mesylate|besylate"
     r"|phosphate|fumarate|succinate|hcl|hydrobromide|nitrate)\b",
@@ -34,6 +36,9 @@ _SALTS = lazily(
 )
 
 
+_MUCH = 0.3  # ours: of what a medicine is for, the share that befalls some people only; painkillers have less
+_FOR_WOMEN = lazily(r"[妇女坤]|产后|调经|益母|乌鸡白凤")  # in the name of a medicine
+_CLASS = 50  # ours: products in a class whose warnings are looked at for one of them
 _ONE_LABEL = 2  # a label says it, of one graph
 _UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
 _VAGUE = lazily(
@@ -61,8 +66,8 @@ _SERIES = (
 def substance(name: str) -> str:
     """The name of a medicine without its form and its salt.
 
-    >>> substance("盐酸二甲双胍缓释片"), substance("Metformin hydrochloride tablets"), substance("Gout")
-    ('二甲双胍', 'metformin', 'gout')
+    >>> substance("盐酸二甲双胍缓释片"), substance("Metformin hydrochloride tablets"), substance("硝酸甘油片")
+    ('二甲双胍', 'metformin', '硝酸甘油')
     """
     plain = _FORMS.sub("", name.strip()).strip()
     bare = " ".join(_SALTS.sub("", plain).split())
@@ -139,8 +144,7 @@ class Family:
 
     def _said(self, node: int) -> Iterator[str]:
         """The other names that mean an entry, in any language, but for short forms."""
-        aliases = getattr(self.graph, "aliases", None)
-        for text, scope in aliases(node) if aliases else ():
+        for text, scope in names_of(self.graph, node):
             if scope <= Scope.TRANSLATION and len(text) > (_SHORT if text.isascii() else 1):
                 yield text
 
@@ -178,7 +182,7 @@ class Family:
         made = contains.subjects(nodes)
         parts = contains.objects(made.node)
         alone = {int(n) for n, count in _counts(parts, made).items() if count == 1}
-        names = {substance(self.graph.at(n).name) for n in nodes}
+        names = {substance(name) for n in nodes for name in (self.graph.at(n).name, *self._said(n))}
         rows = sorted(
             (substance(self.graph.at(node).name) not in names, node, edge)  # brands after what is named after it
             for node, edge in zip(made.node.tolist(), made.edge.tolist(), strict=True)
@@ -212,7 +216,7 @@ class Family:
         for end, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
             edges.setdefault(end, []).append(self.graph.triple(edge))
         if role is Role.TREATS and not own:
-            return self._by_substance(edges, breadth)
+            return self._by_substance(edges, breadth, self._of_others(entity, ends, back))
         usual = 1 if own or role is Role.TESTS else -1
 
         def place(end: int) -> tuple[bool, float, bool, int, int, int]:
@@ -224,8 +228,27 @@ class Family:
 
         return [max(edges[end], key=_often) for end in sorted(edges, key=place)]
 
-    def _by_substance(self, edges: dict[int, list[Triple]], breadth: dict[int, int]) -> list[Triple]:
+    def _of_others(self, entity: Entity, medicines: NDArray[np.int64], treated: Hops) -> set[int]:
+        """The medicines that are much for what befalls some only (women), or named so, unless the entity does."""
+        row = getattr(self.graph, "name_row", None)
+
+        def written(node: int) -> str:
+            return row(node).text if row else self.graph.at(node).name  # an entity takes ten times as long to make
+
+        if befalls(entity.name):
+            return set()
+        nodes, at = np.unique(treated.node, return_inverse=True)
+        some = np.array([befalls(written(n)) for n in nodes.tolist()], bool)[at]
+        share = np.bincount(treated.origin, some, len(medicines)) / np.bincount(treated.origin, None, len(medicines))
+        rest = medicines[share < _MUCH].tolist()
+        return {*medicines[share >= _MUCH].tolist(), *(n for n in rest if _FOR_WOMEN.search(written(n)))}
+
+    def _by_substance(
+        self, edges: dict[int, list[Triple]], breadth: dict[int, int], of_others: Container[int]
+    ) -> list[Triple]:
         """One triple for each medicine, first one of each substance, the best borne out and then the specific.
+
+        What is for other people (`of_others`) is last: a remedy for painful periods is none for any stomach ache.
 
         A label names all that a product may be used for; what the entry of the disease names too, or a list of
         another graph, is what is used for it. Of what labels alone say, what there are many products of is usual.
@@ -234,7 +257,7 @@ class Family:
         for node in edges:
             groups.setdefault(self.substance(node), []).append(node)
 
-        def place(name: str) -> tuple[bool, float, int, float, str]:
+        def place(name: str) -> tuple[bool, bool, float, int, float, str]:
             said = [t for node in groups[name] for t in edges[node]]
             worth = min(1 / (1 + np.log10(breadth[node])) for node in groups[name])
             label = {(t.source, t.relation.name) for t in said if t.subject == t.head}
@@ -246,7 +269,8 @@ class Family:
             borne_out = len({t.source for t in said}) + own + bool(label)
             usual = 1.0 if borne_out > _ONE_LABEL else 1 + float(np.log2(len(groups[name])))
             other = self.medicines and not any(self.graph.at(node).kind in MEDICINES for node in groups[name])
-            return other, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
+            others = 2 * sum(node in of_others for node in groups[name]) >= len(groups[name])
+            return other, others, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
 
         def plain(name: str, node: int) -> tuple[bool, int, str]:
             entity = self.graph.at(node)
@@ -256,10 +280,24 @@ class Family:
         order = [row[0] for row in rows] + [node for row in rows for node in row[1:]]
         return [max(edges[node], key=lambda t: t.weight) for node in order]
 
+    def siblings(self, nodes: Iterable[int]) -> list[int]:
+        """The other members of the classes of some entries, of classes with few members: large ones say little."""
+        is_a = ByRole(self.graph, Role.IS_A)
+        members = (is_a.subjects([n]).node for n in self.classes(nodes))
+        return list(dict.fromkeys(n for few in members if len(few) <= _CLASS for n in few.tolist()))
+
     def classes(self, nodes: Iterable[int]) -> dict[int, tuple[Triple, ...]]:
         """The classes that entries belong to, one step up, with the triple that says so."""
         up = ByRole(self.graph, Role.IS_A).objects(list(nodes))
         return {n: (self.graph.triple(e),) for n, e in zip(up.node.tolist(), up.edge.tolist(), strict=True)}
+
+
+def names_of(graph: LocalGraph, node: int) -> Iterator[tuple[str, Scope]]:
+    """The names of an entry: as the graph calls it in its language, as it is written there, the others."""
+    aliases, own = getattr(graph, "aliases", None), getattr(graph, "name_row", None)
+    yield graph.at(node).name, Scope.PREFERRED
+    yield from ((own(node).text, Scope.PREFERRED),) if own else ()
+    yield from aliases(node) if aliases else ()
 
 
 def _counts(parts: Hops, made: Hops) -> dict[int, int]:
@@ -281,7 +319,7 @@ def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
     return {name: tuple(nodes) for name, nodes in found.items()}
 
 
-VERSION = 1  # goes up when the columns kept beside a graph change
+VERSION = 2  # goes up when the columns kept beside a graph change
 _COLUMNS = ("name", "node")
 _LONGEST = 40  # characters of a substance's name; longer ones are formulas
 

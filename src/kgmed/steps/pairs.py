@@ -4,13 +4,14 @@ A verdict is a piece of evidence of kind "verdict" whose id says what it is:
 
 - "yes": a triple that the question asks for; "no": one that denies it (a finding that the disease excludes, a medicine
   that must not be taken); "caution": a warning that does not forbid; "interacts": two medicines that do;
+- "class": no warning of its own, but one of another medicine of its class;
 - "harm": a medicine that can cause what it is to be taken with;
 - "reverse": only the other way round; "other": a tie, but another than the one asked for; "none": no tie;
 - "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -19,11 +20,11 @@ import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph, Scope
 from kgmed.language.pair import PAIRS, PairType, asks_what, is_yes_no
-from kgmed.language.particulars import People, clauses_about, forbids, people_of
-from kgmed.language.question import asking_part, types_asked
+from kgmed.language.particulars import DRINKS, People, clauses_about, drinks_of, forbids, people_of
+from kgmed.language.question import asking_part, asks_at, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
-from kgmed.steps.family import MEDICINES, Family, substance
+from kgmed.steps.family import MEDICINES, Family, names_of, substance
 from kgmed.steps.phrase import Language, abroad, affirmed, joined, language_of, named, sentence, verdict, worded
 
 VERDICT = "verdict"
@@ -32,14 +33,16 @@ _ORDER = (
     "no",
     "interacts",
     "caution",
+    "class",
     "harm",
     "yes",
     "reverse",
     "other",
     "none",
 )  # of several verdicts, what is said first
+_PRODUCTS = 120  # ours: products of a medicine whose warnings are looked at; one that is not seen is not told
 _MOST = 400  # edges looked at between two families
-_GRAVE = ("no", "interacts", "caution", "harm")
+_GRAVE = ("no", "interacts", "caution", "class", "harm")
 
 
 def is_verdict(evidence: Evidence, *which: str) -> bool:
@@ -89,22 +92,31 @@ class Between:
     @property
     def family(self) -> Family:
         """Under which other entries a thing is spoken of."""
-        return Family(self.graph)
+        return Family(self.graph, products=_PRODUCTS)
 
     def __call__(self, query: Query, links: Sequence[Link], pair: PairType) -> list[Evidence]:
         """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
-        groups = people_of(query.text) if pair.safety else ()
-        things = _things([link for link in links if not (pair.safety and _names_people(link, groups))])
-        found = [self._two(query, a, b, pair) for a, b in combinations(things, 2) if _fits(a, b, pair)]
-        if groups:
-            medicines = [link for link in things if self.is_medicine(link)]
-            found += [self._people(query, link, group, pair) for link in medicines for group in groups]
-        found.sort(key=lambda e: _ORDER.index(e.id))
-        grave = [e for e in found if e.id in _GRAVE]
-        said = grave if grave and pair.safety else [e for e in found if e.id != "none"]
-        if not grave and pair.safety:
-            said = said[:1]
-        return list({e.text: e for e in said}.values())[:3] or found[:1]
+        taken = pair.safety or pair.name == "interaction"
+        groups, drinks = people_of(query.text) if pair.safety else (), drinks_of(query.text) if taken else ()
+        asked = {link.entity.id for link in links if asks_at(query.text, link.mention.start)}
+        things = _things([link for link in links if not (pair.safety and _names_people(link, groups))], asked)
+        found = [
+            (len({a.entity.id, b.entity.id} & asked), self._two(query, a, b, pair))
+            for a, b in combinations(things, 2)
+            if _fits(a, b, pair) and (not asked or {a.entity.id, b.entity.id} & asked)
+            if not pair.safety or self.is_medicine(a) or self.is_medicine(b)
+        ]
+        of_groups = [
+            self._people(query, link, group, pair)
+            for link in (link for link in things if (groups or drinks) and self.is_medicine(link))
+            for group in (*groups, *drinks)
+            if not group.in_question.search(link.mention.surface)
+        ]
+        found += [(2, e) for e in of_groups]
+        found.sort(key=lambda row: (-row[0] if taken else 0, _ORDER.index(row[1].id)))
+        verdicts = [e for _, e in found]
+        said = _warning(found, of_groups) if pair.safety else [e for e in verdicts if e.id != "none"]
+        return list({e.text: e for e in said}.values())[:3] or verdicts[:1]
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
@@ -142,6 +154,9 @@ class Between:
         place = NamedPlace(pair, (a.entity, b.entity), language_of(query.text))
         if pair.safety or pair.name == "interaction":
             ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
+            given = any(t.triple.relation.role is Role.TREATS for t in ties)
+            if not (given or any(map(_grade, ties))) and (alike := self._alike(a, b)):
+                return self._verdict("class", alike, place)
             return self._warned(ties, place, medicines=self.is_medicine(a) and self.is_medicine(b))
         against = [t for t in ties if _denies(t, pair)]
         good = [t for t in ties if _says(t, pair)]
@@ -205,6 +220,22 @@ class Between:
         ties = self._tied(self.family.classes(one), other) + self._tied(one, self.family.classes(other))
         return [t for t in ties if _grade(t)]
 
+    def _alike(self, a: Link, b: Link) -> list[Tie]:
+        """Warnings of other medicines of a small class of one: what holds of a nitrate may hold of another.
+
+        Of two medicines only what must not be: interactions differ within a class.
+        """
+        found: list[Tie] = []
+        grades = ("no",) if self.is_medicine(a) and self.is_medicine(b) else ("no", "caution")
+        for one, other, along in ((a, b, True), (b, a, False)):
+            if not self.is_medicine(one):
+                continue
+            own = self.family.of(one, narrower=False)
+            members = {n: () for n in self.family.siblings(own) if n not in own}
+            ties = self._tied(members, self.family.of(other, narrower=False))
+            found += [t for t in (*ties, *self._told(members, other, along=along)) if _grade(t) in grades]
+        return sorted(found, key=lambda t: t.cost)
+
     # --- texts: "禁用于青光眼" is a contraindication of its drug for glaucoma
 
     def _texts(self, a: Link, b: Link) -> list[Tie]:
@@ -212,28 +243,32 @@ class Between:
         return [*self._naming(a, b, along=True), *self._naming(b, a, along=False)]
 
     def _naming(self, a: Link, b: Link, *, along: bool) -> Iterator[Tie]:
+        return self._told(self.family.of(a, narrower=False), b, along=along)
+
+    def _told(self, nodes: Mapping[int, tuple[Triple, ...]], b: Link, *, along: bool) -> Iterator[Tie]:
+        """The texts of some entries that name a thing."""
         names = {b.mention.surface, *(name for e in self.family.twins(b) for name in self._called(e))}
         wanted = [n for n in names if len(n) >= (2 if has_cjk(n) else 4)]
         if not wanted:
             return
         pattern = re.compile("|".join(re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted), re.I)
-        for place, (node, why) in enumerate(self.family.of(a, narrower=False).items()):
+        for place, (node, why) in enumerate(nodes.items()):
             for t in self.graph.attributes(self.graph.at(node).id):
                 if said := clauses_about(t.tail.name, pattern):
                     yield Tie(t, why, along, 10 * len(why) + float(np.log1p(place)) + 1, said)
 
     def _called(self, entity: Entity) -> set[str]:
         """The names of an entity in the languages of the texts, as far as the graph tells."""
-        aliases, node = getattr(self.graph, "aliases", None), self.graph.number(entity.id)
-        others = (text for text, scope in aliases(node) if scope <= Scope.TRANSLATION) if aliases else ()
-        return {entity.name, *others}
+        told = names_of(self.graph, self.graph.number(entity.id))
+        return {text for text, scope in told if scope <= Scope.TRANSLATION}
 
     # --- people: pregnancy, children, ...
 
     def _people(self, query: Query, link: Link, group: People, pair: PairType) -> Evidence:
         """What the graph warns of for a group of people."""
         language = language_of(query.text)
-        place = NamedPlace(pair, (link.entity, Entity("", group.name[language])), language)
+        kind = "drug" if group in DRINKS else ""
+        place = NamedPlace(pair, (link.entity, Entity("", group.name[language], kind)), language)
         found = []
         for far, (node, why) in enumerate(self.family.of(link, narrower=False).items()):
             entity = self.graph.at(node)
@@ -307,6 +342,8 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
         return affirmed(pair.yes[language], language, facts)
     if which == "no" and any(t.triple.relation.role is Role.EXCLUDES for t in ties):
         which = "denied"
+    if which == "other" and pair.safety:
+        which = "no warning, but"
     if which == "none" and (pair.safety or pair.name == "interaction"):
         which = "no warning"
     return verdict(which, language, facts, named(one, language), named(other, language))
@@ -330,13 +367,28 @@ def _different(ties: Sequence[Tie]) -> list[Tie]:
     return list(once.values())
 
 
-def _things(links: Sequence[Link]) -> list[Link]:
-    """The links of the things that are not denied, each thing once, in the order of the question."""
+def _warning(found: Sequence[tuple[int, Evidence]], of_groups: Sequence[Evidence]) -> list[Evidence]:
+    """Of verdicts on taking something, each with how many of its two things are asked about, those that are said.
+
+    These are what is said of the things and the people that are asked about, and what else warns: of another medicine
+    of the class only where nothing else does, and no harm of what is only told on the way.
+    """
+    asked = max((count for count, _ in found), default=0)
+    warns = [e for count, e in found if e.id in _GRAVE and e.id != "class" and (e.id != "harm" or count == asked)]
+    about = [e for count, e in found if count == asked][:1]
+    alike = [e for _, e in found if e.id == "class"]
+    return [*(e for e in warns if e in about), *(of_groups or about), *warns] + ([] if warns else alike)
+
+
+def _things(links: Sequence[Link], asked: Container[str] = ()) -> list[Link]:
+    """The links of the things that are not denied, each once, in their order; of many those asked about."""
     once: dict[str, Link] = {}
     for link in links:
         if not link.mention.negated and link.entity.kind != "root":
             once.setdefault(link.entity.id, link)
-    return list(once.values())[:4]
+    rows = list(once.values())
+    kept = sorted(range(len(rows)), key=lambda i: rows[i].entity.id not in asked)[:4]
+    return [rows[i] for i in sorted(kept)]
 
 
 def _names_people(link: Link, groups: Sequence[People]) -> bool:

@@ -355,6 +355,9 @@ def frequency(triple: Triple) -> str:
 _SHARE = lazily(r"\(([\d.–-]+ ?%)\)")
 
 
+_NOT_WITH = ("{0} must not be used with {1}", "{0}禁与{1}同用")
+
+
 def sentence(triple: Triple, language: Language, said: str = "") -> str:
     """A triple in words, with how often it is so; `said` = the part of its text that matters.
 
@@ -373,7 +376,7 @@ def sentence(triple: Triple, language: Language, said: str = "") -> str:
     if form is None:
         return f"{named(triple.head, language)} — {one_line(str(triple.relation))} → {named(triple.tail, language)}"
     if triple.relation.role is Role.CONTRAINDICATED and triple.object.kind in MEDICINES:
-        form = ("{0} must not be used with {1}", "{0}禁与{1}同用")
+        form = _NOT_WITH
     often = frequency(triple)
     return form[language].format(subject, other) + ((f" ({often})", f"（{often}）")[language] if often else "")
 
@@ -384,7 +387,8 @@ def abroad(subject: Entity, role: Role, other: Entity, text: str, language: Lang
     >>> abroad(Entity("d", "Diazepam"), Role.CONTRAINDICATED, Entity("", "pregnancy"), "孕妇禁用", 0)
     'Diazepam must not be used in pregnancy (孕妇禁用)'
     """
-    said = _SENTENCES[role][language].format(named(subject, language), named(other, language))
+    form = _NOT_WITH if role is Role.CONTRAINDICATED and other.kind in MEDICINES else _SENTENCES[role]
+    said = form[language].format(named(subject, language), named(other, language))
     return f"{said} ({one_line(text)})" if len(one_line(text)) <= (len(said) // 6, 4 * len(said))[language] else said
 
 
@@ -411,6 +415,14 @@ _VERDICTS: dict[str, tuple[str, str]] = {
     "no warning": (
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken.",
         "图谱中没有{1}与{2}的禁忌或相互作用，但不能据此认为可以使用。",
+    ),
+    "no warning, but": (
+        "The graph has no warning about {1} and {2}, which is no proof that it may be taken; what it says is: {0}.",
+        "图谱中没有{1}与{2}的禁忌或相互作用，但不能据此认为可以使用；图谱记载的是：{0}。",
+    ),
+    "class": (
+        "Caution: of {1} and {2} itself the graph says nothing, but it warns of a medicine of the same class: {0}.",
+        "慎用：图谱未直接记载{1}与{2}，但同类药物有警示：{0}。",
     ),
     "unknown": ("“{1}” is not in the graph, so nothing is said about it.", "图谱中没有“{1}”，无法回答。"),
     "lacking": ("The graph has no {2} for {1}.", "图谱中没有{1}的{2}。"),
