@@ -32,6 +32,7 @@ from kgmed.records import Role
         ("my mum has gout, what medicines are there", (Role.TREATS,)),  # no question mark, told and then asked
         ("if both parents carry it what is the inheritance", (Role.INHERITANCE,)),
         ("tx for gout", (Role.TREATS,)),
+        ("my husband has psoriasis, will creams help with side effects", (Role.ADVERSE,)),
         ("What is allopurinol for", (Role.TREATS,)),
         ("who can't take aspirin", (Role.CONTRAINDICATED,)),
         ("When should metformin not be used?", (Role.CONTRAINDICATED,)),

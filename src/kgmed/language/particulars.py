@@ -64,6 +64,7 @@ PEOPLE = (
     People(
         ("older people", "老年人"),
         r"\belderly|older (?:people|adults?|patients?)|\bseniors?\b|\b(?:6[5-9]|[789]\d)[- ]?(?:year|yr)s?[- ]?old"
+        r"|\b(?:nan|gran|granny|grand(?:mother|father|ma|pa|mum|dad)|mother|father|mum|mom|dad) is (?:6[5-9]|[789]\d)\b"
         r"|老人|老年|高龄|(?<!\d)(?:6[5-9]|[789]\d)岁",
         r"elderly|older (?:people|adults|patients)|geriatric|老年|高龄",
     ),

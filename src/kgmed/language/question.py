@@ -110,7 +110,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|what (?:do|would|should) (?:you|i|we|they|doctors) (?:give|use|prescribe)\b|\bwhat is(?= .{1,60} for\W*$)"
         r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should|could) (?:i|we|he|she|they) (?:take|give)\b"
-        r"|prescri(?!ption only)|\bwhat helps\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
+        r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
         r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
         r"|治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解",
         Role.TREATS,
@@ -298,7 +298,7 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "frequency",
-        r"how many (?:people|patients|cases|children|adults|men|women)|how (?:common|rare|frequent) (?:is|are)"
+        r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how (?:common|rare|frequent) (?:is|are)"
         r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率|多少人|几率|概率|多大比例",
         relations=r"prevalen|inciden|发病率|患病率",
         says=("frequency in the population", "发病率"),
@@ -388,6 +388,7 @@ _ASKING = lazily(
 _ASKS_LATER = lazily(  # "my mum has gout, what can she take": no mark, and the question stands behind what is told
     r"[,;]\s*(?:and |but |so )?(?:what|who|why|how)\b(?! (?:i|he|she|we|they|it) )"
     r"|[,;\s](?:can|could|should|may|must|do|does|is|are) (?:i|we|he|she|they|it|there|this|that|you)\b"
+    r"|[,;] *(?:is|are|can|could|may|does|do|will)(?: \w+){1,3} (?:ok|okay|safe|allowed|dangerous|help|work|cause)\b"
     r"|^\W*(?:if|when|since|because|after|before|for)\b.*\b(?:what|which|who|how)(?:'s)?"
     r" (?:is|are|do|does|can|should|will)\b",
     re.IGNORECASE,
