@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from kgmed.errors import KgmedError
 
@@ -30,7 +31,7 @@ class Tried:
 
 def damage(flips: int, *, seed: int) -> list[Tried]:
     """What came of so many turned bytes, spread over all kinds of files."""
-    kinds = [_log, _replies, _answers, _graph, _large_graph, _merged]
+    kinds = [_log, _replies, _answers, _runs, _graph, _large_graph, _merged]
     found, draw = [], random.Random(seed)
     for kind in kinds:
         with tempfile.TemporaryDirectory() as scratch:
@@ -135,6 +136,41 @@ def _answers(folder: Path) -> Kept:
             with CachedGraph(graph, copy) as found:
                 return [found.neighbours(i) for i in ids] == said
         finally:
+            for left in folder.glob("copy.db*"):
+                left.unlink()
+
+    return lambda: [path], read
+
+
+def _runs(folder: Path) -> Kept:
+    """the log of one's own questions."""
+    from dataclasses import replace
+
+    from eval_makers import items, run
+    from kgmed.runs import RunStore
+
+    path = folder / "runs.db"
+    made = [
+        replace(run(item.question, f"said {item.question.id}"), id=str(UUID(int=i + 1)))
+        for i, item in enumerate(items(20))
+    ]
+    store = RunStore(path)
+    for one in made:
+        store.put(one)
+    store.close()
+    _settled(path)
+
+    def read() -> object:
+        copy = folder / "copy.db"
+        shutil.copyfile(path, copy)
+        found = RunStore(copy)
+        try:
+            listed = [one.at for one in found.list(100)]
+            return len(listed) <= len(made) and [found.get(one.id).answer for one in made] == [
+                one.answer for one in made
+            ]
+        finally:
+            found.close()
             for left in folder.glob("copy.db*"):
                 left.unlink()
 

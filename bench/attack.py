@@ -79,7 +79,7 @@ def attack(asked: argparse.Namespace) -> dict[str, Any]:
         trials = [*_damage.damage(asked.flips, seed=asked.seed), _damage.clock()]
         if _damage.may_try_rights():
             trials.append(_damage.rights())
-        rows += [_row(f"turned bits in {t.name}" if i < 6 else t.name, t.tried, t.lost) for i, t in enumerate(trials)]
+        rows += [_row(f"turned bits in {t.name}" if i < 7 else t.name, t.tried, t.lost) for i, t in enumerate(trials)]
     made = {"kgmed": version("kgmed"), "python": platform.python_version(), "system": platform.system()}
     return {"rows": rows, "seconds": round(time.monotonic() - begun), "command": _command(asked), "made with": made}
 

@@ -1,5 +1,6 @@
 """A store of runs gives back what was put in, whoever else uses its file."""
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +70,6 @@ def test_threads_may_share_a_store(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_no_run_any_more_is_an_error_in_one_line(tmp_path: Path) -> None:
-    import sqlite3
 
     store = RunStore(tmp_path / "runs.sqlite")
     store.put(run())
@@ -79,3 +79,18 @@ def test_a_run_that_is_no_run_any_more_is_an_error_in_one_line(tmp_path: Path) -
     with pytest.raises(StoreError, match="a run cannot be read") as caught:
         RunStore(tmp_path / "runs.sqlite").get("last")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["id = 'x' || substr(id, 2)", "id = '0192f0c1-2a80-7000-8000-000000000000'"])
+def test_an_id_that_is_not_the_runs_own_is_an_error_in_one_line(tmp_path: Path, damage: str) -> None:
+    store = RunStore(tmp_path / "runs.sqlite")
+    store.put(run())
+    store.close()
+    with sqlite3.connect(tmp_path / "runs.sqlite") as connection:
+        connection.execute(f"UPDATE runs SET {damage}")
+    connection.close()
+    with pytest.raises(StoreError, match="under the id of another"):
+        store.get("last")
+    if "x" in damage.partition("=")[2]:
+        with pytest.raises(StoreError, match="the id of a run cannot be read"):
+            store.list()

@@ -31,6 +31,7 @@ _LAYOUT = Layout(
     oldest="DELETE FROM runs WHERE id IN (SELECT id FROM runs ORDER BY id LIMIT (SELECT 1 + count(*) / 4 FROM runs))",
     wait=2.0,  # an answer waits no longer for its log
 )
+_MEND = "kgmed log clear"
 _ROW = "SELECT id, question, answer, graph, method, abstained FROM runs"
 
 
@@ -83,21 +84,30 @@ class RunStore:
     def get(self, id: str) -> Run:
         """The run of an id, or of the beginning or the end of one; "last" = the newest. Raises `BadInput`."""
         if id == "last":
-            found = self._rows("SELECT run FROM runs ORDER BY id DESC LIMIT 1")
+            found = self._rows("SELECT run, id FROM runs ORDER BY id DESC LIMIT 1")
         else:
             like = "".join(c for c in id.lower() if c in "0123456789abcdef-")
             found = self._rows(
-                "SELECT run FROM runs WHERE id LIKE ? OR id LIKE ? LIMIT 2", f"{like}%", f"%{like}"
+                "SELECT run, id FROM runs WHERE id LIKE ? OR id LIKE ? LIMIT 2", f"{like}%", f"%{like}"
             ) if like == id.lower() and like else []  # fmt: skip
         if len(found) != 1:
             why = "several runs have" if found else "no run has"
             raise BadInput(f"{why} the id {id!r}; kgmed log lists them")
-        return unpacked(found[0][0], self.path, "kgmed log clear")
+        run = unpacked(found[0][0], self.path, _MEND)
+        if run.id != found[0][1]:
+            raise StoreError(f"{self.path}: holds a run under the id of another; {_MEND}")
+        return run
 
     def list(self, most: int = 20) -> list[Kept]:
         """The newest runs, newest first."""
         rows = self._rows(f"{_ROW} ORDER BY id DESC LIMIT ?", most)
-        return [Kept(i, asked, said, graph, method, bool(none)) for i, asked, said, graph, method, none in rows]
+        try:
+            kept = [
+                Kept(str(i), asked, said, graph, method, bool(none)) for i, asked, said, graph, method, none in rows
+            ]
+            return [one for one in kept if one.at]
+        except ValueError:
+            raise StoreError(f"{self.path}: the id of a run cannot be read; {_MEND}") from None
 
     def clear(self) -> int:
         """How many runs were there; none is left, and nothing of them in the file."""

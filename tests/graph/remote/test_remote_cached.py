@@ -176,6 +176,20 @@ def test_a_row_that_cannot_be_read_is_asked_for_again(path: Path) -> None:
         assert cached.lookup("asthma")[0].entity == ASTHMA
 
 
+@pytest.mark.parametrize("damage", ["empty = 7", "empty = 'x'", "asked = 'x'", "asked = 501", "written = 'x'"])
+def test_what_is_damaged_beside_an_answer_is_asked_again(tmp_path: Path, damage: str) -> None:
+    graph, path = Far(), tmp_path / "a.sqlite"
+    with CachedGraph(graph, path) as cached:
+        said = cached.lookup("asthma")
+        asked = len(graph.asked)
+        file = sqlite3.connect(path)
+        with file:
+            file.execute(f"UPDATE answer SET {damage}")
+        file.close()
+        assert cached.lookup("asthma") == said
+        assert len(graph.asked) == asked + 1
+
+
 def test_a_file_that_is_no_cache_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     path.write_bytes(b"not a database at all" * 100)

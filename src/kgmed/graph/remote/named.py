@@ -155,30 +155,33 @@ class CachedGraph:
 
     def _answer(self, what: str, key: str, fetch: Callable[[str], T], read: Callable[[Any], T], *, asked: int = 0) -> T:
         """What is kept, or what the graph says, which is then kept."""
-        kept = self._kept(what, key, asked)
-        if kept is not None:
-            with suppress(ValueError, TypeError, KeyError, RecursionError):  # of another version, damaged: asked again
-                value = read(json.loads(_whole(kept, what, key)))
+        # what is of another version or damaged is asked again
+        with suppress(ValueError, TypeError, KeyError, IndexError, RecursionError):
+            if (kept := self._kept(what, key, asked)) is not None:
+                value = read(json.loads(kept))
                 self._file.count(what, hit=True, negative=not value)
                 return value
         self._file.count(what, hit=False)
         value = fetch(key)
         text = json.dumps(_packed(value), ensure_ascii=False, separators=(",", ":"))
-        row = self._label, what, key, _hash(what, key, text) + text, int(not value), asked, self._clock()
+        row = self._label, what, key, _hash(what, key, str(asked), text) + text, int(not value), asked, self._clock()
         self._file.write("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         return value
 
     def _kept(self, what: str, key: str, asked: int) -> str | None:
-        """The text of an answer that still counts, and that was asked for as many triples at least."""
+        """The text of an answer that still counts, and that was asked for as many triples at least.
+
+        Raises `ValueError`, `TypeError` or `IndexError` where it is not what was written.
+        """
         rows = self._file.rows(
             "SELECT value, empty, asked, written FROM answer WHERE graph = ? AND what = ? AND key = ?",
             (self._label, what, key),
         )
         if not rows or rows[0][2] < asked:
             return None
-        value, empty, _, written = rows[0]
+        value, empty, at_most, written = rows[0]
         hours = abs(self._clock() - written) / 3600  # below 0 where the clock has gone back
-        return str(value) if hours < self._hours[empty] else None
+        return _whole(str(value), what, key, str(at_most)) if hours < self._hours[empty] else None
 
 
 def _hash(*texts: str) -> str:
@@ -186,14 +189,14 @@ def _hash(*texts: str) -> str:
     return xxhash.xxh3_64_hexdigest("\0".join(texts).encode("utf-8", "surrogatepass"))
 
 
-def _whole(kept: str, what: str, key: str) -> str:
+def _whole(kept: str, *asked: str) -> str:
     """The text that was kept, without its hash; raises `ValueError` where it is not what was written.
 
     What was kept before there were hashes begins as JSON does.
     """
     if kept.startswith(("[", "null")):
         return kept
-    if kept[:16] != _hash(what, key, kept[16:]):
+    if kept[:16] != _hash(*asked, kept[16:]):
         raise ValueError
     return kept[16:]
 
