@@ -270,6 +270,14 @@ class TestAnswersOfTheLocalStore:
         with pytest.raises(UnknownName):
             graph.neighbours("nothing")
 
+    def test_all_that_is_shown_of_an_entity_is_the_same(self, loaded: Loaded, graph: Any) -> None:
+        for entity in ("flu", "cold", "肺炎"):
+            found, expected = (library.about(g, entity, limit=3) for g in (graph, loaded.store))
+            assert (found.entity, found.degree) == (expected.entity, expected.degree)
+            assert sorted(found.aliases) == sorted(expected.aliases)
+            assert list(found.neighbours) == loaded.neighbours(entity, limit=3)
+            assert loaded.known(found.attributes) == loaded.known(expected.attributes)
+
     @pytest.mark.parametrize("roles", [(), (Role.FINDING,), (Role.CAUSE, Role.OTHER), (Role.TREATS,)])
     @pytest.mark.parametrize("limit", [1, 3, 64, 20_000])
     def test_neighbours_are_the_same_by_role_in_order_with_their_support(

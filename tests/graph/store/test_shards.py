@@ -164,7 +164,7 @@ def test_shards_behind_servers_are_asked_by_id_and_name(graphs: tuple[Store, Sha
 def test_a_graph_in_shards_is_not_taken_for_one_in_a_piece(graphs: tuple[Store, Shards]) -> None:
     one, many = graphs
     folder = Path(many.locals[0].store.folder).parents[1]
-    with pytest.raises(StoreError, match="is in 4 shards, and this needs it in one piece"):
+    with pytest.raises(BadInput, match="is in 4 shards, and this needs it in one piece"):
         open_store(folder)
     with pytest.raises(StoreError, match="is in one piece"):
         open_shards(Path(one.folder).parent)
@@ -177,6 +177,16 @@ def test_a_number_of_shards_without_sense_is_refused_and_nothing_is_written(tmp_
     with pytest.raises(BadInput, match="2 to 256 shards"):
         build_shards(source(made(1, 10, 10)), tmp_path / "g", shards)
     assert not (tmp_path / "g").exists()
+
+
+def test_all_that_a_graph_says_of_an_entity_and_all_its_triples_are_those_of_one_store(
+    graphs: tuple[Store, Shards],
+) -> None:
+    one, many = graphs
+    for node in range(0, len(one), 7):
+        entity_id = one.at(node).id
+        assert library.about(many, entity_id, limit=5) == library.about(one, entity_id, limit=5)
+    assert sorted(map(str, many.triples())) == sorted(map(str, one.triples(np.arange(one.adjacency.edges))))
 
 
 def test_a_damaged_shard_is_told_when_the_graph_is_opened(tmp_path: Path) -> None:
@@ -201,5 +211,5 @@ def test_a_graph_in_shards_has_a_name_and_is_asked_by_it_and_not_merged(tmp_path
         graph = open_named("mine")
         ends = [graph.lookup(name)[0].entity for name in ("vitamin d", "bowed legs")]
         assert str(paths_on(graph, ends).paths[0]) == "vitamin D -treats-> rickets -has symptom-> bowed legs"
-        with pytest.raises(StoreError, match="in one piece"):
+        with pytest.raises(BadInput, match="in one piece"):
             library.load("mine")

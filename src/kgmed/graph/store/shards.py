@@ -238,8 +238,8 @@ class Shards:
 
     def __init__(self, name: str, graphs: Sequence[KnowledgeGraph], *, manifest: Manifest | None = None) -> None:
         """The graph of those shards, in their order."""
-        self.name, self.graphs, self.manifest = name, tuple(graphs), manifest
-        self.prefix = f"{manifest.prefix}:" if manifest and manifest.prefix else ""
+        self.name, self.graphs, self.manifest = name, tuple(graphs), manifest or Manifest(name)
+        self.prefix = f"{self.manifest.prefix}:" if self.manifest.prefix else ""
 
     def __repr__(self) -> str:
         """Name and shards."""
@@ -248,7 +248,7 @@ class Shards:
     @property
     def label(self) -> str:
         """Name, release and content hash."""
-        if self.manifest is None:
+        if not self.manifest.content:
             return " + ".join(graph.label for graph in self.graphs)
         return f"{self.manifest.name} {self.manifest.release}".strip() + f" #{self.manifest.content[:12]}"
 
@@ -265,20 +265,30 @@ class Shards:
             return []
         return [_Local(store, load(Path(store.folder), "global")) for store in stores]
 
-    def _owner(self, entity_id: str) -> KnowledgeGraph:
-        return self.graphs[key_hash(entity_id.removeprefix(self.prefix)) % len(self.graphs)]
+    def verify(self) -> None:
+        """Check the content of every file of shards that are here against its hash; raises `StoreError`."""
+        for shard in self.locals:
+            shard.store.verify()
+
+    def key(self, entity_id: str) -> str:
+        """An id without the graph's prefix."""
+        return entity_id.removeprefix(self.prefix)
+
+    def owner(self, entity_id: str) -> KnowledgeGraph:
+        """The shard that has an entity, all its texts and all its triples."""
+        return self.graphs[key_hash(self.key(entity_id)) % len(self.graphs)]
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`."""
-        return self._owner(entity_id).entity(entity_id)
+        return self.owner(entity_id).entity(entity_id)
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity."""
-        return self._owner(entity_id).attributes(entity_id)
+        return self.owner(entity_id).attributes(entity_id)
 
     def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
         """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
-        return self._owner(entity_id).neighbours(entity_id, limit=limit, roles=roles)
+        return self.owner(entity_id).neighbours(entity_id, limit=limit, roles=roles)
 
     def lookup(self, name: str, /) -> list[Match]:
         """The entities of that name, best first, as one store has them."""
@@ -303,7 +313,7 @@ class Shards:
 
         of: dict[int, list[str]] = {}
         for one in dict.fromkeys(ids):
-            of.setdefault(self.graphs.index(self._owner(one)), []).append(one)
+            of.setdefault(self.graphs.index(self.owner(one)), []).append(one)
         found: dict[str, list[Triple]] = {}
         for shard, some in of.items():
             found |= neighbours_of(self.graphs[shard], some, limit=limit)
@@ -313,13 +323,21 @@ class Shards:
 
     def number(self, entity_id: str, /) -> int:
         """The number of an id in all shards; raises `UnknownName`."""
-        shard = self.locals[key_hash(entity_id.removeprefix(self.prefix)) % len(self.graphs)]
+        shard = self.locals[key_hash(self.key(entity_id)) % len(self.graphs)]
         return int(shard.numbers[shard.store.number(entity_id)])
 
     def at(self, number: int, /) -> Entity:
         """The entity of a number."""
         shard = self.locals[number % len(self.graphs)]
         return shard.store.at(int(shard.numbers.searchsorted(number)))
+
+    def triples(self) -> Iterator[Triple]:
+        """All triples of shards that are here, shard after shard, each in that of its head."""
+        for i, shard in enumerate(self.locals):
+            own = np.repeat(shard.numbers % len(self.graphs) == i, np.diff(shard.store.adjacency.out.indptr))
+            edges = np.flatnonzero(own)
+            for first in range(0, len(edges), _TEXTS):
+                yield from shard.store.triples(edges[first : first + _TEXTS])
 
     def _degrees(self, numbers: Ints) -> Ints:
         """The number of edges at each node in the whole graph."""
