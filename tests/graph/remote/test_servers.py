@@ -26,7 +26,7 @@ from kgmed.graph.remote.whole import whole
 from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of, paths_on
 from kgmed.graph.store.store import Store
 from kgmed.models.base import Message, Reply
-from kgmed.records import Evidence, Relation, Role, Support, Triple
+from kgmed.records import Evidence, Relation, Role, Stage, Support, Triple
 from kgmed.session import open_session
 from postgres_server import PASSWORD, Running, running
 from sparql_servers import serving_oxigraph, serving_virtuoso
@@ -370,7 +370,9 @@ class TestAnswersOfTheLocalStore:
         here = open_session(Config(graph=loaded.store.name, method="facts"))
         there = replace(here, graphs=(loaded.address,), open_graph=lambda name: loaded.graph)
         for question in ("I have fever and a cough. What could it be?", "Which disease causes fever?"):
-            one, other = (session.ask(question) for session in (here, there))
+            told: list[Stage] = []
+            one, other = here.ask(question), there.ask(question, on_stage=told.append)
+            assert [stage.name for stage in told] == [stage.name for stage in other.stages]
             assert [(link.entity, link.how) for link in other.links] == [(link.entity, link.how) for link in one.links]
             if loaded.own:  # triples of one weight are in another order
                 mine, theirs = ({t for e in loaded.said(run.evidence) for t in e.triples} for run in (one, other))
