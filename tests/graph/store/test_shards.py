@@ -1,7 +1,9 @@
 """A graph in shards finds what one store finds, in the same order."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -9,15 +11,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from graph.store.oracle import rows, source
-from kgmed.errors import BadInput, StoreError, UnknownName
+from kgmed.errors import BadInput, Busy, StoreError, UnknownName
 from kgmed.graph import library
-from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, TextRow
+from kgmed.graph.base import Alias, EdgeRow, Match, NodeRow, Row, TextRow
 from kgmed.graph.search.batched import paths_on
 from kgmed.graph.search.paths import paths_between
 from kgmed.graph.store.build import build
 from kgmed.graph.store.shards import Shards, build_shards, open_shards
 from kgmed.graph.store.store import Store, open_store
-from kgmed.records import Role, Support
+from kgmed.records import Role, Support, Triple
 from kgmed.session import open_named
 
 STORED = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
@@ -159,6 +161,55 @@ def test_shards_behind_servers_are_asked_by_id_and_name(graphs: tuple[Store, Sha
         many.between(anchors[0], anchors[1], 4, 5).total
         == paths_between(one, [one.entity(a) for a in anchors[:2]], hops=4, limit=5).total
     )
+
+
+class Served:
+    """A shard behind a server, every call of which waits for one to each of the others."""
+
+    def __init__(self, store: Store, together: Barrier) -> None:
+        self.name, self.label, self.language, self.entity = store.name, store.label, store.language, store.entity
+        self.attributes, self.neighbours, self._store, self._together = (
+            store.attributes, store.neighbours, store, together,
+        )  # fmt: skip
+
+    def lookup(self, name: str) -> list[Match]:
+        return self.lookup_many([name])[name]
+
+    def lookup_many(self, names: Sequence[str]) -> dict[str, list[Match]]:
+        self._together.wait()
+        return {name: self._store.lookup(name) for name in names}
+
+    def neighbours_of(self, ids: Sequence[str], *, limit: int = 64) -> dict[str, list[Triple]]:
+        self._together.wait()
+        return {one: self._store.neighbours(one, limit=limit) for one in ids}
+
+
+def test_shards_behind_servers_are_asked_all_at_once_and_answer_in_one_order(graphs: tuple[Store, Shards]) -> None:
+    one, local = graphs
+    together = Barrier(4, timeout=60)  # one after the other would wait for ever
+    many = Shards("g", [Served(s.store, together) for s in local.locals], manifest=local.manifest)
+    ids = [one.at(node).id for node in range(0, len(one), 3)]
+    found = many.neighbours_of(ids, limit=5)
+    assert found == {one_id: one.neighbours(one_id, limit=5) for one_id in ids}
+    assert list(found) == list(local.neighbours_of(ids, limit=5))
+    names = [one.at(node).name for node in range(20)]
+    assert many.lookup_many(names) == {name: many.lookup(name) for name in names}
+    assert all({m.entity.id for m in many.lookup(name)} == {m.entity.id for m in one.lookup(name)} for name in names)
+
+
+def test_an_error_of_a_shard_behind_a_server_is_that_of_the_first(graphs: tuple[Store, Shards]) -> None:
+    class Broken(Served):
+        def lookup_many(self, names: Sequence[str]) -> dict[str, list[Match]]:
+            raise Busy(f"{self.name} is late")
+
+    stores = [shard.store for shard in graphs[1].locals]
+    kinds = [Served, Broken, Served, Broken]
+    served = [kind(store, Barrier(2, timeout=60)) for kind, store in zip(kinds, stores, strict=True)]
+    for number, shard in enumerate(served):
+        shard.name = f"shard {number}"
+    served[2]._together = served[0]._together
+    with pytest.raises(Busy, match="shard 1 is late"):
+        Shards("g", served, manifest=graphs[1].manifest).lookup("a")
 
 
 def test_a_graph_in_shards_is_not_taken_for_one_in_a_piece(graphs: tuple[Store, Shards]) -> None:
