@@ -11,6 +11,7 @@ a piece. networkx does less: it finds the shortest way between two, and directed
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import networkx as nx
+import numpy as np
 
 import bolt_server
 from kgmed.config import Config
@@ -43,7 +45,7 @@ from sparql_servers import serving_oxigraph, serving_virtuoso
 ROUNDS, ENDS, ANCHORS = 3, 20, 25
 SERVERS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "postgresql": running, "arcadedb": bolt_server.serving_bolt, "oxigraph": serving_oxigraph,
-    "virtuoso": serving_virtuoso,
+    "virtuoso": serving_virtuoso, "own-tables": running,
 }  # fmt: skip
 WHAT = ("write the graph", "fetch a copy", "a name", "one hop", "one hop, 20 in a call", "paths of 3 hops between two",
         "chains between 25 anchors", "a question")  # fmt: skip
@@ -182,6 +184,69 @@ def measure(name: str, address: str, store: Store) -> Times:
     return found | {"a question": question_time(store, address)}
 
 
+THEIRS = """
+DROP TABLE IF EXISTS thing, other_name, fact;
+CREATE TABLE thing (id text PRIMARY KEY, title text, what text);
+CREATE TABLE other_name (thing text, name text);
+CREATE TABLE fact (a text, predicate text, b text, share float8);
+"""
+INDEXES = """
+CREATE INDEX ON fact (a); CREATE INDEX ON fact (b); CREATE INDEX ON other_name (thing);
+CREATE INDEX ON thing (lower(title)); CREATE INDEX ON other_name (lower(name)); ANALYZE;
+"""
+MAPPING = """
+language = "{language}"
+[kinds.thing]
+name = "title"
+kind_column = "what"
+prefix = ""
+[relations.fact]
+head = {{ thing = "a" }}
+tail = {{ thing = "b" }}
+column = "predicate"
+weight = "share"
+[[aliases]]
+of = "thing"
+table = "other_name"
+entity = "thing"
+name = "name"
+[relations.fact.roles]
+"""
+
+
+def measure_own(address: str, store: Store, folder: Path) -> Times:
+    """What tables of a user's own take that say what the graph says, with an index of all that is looked for."""
+    begun, path = time.perf_counter(), folder / "map.toml"
+    with Address.of(address).connect(write=True) as connection:
+        connection.execute("SET search_path = public")
+        connection.execute(THEIRS.encode())
+        cursor, nodes = connection.cursor(), [store.at(node) for node in range(len(store))]
+        tables: dict[str, Any] = {
+            "thing": ((e.id, e.name, e.kind) for e in nodes),
+            "other_name": ((e.id, name) for node, e in enumerate(nodes) for name, _ in store.aliases(node)),
+            "fact": (
+                (t.head.id, t.relation.name, t.tail.id, t.weight)
+                for t in store.triples(np.arange(store.adjacency.edges))
+            ),
+        }
+        for table, rows in tables.items():
+            with cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        connection.execute(INDEXES.encode())
+    found = {"write the graph": 1000 * (time.perf_counter() - begun)}
+    roles = [
+        f"{json.dumps(r.name, ensure_ascii=False)} = {{ role = '{r.role.value}', reverse = {str(r.reverse).lower()} }}"
+        for r in store.relations
+    ]
+    path.write_text(MAPPING.format(language=store.language) + "\n".join(roles), encoding="utf-8")
+    address = address.replace("#", f"?map={path}#")
+    graph, _ = open_database(address, os.environ)
+    found |= asked(graph, store)
+    graph.close()
+    return found | {"a question": question_time(store, address)}
+
+
 def question_time(store: Store, where: str) -> float:
     """What a question takes without a model, in milliseconds."""
     some = questions(store, 20)[::5]
@@ -221,6 +286,10 @@ def main() -> None:
                 print(f"{server} is not installed here")
                 continue
             address = found.address(name)
+            if server == "own-tables":
+                with tempfile.TemporaryDirectory(prefix="kgmed-bench-") as folder:
+                    columns[server] = measure_own(address, store, Path(folder))
+                continue
             if not options.equal:
                 columns[server] = measure(name, address.replace("/postgres#", "/postgres?asked=in-place#"), store)
                 continue

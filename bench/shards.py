@@ -6,7 +6,8 @@
 
 Entities are a tenth of the triples, relations 60; both ends follow power laws, so that there are hubs. Each graph is
 built in a process of its own, whose peak memory is printed. Then 300 entities (uniform, in proportion to degree, hubs)
-are asked for 64 neighbours, and sets of 10 anchors for chains of three steps, of both; every answer is compared.
+are asked for 64 neighbours, and sets of 10 anchors for chains of three steps, of both; every answer is compared. Last
+each shard is put behind a stand-in that answers in --served-ms, and all are asked in turn and at once.
 """
 
 import argparse
@@ -14,19 +15,23 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from _measure import Measured, each, peak, seconds
 
-from kgmed.graph.base import Batch, Batches, Source
+from kgmed.graph.base import Batch, Batches, Match, Source
 from kgmed.graph.search.paths import paths_between
 from kgmed.graph.store.build import build
 from kgmed.graph.store.folder import current
 from kgmed.graph.store.shards import Shards, build_shards, open_shards
 from kgmed.graph.store.store import Store, open_store
+from kgmed.records import Entity, Role, Triple
 
+T = TypeVar("T")
 RELATIONS, BLOCK, SETS, LIMIT = 60, 1 << 20, 5, 20
 
 
@@ -54,6 +59,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--without-one", action="store_true")
     parser.add_argument("--folder", type=Path, help="where the graphs are to be written; default: a temporary folder")
+    parser.add_argument("--served-ms", type=float, default=20.0, help="what a server takes for each answer")
     parser.add_argument("--task", choices=("one", "many"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
@@ -64,6 +70,7 @@ def main() -> None:
             _print_built(task, options, _child(task, Path(folder), options))
         many = open_shards(Path(folder) / "many" / "graph")
         _print_asked(many, None if options.without_one else open_store(Path(folder) / "one" / "graph", contents=False))
+        _print_served(many, options.served_ms / 1e3)
 
 
 def _build(task: str, folder: Path, triples: int, shards: int) -> Measured:
@@ -122,6 +129,67 @@ def _print_asked(many: Shards, one: Store | None) -> None:
         print(f"; one store {np.median(again) * 1e3:.0f} ms; the same {same} of {SETS}", end="")
     print(f"\n  {[f.total for f in found]} chains; {nodes} nodes exchanged, {8 * max(nodes) / 1e6:.2f} MB at most;")
     print(f"  3 exchanges with each of {len(many.graphs)} shards: neighbours, triples between, degrees")
+
+
+class Served:
+    """A shard behind a server that takes its time for each answer."""
+
+    def __init__(self, store: Store, wait: float) -> None:
+        self.name, self.label, self.language, self._store, self._wait = (
+            store.name,
+            store.label,
+            store.language,
+            store,
+            wait,
+        )
+
+    def _answer(self, ask: Callable[[], T]) -> T:
+        time.sleep(self._wait)
+        return ask()
+
+    def entity(self, entity_id: str, /) -> Entity:
+        return self._answer(lambda: self._store.entity(entity_id))
+
+    def lookup(self, name: str, /) -> list[Match]:
+        return self._answer(lambda: self._store.lookup(name))
+
+    def lookup_many(self, names: Sequence[str], /) -> dict[str, list[Match]]:
+        return self._answer(lambda: {name: self._store.lookup(name) for name in names})
+
+    def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
+        return self._answer(lambda: self._store.neighbours(entity_id, limit=limit, roles=roles))
+
+    def neighbours_of(self, ids: Sequence[str], /, *, limit: int = 64) -> dict[str, list[Triple]]:
+        return self._answer(lambda: {one: self._store.neighbours(one, limit=limit) for one in ids})
+
+    def attributes(self, entity_id: str, /) -> list[Triple]:
+        return self._answer(lambda: self._store.attributes(entity_id))
+
+
+class InTurn(Shards):
+    """Shards that are asked one after the other."""
+
+    def _each(self, asks: "Sequence[Callable[[], T]]") -> "list[T]":
+        return [ask() for ask in asks]
+
+
+def _print_served(many: Shards, wait: float) -> None:
+    """What asking all shards at once saves where each is behind a server."""
+    served = [Served(shard.store, wait) for shard in many.locals]
+    ids = [f"gen:entity {i}" for i in range(3, 300, 3)]
+    names = [f"entity {i}" for i in range(20)]
+    asks: dict[str, Callable[[Shards], Any]] = {
+        "a name": lambda graph: graph.lookup(names[0]),
+        "20 names": lambda graph: graph.lookup_many(names),
+        "neighbours of 99": lambda graph: graph.neighbours_of(ids, limit=5),
+        "2-hop chains between 5": lambda graph: graph.chains(ids[-5:], 2, LIMIT),
+    }
+    print(f"each shard behind a server that answers in {wait * 1e3:g} ms:")
+    for what, ask in asks.items():
+        turn, once = (kind(many.name, served, manifest=many.manifest) for kind in (InTurn, Shards))
+        same = "the same" if ask(turn) == ask(once) else "DIFFERENT"
+        took = [each(ask, [graph] * 5, 1e-3)["median"] for graph in (turn, once)]
+        print(f"  {what}: in turn {took[0]:.0f} ms, all at once {took[1]:.0f} ms; {same}")
 
 
 if __name__ == "__main__":

@@ -314,10 +314,12 @@ class Session:
             method, settings = self._method(toolkit)
             text = "\n".join((asked.text, *(text for _, text in asked.options)))
             reach = {"hops": getattr(settings, "hops", 3), "shortest": method.name == "mindmap"}
+            once = observe and _Once(observe)
             try:
-                return self._run(self._opened(excerpt(text, **reach)), asked, after, observe)
+                return self._run(self._opened(excerpt(text, **reach)), asked, after, once)
             except NeedsAll:
-                return self._run(self._fetched(toolkit.graph, prompt_language(asked)), asked, after, observe)
+                once = once and _Once(once.tell, once.told)
+                return self._run(self._fetched(toolkit.graph, prompt_language(asked)), asked, after, once)
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
             from kgmed.linking.cascade import CarriedOver
@@ -376,6 +378,20 @@ class Session:
             name for name in self.graphs if label.split(" ")[0] == name
         }  # a talk that goes on in another process
         return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
+
+
+class _Once:
+    """Tells of the stages of a question that were not told of before it was begun again on all of the graph."""
+
+    def __init__(self, tell: Observer, before: Sequence[str] = ()) -> None:
+        self.tell, self.told, self._before = tell, list[str](), list(before)
+
+    def __call__(self, stage: Stage, made: Any) -> None:
+        self.told.append(stage.name)
+        if stage.name in self._before:
+            self._before.remove(stage.name)
+        else:
+            self.tell(stage, made)
 
 
 class _StageEvents:

@@ -162,6 +162,51 @@ def test_bad_input_is_one_line_and_exit_code_2(home: Path, words: list[str], mes
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
+@pytest.fixture
+def in_shards(home: Path, tmp_path: Path) -> Path:
+    """A data folder with the graph `flu`, and the same in shards."""
+    assert run(home, "build", "parts", tmp_path / "flu.tsv", "--shards", 3).exit_code == 0
+    return home
+
+
+def test_a_graph_in_shards_is_shown_described_checked_and_exported(in_shards: Path, tmp_path: Path) -> None:
+    assert said(in_shards, "show", "parts", "Flu")["degree"] == 4
+    assert [t["tail"]["name"] for t in said(in_shards, "show", "parts", "Flu", "--limit", 1)["neighbours"]] == ["fever"]
+    assert said(in_shards, "info", "parts")["counts"]["triples"] == 5
+    assert "similar ones are looked for in graphs in one piece" in run(in_shards, "find", "parts", "feverr").stderr
+    for suffix in ("tsv", "jsonl"):
+        out = tmp_path / f"parts.{suffix}", tmp_path / f"whole.{suffix}"
+        assert said(in_shards, "export", "parts", "--to", out[0])["triples"] == 5
+        said(in_shards, "export", "flu", "--to", out[1])
+        parts, whole = (sorted(path.read_text(encoding="utf-8").splitlines()) for path in out)
+        assert parts == [line.replace('"graph": "flu"', '"graph": "parts"') for line in whole]
+    assert said(in_shards, "doctor", "parts")["merged"] == 0
+    path = next((in_shards / "graphs" / "parts").glob("v-*/shard-1")) / "name_bytes.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x00")
+    os.utime(path, ns=(0, 0))  # as a disk that forgets leaves it; what was written to since is told at the opening
+    result = run(in_shards, "doctor", "parts")
+    assert (result.exit_code, "name_bytes.npy: damaged" in result.stdout) == (1, True)
+
+
+NOT_HERE = [["add", "{}", "flu", "r", "fever"], ["withdraw", "{}", "flu", "r", "fever"], ["edits", "{}"],
+            ["vectors", "{}"], ["load", "{}", "postgresql://u@localhost/x"], ["doctor", "{},flu"]]  # fmt: skip
+SERVED = "postgresql://u@localhost:5/x#y"
+
+
+@pytest.mark.parametrize("words", NOT_HERE)
+def test_what_does_not_work_on_shards_says_what_does(in_shards: Path, words: list[str]) -> None:
+    done = real(in_shards, *(word.format("parts") for word in words))
+    assert "needs it in one piece; info, find, show" in done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("words", [*NOT_HERE[:-1], ["info", "{}"], ["doctor", "{}"], ["export", "{}", "--to", "x.tsv"]])
+def test_what_does_not_work_on_a_server_says_what_does(home: Path, words: list[str]) -> None:
+    done = real(home, *(word.format("umls-rest" if words[0] == "edits" else SERVED) for word in words))
+    assert "find, show, neighbours, paths and ask work on a graph behind a server" in done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
 def test_a_damaged_graph_is_one_line_and_exit_code_1(home: Path) -> None:
     (home / "graphs" / "flu" / "CURRENT").write_text("junk", encoding="utf-8")
     done = real(home, "show", "flu", "flu")

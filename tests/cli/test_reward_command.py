@@ -169,3 +169,10 @@ def test_the_graph_that_train_cases_count_is_built_and_asked_on(
     assert "rash" in asked.stdout
     refused = run("graph", cases, "--english")
     assert isinstance(refused.exception, BadInput)
+
+
+def test_the_address_of_a_graph_is_no_file_of_cases_and_not_repeated() -> None:
+    shown = run("rank", "postgresql://me:secret@localhost/x#y")
+    assert isinstance(shown.exception, BadInput)
+    assert "not from a graph: name a .jsonl file" in str(shown.exception)
+    assert "secret" not in str(shown.exception)

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,10 @@ from kgmed.graph.base import KnowledgeGraph, Source
 from kgmed.graph.doctor import Finding, GraphReport, Preview
 from kgmed.graph.store.folder import Manifest
 from kgmed.records import Entity, Role, Triple
+
+if TYPE_CHECKING:
+    from kgmed.graph.store.shards import Shards
+    from kgmed.graph.store.store import Store
 
 # --- The doctor's report on the screen.
 
@@ -37,13 +41,15 @@ def _content(report: GraphReport) -> Iterator[str]:
         yield f"rows dropped ({reason}): {said['count']:,}, first in line {', '.join(map(str, said['lines']))}"
     yield f"rows that repeated a triple, merged: {report.merged:,}"
     yield from _finding("edges from an entity to itself", report.loops)
-    yield from _finding("entities without a triple or text", report.isolated)
-    yield from _finding("names that several entities share", report.ambiguous)
+    if report.isolated and report.ambiguous:
+        yield from _finding("entities without a triple or text", report.isolated)
+        yield from _finding("names that several entities share", report.ambiguous)
     if report.joins:
         records = sum(len(join.ids) for join in report.joins)
         yield f"records of one thing that were joined: {records:,} to {len(report.joins):,}"
         yield from (f"  {' = '.join(join.ids)} ({'; '.join(join.why)})" for join in report.joins[:5])
-    yield f"edges with an edge back: {report.reversed_share:.1%}"
+    if report.reversed_share is not None:
+        yield f"edges with an edge back: {report.reversed_share:.1%}"
     for pair in report.inverses:
         yield f"{pair.relation} and {pair.inverse} look inverse; {pair.missing:,} of {pair.triples:,} have no edge back"
         yield from (f"  {text}" for text in pair.examples)
@@ -353,6 +359,7 @@ def load(
     """
     from kgmed.graph.remote.named import load_into, where_of
 
+    library.refuse_served(name)
     where = where_of(address, graph=name)
     with screen.progress(f"writing {where}", "triples") as progress:
         label, fresh = load_into(address, name, os.environ, force=force, progress=progress)
@@ -397,18 +404,21 @@ def list_(as_json: Json = False) -> None:
 @app.command()
 def info(name: Name, as_json: Json = False) -> None:
     """Tell where a graph comes from and what is in it."""
+    from kgmed.graph.store.store import Store
     from kgmed.prepare import map_of
 
-    store = library.load(name)
-    m = store.manifest
+    store = _here(name)
+    m, folder = store.manifest, store.folder if isinstance(store, Store) else library.version_of(name)
+    map_ = "" if m.shards else map_of(name)
     if as_json:
-        screen.data({"label": store.label, "folder": store.folder, "map": map_of(name)} | _summary(m))
+        screen.data({"label": store.label, "folder": str(folder), "map": map_} | _summary(m))
         return
     told = {
         "graph": store.label, "source": f"{m.source} {m.release}".strip(), "licence": m.licence, "citation": m.citation,
         "language": m.language, "holds": _counts(m), "kinds": ", ".join(k for k in m.kinds if k),
-        "on disk": f"{m.bytes / 1e6:.1f} MB in {store.folder}",
-        "map": map_of(name) or f"none; names are found by meaning after: kgmed graph vectors {name} --train",
+        "on disk": f"{m.bytes / 1e6:.1f} MB in {folder}",
+        "shards": m.shards,
+        "map": map_ or (not m.shards and f"none; names are found by meaning after: kgmed graph vectors {name} --train"),
     }  # fmt: skip
     screen.table(("what", "value"), ((k, v) for k, v in told.items() if v))
 
@@ -428,14 +438,15 @@ def find(
         rows = ((m.entity.id, m.entity.name, m.entity.kind, m.name, m.how, f"{m.score:.2f}") for m in matches)
         screen.table(("id", "name", "kind", "found by", "how", "score"), rows)
     else:
-        screen.warn([f"{store.name} has no name like {query!r}"])
+        alike = "" if isinstance(store, Store) else "; similar ones are looked for in graphs in one piece here"
+        screen.warn([f"{store.name} has no name like {query!r}{alike}"])
 
 
 @app.command()
 def show(name: Name, entity: EntityText, limit: Limit = 20, as_json: Json = False) -> None:
     """Show all about an entity: description, other names, texts, neighbours."""
-    store = library.load(name)
-    about = library.about(store, entity, limit=limit)
+    graph = _opened(name)
+    about = library.about(graph, _resolved(graph, entity).id, limit=limit)
     if as_json:
         screen.data(about)
         return
@@ -531,12 +542,15 @@ def edits(name: Name, as_json: Json = False) -> None:
 @app.command()
 def doctor(name: Name, as_json: Json = False) -> None:
     """Look for damage and for traits that lead to poor answers; exit code 1 only when it is damaged."""
-    from kgmed.graph.doctor import examine
+    from kgmed.graph.doctor import examine, examine_shards
 
-    names = library.named(name)
-    notes = tuple(note for one in names for note in library.edits(one).notes)
-    parts = [library.load(one) for one in names] if len(names) > 1 else []
-    report = examine(library.load(name), notes=notes, parts=parts)
+    if library.in_shards(name):
+        report = examine_shards(library.shards(name))
+    else:
+        names = library.named(name)
+        notes = tuple(note for one in names for note in library.edits(one).notes)
+        parts = [library.load(one) for one in names] if len(names) > 1 else []
+        report = examine(library.load(name), notes=notes, parts=parts)
     if as_json:
         screen.data(report)
     else:
@@ -566,11 +580,16 @@ def export(
         screen.data(told) if as_json else screen.lines([f"{name} is in {to}", how])
         return
 
-    store = library.load(name)
+    store = _here(name)
     with screen.progress(f"writing {to.name}", "triples") as progress:
         count = write(store, to, overwrite=force, progress=progress)
     said: dict[str, Any] = {"file": str(to), "triples": count}
     screen.data(said) if as_json else screen.lines([f"{count:,} triples written to {to}"])
+
+
+def _here(name: str) -> "Store | Shards":
+    """The graph of a name whose files are here, in one piece or in shards."""
+    return library.shards(name) if library.in_shards(name) else library.load(name)
 
 
 def _opened(name: str) -> KnowledgeGraph:
@@ -584,9 +603,10 @@ def _opened(name: str) -> KnowledgeGraph:
 
 def _resolved(graph: KnowledgeGraph, text: str) -> Entity:
     """The entity of that id or name, in a graph behind a server the best of that name."""
+    from kgmed.graph.store.shards import Shards
     from kgmed.graph.store.store import Store
 
-    if isinstance(graph, Store):
+    if isinstance(graph, Store | Shards):
         return library.resolve(graph, text)
     found = graph.lookup(text)
     return found[0].entity if found else graph.entity(text)

@@ -227,6 +227,11 @@ def split_of(cases: str, data: Path | None) -> "Split":
     from kgmed.evaluate.datasets.cases import read_case_lines
     from kgmed.language.text import has_cjk
 
+    if "://" in cases:  # it may hold a password, and is not repeated
+        more = "a graph's own diseases are ranked by kgmed diagnose --graph ADDRESS"
+        raise BadInput(
+            f"a reward is counted from labelled cases, not from a graph: name a .jsonl file or MZ, DXY; {more}"
+        )
     if Path(cases).suffix or Path(cases).is_file():
         found = read_case_lines(Path(cases))
         return replace(found, language="zh" if has_cjk("".join(found.diseases)) else "en")

@@ -17,6 +17,8 @@ from kgmed.graph import derived
 from kgmed.graph.base import Batches, DroppedRow, EdgeRow, NodeRow, Scope, Source
 from kgmed.graph.formats.base import infer, kinds_of
 from kgmed.graph.joining import Joiner
+from kgmed.graph.store.folder import Manifest
+from kgmed.graph.store.shards import Shards
 from kgmed.graph.store.store import Store
 from kgmed.records import Relation, Role
 
@@ -170,9 +172,9 @@ class GraphReport:
     dropped: Mapping[str, Mapping[str, Any]]  # reason -> {count, lines}
     merged: int  # rows that repeated a triple
     loops: Finding  # edges from an entity to itself
-    isolated: Finding  # entities without a triple and without a text
-    ambiguous: Finding  # names that several entities share
-    reversed_share: float  # of the edges that have any edge back
+    isolated: Finding | None  # entities without a triple and without a text; None = not looked for, as below
+    ambiguous: Finding | None  # names that several entities share
+    reversed_share: float | None  # of the edges that have any edge back
     inverses: tuple[InversePair, ...]
     relations: tuple[RelationCount, ...]  # most triples first
     joins: tuple[Joined, ...] = ()  # of a graph made of several
@@ -186,10 +188,6 @@ def examine(store: Store, *, notes: tuple[str, ...] = (), parts: Sequence[Store]
     manifest = store.manifest
     damage = _damage(store)
     share, inverses = _inverses(store)
-    relations = [
-        RelationCount(r.name, r.role.value, r.reverse, n)
-        for r, n in zip(manifest.relations, manifest.relation_counts, strict=True)
-    ]
     return GraphReport(
         graph=store.label,
         damage=damage,
@@ -202,9 +200,39 @@ def examine(store: Store, *, notes: tuple[str, ...] = (), parts: Sequence[Store]
         ambiguous=_ambiguous(store),
         reversed_share=share,
         inverses=inverses,
-        relations=tuple(sorted(relations, key=lambda r: (-r.triples, r.name))),
+        relations=_relations(manifest),
         joins=tuple(_joins(store, parts)) if parts else (),
     )
+
+
+def examine_shards(graph: Shards) -> GraphReport:
+    """The report on a graph in shards: damage to any file, and what was counted while it was built."""
+    manifest, counts, damage = graph.manifest, graph.manifest.counts, list[str]()
+    try:
+        graph.verify()
+    except StoreError as e:
+        damage.append(str(e))
+    return GraphReport(
+        graph=graph.label,
+        damage=tuple(damage),
+        notes=("shared names, entities by themselves and inverse relations are looked for in graphs in one piece",),
+        counts=counts,
+        dropped=manifest.dropped,
+        merged=counts.get("merged", 0),
+        loops=Finding(counts.get("loops", 0)),
+        isolated=None,
+        ambiguous=None,
+        reversed_share=None,
+        inverses=(),
+        relations=_relations(manifest),
+    )
+
+
+def _relations(manifest: Manifest) -> tuple[RelationCount, ...]:
+    """The relations, most triples first."""
+    rows = zip(manifest.relations, manifest.relation_counts, strict=True)
+    counts = [RelationCount(r.name, r.role.value, r.reverse, n) for r, n in rows]
+    return tuple(sorted(counts, key=lambda r: (-r.triples, r.name)))
 
 
 def _joins(store: Store, parts: Sequence[Store]) -> Iterator[Joined]:

@@ -9,9 +9,9 @@ import csv
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from kgmed.disk import put_in_place
 from kgmed.errors import BadInput
+from kgmed.graph.store.shards import Shards
 from kgmed.graph.store.store import Store
 from kgmed.records import Entity, Triple
 
@@ -29,41 +30,57 @@ _ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
 _NOTE = "http://www.w3.org/2000/01/rdf-schema#comment"
 
 
-def export(store: Store, path: Path, *, overwrite: bool = False, progress: Callable[[int], None] | None = None) -> int:
+Progress = Callable[[int], None]
+Written = Store | Shards
+
+
+def export(store: Written, path: Path, *, overwrite: bool = False, progress: Progress | None = None) -> int:
     """The number of triples written to `path`, in the format that its suffix names.
+
+    Of a graph in shards only triples are written, shard after shard.
 
     Raises `BadInput` for a suffix without a writer, a file that is there already, and a folder that cannot be written.
     """
-    write = _WRITERS.get(path.suffix.lower())
-    if write is None:
-        raise BadInput(f"{path}: no export to {path.suffix or 'a file without suffix'}; use {', '.join(_WRITERS)}")
+    writers: dict[str, Callable[[Any, TextIO, Progress], None]] = {**_OF_TRIPLES}
+    if isinstance(store, Store):
+        writers |= _OF_ALL
+    if (write := writers.get(path.suffix.lower())) is None:
+        what = path.suffix or "a file without suffix"
+        of = "" if isinstance(store, Store) else " of a graph in shards"
+        raise BadInput(f"{path}: no export to {what}{of}; use {', '.join(writers)}")
     if path.is_dir() or (path.exists() and not overwrite):
         raise BadInput(f"{path} is there already; name another file or use --force")
     work = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
         with work.open("w", encoding="utf-8", newline="") as f:
-            count = write(store, f, progress or _silent)
+            write(store, f, progress or _silent)
         put_in_place(work, path)
     except OSError as e:
         raise BadInput(f"{path}: cannot be written ({e.strerror or e})") from e
     finally:
         work.unlink(missing_ok=True)
-    return count
+    return store.adjacency.edges if isinstance(store, Store) else store.manifest.counts["triples"]
 
 
 def _silent(_: int) -> None:
     """Shows no progress."""
 
 
-def triples(store: Store, progress: Callable[[int], None] = _silent) -> Iterator[Triple]:
+def triples(store: Written, progress: Progress = _silent) -> Iterator[Triple]:
     """All triples in the order of their numbers."""
+    if isinstance(store, Shards):
+        for count, triple in enumerate(store.triples(), 1):
+            yield triple
+            if count % _BLOCK == 0:
+                progress(count)
+        return
     for first in range(0, store.adjacency.edges, _BLOCK):
         last = min(first + _BLOCK, store.adjacency.edges)
         yield from store.triples(np.arange(first, last))
         progress(last)
 
 
-def _rows(store: Store, progress: Callable[[int], None]) -> Iterator[tuple[str, ...]]:
+def _rows(store: Written, progress: Progress) -> Iterator[tuple[str, ...]]:
     """A header, then head, relation, tail by id (without the graph's prefix), weight and references."""
     yield ("head", "relation", "tail", "weight", "references")
     for t in triples(store, progress):
@@ -71,20 +88,18 @@ def _rows(store: Store, progress: Callable[[int], None]) -> Iterator[tuple[str, 
         yield (*cells, f"{t.weight:g}", ";".join(t.references))
 
 
-def _tsv(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
+def _tsv(store: Written, f: TextIO, progress: Progress) -> None:
     """Tabs and line breaks in a name become spaces; there are no quotes."""
     for cells in _rows(store, progress):
         f.write("\t".join(_BREAKS.sub(" ", cell) for cell in cells) + "\n")
-    return store.adjacency.edges
 
 
-def _csv(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
+def _csv(store: Written, f: TextIO, progress: Progress) -> None:
     """Quoted where need be."""
     csv.writer(f, lineterminator="\n").writerows(_rows(store, progress))
-    return store.adjacency.edges
 
 
-def _json_lines(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
+def _json_lines(store: Written, f: TextIO, progress: Progress) -> None:
     """One object a triple: head, relation, tail by id, their names, weight, support and graph."""
     for t in triples(store, progress):
         row = {"head": store.key(t.head.id), "relation": t.relation.name, "tail": store.key(t.tail.id)}
@@ -93,7 +108,6 @@ def _json_lines(store: Store, f: TextIO, progress: Callable[[int], None]) -> int
         more["support"] = [[s.reference, dict(s.qualifiers)] for s in t.support]
         kept = {k: v for k, v in more.items() if v not in (1.0, [])}
         f.write(json.dumps(row | kept | {"graph": t.source}, ensure_ascii=False) + "\n")
-    return store.adjacency.edges
 
 
 def _iri(store: Store, entity_id: str) -> str:
@@ -111,7 +125,7 @@ def _literal(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-def _n_triples(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
+def _n_triples(store: Store, f: TextIO, progress: Progress) -> None:
     """The triples, then names, aliases, descriptions and texts."""
     for t in triples(store, progress):
         relation = f"<urn:kgmed:relation:{quote(t.relation.name, safe='')}>"
@@ -125,10 +139,9 @@ def _n_triples(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
         t = store.text(i)
         relation = f"<urn:kgmed:relation:{quote(t.relation.name, safe='')}>"
         f.write(f"{_iri(store, t.head.id)} {relation} {_literal(t.tail.name)} .\n")
-    return store.adjacency.edges
 
 
-def _graphml(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
+def _graphml(store: Store, f: TextIO, progress: Progress) -> None:
     """Nodes with name and kind, edges with relation and weight, as networkx, igraph and Gephi read them."""
     f.write('<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
     for key, place, kind in (
@@ -146,7 +159,6 @@ def _graphml(store: Store, f: TextIO, progress: Callable[[int], None]) -> int:
         data = f'<data key="relation">{escape(_xml(t.relation.name))}</data><data key="weight">{t.weight:g}</data>'
         f.write(f"<edge {ends}>{data}</edge>\n")
     f.write("</graph>\n</graphml>\n")
-    return store.adjacency.edges
 
 
 def _node_of_xml(entity: Entity) -> str:
@@ -161,11 +173,6 @@ def _xml(text: str) -> str:
     return "".join(c if (c >= " " and c not in "\ufffe\uffff") or c in "\t\n\r" else "\ufffd" for c in text)
 
 
-_WRITERS: Mapping[str, Callable[[Store, TextIO, Callable[[int], None]], int]] = {
-    ".tsv": _tsv,
-    ".csv": _csv,
-    ".jsonl": _json_lines,
-    ".nt": _n_triples,
-    ".graphml": _graphml,
-}
-FORMATS = tuple(_WRITERS)
+_OF_TRIPLES = {".tsv": _tsv, ".csv": _csv, ".jsonl": _json_lines}
+_OF_ALL = {".nt": _n_triples, ".graphml": _graphml}
+FORMATS = (*_OF_TRIPLES, *_OF_ALL)

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xxhash
 
 from kgmed.disk import graphs_folder, names_a_device
 from kgmed.errors import Ambiguous, BadInput, SourceError, StoreError, Unavailable, UnknownName
 from kgmed.graph import formats
-from kgmed.graph.base import Match, Source
+from kgmed.graph.base import KnowledgeGraph, Match, Source
 from kgmed.graph.store.build import build
 from kgmed.graph.store.edits import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
 from kgmed.graph.store.edits import FILE as JOURNAL
@@ -22,11 +22,15 @@ from kgmed.graph.store.folder import FORMAT, Manifest, current, hash_file, read_
 from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
+if TYPE_CHECKING:
+    from kgmed.graph.store.shards import Shards
+
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
 DATABASES = ("postgresql:", "postgres:", "bolt:", "bolt+s:", "bolt+ssc:", "neo4j:", "neo4j+s:", "neo4j+ssc:")
 REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
 READERS = 3  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
+_COUNTED = 500  # triples of an entity behind a server
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _LOGIN = re.compile(r"://|:.*@")  # a mistyped address, which may hold a password: it is never repeated
 
@@ -161,6 +165,15 @@ def version_of(graph: str | Path) -> Path:
     return current(_place(graph))
 
 
+def refuse_served(graph: str | Path) -> None:
+    """Raise `BadInput` for the name of a graph behind a server; the address, which may hold a password, is not told."""
+    if isinstance(graph, str) and is_remote(graph) and not in_shards(graph):
+        raise BadInput(
+            "find, show, neighbours, paths and ask work on a graph behind a server; this needs its files here, where "
+            "postgresql://, bolt:// and sparql+http:// can be fetched: kgmed graph build NAME --from ADDRESS#NAME"
+        )
+
+
 def in_shards(name: str) -> bool:
     """Whether a graph of that name stands here in shards."""
     if not _NAME.fullmatch(name) or not (graphs_folder() / name / "CURRENT").is_file():
@@ -169,6 +182,13 @@ def in_shards(name: str) -> bool:
         return bool(read_manifest(current(graphs_folder() / name)).shards)
     except StoreError:
         return False
+
+
+def shards(name: str) -> "Shards":
+    """The graph of a name that stands here in shards; raises `StoreError`."""
+    from kgmed.graph.store.shards import open_shards
+
+    return open_shards(folder_of(name))
 
 
 def languages() -> dict[str, str]:
@@ -295,6 +315,7 @@ def _with_edits(folder: Path) -> tuple[Store, Journal]:
 
 def _place(graph: str | Path) -> Path:
     """The folder of a name, or the folder given."""
+    refuse_served(graph)
     if isinstance(graph, str) and _LOGIN.search(graph):
         raise BadInput(
             "no graph has that address; write NAME of a graph, or where a question is asked postgresql://USER@HOST/DATABASE#NAME"
@@ -337,7 +358,7 @@ def survey() -> tuple[list[Manifest], list[StoreError]]:
     return found, damaged
 
 
-def resolve(graph: Store, text: str) -> Entity:
+def resolve(graph: "Store | Shards", text: str) -> Entity:
     """The entity of that id, else of that name; raises `UnknownName`, and `Ambiguous` where several have it."""
     try:
         return graph.at(graph.number(text))
@@ -434,14 +455,24 @@ class GraphSummary:
     aliases: tuple[tuple[str, str], ...]  # text, scope
     attributes: tuple[Triple, ...]
     neighbours: tuple[Triple, ...]
-    degree: int  # triples in all, of which `neighbours` are some
+    degree: int  # triples in all, of which `neighbours` are some; behind a server they are counted up to `_COUNTED`
 
 
-def about(graph: Store, text: str, *, limit: int = 20) -> GraphSummary:
-    """All about the entity of that id or name, with at most `limit` triples; raises as `resolve` does."""
-    entity = graph.entity(resolve(graph, text).id)
-    node = graph.number(entity.id)
-    aliases = tuple((alias, scope.name.lower()) for alias, scope in graph.aliases(node))
-    around = tuple(graph.neighbours(entity.id, limit=limit))
-    every = len(graph.incident(node, limit=1 << 31))
-    return GraphSummary(entity, aliases, tuple(graph.attributes(entity.id)), around, every)
+def about(graph: KnowledgeGraph, entity_id: str, *, limit: int = 20) -> GraphSummary:
+    """All about the entity of that id, with at most `limit` triples; raises `UnknownName`."""
+    from kgmed.graph.remote.database import DatabaseGraph
+    from kgmed.graph.store.shards import Shards
+
+    if isinstance(graph, Shards):
+        return about(graph.owner(entity_id), entity_id, limit=limit)
+    entity, attributes = graph.entity(entity_id), tuple(graph.attributes(entity_id))
+    if not isinstance(graph, Store):
+        aliases = graph.aliases(entity_id) if isinstance(graph, DatabaseGraph) else []
+        around = graph.neighbours(entity_id, limit=max(limit, _COUNTED))
+        every = len(around)
+    else:
+        node = graph.number(entity_id)
+        aliases, around = graph.aliases(node), graph.neighbours(entity_id, limit=limit)
+        every = len(graph.incident(node, limit=1 << 31))
+    named = tuple((alias, scope.name.lower()) for alias, scope in aliases)
+    return GraphSummary(entity, named, attributes, tuple(around[:limit]), every)

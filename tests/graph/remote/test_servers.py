@@ -26,7 +26,7 @@ from kgmed.graph.remote.whole import whole
 from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of, paths_on
 from kgmed.graph.store.store import Store
 from kgmed.models.base import Message, Reply
-from kgmed.records import Evidence, Relation, Role, Support, Triple
+from kgmed.records import Evidence, Relation, Role, Stage, Support, Triple
 from kgmed.session import open_session
 from postgres_server import PASSWORD, Running, running
 from sparql_servers import serving_oxigraph, serving_virtuoso
@@ -270,6 +270,14 @@ class TestAnswersOfTheLocalStore:
         with pytest.raises(UnknownName):
             graph.neighbours("nothing")
 
+    def test_all_that_is_shown_of_an_entity_is_the_same(self, loaded: Loaded, graph: Any) -> None:
+        for entity in ("flu", "cold", "肺炎"):
+            found, expected = (library.about(g, entity, limit=3) for g in (graph, loaded.store))
+            assert (found.entity, found.degree) == (expected.entity, expected.degree)
+            assert sorted(found.aliases) == sorted(expected.aliases)
+            assert list(found.neighbours) == loaded.neighbours(entity, limit=3)
+            assert loaded.known(found.attributes) == loaded.known(expected.attributes)
+
     @pytest.mark.parametrize("roles", [(), (Role.FINDING,), (Role.CAUSE, Role.OTHER), (Role.TREATS,)])
     @pytest.mark.parametrize("limit", [1, 3, 64, 20_000])
     def test_neighbours_are_the_same_by_role_in_order_with_their_support(
@@ -362,7 +370,9 @@ class TestAnswersOfTheLocalStore:
         here = open_session(Config(graph=loaded.store.name, method="facts"))
         there = replace(here, graphs=(loaded.address,), open_graph=lambda name: loaded.graph)
         for question in ("I have fever and a cough. What could it be?", "Which disease causes fever?"):
-            one, other = (session.ask(question) for session in (here, there))
+            told: list[Stage] = []
+            one, other = here.ask(question), there.ask(question, on_stage=told.append)
+            assert [stage.name for stage in told] == [stage.name for stage in other.stages]
             assert [(link.entity, link.how) for link in other.links] == [(link.entity, link.how) for link in one.links]
             if loaded.own:  # triples of one weight are in another order
                 mine, theirs = ({t for e in loaded.said(run.evidence) for t in e.triples} for run in (one, other))

@@ -1,7 +1,9 @@
 """A graph in shards finds what one store finds, in the same order."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -9,15 +11,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from graph.store.oracle import rows, source
-from kgmed.errors import BadInput, StoreError, UnknownName
+from kgmed.errors import BadInput, Busy, StoreError, UnknownName
 from kgmed.graph import library
-from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, TextRow
+from kgmed.graph.base import Alias, EdgeRow, Match, NodeRow, Row, TextRow
 from kgmed.graph.search.batched import paths_on
 from kgmed.graph.search.paths import paths_between
 from kgmed.graph.store.build import build
 from kgmed.graph.store.shards import Shards, build_shards, open_shards
 from kgmed.graph.store.store import Store, open_store
-from kgmed.records import Role, Support
+from kgmed.records import Role, Support, Triple
 from kgmed.session import open_named
 
 STORED = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
@@ -161,10 +163,59 @@ def test_shards_behind_servers_are_asked_by_id_and_name(graphs: tuple[Store, Sha
     )
 
 
+class Served:
+    """A shard behind a server, every call of which waits for one to each of the others."""
+
+    def __init__(self, store: Store, together: Barrier) -> None:
+        self.name, self.label, self.language, self.entity = store.name, store.label, store.language, store.entity
+        self.attributes, self.neighbours, self._store, self._together = (
+            store.attributes, store.neighbours, store, together,
+        )  # fmt: skip
+
+    def lookup(self, name: str) -> list[Match]:
+        return self.lookup_many([name])[name]
+
+    def lookup_many(self, names: Sequence[str]) -> dict[str, list[Match]]:
+        self._together.wait()
+        return {name: self._store.lookup(name) for name in names}
+
+    def neighbours_of(self, ids: Sequence[str], *, limit: int = 64) -> dict[str, list[Triple]]:
+        self._together.wait()
+        return {one: self._store.neighbours(one, limit=limit) for one in ids}
+
+
+def test_shards_behind_servers_are_asked_all_at_once_and_answer_in_one_order(graphs: tuple[Store, Shards]) -> None:
+    one, local = graphs
+    together = Barrier(4, timeout=60)  # one after the other would wait for ever
+    many = Shards("g", [Served(s.store, together) for s in local.locals], manifest=local.manifest)
+    ids = [one.at(node).id for node in range(0, len(one), 3)]
+    found = many.neighbours_of(ids, limit=5)
+    assert found == {one_id: one.neighbours(one_id, limit=5) for one_id in ids}
+    assert list(found) == list(local.neighbours_of(ids, limit=5))
+    names = [one.at(node).name for node in range(20)]
+    assert many.lookup_many(names) == {name: many.lookup(name) for name in names}
+    assert all({m.entity.id for m in many.lookup(name)} == {m.entity.id for m in one.lookup(name)} for name in names)
+
+
+def test_an_error_of_a_shard_behind_a_server_is_that_of_the_first(graphs: tuple[Store, Shards]) -> None:
+    class Broken(Served):
+        def lookup_many(self, names: Sequence[str]) -> dict[str, list[Match]]:
+            raise Busy(f"{self.name} is late")
+
+    stores = [shard.store for shard in graphs[1].locals]
+    kinds = [Served, Broken, Served, Broken]
+    served = [kind(store, Barrier(2, timeout=60)) for kind, store in zip(kinds, stores, strict=True)]
+    for number, shard in enumerate(served):
+        shard.name = f"shard {number}"
+    served[2]._together = served[0]._together
+    with pytest.raises(Busy, match="shard 1 is late"):
+        Shards("g", served, manifest=graphs[1].manifest).lookup("a")
+
+
 def test_a_graph_in_shards_is_not_taken_for_one_in_a_piece(graphs: tuple[Store, Shards]) -> None:
     one, many = graphs
     folder = Path(many.locals[0].store.folder).parents[1]
-    with pytest.raises(StoreError, match="is in 4 shards, and this needs it in one piece"):
+    with pytest.raises(BadInput, match="is in 4 shards, and this needs it in one piece"):
         open_store(folder)
     with pytest.raises(StoreError, match="is in one piece"):
         open_shards(Path(one.folder).parent)
@@ -177,6 +228,16 @@ def test_a_number_of_shards_without_sense_is_refused_and_nothing_is_written(tmp_
     with pytest.raises(BadInput, match="2 to 256 shards"):
         build_shards(source(made(1, 10, 10)), tmp_path / "g", shards)
     assert not (tmp_path / "g").exists()
+
+
+def test_all_that_a_graph_says_of_an_entity_and_all_its_triples_are_those_of_one_store(
+    graphs: tuple[Store, Shards],
+) -> None:
+    one, many = graphs
+    for node in range(0, len(one), 7):
+        entity_id = one.at(node).id
+        assert library.about(many, entity_id, limit=5) == library.about(one, entity_id, limit=5)
+    assert sorted(map(str, many.triples())) == sorted(map(str, one.triples(np.arange(one.adjacency.edges))))
 
 
 def test_a_damaged_shard_is_told_when_the_graph_is_opened(tmp_path: Path) -> None:
@@ -201,5 +262,5 @@ def test_a_graph_in_shards_has_a_name_and_is_asked_by_it_and_not_merged(tmp_path
         graph = open_named("mine")
         ends = [graph.lookup(name)[0].entity for name in ("vitamin d", "bowed legs")]
         assert str(paths_on(graph, ends).paths[0]) == "vitamin D -treats-> rickets -has symptom-> bowed legs"
-        with pytest.raises(StoreError, match="in one piece"):
+        with pytest.raises(BadInput, match="in one piece"):
             library.load("mine")

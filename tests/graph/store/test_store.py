@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from graph.store.oracle import ODD, Oracle, about, flat, keys, nodes, rows, source, texts, triples
 from kgmed.errors import SourceError, UnknownName
 from kgmed.graph.base import Alias, Batch, Batches, Csr, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow, Told
+from kgmed.graph.store.arrays import Arena, RecordCache, write_arena
 from kgmed.graph.store.build import build
 from kgmed.graph.store.folder import current
 from kgmed.graph.store.index import NameIndex
@@ -238,3 +239,28 @@ def test_names_are_indexed_without_the_helper_where_it_does_not_run(tmp_path: Pa
     before = (folder / "folded_hash.npy").read_bytes()
     NameIndex(folder, many=10).write()
     assert (folder / "folded_hash.npy").read_bytes() == before
+
+
+def test_kept_records_stay_few_the_oldest_go_and_all_that_were_asked_for_come_in_order() -> None:
+    cache, made = RecordCache[str](), list[int]()
+
+    def make(numbers: list[int]) -> list[str]:
+        made.extend(numbers)
+        return [f"r{number}" for number in numbers]
+
+    for first in range(0, 40_000, 100):
+        asked = [first + 50, *range(first, first + 100), first]
+        assert cache(asked, make) == [f"r{number}" for number in asked]
+    assert len(made) == len(set(made)) == 40_000
+    cache([39_999], make)
+    assert len(made) == 40_000
+    assert cache.one(0, lambda number: f"again {number}") == "again 0"
+    assert len(cache._kept) < 10_000
+
+
+def test_texts_read_together_are_those_read_one_by_one_whatever_is_in_them(tmp_path: Path) -> None:
+    texts = ["gout", "", "a\0b", "肺炎", "\0", "naïve"]
+    write_arena(tmp_path, "t", texts)
+    arena = Arena.open(tmp_path, "t")
+    for numbers in ([0, 1, 3, 5], [5, 5, 2], [4], [1], []):
+        assert arena.many(np.array(numbers, np.int64)) == [texts[i] for i in numbers]

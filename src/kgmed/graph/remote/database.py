@@ -198,6 +198,11 @@ class DatabaseGraph:
             found.sort(key=lambda row: (-row[9], row[0], row[1]))
         return {one: [self._triple(row[2:]) for row in rows[one][:limit]] for one in ids if one in rows}
 
+    def aliases(self, entity_id: str) -> list[tuple[str, Scope]]:
+        """The other names of an entity with their scope."""
+        nodes = self.numbers([entity_id]).values()
+        return [(text, Scope(scope)) for _, text, scope in self.ask("aliases", "nodes", nodes)]
+
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
         found = []

@@ -24,7 +24,7 @@ import xxhash
 from kgmed.cache import CacheFile, Hits, Layout
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph.base import KnowledgeGraph, Match, Source
-from kgmed.graph.library import DATABASES, folder_of, in_shards, is_remote
+from kgmed.graph.library import DATABASES, in_shards, is_remote, shards
 from kgmed.graph.remote.database import COPIED, DatabaseGraph, Progress, copied, source_of
 from kgmed.graph.remote.sparql import DBPEDIA, WIKIDATA, Sparql, SparqlDatabase, snapshot
 from kgmed.graph.remote.umls import AT_LEAST, OFFICIAL, Umls
@@ -257,9 +257,7 @@ def open_remote(name: str, folder: Path, environment: Mapping[str, str]) -> Know
     if not is_remote(name):
         raise UnknownName("remote graph", name, FORMS)
     if in_shards(name):
-        from kgmed.graph.store.shards import open_shards
-
-        return open_shards(folder_of(name))
+        return shards(name)
     if name.startswith(DATABASES) or (name.startswith(SPARQL) and "#" in name):
         graph, in_place = open_database(name, environment)
         return _copy_or_place(graph, folder / COPIES, in_place=in_place)

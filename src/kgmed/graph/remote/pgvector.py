@@ -19,9 +19,10 @@ from kgmed.models.base import Encoder
 _QUERIES = 64  # texts compared in one call
 _MORE = 4  # candidates for each name wanted
 _NEAR = """
-SELECT q.at, n.row, n.name, n.score FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS q(said, at) CROSS JOIN LATERAL
-  (SELECT row, name, -(vector <#> q.said::vector) AS score FROM name_vector
-   ORDER BY vector <#> q.said::vector LIMIT %(limit)s) n"""
+WITH q AS MATERIALIZED (SELECT said::vector AS said, at FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS u(said, at))
+SELECT q.at, n.row, n.name, n.score FROM q CROSS JOIN LATERAL
+  (SELECT row, name, -(vector <#> q.said) AS score FROM name_vector
+   ORDER BY vector <#> q.said LIMIT %(limit)s) n"""  # a text is read once, not beside every name
 
 
 class NamesInPostgres:

@@ -441,6 +441,12 @@ class Excerpt:
         """The weight of each edge (m,)."""
         return None if (self._weights == 1).all() else self._weights
 
+    def ahead(self, edges: Sequence[int]) -> None:
+        """Fetch the triples of edge numbers that will be asked for."""
+        asked = dict(self.rows[list(edges), :2].tolist())
+        if missing := {number: head for number, head in asked.items() if number not in self._facts}:
+            self._facts |= self.graph.facts(missing)
+
     def triple(self, edge: int, /) -> Triple:
         """The triple of an edge number."""
         number, head, relation, tail = self.rows[edge].tolist()

@@ -10,18 +10,20 @@ is put together from their answers is searched as any other, with the degrees th
 What is found is what one store finds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, StoreError
 from kgmed.graph.base import Adjacency, KnowledgeGraph, Match, Source
-from kgmed.graph.search.batched import nearby
+from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of
 from kgmed.graph.search.chains import SearchBudget
 from kgmed.graph.search.paths import FoundPaths, paths_between
 from kgmed.graph.search.scan import Ints, KnownDegrees, crossing, degrees, follow, spread
@@ -36,6 +38,8 @@ from kgmed.records import Entity, Role, Triple
 MOST = 1 << 8  # shards
 _EDGES = 1 << 22  # read at a time
 _TEXTS = 1 << 16  # read at a time
+_AT_ONCE = 32  # calls to servers
+T = TypeVar("T")
 
 
 def build_shards(
@@ -238,8 +242,8 @@ class Shards:
 
     def __init__(self, name: str, graphs: Sequence[KnowledgeGraph], *, manifest: Manifest | None = None) -> None:
         """The graph of those shards, in their order."""
-        self.name, self.graphs, self.manifest = name, tuple(graphs), manifest
-        self.prefix = f"{manifest.prefix}:" if manifest and manifest.prefix else ""
+        self.name, self.graphs, self.manifest = name, tuple(graphs), manifest or Manifest(name)
+        self.prefix = f"{self.manifest.prefix}:" if self.manifest.prefix else ""
 
     def __repr__(self) -> str:
         """Name and shards."""
@@ -248,7 +252,7 @@ class Shards:
     @property
     def label(self) -> str:
         """Name, release and content hash."""
-        if self.manifest is None:
+        if not self.manifest.content:
             return " + ".join(graph.label for graph in self.graphs)
         return f"{self.manifest.name} {self.manifest.release}".strip() + f" #{self.manifest.content[:12]}"
 
@@ -265,24 +269,45 @@ class Shards:
             return []
         return [_Local(store, load(Path(store.folder), "global")) for store in stores]
 
-    def _owner(self, entity_id: str) -> KnowledgeGraph:
-        return self.graphs[key_hash(entity_id.removeprefix(self.prefix)) % len(self.graphs)]
+    def verify(self) -> None:
+        """Check the content of every file of shards that are here against its hash; raises `StoreError`."""
+        for shard in self.locals:
+            shard.store.verify()
+
+    def key(self, entity_id: str) -> str:
+        """An id without the graph's prefix."""
+        return entity_id.removeprefix(self.prefix)
+
+    def owner(self, entity_id: str) -> KnowledgeGraph:
+        """The shard that has an entity, all its texts and all its triples."""
+        return self.graphs[key_hash(self.key(entity_id)) % len(self.graphs)]
 
     def entity(self, entity_id: str, /) -> Entity:
         """The entity of that id with its description; raises `UnknownName`."""
-        return self._owner(entity_id).entity(entity_id)
+        return self.owner(entity_id).entity(entity_id)
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity."""
-        return self._owner(entity_id).attributes(entity_id)
+        return self.owner(entity_id).attributes(entity_id)
 
     def neighbours(self, entity_id: str, /, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[Triple]:
         """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
-        return self._owner(entity_id).neighbours(entity_id, limit=limit, roles=roles)
+        return self.owner(entity_id).neighbours(entity_id, limit=limit, roles=roles)
 
     def lookup(self, name: str, /) -> list[Match]:
         """The entities of that name, best first, as one store has them."""
-        found = [match for graph in self.graphs for match in graph.lookup(name)]
+        return self._best(self._each([partial(graph.lookup, name) for graph in self.graphs]))
+
+    def _each(self, asks: "Sequence[Callable[[], T]]") -> "list[T]":
+        """What each call gives, in their order; shards behind servers are asked all at once."""
+        if self.locals or len(asks) < 2:
+            return [ask() for ask in asks]
+        with ThreadPoolExecutor(min(len(asks), _AT_ONCE)) as pool:
+            return [call.result() for call in [pool.submit(copy_context().run, ask) for ask in asks]]
+
+    def _best(self, told: Sequence[Sequence[Match]]) -> list[Match]:
+        """The matches of all shards, best first, as one store has them."""
+        found = [match for matches in told for match in matches]
         if any(match.how != "folded" for match in found):
             found = [match for match in found if match.how != "folded"]
         return sorted(found, key=self._rank)
@@ -294,32 +319,37 @@ class Shards:
         return -match.score, -int(self._degrees(np.array([number]))[0]), number
 
     def lookup_many(self, names: Sequence[str], /) -> dict[str, list[Match]]:
-        """The entities of each name."""
-        return {name: self.lookup(name) for name in dict.fromkeys(names)}
+        """The entities of each name; one call a shard where that takes many at once."""
+        told = self._each([partial(lookup_many, graph, names) for graph in self.graphs])
+        return {name: self._best([found[name] for found in told]) for name in dict.fromkeys(names)}
 
     def neighbours_of(self, ids: Sequence[str], /, *, limit: int = 64) -> dict[str, list[Triple]]:
         """At most `limit` triples around each id; one call a shard where that takes many at once."""
-        from kgmed.graph.search.batched import neighbours_of
-
         of: dict[int, list[str]] = {}
         for one in dict.fromkeys(ids):
-            of.setdefault(self.graphs.index(self._owner(one)), []).append(one)
-        found: dict[str, list[Triple]] = {}
-        for shard, some in of.items():
-            found |= neighbours_of(self.graphs[shard], some, limit=limit)
-        return found
+            of.setdefault(self.graphs.index(self.owner(one)), []).append(one)
+        asks = [partial(neighbours_of, self.graphs[shard], some, limit=limit) for shard, some in of.items()]
+        return {one: triples for told in self._each(asks) for one, triples in told.items()}
 
     # numbers
 
     def number(self, entity_id: str, /) -> int:
         """The number of an id in all shards; raises `UnknownName`."""
-        shard = self.locals[key_hash(entity_id.removeprefix(self.prefix)) % len(self.graphs)]
+        shard = self.locals[key_hash(self.key(entity_id)) % len(self.graphs)]
         return int(shard.numbers[shard.store.number(entity_id)])
 
     def at(self, number: int, /) -> Entity:
         """The entity of a number."""
         shard = self.locals[number % len(self.graphs)]
         return shard.store.at(int(shard.numbers.searchsorted(number)))
+
+    def triples(self) -> Iterator[Triple]:
+        """All triples of shards that are here, shard after shard, each in that of its head."""
+        for i, shard in enumerate(self.locals):
+            own = np.repeat(shard.numbers % len(self.graphs) == i, np.diff(shard.store.adjacency.out.indptr))
+            edges = np.flatnonzero(own)
+            for first in range(0, len(edges), _TEXTS):
+                yield from shard.store.triples(edges[first : first + _TEXTS])
 
     def _degrees(self, numbers: Ints) -> Ints:
         """The number of edges at each node in the whole graph."""
@@ -360,7 +390,7 @@ class Shards:
 
     def between(self, one: str, other: str, hops: int, limit: int, /) -> FoundPaths:
         """The shortest paths between two ids."""
-        ends = [self.entity(one), self.entity(other)]
+        ends = self._each([partial(self.entity, end) for end in (one, other)])
         if not self.locals:
             return self._by_names(ends, hops, limit)
         part = self._part(self._on_the_way(self.number(one), self.number(other), hops))
@@ -368,7 +398,7 @@ class Shards:
 
     def chains(self, anchors: Sequence[str], hops: int, limit: int, /) -> FoundPaths:
         """The chains between several ids."""
-        entities = [self.entity(anchor) for anchor in dict.fromkeys(anchors)]
+        entities = self._each([partial(self.entity, anchor) for anchor in dict.fromkeys(anchors)])
         if not self.locals:
             return self._by_names(entities, hops, limit)
         nodes, cut = self.ball(anchors, hops)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import StoreError, UnknownName
+from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.graph.base import Match, NodeName, Scope, how_found
 from kgmed.graph.store.arrays import RecordCache, Tables, records
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
@@ -38,11 +38,11 @@ def open_store(folder: Path, *, contents: bool | None = None) -> "Store":
 
 
 def open_version(version: Path, contents: bool | None) -> "Store":  # noqa: FBT001
-    """The store in a version folder; raises `StoreError`."""
+    """The store in a version folder; raises `StoreError`, and `BadInput` where it is in shards."""
     manifest = read_manifest(version)
     if manifest.shards:
-        more = "find, neighbours, paths and ask work on it"
-        raise StoreError(f"{manifest.name} is in {manifest.shards} shards, and this needs it in one piece; {more}")
+        more = "info, find, show, neighbours, paths, doctor, export and ask work on it"
+        raise BadInput(f"{manifest.name} is in {manifest.shards} shards, and this needs it in one piece; {more}")
     try:
         verify(manifest, version, contents=manifest.bytes <= FULL_CHECK if contents is None else contents)
         return Store(manifest, Tables.open(version, manifest), version)
