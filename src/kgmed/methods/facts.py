@@ -202,7 +202,7 @@ class Fitting:
             return [*cards, *self._asked(query, links, patient=True)]
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(query.text))
-        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else [])
+        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else between.why(query, links))
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
         texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
@@ -224,7 +224,8 @@ class Fitting:
             found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
         if seen := [] if patient else self._seen_in(query, links, found):
             return [*seen, *found]
-        if not found and roles_asked(query.text) and not patient:
+        habit = Role.COMPLICATION in roles_asked(query.text) and all(e.kind != "disease" for e in stated(links))
+        if not found and roles_asked(query.text) and not patient and not habit:
             return self._nothing(query, links)
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
 

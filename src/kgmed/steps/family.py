@@ -34,6 +34,22 @@ _SALTS = lazily(
 )
 
 
+# Classes of medicines that are named by what their members' names have in common: how one is asked for, its stem.
+_CLASSES = (
+    (r"cephalosporins?|头孢", "头孢|cef"),
+    (r"statins?|他汀", "他汀|statin"),
+    (r"(?:ACE inhibitor|pril)s?|普利", "普利|pril"),
+    (r"(?:angiotensin receptor blocker|sartan|ARB)s?|沙坦", "沙坦|sartan"),
+    (r"beta.?blockers?|洛尔|β受体阻滞剂", "洛尔|olol"),
+    (r"地平|dihydropyridines?", "地平|dipine"),
+    (r"(?:fluoro)?quinolones?|沙星|(?:氟)?喹诺酮", "沙星|floxacin"),
+    (r"(?:proton pump inhibitor|PPI)s?|拉唑|质子泵抑制剂", "拉唑|prazole"),
+    (r"macrolides?|大环内酯", "红霉素|克拉霉素|阿奇霉素|罗红霉素|thromycin"),
+    (r"列汀|gliptins?", "列汀|gliptin"),
+    (r"列净|gliflozins?", "列净|gliflozin"),
+    (r"硝唑|nitroimidazoles?", "硝唑|nidazole"),
+)
+_CLASS = r"(?:第?[一二三四]代)?(?:{})(?:类|菌素)*(?:的?药物?|抗生素|降[压脂糖]药)?"
 _ONE_LABEL = 2  # a label says it, of one graph
 _UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
 _VAGUE = lazily(
@@ -93,6 +109,13 @@ class Family:
     def twins(self, link: Link) -> dict[Entity, tuple[Triple, ...]]:
         """The entity itself, those of the same name and those that are the same, with the triple that says so."""
         return {self.graph.at(node): why for node, why in self._twins(link).items()}
+
+    def members(self, link: Link) -> dict[int, tuple[Triple, ...]]:
+        """The medicines of a class that is named by what their names have in common: 头孢, statins."""
+        names = (link.mention.surface, link.entity.name)
+        stems = [s for asked, s in _CLASSES if any(re.fullmatch(_CLASS.format(asked), n, re.IGNORECASE) for n in names)]
+        found = stems and [row for name, row in medicines_of(self.graph).items() if re.search(stems[0], name)]
+        return {node: () for row in found or () for node in row}
 
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""

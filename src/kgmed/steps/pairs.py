@@ -4,7 +4,7 @@ A verdict is a piece of evidence of kind "verdict" whose id says what it is:
 
 - "yes": a triple that the question asks for; "no": one that denies it (a finding that the disease excludes, a medicine
   that must not be taken); "caution": a warning that does not forbid; "interacts": two medicines that do;
-- "harm": a medicine that can cause what it is to be taken with;
+- "harm": a medicine that can cause what it is to be taken with; "given": one with this use and no known warning;
 - "reverse": only the other way round; "other": a tie, but another than the one asked for; "none": no tie;
 - "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks.
 """
@@ -19,10 +19,10 @@ import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph, Scope
 from kgmed.language.pair import PAIRS, PairType, asks_what, is_yes_no
-from kgmed.language.particulars import People, clauses_about, forbids, people_of
-from kgmed.language.question import asking_part, types_asked
+from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, people_of
+from kgmed.language.question import asking_part, roles_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
-from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, substance
 from kgmed.steps.phrase import Language, abroad, affirmed, joined, language_of, named, sentence, verdict, worded
 
@@ -35,6 +35,7 @@ _ORDER = (
     "harm",
     "yes",
     "reverse",
+    "given",
     "other",
     "none",
 )  # of several verdicts, what is said first
@@ -94,17 +95,38 @@ class Between:
     def __call__(self, query: Query, links: Sequence[Link], pair: PairType) -> list[Evidence]:
         """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
         groups = people_of(query.text) if pair.safety else ()
+        links = _allergies([*links, *self._circumstances(query.text, links)])
         things = _things([link for link in links if not (pair.safety and _names_people(link, groups))])
-        found = [self._two(query, a, b, pair) for a, b in combinations(things, 2) if _fits(a, b, pair)]
+        pairs = [(a, b) for a, b in combinations(things, 2) if _fits(a, b, pair)]
+        taken = [two for two in pairs if any(map(self.is_medicine, two))] if pair.safety else []
+        found = [self._two(query, a, b, pair) for a, b in taken or pairs]
         if groups:
             medicines = [link for link in things if self.is_medicine(link)]
             found += [self._people(query, link, group, pair) for link in medicines for group in groups]
         found.sort(key=lambda e: _ORDER.index(e.id))
         grave = [e for e in found if e.id in _GRAVE]
         said = grave if grave and pair.safety else [e for e in found if e.id != "none"]
-        if not grave and pair.safety:
-            said = said[:1]
+        if not grave and pair.safety:  # of what nothing is known comes first: it may be what is asked about
+            said = [*(e for e in found[-1:] if e.id == "none"), *said[:1]]
         return list({e.text: e for e in said}.values())[:3] or found[:1]
+
+    def why(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That a medicine can cause what it is asked of, where the reason is asked: 吃卡托普利为什么咳嗽; else []."""
+        things = _things(links)
+        taken = {link for link in things if self.is_medicine(link)}
+        if Role.CAUSE not in roles_asked(query.text) or not 0 < len(taken) < len(things):
+            return []
+        return [e for e in self(query, links, _CAUSES) if e.id == "yes"]
+
+    def _circumstances(self, text: str, links: Sequence[Link]) -> Iterator[Link]:
+        """What is asked about besides medicines and was not linked, by a name that the graph has: 酒 in 头孢和酒."""
+        for what in circumstances_of(text):
+            if any(what.in_question.search(link.mention.surface) for link in links):
+                continue
+            at = what.in_question.search(text)
+            entity = next((m.entity for name in what.names for m in self.graph.lookup(name)[:1]), None)
+            if at and entity:
+                yield Link(Mention(at[0], at[0], *at.span()), entity, 1.0, "circumstance")
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
@@ -162,7 +184,8 @@ class Between:
             return self._verdict(worst, [t for grade, t in graded if grade == worst], place)
         said = [t for t in ties if not medicines and t.triple.relation.role in (Role.TREATS, Role.ADVERSE)]
         harms = bool(said) and all(t.triple.relation.role is Role.ADVERSE for t in said)
-        return self._verdict("harm" if harms else "other" if said else "none", said, place)
+        given = any(t.triple.relation.role is Role.TREATS for t in said)
+        return self._verdict("harm" if harms else "given" if given else "none", said, place)
 
     def _verdict(self, which: str, ties: Sequence[Tie], place: NamedPlace) -> Evidence:
         """The verdict with its nearest ties, in words."""
@@ -176,7 +199,16 @@ class Between:
         for node in left.keys() & right.keys():  # what is both is neither's kind: "pain" and "back pain"
             near = left if self._own(a, node) else right
             (right if near is left else left).pop(node)
-        return self._tied(left, right)
+        return self._tied(left | self._alike(a, right), right | self._alike(b, left))
+
+    def _alike(self, link: Link, others: Mapping[int, object]) -> dict[int, tuple[Triple, ...]]:
+        """What else says of a thing: the medicines of a class, and what a circumstance or a pain is called too."""
+        names = [n for c in circumstances_of(link.mention.surface) for n in c.names]
+        if not self.is_medicine(link):
+            names.append(link.entity.name.replace("疼痛", "痛").replace("疼", "痛"))
+        nodes = (self.graph.number(m.entity.id) for name in names for m in self.graph.lookup(name)[:1])
+        found = self.family.members(link) | dict.fromkeys(nodes, ())
+        return {node: why for node, why in found.items() if node not in others}
 
     def _own(self, link: Link, node: int) -> bool:
         return self.graph.at(node) == link.entity
@@ -216,8 +248,11 @@ class Between:
         wanted = [n for n in names if len(n) >= (2 if has_cjk(n) else 4)]
         if not wanted:
             return
-        pattern = re.compile("|".join(re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted), re.I)
-        for place, (node, why) in enumerate(self.family.of(a, narrower=False).items()):
+        allergic = [f"{re.escape(n[:-2])}[^。；，]{{0,12}}过敏" for n in wanted if re.fullmatch(r".{2,}过敏", n)]
+        parts = [re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted]
+        parts += [*allergic, *(c.found for c in circumstances_of(b.mention.surface))]
+        pattern = re.compile("|".join(parts), re.I)
+        for place, (node, why) in enumerate((self.family.of(a, narrower=False) | self.family.members(a)).items()):
             for t in self.graph.attributes(self.graph.at(node).id):
                 if said := clauses_about(t.tail.name, pattern):
                     yield Tie(t, why, along, 10 * len(why) + float(np.log1p(place)) + 1, said)
@@ -258,7 +293,7 @@ _MODES = (  # what tells a mode of inheritance from the others, in a question an
 _INHERITED = r"recessive|dominant|linked|mitochondrial|maternal|polygenic|digenic|oligogenic|隐性|显性|连锁|母系|多基因"
 
 
-_CAUSES = 3  # ours: that are told beside inheritance
+_NAMED = 3  # ours: beside inheritance
 _FROM_OUTSIDE = lazily(
     r"infect|virus|environment|drug|medicine|smok|alcohol|trauma|obes|stress|hormon|endocrin|sunlight|ultraviolet|diet"
     r"|感染|病毒|环境|药物|吸烟|饮酒|酗酒|外伤|创伤|肥胖|精神|内分泌|日光|紫外|饮食",
@@ -285,9 +320,9 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
     which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
     facts = [sentence(t, language) for t in shown]
     if named and not asked and others:
-        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_CAUSES], language)
+        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_NAMED], language)
         said = verdict("partly", language, facts, causes)
-        return [Evidence(said, VERDICT, (*shown, *others[:_CAUSES]), (shown[0].subject, shown[0].object), 1.0, which)]
+        return [Evidence(said, VERDICT, (*shown, *others[:_NAMED]), (shown[0].subject, shown[0].object), 1.0, which)]
     words = (("Yes", "是") if named else ("No", "不是")) if asked else (("Yes", "会") if named else ("No", "不会"))
     said = affirmed(words[language], language, facts)
     return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
@@ -295,6 +330,7 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
+_CAUSES = next(row for row in PAIRS if row.name == "causes")
 _TREATS = next(row for row in PAIRS if row.name == "treats")
 _ANY_TIE = ("affects", "link", "causes", "has", "is a risk")  # rows that of two medicines mean that they interact
 
@@ -328,6 +364,18 @@ def _different(ties: Sequence[Tie]) -> list[Tie]:
         key = (substance(t.triple.subject.name), t.said or substance(t.triple.object.name), t.triple.relation.role)
         once.setdefault(key, t)
     return list(once.values())
+
+
+def _allergies(links: Sequence[Link]) -> list[Link]:
+    """The links, a name and the allergy right behind it as one: of 磺胺过敏 it is asked, and not of any allergy."""
+    ends = {link.mention.start for link in links if link.mention.surface == _ALLERGY}
+    to = [link for link in links if link.mention.end in ends]
+    whole = {link: replace(link.mention, surface=link.mention.surface + _ALLERGY) for link in to}
+    rest = [link for link in links if not to or link.mention.surface != _ALLERGY]
+    return [replace(link, mention=whole.get(link, link.mention)) for link in rest]
+
+
+_ALLERGY = "过敏"
 
 
 def _things(links: Sequence[Link]) -> list[Link]:

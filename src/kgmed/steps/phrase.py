@@ -407,6 +407,10 @@ _VERDICTS: dict[str, tuple[str, str]] = {
     "interacts": ("They interact: {0}.", "有相互作用：{0}。"),
     "reverse": ("No, the other way round: {0}.", "不是，方向相反：{0}。"),
     "other": ("The graph does not say so; what it says is: {0}.", "图谱未如此记载；图谱记载的是：{0}。"),
+    "given": (
+        "The graph has no warning; what it says is: {0}. Whether it suits the patient, ask a doctor.",
+        "图谱未载禁忌；图谱记载的是：{0}。是否适合本人，请询问医生。",
+    ),
     "none": ("The graph has no link between {1} and {2}.", "图谱中没有{1}与{2}之间的联系。"),
     "no warning": (
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken.",
