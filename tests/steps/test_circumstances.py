@@ -1,10 +1,15 @@
-"""What labels warn of in many words (alcohol, kidneys, allergies), and classes named by a part of their members' names."""
+"""What labels warn of in many words (alcohol, kidneys, allergies), and classes named by a part of names."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from kgmed.language.pair import pairs_asked
-from kgmed.records import Evidence, Link, Mention, Relation, Role
+from kgmed.methods.facts import Fitting
+from kgmed.records import Evidence, Link, Mention, Relation, Role, Triple
 from kgmed.steps.family import medicines_of
+from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import Between
 from role_graph import RoleGraph, query
 
@@ -83,3 +88,52 @@ def test_a_condition_of_which_nothing_is_known_is_told_before_what_a_medicine_is
 
 def test_a_reason_that_no_medicine_gives_is_not_made_up() -> None:
     assert verdicts("吃普萘洛尔为什么咳嗽", "普萘洛尔", "咳嗽") == []
+
+
+class Labelled(RoleGraph):
+    """The same graph with its texts in one table, as a store has them."""
+
+    @property
+    def tables(self) -> SimpleNamespace:
+        rows = self._labels()
+        names = [r.name for r in self.relations]
+        return SimpleNamespace(
+            text=[t.tail.name for t in rows], text_relation=np.array([names.index(t.relation.name) for t in rows])
+        )
+
+    def text(self, number: int) -> Triple:
+        return self._labels()[number]
+
+    def _labels(self) -> list[Triple]:
+        return [t for node in range(self.adjacency.nodes) for t in self.attributes(self.at(node).id)]
+
+
+LABELLED = Labelled(
+    [("甲硝唑", "适应症", "感染"), ("甲硝唑", "必须", "癫痫")],
+    RELATIONS,
+    {"drug": ["甲硝唑", "阿托品", "氯丙嗪", "倍他米松"], "disease": ["青光眼", "癫痫", "感染"]},
+    texts=[
+        ("阿托品", "必须", "青光眼患者禁用"),
+        ("氯丙嗪", "注意", "青光眼患者慎用"),
+        ("倍他米松", "注意", "长期使用可引起青光眼"),
+    ],
+    isolated=["青光眼"],
+    language="zh",
+)
+
+
+def test_medicines_whose_labels_warn_of_a_condition_those_that_are_forbidden_first() -> None:
+    medicines_of.cache_clear()
+    asked = WarnedOf(LABELLED)
+    (found,) = asked(query("青光眼病人禁用哪些药"), [LABELLED.link("青光眼")])
+    assert (found.id, [t.subject.name for t in found.triples]) == ("no", ["阿托品", "氯丙嗪"])
+    assert "未列出者不等于安全" in found.text
+    (edge,) = asked(query("癫痫不能吃什么药"), [LABELLED.link("癫痫")])
+    assert [t.subject.name for t in edge.triples] == ["甲硝唑"]
+    assert asked(query("青光眼是什么"), [LABELLED.link("青光眼")]) == []
+    assert asked(query("甲硝唑哪些药不能同用"), [LABELLED.link("甲硝唑")]) == []
+
+
+@pytest.mark.parametrize("text", ["小孩癫痫可以洗澡吗", "癫痫能献血吗"])
+def test_a_list_is_no_answer_to_yes_or_no(text: str) -> None:
+    assert Fitting(LABELLED, lambda _: ())(query(text), [LABELLED.link("癫痫")]) == []

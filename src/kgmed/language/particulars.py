@@ -77,14 +77,15 @@ class Circumstance(People):
     names: tuple[str, ...] = ()
 
 
+ALCOHOL = Circumstance(
+    ("alcohol", "饮酒"),
+    r"\balcohol(?:ic drinks?)?\b|\b(?:beer|wine|vodka|whisk(?:e)?y|booze|liquor)\b"
+    r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|酒精",
+    r"\balcohol|饮酒|酗酒|禁酒|戒酒|忌酒|酒类|酒精(?!性)|酒后|乙醇|醇饮料",
+    ("饮酒", "酗酒", "酒精", "乙醇", "含酒精制剂", "喝酒", "Alcohol", "Ethanol"),
+)
 CIRCUMSTANCES = (
-    Circumstance(
-        ("alcohol", "饮酒"),
-        r"\balcohol(?:ic drinks?)?\b|\b(?:beer|wine|vodka|whisk(?:e)?y|booze|liquor)\b"
-        r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|酒精",
-        r"\balcohol|饮酒|酗酒|禁酒|戒酒|忌酒|酒类|酒精(?!性)|酒后|乙醇|醇饮料",
-        ("饮酒", "酗酒", "酒精", "乙醇", "含酒精制剂", "喝酒", "Alcohol", "Ethanol"),
-    ),
+    ALCOHOL,
     Circumstance(
         ("impaired kidneys", "肾功能不全"),
         r"\b(?:kidney|renal)\b|肾(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退)|肾病",

@@ -132,7 +132,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "contraindication",
-        r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
+        r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use|be (?:taken|used|given|prescribed))"
+        r"|who should(?: not|n't)"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
         r"|禁忌|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
         Role.CONTRAINDICATED,

@@ -411,6 +411,10 @@ _VERDICTS: dict[str, tuple[str, str]] = {
         "The graph has no warning; what it says is: {0}. Whether it suits the patient, ask a doctor.",
         "图谱未载禁忌；图谱记载的是：{0}。是否适合本人，请询问医生。",
     ),
+    "labels": (
+        "By their labels not to be taken, or only with care, in {1} (others may not be safe either): {0}.",
+        "据说明书，{1}禁用或慎用（未列出者不等于安全）：{0}。",
+    ),
     "none": ("The graph has no link between {1} and {2}.", "图谱中没有{1}与{2}之间的联系。"),
     "no warning": (
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken.",
