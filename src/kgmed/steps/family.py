@@ -114,8 +114,10 @@ class Family:
         """The medicines of a class that is named by what their names have in common: 头孢, statins."""
         names = (link.mention.surface, link.entity.name)
         stems = [s for asked, s in _CLASSES if any(re.fullmatch(_CLASS.format(asked), n, re.IGNORECASE) for n in names)]
-        found = stems and [row for name, row in medicines_of(self.graph).items() if re.search(stems[0], name)]
-        return {node: () for row in found or () for node in row}
+        if not stems:
+            return {}
+        rows = (nodes for name, nodes in medicines_of(self.graph).items() if re.search(stems[0], name))
+        return {node: () for nodes in rows for node in nodes}
 
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""

@@ -1,7 +1,7 @@
 """Which medicines must not be taken, or with care, by people with a condition: what labels and the graph warn of it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class WarnedOf:
 
     graph: LocalGraph
 
-    def __call__(self, query: Query, links: list[Link]) -> list[Evidence]:
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """One piece: those that must not be taken first, then those to be taken with care."""
         things = [link for link in links if not link.mention.negated]
         family = Family(self.graph)
