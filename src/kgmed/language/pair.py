@@ -207,7 +207,8 @@ def asks_what(text: str) -> bool:
 
 _ASKS_OF_TWO = lazily(
     r"\blink|relation|interact|association|有关|关系|相互作用"
-    r"|(?:一起|同时|一块儿?)(?:吃|服|用|喝)|同服|合用|联用|\bwhat (?:happens|will happen|would happen) (?:if|when)\b",
+    r"|(?:一起|同时|一块儿?)(?:吃|服|用|喝|会|能|可)|同服|合用|联用"
+    r"|\bwhat (?:happens|will happen|would happen) (?:if|when)\b",
     re.IGNORECASE,
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
 from kgmed.language.pair import PairType, is_yes_no, pairs_asked
-from kgmed.language.particulars import People, clauses_about, people_of
+from kgmed.language.particulars import People, circumstances_of, clauses_about, people_of
 from kgmed.language.question import (
     TYPES,
     QuestionType,
@@ -236,7 +236,7 @@ class Fitting:
             found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
         if seen := [] if patient else self._seen_in(query, links, found):
             return [*seen, *found]
-        habit = Role.COMPLICATION in roles_asked(query.text) and all(e.kind != "disease" for e in stated(links))
+        habit = Role.COMPLICATION in roles_asked(query.text) and all(e.kind == "cause" for e in stated(links))
         if not found and roles_asked(query.text) and not patient and not habit:
             return self._nothing(query, links)
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
@@ -272,7 +272,7 @@ class Fitting:
         A symptom is what more diseases show than it shows findings itself, or a name made of several findings.
         """
         things = stated(links)
-        if Role.CAUSE not in roles_asked(query.text) or len(things) != 1:
+        if Role.CAUSE not in roles_asked(query.text) or len(things) != 1 or _GETS.search(query.text):
             return []
         node, ties = [self.graph.number(things[0].id)], ByRole(self.graph, Role.FINDING)
         symptom = len(ties.subjects(node).node) > len(ties.objects(node).node)
@@ -305,7 +305,7 @@ class Fitting:
             return []
         linked = {link.mention for link in links}
         missed = [m for m in self.recognize(query) if m not in linked]
-        return strangers(query.text, missed, links)
+        return [name for name in strangers(query.text, missed, links) if not circumstances_of(name)]
 
     def _nothing(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """That the graph has nothing of what is asked for, and what it says of the things named."""
@@ -363,6 +363,7 @@ _WHICH_DISEASE = lazily(
     r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
     re.IGNORECASE,
 )
+_GETS = lazily("[会易么啥何][得患](?!到)")  # what one gets is a disease, and no sign of others
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 

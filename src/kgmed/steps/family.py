@@ -74,6 +74,18 @@ _SERIES = (
 )
 
 
+def class_named(text: str) -> list[re.Match[str]]:
+    """Where a text names classes of medicines by what their members' names have in common, and says that it is a class.
+
+    >>> [m[0] for m in class_named("沙坦类药物会引起咳嗽吗")], [m[0] for m in class_named("缬沙坦会引起咳嗽吗")]
+    (['沙坦类药物'], [])
+    """
+    stems = "|".join(f"(?:{asked})" for asked, _ in _CLASSES)
+    return list(
+        re.finditer(rf"(?<![\w])(?:{stems})(?:类(?:药物?|抗生素)?|药物)|\b(?:{stems})\b(?=.*[A-Za-z])", text, re.I)
+    )
+
+
 def substance(name: str) -> str:
     """The name of a medicine without its form and its salt.
 

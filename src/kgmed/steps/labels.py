@@ -16,7 +16,7 @@ from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import joined, language_of, named, verdict
 
 _WHICH = lazily(
-    r"(?:哪些|什么|啥|哪类|哪种)(?:类的?|样的)?药|药(?:物|品)?(?:有哪些|不能)"
+    r"(?:哪些|什么|啥|哪类|哪种)(?:类的?|样的)?药|药(?:物|品)?(?:有哪些|不能)|(?:哪些|什么|啥)(?:抗生素|消炎药|止痛药|激素)"
     r"|\b(?:which|what) (?:drugs?|medic\w+|pills?|tablets?)\b"
     r"|\b(?:drugs?|medic\w+) (?:to avoid|should (?:not|I avoid))",
     re.IGNORECASE,

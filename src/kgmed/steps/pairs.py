@@ -23,7 +23,7 @@ from kgmed.language.particulars import People, circumstances_of, clauses_about, 
 from kgmed.language.question import asking_part, roles_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
-from kgmed.steps.family import MEDICINES, Family, substance
+from kgmed.steps.family import MEDICINES, Family, class_named, substance
 from kgmed.steps.phrase import Language, abroad, affirmed, joined, language_of, named, sentence, verdict, worded
 
 VERDICT = "verdict"
@@ -95,7 +95,9 @@ class Between:
     def __call__(self, query: Query, links: Sequence[Link], pair: PairType) -> list[Evidence]:
         """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
         groups = people_of(query.text) if pair.safety else ()
-        links = _allergies([*links, *self._circumstances(query.text, links)])
+        if more := list(self._circumstances(query.text, links)):
+            links = sorted([*links, *more], key=lambda link: link.mention.start)
+        links = _allergies(links)
         things = _things([link for link in links if not (pair.safety and _names_people(link, groups))])
         pairs = [(a, b) for a, b in combinations(things, 2) if _fits(a, b, pair)]
         taken = [two for two in pairs if any(map(self.is_medicine, two))] if pair.safety else []
@@ -107,7 +109,7 @@ class Between:
         grave = [e for e in found if e.id in _GRAVE]
         said = grave if grave and pair.safety else [e for e in found if e.id != "none"]
         if not grave and pair.safety:  # of what nothing is known comes first: it may be what is asked about
-            said = [*(e for e in found[-1:] if e.id == "none"), *said[:1]]
+            said = [*[e for e in found if e.id == "none"][:2], *said[:1]]
         return list({e.text: e for e in said}.values())[:3] or found[:1]
 
     def why(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -127,9 +129,17 @@ class Between:
             entity = next((m.entity for name in what.names for m in self.graph.lookup(name)[:1]), None)
             if at and entity:
                 yield Link(Mention(at[0], at[0], *at.span()), entity, 1.0, "circumstance")
+        for at in class_named(text):
+            mention = Mention(at[0], at[0], *at.span())
+            entity = Entity("", at[0], "drug")
+            if not any(link.mention.start < at.end() and at.start() < link.mention.end for link in links):
+                node = next(iter(self.family.members(Link(mention, entity, 1.0, "class"))), None)
+                if node is not None:
+                    yield Link(mention, replace(self.graph.at(node), name=at[0]), 1.0, "class")
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
+        links = [*links, *self._circumstances(query.text, links)]
         taken = any(self.is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
         people = people_of(query.text)
