@@ -1,13 +1,13 @@
 """An HTTP server on the loopback interface that says what a test tells it to."""
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from loopback import Quiet, running
 
 
 @dataclass
@@ -42,8 +42,8 @@ def serving() -> Iterator[JsonServer]:
     """A server that runs as long as the block."""
     state = JsonServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(Quiet):
+        def do_POST(self) -> None:  # noqa: N802
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             state.asked.append(asked)
             state.paths.append(self.path)
@@ -59,24 +59,10 @@ def serving() -> Iterator[JsonServer]:
             self.end_headers()
             self.wfile.write(body)
 
-        def do_GET(self) -> None:
+        def do_GET(self) -> None:  # noqa: N802
             self.send_error(404)
             state.paths.append(f"GET {self.path}")
             state.headers.append({k.lower(): v for k, v in self.headers.items()})
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-        def handle(self) -> None:
-            try:
-                super().handle()
-            except ConnectionError:  # the client stopped waiting
-                return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        state.url = f"http://127.0.0.1:{http.server_port}"
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with running(Handler) as state.url:
         yield state
-        http.shutdown()
-        thread.join()

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -56,12 +56,36 @@ def _plain(text: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(text, keep_blank_values=True).items()}
 
 
+class Quiet(BaseHTTPRequestHandler):
+    """A handler that writes nothing to the screen, and lets a client go away in the middle."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):
+            super().handle()
+
+
+@contextmanager
+def running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that runs until the block ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 @contextmanager
 def loopback() -> Iterator[Loopback]:
     """A server that runs until the block ends."""
     state = Loopback(lambda _: Said())
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
@@ -79,19 +103,5 @@ def loopback() -> Iterator[Loopback]:
 
         do_POST = do_GET  # noqa: N815
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing is written to the screen."""
-
-    class Quiet(ThreadingHTTPServer):
-        def handle_error(self, request: object, client_address: object) -> None:
-            """A client that has gone away in the middle is no error here."""
-
-    server = Quiet(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    state.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with running(Handler) as state.url:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -173,7 +173,7 @@ class CacheFile:
         """Ours for those of SQLite and of the file system."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: of what a damaged file calls a table
             why = getattr(error, "strerror", None) or error
             words = f"the cache cannot be used as a file of {self._layout.kind} ({why}); delete it or name another"
             raise StoreError(f"{self.path}: {words}") from error

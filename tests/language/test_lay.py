@@ -1,5 +1,8 @@
 """What patients say, by the table of lay words."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from kgmed.language.lay import others, porter2, said
@@ -58,3 +61,21 @@ def test_stems_are_those_of_porter() -> None:
 
     words = ["dying", "injuries", "swollen", "aching", "generously", "skies", "tired", "vomited", "ulcerative", "sores"]
     assert [porter2(w) for w in words] == snowballstemmer.stemmer("english").stemWords(words)
+
+
+def test_threads_that_take_stems_at_once_get_those_that_one_gets() -> None:
+    words = [
+        f"{head}{end}"
+        for head in ("nation", "gener", "organ", "oper", "hope")
+        for end in ("alities", "ization", "fulness")
+    ]
+    words = [f"{chr(97 + i % 26)}{word}" for i in range(200) for word in words]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        porter2.cache_clear()
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(porter2.__wrapped__, words))
+    finally:
+        sys.setswitchinterval(before)
+    assert found == [porter2(word) for word in words]

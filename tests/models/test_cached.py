@@ -254,3 +254,25 @@ def test_a_reply_of_which_a_letter_was_changed_is_not_given_and_one_of_old_is(tm
         cached(asks("a"))
     cached.file.write("UPDATE replies SET reply = ?", ('["as before", 1, 2, "m"]',))
     assert cached(asks("a")) == Reply("as before", 1, 2, "m")
+
+
+def test_a_reply_that_stands_under_the_key_of_another_is_not_given(tmp_path: Path) -> None:
+    cached = CachedLLM(Scripted(["take it", "leave it"]), tmp_path / "c.db")
+    cached(asks("a"))
+    cached(asks("b"))
+    cached.file.write("UPDATE replies SET reply = (SELECT min(reply) FROM replies)", ())
+    with pytest.raises(StoreError, match="is damaged at key"):
+        cached(asks("a"))
+
+
+def test_a_file_whose_own_words_are_no_text_any_more_is_refused_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "c.db"
+    CachedLLM(Echo(), path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+    db.close()
+    whole = path.read_bytes()
+    place = whole.index(b"CREATE TABLE") + 3
+    path.write_bytes(whole[:place] + b"\xce" + whole[place + 1 :])
+    with pytest.raises(StoreError, match="cannot be used as a file of replies"):
+        CachedLLM(Echo(), path)(asks("a"))

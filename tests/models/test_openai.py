@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.base import Message, Reply, Sampling, sampled
 from kgmed.models.hosted import Anthropic, OpenAI
+from loopback import Quiet, running
 
 pytest.importorskip("openai")
 
@@ -63,8 +63,8 @@ class Server:
 def server() -> Iterator[Server]:
     state = Server("", [Said()])
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(Quiet):
+        def do_POST(self) -> None:  # noqa: N802
             state.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             state.keys.append(self.headers["Authorization"])
             said = state.says.pop(0) if len(state.says) > 1 else state.says[0]
@@ -82,22 +82,9 @@ def server() -> Iterator[Server]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-        def handle(self) -> None:
-            try:
-                super().handle()
-            except ConnectionError:  # the client stopped waiting
-                return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        state.url = f"http://127.0.0.1:{http.server_port}/v1"
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with running(Handler) as url:
+        state.url = f"{url}/v1"
         yield state
-        http.shutdown()
-        thread.join()
 
 
 def model(server: Server, *, retries: int = 0, timeout: float = 10.0) -> OpenAI:

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from kgmed.records import Relation, Role
+from kgmed.records import Relation, Role, Support, Triple
 from kgmed.steps.asked import AskedFor
 from kgmed.steps.diagnosis import Consult
+from kgmed.steps.family import Family
 from kgmed.steps.retrieve import Overview
 from role_graph import RoleGraph, query
 
@@ -207,3 +208,38 @@ def test_a_thing_with_few_complications_tells_those_of_its_kinds_too() -> None:
     found = AskedFor(g)(query("complications of diabetes"), [g.link("diabetes")])
     assert [e.about[0].name for e in found] == ["diabetes", "type 2 diabetes"]
     assert found[1].triples[-1].relation.role is Role.IS_A  # why it is told
+
+
+class Said(RoleGraph):
+    """A graph each of whose findings is seen as often as two graphs that were joined say."""
+
+    often: dict[str, tuple[str, ...]]
+
+    def triple(self, edge: int, /) -> Triple:
+        """The triple with its frequencies and, as joined graphs have it, the largest weight."""
+        bare = super().triple(edge)
+        said = self.often[bare.tail.name]
+        return replace(
+            bare, support=tuple(Support(f"PMID:{i}", (("frequency", s),) if s else ()) for i, s in enumerate(said))
+        )
+
+
+def test_findings_are_ordered_by_the_frequency_that_is_shown_of_them() -> None:
+    often = {
+        "counted seldom": ("10/100", "very frequent (80-99%)"),
+        "counted once": ("1/1", "frequent (30-79%)"),
+        "counted often": ("90/100",),
+        "of a class": ("very frequent (80-99%)", ""),
+        "said without": ("",),
+    }
+    rows = [("marfan", "has symptom", name) for name in often]
+    graph = Said(rows, RELATIONS, {"disease": ["marfan"]}, weights=dict.fromkeys(rows[:-1], 0.895))
+    graph.often = often
+    ordered = Family(graph).ordered(graph.link("marfan").entity, Role.FINDING, own=True)
+    assert [t.tail.name for t in ordered] == [
+        "of a class",
+        "counted often",
+        "counted once",
+        "said without",
+        "counted seldom",
+    ]

@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib import import_module, resources
 from importlib.util import find_spec
 from itertools import product
+from threading import Lock
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -250,8 +251,12 @@ def porter2(word: str) -> str:
     >>> porter2("swollen"), porter2("injuries")
     ('swollen', 'injuri')
     """
-    stem: str = _stemmer().stemWord(word)
+    with _ONE_AT_A_TIME:
+        stem: str = _stemmer().stemWord(word)
     return stem
+
+
+_ONE_AT_A_TIME = Lock()  # a stemmer writes the word that it is at into itself
 
 
 @lru_cache(maxsize=1)

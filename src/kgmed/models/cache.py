@@ -49,7 +49,7 @@ class ReplyFile(CacheFile):
         """Keep a reply; what comes back is the one that is kept, of another writer if that one was first."""
         verb = "INSERT OR REPLACE" if replace else "INSERT OR IGNORE"
         row = [reply.text, reply.tokens_in, reply.tokens_out, reply.model]
-        text = json.dumps([*row, _check(row)])
+        text = json.dumps([*row, _check([key, *row])])
         sql = f"{verb} INTO replies (key, model, settings, reply) VALUES (?, ?, ?, ?)"
         self.write(sql, (key, model, settings, text))
         return reply if replace else self.get(key) or reply
@@ -67,7 +67,8 @@ class ReplyFile(CacheFile):
         """The reply in a row."""
         try:
             said, tokens_in, tokens_out, model, *check = json.loads(text)
-            if check not in ([], [_check([said, tokens_in, tokens_out, model])]):  # rows of old have none
+            row = [said, tokens_in, tokens_out, model]
+            if check not in ([], [_check([key, *row])], [_check(row)]):  # rows of old have none, or one without the key
                 raise ValueError
         except (ValueError, TypeError, RecursionError):
             raise StoreError(f"{self.path} is damaged at key {key[:12]}; refresh it, or delete the file") from None
@@ -75,7 +76,7 @@ class ReplyFile(CacheFile):
 
 
 def _check(row: Sequence[object]) -> str:
-    """A hash of what is kept of a reply; it finds damage, not forgery."""
+    """A hash of a reply and of what it is kept under; it finds damage, not forgery."""
     return xxhash.xxh3_64_hexdigest(json.dumps(row).encode())
 
 

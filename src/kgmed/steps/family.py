@@ -10,7 +10,7 @@ import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Match, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
-from kgmed.language.text import has_cjk, lazily
+from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Entity, Link, Role, Triple
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
@@ -336,6 +336,36 @@ def _substances(graph: LocalGraph) -> Arrays:
 
 
 def _often(triple: Triple) -> float:
-    """How often it is so, as far as the graph says: half the time where it does not."""
-    stated = triple.weight < 1 or any(name == "frequency" for s in triple.support for name, _ in s.qualifiers)
-    return triple.weight if stated else _UNSTATED
+    """How often it is so, as far as the graph says: half the time where it does not.
+
+    Where graphs that are asked as one differ, it is what is shown that counts.
+    """
+    said = stated(triple)
+    first, *last = [float(n) for n in _NUMBER.findall(said)] or [100 * triple.weight]
+    if "/" in said:
+        return (first + 1) / (last[0] + 4)  # as the reader of HPO counts
+    if said:
+        return (first + last[-1] if last else 2 * first) / 200
+    return triple.weight if triple.weight < 1 else _UNSTATED
+
+
+_NUMBER = lazily(r"\d+(?:\.\d+)?")
+
+
+def stated(triple: Triple) -> str:
+    """The frequency that rests on most patients, as the graph says it; a class where fewer than five were counted.
+
+    >>> from kgmed.records import Relation, Support
+    >>> said = [Support(ref, (("frequency", text),)) for ref, text in (("", "1/1"), ("ORPHA:558", "(80-99%)"))]
+    >>> stated(Triple(Entity("a", "A"), Relation("has"), Entity("b", "B"), support=tuple(said)))
+    '(80-99%)'
+    """
+    said = list(dict.fromkeys(one_line(v) for s in triple.support for k, v in s.qualifiers if k == "frequency"))
+    if len(said) < 2:
+        return "".join(said)
+    patients = {text: int(found[1]) if (found := _COUNTED.search(text)) else _CLASS for text in said}
+    return max(said, key=patients.__getitem__)
+
+
+_CLASS = 5  # ours: as many patients as must have been counted to say more than a class of HPO or Orphanet
+_COUNTED = lazily(r"^\d+/(\d{1,9})$")

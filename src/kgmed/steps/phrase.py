@@ -13,7 +13,7 @@ from kgmed.language.text import fold_word, has_cjk, lazily, normalise, one_line,
 from kgmed.models.base import LLM, Encoder
 from kgmed.prompts import prompt
 from kgmed.records import Context, Entity, Evidence, Query, Role, Triple
-from kgmed.steps.family import MEDICINES
+from kgmed.steps.family import MEDICINES, stated
 
 # Phrasers: the evidence as the text that a reader is shown.
 
@@ -347,9 +347,9 @@ def frequency(triple: Triple) -> str:
     >>> frequency(Triple(Entity("a", "A"), Relation("has"), Entity("b", "B"), support=seen))
     '3/7'
     """
-    said = [one_line(v) for s in triple.support for k, v in s.qualifiers if k == "frequency"]
-    shares = _SHARE.search(said[0]) if said else None
-    return shares[1] if shares else "".join(said[:1])
+    said = stated(triple)
+    shares = _SHARE.search(said)
+    return shares[1] if shares else said
 
 
 _SHARE = lazily(r"\(([\d.–-]+ ?%)\)")

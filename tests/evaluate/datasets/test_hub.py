@@ -5,9 +5,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import pytest
 
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.datasets import dataset, own
+from loopback import Quiet, running
 
 TWO = (("A", "gout"), ("B", "flu"))
 ROWS: list[tuple[dict[str, Any], tuple[tuple[str, str], ...], tuple[str, ...]]] = [
@@ -116,11 +115,8 @@ def served() -> Iterator[tuple[str, dict[str, bytes]]]:
     """The address of a hub that has the data set o/n, and its files, which a test may change."""
     files: dict[str, bytes] = {"README.md": b"---\nlicense: mit\n---\n"}
 
-    class Hub(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_GET(self) -> None:
+    class Hub(Quiet):
+        def do_GET(self) -> None:  # noqa: N802
             path = self.path.split("?")[0]
             about = [{"type": "file", "oid": _sum(b), "size": len(b), "path": f} for f, b in files.items()]
             if path.startswith("/datasets/o/n/resolve/") and (name := path.split("/", 6)[6]) in files:
@@ -147,13 +143,8 @@ def served() -> Iterator[tuple[str, dict[str, bytes]]]:
             if self.command == "GET":
                 self.wfile.write(data)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", files
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with running(Hub) as url:
+        yield url, files
 
 
 def _sum(data: bytes) -> str:
