@@ -8,6 +8,7 @@ import pytest
 from kgmed.language.pair import pairs_asked
 from kgmed.methods.facts import Fitting
 from kgmed.records import Evidence, Link, Mention, Relation, Role, Triple
+from kgmed.steps.asked import AskedFor
 from kgmed.steps.family import medicines_of
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import Between
@@ -124,7 +125,7 @@ LABELLED = Labelled(
 
 def test_medicines_whose_labels_warn_of_a_condition_those_that_are_forbidden_first() -> None:
     medicines_of.cache_clear()
-    asked = WarnedOf(LABELLED)
+    asked = WarnedOf(LABELLED).of
     (found,) = asked(query("青光眼病人禁用哪些药"), [LABELLED.link("青光眼")])
     assert (found.id, [t.subject.name for t in found.triples]) == ("no", ["阿托品", "氯丙嗪"])
     assert "未列出者不等于安全" in found.text
@@ -137,3 +138,25 @@ def test_medicines_whose_labels_warn_of_a_condition_those_that_are_forbidden_fir
 @pytest.mark.parametrize("text", ["小孩癫痫可以洗澡吗", "癫痫能献血吗"])
 def test_a_list_is_no_answer_to_yes_or_no(text: str) -> None:
     assert Fitting(LABELLED, lambda _: ())(query(text), [LABELLED.link("癫痫")]) == []
+
+
+def test_a_class_that_nothing_was_linked_to_is_asked_of_its_members_in_the_order_of_the_question() -> None:
+    assert [e.id for e in verdicts("他汀类药物会引起肌肉疼吗", "肌肉疼")] == ["yes"]
+
+
+def test_both_conditions_of_which_nothing_is_known_are_told() -> None:
+    found = verdicts("有高血压和哮喘能吃阿托伐他汀吗", "高血压", "哮喘", "阿托伐他汀")
+    assert [e.id for e in found] == ["none", "none"]
+
+
+@pytest.mark.parametrize(("name", "asked"), [("高血压急症", "高血压"), ("高血压", "高血压")])
+def test_what_a_stage_has_not_is_told_of_the_disease(name: str, asked: str) -> None:
+    g = RoleGraph(
+        [("普萘洛尔", "适应症", "高血压")],
+        RELATIONS,
+        {"drug": ["普萘洛尔"], "disease": ["高血压", "高血压急症"]},
+        isolated=["高血压急症"],
+        language="zh",
+    )
+    (found,) = AskedFor(g)(query(f"{name}怎么治疗"), [g.link(name)])
+    assert found.about[0].name == asked

@@ -221,7 +221,7 @@ class Fitting:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
         if compares(query.text) and (two := _two(stated(links))):
             return self._compared(query, [link for link in links if link.entity in two])
-        if Role.CONTRAINDICATED in roles_asked(query.text) and (warned := WarnedOf(self.graph)(query, links)):
+        if Role.CONTRAINDICATED in roles_asked(query.text) and (warned := WarnedOf(self.graph).of(query, links)):
             return warned
         if (
             not pair

@@ -49,7 +49,7 @@ _CLASSES = (
     (r"列净|gliflozins?", "列净|gliflozin"),
     (r"硝唑|nitroimidazoles?", "硝唑|nidazole"),
 )
-_CLASS = r"(?:第?[一二三四]代)?(?:{})(?:类|菌素)*(?:的?药物?|抗生素|降[压脂糖]药)?"
+_CLASS_NAME = r"(?:第?[一二三四]代)?(?:{})(?:类|菌素)*(?:的?药物?|抗生素|降[压脂糖]药)?"
 _ONE_LABEL = 2  # a label says it, of one graph
 _UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
 _VAGUE = lazily(
@@ -125,7 +125,9 @@ class Family:
     def members(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """The medicines of a class that is named by what their names have in common: 头孢, statins."""
         names = (link.mention.surface, link.entity.name)
-        stems = [s for asked, s in _CLASSES if any(re.fullmatch(_CLASS.format(asked), n, re.IGNORECASE) for n in names)]
+        stems = [
+            s for asked, s in _CLASSES if any(re.fullmatch(_CLASS_NAME.format(asked), n, re.IGNORECASE) for n in names)
+        ]
         if not stems:
             return {}
         rows = (nodes for name, nodes in medicines_of(self.graph).items() if re.search(stems[0], name))

@@ -32,7 +32,7 @@ class WarnedOf:
 
     graph: LocalGraph
 
-    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+    def of(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """One piece: those that must not be taken first, then those to be taken with care."""
         things = [link for link in links if not link.mention.negated]
         family = Family(self.graph)
