@@ -101,6 +101,7 @@ class Posterior:
         self.prior = numbers.common * (np.log1p(self.care) - np.log1p(self.shown / np.maximum(self.breadth, 1)))
         self._own_below = lru_cache(maxsize=1 << 14)(self._kinds)
         self.share_of = lru_cache(maxsize=1 << 14)(self._share_of)
+        self.is_place = lru_cache(maxsize=1 << 14)(self._is_place)
 
     @property
     def knows_common(self) -> bool:
@@ -177,7 +178,7 @@ class Posterior:
         """Whether some disease has it, or a kind of it."""
         return self._diseases(node) > 0
 
-    def is_place(self, node: int) -> bool:
+    def _is_place(self, node: int) -> bool:
         """Whether a node is where something is, and what it has there is not told: 小腿, 两颊, 膝盖 (as 膝)."""
         name = self.graph.at(node).name
         bare = [self.graph.number(m.entity.id) for m in self.graph.lookup(_SIDE.sub("", name))[:1] if has_cjk(name)]

@@ -114,9 +114,10 @@ class Between:
 
     def why(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """That a medicine can cause what it is asked of, where the reason is asked: 吃卡托普利为什么咳嗽; else []."""
-        things = _things(links)
-        taken = {link for link in things if self.is_medicine(link)}
-        if Role.CAUSE not in roles_asked(query.text) or not 0 < len(taken) < len(things):
+        if Role.CAUSE not in roles_asked(query.text) or len(things := _things(links)) < 2:
+            return []
+        taken = [link for link in things if self.is_medicine(link)]
+        if not 0 < len(taken) < len(things):
             return []
         return [e for e in self(query, links, _CAUSES) if e.id == "yes"]
 
@@ -139,7 +140,7 @@ class Between:
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
-        links = [*links, *self._circumstances(query.text, links)]
+        links = [*links, *self._circumstances(query.text, links)] if pairs else links
         taken = any(self.is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
         people = people_of(query.text)
