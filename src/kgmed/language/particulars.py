@@ -107,6 +107,7 @@ CIRCUMSTANCES = (
 )
 
 
+@lru_cache(maxsize=1024)
 def circumstances_of(text: str) -> tuple[Circumstance, ...]:
     """The circumstances that a text names.
 
