@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.language.question import asking_part, asks_diagnosis, roles_asked, words_that_ask
+from kgmed.language.question import asking_part, asks_diagnosis, roles_asked, texts_asked, words_that_ask
 from kgmed.records import Role
 
 
@@ -40,6 +40,11 @@ from kgmed.records import Role
         ("side affects of aspirin", (Role.ADVERSE,)),
         ("What kind of drug is omeprazole?", (Role.IS_A, Role.TREATS)),
         ("how many cases of gout are there?", ()),  # cases are no causes
+        ("孩子烧到39度怎么办", (Role.TREATS,)),
+        ("心梗前兆有哪些", (Role.FINDING,)),
+        ("糖尿病时间长了会得什么病", (Role.COMPLICATION,)),
+        ("阿莫西林一次吃多少", (Role.DOSAGE,)),
+        ("复方丹参滴丸治什么病", (Role.TREATS,)),
         ("", ()),
     ],
 )
@@ -70,6 +75,20 @@ def test_what_is_only_told_asks_for_nothing(text: str) -> None:
 def test_what_is_told_before_the_question_asks_for_nothing(text: str) -> None:
     assert roles_asked(text) == ()
     assert asks_diagnosis(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("AMH低说明什么", True),
+        ("CA125偏高严重吗", True),
+        ("血糖15怎么办", True),
+        ("烧到39.5度怎么办", False),
+        ("CKD怎么办", False),
+    ],
+)
+def test_a_body_temperature_is_no_value_whose_meaning_is_asked(text: str, asked: bool) -> None:
+    assert [row.name for row in texts_asked(text)] == (["value"] if asked else [])
 
 
 def test_a_number_with_a_point_does_not_end_a_sentence() -> None:

@@ -96,6 +96,22 @@ def test_what_agrees_warns_or_says_something_else_is_not(text: str) -> None:
     assert "contradicted" not in labels(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Gout includes toe pain.", "supported"),
+        ("Toe pain includes gout.", "unsupported"),
+        ("Diseases with toe pain include gout.", "supported"),
+        ("Joint disease includes gout.", "supported"),
+        ("Gout includes joint disease.", "unsupported"),
+    ],
+)
+def test_what_includes_is_what_has_or_holds(text: str, label: str) -> None:
+    joint = Triple(GOUT, Relation("is a", Role.IS_A), Entity("joint disease", "Joint disease"))
+    kind = Evidence("Gout — is a → Joint disease", "triple", (joint,), (GOUT,))
+    assert labels(text, [*EVIDENCE, kind]) == [label]
+
+
 def test_a_contradicted_sentence_is_shown_with_the_triple_that_speaks_against_it() -> None:
     answer = checked("Aspirin treats fever. Aspirin is safe in peptic ulcer.")
     assert [v.label for v in answer.verdicts] == ["supported", "contradicted"]

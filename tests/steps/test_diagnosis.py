@@ -342,3 +342,21 @@ def test_people_who_have_a_disease_are_asked_about_as_it() -> None:
     there = [replace(link, mention=replace(link.mention, start=a, end=b)) for link, a, b in links]
     [said, *_] = fitting(query("高血压患者可以吃药吗"), there)
     assert said.id == "no"
+
+
+def test_a_body_part_and_what_was_drunk_are_no_findings_and_a_drinker_has_what_drinking_causes_first() -> None:
+    site, cause = Relation("site", Role.LOCATION), Relation("caused by", Role.CAUSE)
+    rows = [
+        ("D1", "has", "小腿"),
+        ("D3", "site", "小腿"),
+        ("D1", "has", "饮酒"),
+        *((d, "has", "疼痛") for d in DISEASES),
+    ]
+    rows.append(("D2", "caused by", "酗酒"))
+    g = RoleGraph(rows, (*RELATIONS, site, cause), {"disease": DISEASES}, language="zh")
+    links = [g.link(name) for name in ("小腿", "饮酒", "疼痛")]
+    found = Diagnosis(g)(query("饮酒后小腿疼痛，是什么病"), links)
+    assert {t.object.name for e in found for t in e.triples} == {"疼痛"}
+    assert found[0].about[0].name == "D2"
+    sober = Diagnosis(g)(query("小腿疼痛，是什么病"), [g.link("小腿"), g.link("疼痛")])
+    assert sober[0].about[0].name != "D2"

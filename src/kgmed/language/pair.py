@@ -70,7 +70,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "interaction",
-        r"interact|\btogether\b|\bcombin|\bmix|相互作用|一起|同时|同服|同用|合用|配伍",
+        r"interact|\btogether\b|\bcombin|\bmix|相互作用|一起|同时|同服|同用|合用|联用|配伍",
         "interacts* contraindicated* precaution*",
         ("Yes", "有"),
     ),
@@ -205,6 +205,14 @@ def asks_what(text: str) -> bool:
     return bool(_WHAT.search(text))
 
 
+_ASKS_OF_TWO = lazily(
+    r"\blink|relation|interact|association|\btogether\b|有关|关系|相互作用"
+    r"|(?:一起|同时|一块儿?)(?:吃|服|用|喝|会|能|可)|同服|合用|联用"
+    r"|\bwhat (?:happens|will happen|would happen) (?:if|when)\b",
+    re.IGNORECASE,
+)
+
+
 @lru_cache(maxsize=1024)
 def pairs_asked(text: str) -> tuple[PairType, ...]:
     """The rows of `PAIRS` whose words a question has; () where it asks for no tie of two things.
@@ -213,7 +221,5 @@ def pairs_asked(text: str) -> tuple[PairType, ...]:
     ['safety']
     """
     said = spelled(asking_part(text))
-    asks = is_yes_no(text) or re.search(
-        r"\blink|relation|interact|association|\btogether\b|有关|关系|相互作用", said, re.IGNORECASE
-    )
+    asks = is_yes_no(text) or _ASKS_OF_TWO.search(said)
     return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()

@@ -69,14 +69,57 @@ PEOPLE = (
         r"elderly|older (?:people|adults|patients)|geriatric|老年|高龄",
     ),
 )
-DRINKS = (  # what is drunk beside a medicine: the texts of medicines speak of it as they do of people
-    People(
-        ("alcohol", "酒"),
-        r"\b(?:alcohol(?:ic)?|wines?|beers?|booze|vodka|whisk(?:e)?y|liquor|cocktails?|drinks? (?:on|with|while))\b"
-        r"|[喝饮]酒|酒精|白酒|啤酒|红酒",
-        r"alcohol|[饮喝酗忌]酒|酒精|酒类|酒后|含酒|双硫仑|disulfiram",
+
+
+@dataclass(frozen=True)
+class Circumstance(People):
+    """Something besides a medicine that labels warn of in many words; `names` = what a graph may call it."""
+
+    names: tuple[str, ...] = ()
+
+
+ALCOHOL = Circumstance(
+    ("alcohol", "饮酒"),
+    r"\balcohol(?:ic)?(?: drinks?)?\b|\b(?:beer|wine|vodka|whisk(?:e)?y|booze|liquor|cocktail)s?\b"
+    r"|\bdrinks? (?:on|with|while)\b"
+    r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|酒精",
+    r"\balcohol|disulfiram|饮酒|酗酒|禁酒|戒酒|忌酒|喝酒|酒类|酒精(?!性)|酒后|含酒|乙醇|醇饮料|双硫仑",
+    ("饮酒", "酗酒", "酒精", "乙醇", "含酒精制剂", "喝酒", "Alcohol", "Ethanol"),
+)
+DRINKS = (ALCOHOL,)  # what is drunk beside a medicine: the texts of medicines speak of it as they do of people
+CIRCUMSTANCES = (
+    ALCOHOL,
+    Circumstance(
+        ("impaired kidneys", "肾功能不全"),
+        r"\b(?:kidney|renal)\b|肾(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退)|肾病",
+        r"\b(?:kidney|renal)|肾(?:脏)?(?:功能|损害|疾病|衰|病)|肝、?肾功能",
+        ("肾功能不全", "肾功能损害", "肾功能衰竭", "肾衰竭"),
+    ),
+    Circumstance(
+        ("impaired liver", "肝功能不全"),
+        r"\b(?:liver|hepatic)\b|肝(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退|硬化)|肝病",
+        r"\b(?:liver|hepatic)|肝(?:脏)?(?:、?肾)?(?:功能|损害|疾病|衰|病)",
+        ("肝功能不全", "肝功能损害", "肝功能衰竭", "肝衰竭"),
+    ),
+    Circumstance(
+        ("G6PD deficiency", "蚕豆病"),
+        r"g-?6-?pd|蚕豆病|葡萄糖-?6-?磷酸|6-?磷酸葡萄糖",
+        r"g-?6-?pd|蚕豆病|葡萄糖-?6-?磷酸|6-?磷酸葡萄糖",
+        ("葡萄糖-6-磷酸脱氢酶缺乏症",),
     ),
 )
+
+
+@lru_cache(maxsize=1024)
+def circumstances_of(text: str) -> tuple[Circumstance, ...]:
+    """The circumstances that a text names.
+
+    >>> [c.name[1] for t in ("头孢和酒能一起吃吗", "喝了点酒", "酒渣鼻能治吗") for c in circumstances_of(t)]
+    ['饮酒', '饮酒']
+    """
+    return tuple(c for c in CIRCUMSTANCES if c.in_question.search(text))
+
+
 _FORBIDS = lazily(
     r"禁|不宜|不得|不应|不可|不能|忌用|避免|不推荐|不建议|contraindicat|(?:must|should|do) not"
     r"|not (?:be |to be )?(?:used|taken|given|recommended)|\bavoid|\bnever\b|\bonly\b|仅",

@@ -91,7 +91,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
-        r"|是什么病|什么疾病|什么病|哪种病|怎么回事|怎么了|诊断|咋回事|得了什么",
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|诊断|咋回事|得了什么",
         Role.FINDING,
         of_what=True,
         says=("Diseases that fit the findings", "与所述表现相符的疾病"),
@@ -111,8 +111,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed|what (?:can|should|could) (?:i|we|he|she|they) (?:take|give)\b"
         r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
-        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
-        r"|治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解",
+        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
+        r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解|咋整|怎么处理"
+        r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)",
         Role.TREATS,
         says=("Treatments", "治疗"),
     ),
@@ -130,7 +131,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
         r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether|that)\b"
         r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat does .{1,60}(?:feel|look) like"
-        r"|症状|表现|体征|征兆|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
+        r"|症状|表现|体征|征兆|(?:前|先|预)兆|早期信号|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
         Role.FINDING,
         says=("Findings", "症状与体征"),
     ),
@@ -142,7 +143,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "contraindication",
-        r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use)|who should(?: not|n't)"
+        r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use|be (?:taken|used|given|prescribed))"
+        r"|who should(?: not|n't)"
         r"|\bwho (?:can|could|must|may) ?(?:not|n?['’]t)\b|when (?:should|must|can)(?= .{1,60}\bnot be\b)"
         r"|\bwhen not to\b"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
@@ -162,7 +164,8 @@ TYPES: tuple[QuestionType, ...] = (
         "dose",
         r"\bdos(?:e|age|ing)|how (?:much|often)|"
         r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
-        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]",
+        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:吃|用|服|喝|打)多少|多少(?:毫克|毫升|片|粒|mg|ml)|几(?:毫克|毫升|mg|ml)"
+        r"|(?:每|一)[天日次](?:吃|用|服|喝)?(?:几|多少)(?:次|回)?",
         Role.DOSAGE,
         says=("Dosage", "用法用量"),
     ),
@@ -189,7 +192,7 @@ TYPES: tuple[QuestionType, ...] = (
         "complication",
         r"complicat|sequela|lead to|what (?:will |would |might |may )?happens?\b"
         r"|\bnot (?:be |get |being )?treated\b|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
-        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会",
+        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会|(?:会|能)(?:得|发展成|变成|导致|引发)(?:些)?(?:什么|啥|哪些)(?:病|问题)?|拖(?:久|着|下去).{0,6}(?:会|怎)",
         Role.COMPLICATION,
         says=("Complications", "并发症"),
     ),
@@ -348,7 +351,8 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|(?:is|are) .{0,60}\d[\d.]{0,20} ?\S{0,8} (?:normal|too|high|low|dangerous)"
         r"|(?:normal|reference) (?:range|value|level)|cut.?off"
         r"|正常(?:值|范围)|参考(?:值|范围)"
-        r"|(?<![\d.])\d[\d.]{0,20}\s?\S{0,8}(?:说明什么|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
+        r"|[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:指标|值|水平)?(?:偏|过|太|有点|升|增)?[高低](?:了)?(?:说明|提示|意味|代表|是什么意思|严重吗)"
+        r"|(?<![\d.])(?!(?:3[5-9]|4[0-2])(?:\.\d)?\s?(?:度|℃|°C).{0,8}怎么办)\d[\d.]{0,20}\s?\S{0,8}(?:说明什么|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
         relations=r"参考值|正常值|reference|normal",
         says=("meaning of values", "数值的意义"),
     ),

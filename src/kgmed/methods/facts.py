@@ -8,13 +8,15 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
-from kgmed.language.pair import PairType, pairs_asked
-from kgmed.language.particulars import People, clauses_about, people_of
+from kgmed.language.pair import PairType, is_yes_no, pairs_asked
+from kgmed.language.particulars import People, circumstances_of, clauses_about, people_of
 from kgmed.language.question import (
+    TYPES,
     QuestionType,
     asking_part,
     asks_diagnosis,
     compares,
+    defines,
     roles_asked,
     texts_asked,
     types_asked,
@@ -28,6 +30,7 @@ from kgmed.steps.asked import PATIENT, AskedFor, strangers
 from kgmed.steps.brief import brief
 from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findings
 from kgmed.steps.family import Family
+from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked
 from kgmed.steps.phrase import Numbered, language_of, verdict
 from kgmed.steps.retrieve import First, Overview
@@ -202,7 +205,7 @@ class Fitting:
             return [*cards, *self._asked(query, links, patient=True)]
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(query.text))
-        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else [])
+        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else between.why(query, links))
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
         texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
@@ -218,14 +221,26 @@ class Fitting:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
         if compares(query.text) and (two := _two(stated(links))):
             return self._compared(query, [link for link in links if link.entity in two])
+        if Role.CONTRAINDICATED in roles_asked(query.text) and (warned := WarnedOf(self.graph).of(query, links)):
+            return warned
+        if (
+            not pair
+            and is_yes_no(query.text)
+            and people_of(query.text)
+            and any(p.safety for p in pairs_asked(query.text))
+        ):
+            return self._nothing(query, links)  # what is to be taken is no medicine that is known
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
         if patient and (not found or (self._is_a_case(query, links) and not _names_the_disease(links, found))):
             first = self._against_each(query, links, found)
             found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
         if seen := [] if patient else self._seen_in(query, links, found):
             return [*seen, *found]
-        if not found and roles_asked(query.text) and not patient:
+        habit = Role.COMPLICATION in roles_asked(query.text) and all(e.kind == "cause" for e in stated(links))
+        if not found and roles_asked(query.text) and not patient and not habit:
             return self._nothing(query, links)
+        if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
+            return []  # a list that says neither yes nor no is no answer
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
@@ -257,7 +272,7 @@ class Fitting:
         A symptom is what more diseases show than it shows findings itself, or a name made of several findings.
         """
         things = stated(links)
-        if Role.CAUSE not in roles_asked(query.text) or len(things) != 1:
+        if Role.CAUSE not in roles_asked(query.text) or len(things) != 1 or _GETS.search(query.text):
             return []
         node, ties = [self.graph.number(things[0].id)], ByRole(self.graph, Role.FINDING)
         symptom = len(ties.subjects(node).node) > len(ties.objects(node).node)
@@ -290,11 +305,12 @@ class Fitting:
             return []
         linked = {link.mention for link in links}
         missed = [m for m in self.recognize(query) if m not in linked]
-        return strangers(query.text, missed, links)
+        return [name for name in strangers(query.text, missed, links) if not circumstances_of(name)]
 
     def _nothing(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """That the graph has nothing of what is asked for, and what it says of the things named."""
-        row = next(row for row in types_asked(query.text) if row.role and not row.of_what)
+        rows = (row for row in types_asked(query.text) if row.role and not row.of_what)
+        row = next(rows, next(row for row in TYPES if row.role is Role.CONTRAINDICATED))
         things = stated(links)
         return [_lacks("lacking", query, things[0].name, row), *self._overview(query, links)] if things else []
 
@@ -347,6 +363,7 @@ _WHICH_DISEASE = lazily(
     r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
     re.IGNORECASE,
 )
+_GETS = lazily("[会易么啥何][得患](?!到)")  # what one gets is a disease, and no sign of others
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 

@@ -104,6 +104,11 @@ _KINDS = 400  # ours: kinds of a thing that are looked at where it has nothing o
 _TAKEN = lazily(
     r"\bdrugs?\b|medic(?:ine|ation)|\bpills?\b|\bantibiotics?\b|\bpainkillers?\b|\btake\b|药|抗生素", re.IGNORECASE
 )
+_STAGE = lazily(
+    r"(?:的)?(?:急性|慢性|反复)?(?:加重期?|发作期?|后遗症|急症|复发|[早中晚]期|恢复期|稳定期|缓解期)$"
+    r"|\W*(?:acute )?(?:exacerbations?|attacks?|flares?|relapses?|sequela\w*)$",
+    re.IGNORECASE,
+)
 _SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
 
@@ -200,7 +205,15 @@ class AskedFor:
             spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}
             if spoken:
                 return dict(islice(spoken.items(), 1))
-        return self._narrower(link, role) if role in OF_THE_SUBJECT or link.entity.kind == "class" else {}
+        narrower = role in OF_THE_SUBJECT or link.entity.kind == "class"
+        return self._at_other_times(link, role) or (self._narrower(link, role) if narrower else {})
+
+    def _at_other_times(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """The disease of which a stage or what it leaves behind was named: COPD of COPD急性加重, 中风 of 中风后遗症."""
+        bare = _STAGE.sub("", link.entity.name).strip()
+        named = self.graph.lookup(bare)[:1] if bare != link.entity.name and len(bare) > 1 else []
+        twins = [e for m in named for e in Family(self.graph).twins(replace(link, entity=m.entity))]
+        return {e: () for e in sorted(twins, key=lambda e: -self._much(e, role))[:1] if self._speaks(e, role)}
 
     def _narrower(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """Of the kinds of a thing those of which the graph says most in a role, and the step to each."""

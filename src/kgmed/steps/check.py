@@ -519,8 +519,10 @@ def _fits(said: ClaimedPair, triple: Triple) -> bool:
         return False
     if not said.agent or role not in said.roles:
         return True
-    agent = triple.object if role in _BACKWARDS else triple.subject
-    acting = said.left if said.agent == "first" else said.right
+    whole = said.agent == "whole"
+    turned = role is Role.IS_A if whole else role in _BACKWARDS
+    agent = triple.object if turned else triple.subject
+    acting = said.right if said.agent == "last" else said.left
     ends = [keys(triple.head) | keys(triple.tail)]
     mine = frozenset().union(*(keys(e) for e in acting.entities))
     return bool(mine & keys(agent)) or not any(mine & end for end in ends)

@@ -38,7 +38,7 @@ class Cue:
 
     roles: frozenset[Role]
     words: re.Pattern[str]
-    agent: str = ""  # first, last; "" = they do not tell
+    agent: str = ""  # first, last, whole (has or holds the other, and stands first); "" = they do not tell
     loose: bool = False  # such as "used": what other words claim beside them counts
 
 
@@ -167,6 +167,9 @@ _REST = re.compile(  # "..., but not in asthma": says nothing of what stands bef
     r"|[，；,;]\s*(?:但是?|而|却)?(?:不|勿|禁|忌)(?:可|能|宜|应|得|要)?(?:用于|用在|适用于|适合|治疗)",
     re.IGNORECASE,
 )
+_WHAT_HAS_IT = re.compile(  # "diseases with fever include malaria": the whole is what has it
+    r"\b(?:diseases?|conditions?|disorders?|syndromes?|illness\w*|drugs?|medicines?)\b|疾病|病种|药", re.IGNORECASE
+)
 _HAS = re.compile(r"\b(?:ha(?:s|ve|d|ving)|shows?|with|occurs?|seen|found|observed|reported)\b", re.IGNORECASE)
 _BARE = re.compile(r"\b(?:is|are|was|were|the|an?|yes|and)\b|[是为\W_]|的", re.IGNORECASE)
 
@@ -186,9 +189,10 @@ def _all_cues() -> tuple[Cue, ...]:
     for heading, lines in words_around().items():
         names = heading.split()
         if names[-1] not in ("english", "chinese"):
-            roles = [role for n in names if n not in ("loose", "warned", "had") for role in (Role(n),)]
+            roles = [role for n in names if n not in ("loose", "warned", "had", "whole") for role in (Role(n),)]
             roles += [*(HAD if "had" in names else ()), *(WARNED if "warned" in names else ())]
-            found.append(_cue("|".join(lines), *roles, loose="loose" in names))
+            agent = "whole" if "whole" in names else ""
+            found.append(_cue("|".join(lines), *roles, agent=agent, loose="loose" in names))
     return (*_CUES, *found)
 
 
@@ -239,7 +243,7 @@ class ClaimedPair:
     right: Spot
     roles: frozenset[Role] = frozenset()  # any of them; none = its words do not tell
     words: str = ""  # those that claim it
-    agent: str = ""  # first, last
+    agent: str = ""  # first, last, whole
     denied: bool = False
     warns: bool = False  # that something must not be used, or with care
 
@@ -501,7 +505,8 @@ def _said(lead: str, gap: str, tail: str) -> ClaimedPair:
         return ClaimedPair(_NOWHERE, _NOWHERE, _AFTER, whole, "", denied)
     if not found:
         return ClaimedPair(_NOWHERE, _NOWHERE, HAD if _HAS.search(gap) else frozenset(), whole, "", denied)
-    agents = {cue.agent for cue in between if cue.agent}
+    bare = not strict and not _WHAT_HAS_IT.search(lead + gap)
+    agents = {cue.agent for cue in between if cue.agent and (cue.agent != "whole" or bare)}
     return ClaimedPair(_NOWHERE, _NOWHERE, _common([cue.roles for cue in found]), whole, "".join(agents)
                 if len(agents) == 1 else "", denied)  # fmt: skip
 

@@ -38,7 +38,23 @@ _SALTS = lazily(
 
 _MUCH = 0.3  # ours: of what a medicine is for, the share that befalls some people only; painkillers have less
 _FOR_WOMEN = lazily(r"[妇女坤]|产后|调经|益母|乌鸡白凤")  # in the name of a medicine
-_CLASS = 50  # ours: products in a class whose warnings are looked at for one of them
+_SMALL = 50  # ours: products in a class whose warnings are looked at for one of them
+# Classes of medicines that are named by what their members' names have in common: how one is asked for, its stem.
+_CLASSES = (
+    (r"cephalosporins?|头孢", "头孢|cef"),
+    (r"statins?|他汀", "他汀|statin"),
+    (r"(?:ACE inhibitor|pril)s?|普利", "普利|pril"),
+    (r"(?:angiotensin receptor blocker|sartan|ARB)s?|沙坦", "沙坦|sartan"),
+    (r"beta.?blockers?|洛尔|β受体阻滞剂", "洛尔|olol"),
+    (r"地平|dihydropyridines?", "地平|dipine"),
+    (r"(?:fluoro)?quinolones?|沙星|(?:氟)?喹诺酮", "沙星|floxacin"),
+    (r"(?:proton pump inhibitor|PPI)s?|拉唑|质子泵抑制剂", "拉唑|prazole"),
+    (r"macrolides?|大环内酯", "红霉素|克拉霉素|阿奇霉素|罗红霉素|thromycin"),
+    (r"列汀|gliptins?", "列汀|gliptin"),
+    (r"列净|gliflozins?", "列净|gliflozin"),
+    (r"硝唑|nitroimidazoles?", "硝唑|nidazole"),
+)
+_CLASS_NAME = r"(?:第?[一二三四]代)?(?:{})(?:类|菌素)*(?:的?药物?|抗生素|降[压脂糖]药)?"
 _ONE_LABEL = 2  # a label says it, of one graph
 _UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
 _VAGUE = lazily(
@@ -61,6 +77,18 @@ _SERIES = (
     "1型",
     "2型",
 )
+
+
+def class_named(text: str) -> list[re.Match[str]]:
+    """Where a text names classes of medicines by what their members' names have in common, and says that it is a class.
+
+    >>> [m[0] for m in class_named("沙坦类药物会引起咳嗽吗")], [m[0] for m in class_named("缬沙坦会引起咳嗽吗")]
+    (['沙坦类药物'], [])
+    """
+    stems = "|".join(f"(?:{asked})" for asked, _ in _CLASSES)
+    return list(
+        re.finditer(rf"(?<![\w])(?:{stems})(?:类(?:药物?|抗生素)?|药物)|\b(?:{stems})\b(?=.*[A-Za-z])", text, re.I)
+    )
 
 
 def substance(name: str) -> str:
@@ -98,6 +126,17 @@ class Family:
     def twins(self, link: Link) -> dict[Entity, tuple[Triple, ...]]:
         """The entity itself, those of the same name and those that are the same, with the triple that says so."""
         return {self.graph.at(node): why for node, why in self._twins(link).items()}
+
+    def members(self, link: Link) -> dict[int, tuple[Triple, ...]]:
+        """The medicines of a class that is named by what their names have in common: 头孢, statins."""
+        names = (link.mention.surface, link.entity.name)
+        stems = [
+            s for asked, s in _CLASSES if any(re.fullmatch(_CLASS_NAME.format(asked), n, re.IGNORECASE) for n in names)
+        ]
+        if not stems:
+            return {}
+        rows = (nodes for name, nodes in medicines_of(self.graph).items() if re.search(stems[0], name))
+        return {node: () for nodes in rows for node in nodes}
 
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""
@@ -284,7 +323,7 @@ class Family:
         """The other members of the classes of some entries, of classes with few members: large ones say little."""
         is_a = ByRole(self.graph, Role.IS_A)
         members = (is_a.subjects([n]).node for n in self.classes(nodes))
-        return list(dict.fromkeys(n for few in members if len(few) <= _CLASS for n in few.tolist()))
+        return list(dict.fromkeys(n for few in members if len(few) <= _SMALL for n in few.tolist()))
 
     def classes(self, nodes: Iterable[int]) -> dict[int, tuple[Triple, ...]]:
         """The classes that entries belong to, one step up, with the triple that says so."""
@@ -364,9 +403,9 @@ def stated(triple: Triple) -> str:
     said = list(dict.fromkeys(one_line(v) for s in triple.support for k, v in s.qualifiers if k == "frequency"))
     if len(said) < 2:
         return "".join(said)
-    patients = {text: int(found[1]) if (found := _COUNTED.search(text)) else _CLASS for text in said}
+    patients = {text: int(found[1]) if (found := _COUNTED.search(text)) else _ENOUGH for text in said}
     return max(said, key=patients.__getitem__)
 
 
-_CLASS = 5  # ours: as many patients as must have been counted to say more than a class of HPO or Orphanet
+_ENOUGH = 5  # ours: as many patients as must have been counted to say more than a class of HPO or Orphanet
 _COUNTED = lazily(r"^\d+/(\d{1,9})$")

@@ -20,11 +20,11 @@ import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph, Scope
 from kgmed.language.pair import PAIRS, PairType, asks_what, is_yes_no
-from kgmed.language.particulars import DRINKS, People, clauses_about, drinks_of, forbids, people_of
-from kgmed.language.question import asking_part, asks_at, types_asked
+from kgmed.language.particulars import DRINKS, People, circumstances_of, clauses_about, drinks_of, forbids, people_of
+from kgmed.language.question import asking_part, asks_at, roles_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
-from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
-from kgmed.steps.family import MEDICINES, Family, names_of, substance
+from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
+from kgmed.steps.family import MEDICINES, Family, class_named, names_of, substance
 from kgmed.steps.phrase import Language, abroad, affirmed, joined, language_of, named, sentence, verdict, worded
 
 VERDICT = "verdict"
@@ -98,8 +98,12 @@ class Between:
         """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
         taken = pair.safety or pair.name == "interaction"
         groups, drinks = people_of(query.text) if pair.safety else (), drinks_of(query.text) if taken else ()
+        if more := list(self._circumstances(query.text, links, but=drinks)):
+            links = sorted([*links, *more], key=lambda link: link.mention.start)
+        links = _allergies(links)
         asked = {link.entity.id for link in links if asks_at(query.text, link.mention.start)}
-        things = _things([link for link in links if not (pair.safety and _names_people(link, groups))], asked)
+        told = (*groups, *drinks)
+        things = _things([link for link in links if not (taken and _names_people(link, told))], asked)
         found = [
             (len({a.entity.id, b.entity.id} & asked), self._two(query, a, b, pair))
             for a, b in combinations(things, 2)
@@ -108,8 +112,8 @@ class Between:
         ]
         of_groups = [
             self._people(query, link, group, pair)
-            for link in (link for link in things if (groups or drinks) and self.is_medicine(link))
-            for group in (*groups, *drinks)
+            for link in (link for link in things if told and self.is_medicine(link))
+            for group in told
             if not group.in_question.search(link.mention.surface)
         ]
         found += [(2, e) for e in of_groups]
@@ -118,8 +122,35 @@ class Between:
         said = _warning(found, of_groups) if pair.safety else [e for e in verdicts if e.id != "none"]
         return list({e.text: e for e in said}.values())[:3] or verdicts[:1]
 
+    def why(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That a medicine can cause what it is asked of, where the reason is asked: 吃卡托普利为什么咳嗽; else []."""
+        if Role.CAUSE not in roles_asked(query.text) or len(things := _things(links)) < 2:
+            return []
+        taken = [link for link in things if self.is_medicine(link)]
+        if not 0 < len(taken) < len(things):
+            return []
+        return [e for e in self(query, links, _CAUSES) if e.id == "yes"]
+
+    def _circumstances(self, text: str, links: Sequence[Link], but: Sequence[People] = ()) -> Iterator[Link]:
+        """What is asked about besides medicines and was not linked, by a name that the graph has: 酒 in 头孢和酒."""
+        for what in circumstances_of(text):
+            if what in but or any(what.in_question.search(link.mention.surface) for link in links):
+                continue
+            at = what.in_question.search(text)
+            entity = next((m.entity for name in what.names for m in self.graph.lookup(name)[:1]), None)
+            if at and entity:
+                yield Link(Mention(at[0], at[0], *at.span()), entity, 1.0, "circumstance")
+        for at in class_named(text):
+            mention = Mention(at[0], at[0], *at.span())
+            entity = Entity("", at[0], "drug")
+            if not any(link.mention.start < at.end() and at.start() < link.mention.end for link in links):
+                node = next(iter(self.family.members(Link(mention, entity, 1.0, "class"))), None)
+                if node is not None:
+                    yield Link(mention, replace(self.graph.at(node), name=at[0]), 1.0, "class")
+
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
+        links = [*links, *self._circumstances(query.text, links)] if pairs else links
         taken = any(self.is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
         people = people_of(query.text)
@@ -191,7 +222,16 @@ class Between:
         for node in left.keys() & right.keys():  # what is both is neither's kind: "pain" and "back pain"
             near = left if self._own(a, node) else right
             (right if near is left else left).pop(node)
-        return self._tied(left, right)
+        return self._tied(left | self._besides(a, right), right | self._besides(b, left))
+
+    def _besides(self, link: Link, others: Mapping[int, object]) -> dict[int, tuple[Triple, ...]]:
+        """What else says of a thing: the medicines of a class, and what a circumstance or a pain is called too."""
+        names = [n for c in circumstances_of(link.mention.surface) for n in c.names]
+        if not self.is_medicine(link):
+            names.append(link.entity.name.replace("疼痛", "痛").replace("疼", "痛"))
+        nodes = (self.graph.number(m.entity.id) for name in names for m in self.graph.lookup(name)[:1])
+        found = self.family.members(link) | dict.fromkeys(nodes, ())
+        return {node: why for node, why in found.items() if node not in others}
 
     def _own(self, link: Link, node: int) -> bool:
         return self.graph.at(node) == link.entity
@@ -243,7 +283,7 @@ class Between:
         return [*self._naming(a, b, along=True), *self._naming(b, a, along=False)]
 
     def _naming(self, a: Link, b: Link, *, along: bool) -> Iterator[Tie]:
-        return self._told(self.family.of(a, narrower=False), b, along=along)
+        return self._told(self.family.of(a, narrower=False) | self.family.members(a), b, along=along)
 
     def _told(self, nodes: Mapping[int, tuple[Triple, ...]], b: Link, *, along: bool) -> Iterator[Tie]:
         """The texts of some entries that name a thing."""
@@ -251,7 +291,10 @@ class Between:
         wanted = [n for n in names if len(n) >= (2 if has_cjk(n) else 4)]
         if not wanted:
             return
-        pattern = re.compile("|".join(re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted), re.I)
+        allergic = [f"{re.escape(n[:-2])}[^。；，]{{0,12}}过敏" for n in wanted if re.fullmatch(r".{2,}过敏", n)]
+        parts = [re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted]
+        parts += [*allergic, *(c.found for c in circumstances_of(b.mention.surface))]
+        pattern = re.compile("|".join(parts), re.I)
         for place, (node, why) in enumerate(nodes.items()):
             for t in self.graph.attributes(self.graph.at(node).id):
                 if said := clauses_about(t.tail.name, pattern):
@@ -270,15 +313,17 @@ class Between:
         kind = "drug" if group in DRINKS else ""
         place = NamedPlace(pair, (link.entity, Entity("", group.name[language], kind)), language)
         found = []
-        for far, (node, why) in enumerate(self.family.of(link, narrower=False).items()):
+        entries = self.family.of(link, narrower=False) | self.family.members(link)
+        roles = (*_WARNS, Role.INTERACTS)
+        for far, (node, why) in enumerate(entries.items()):
             entity = self.graph.at(node)
-            for t in (*self.graph.attributes(entity.id), *self.graph.neighbours(entity.id, roles=_WARNS)):
+            for t in (*self.graph.attributes(entity.id), *self.graph.neighbours(entity.id, roles=roles)):
                 if t.subject == entity and (said := _of_people(t, group)):
                     found.append(Tie(t, why, along=True, cost=10 * len(why) + float(np.log1p(far)), said=said))
         graded = [(_for_people(t), t) for t in found]
         if not graded:
             return self._verdict("none", (), place)
-        worst = min((grade for grade, _ in graded), key=("no", "caution", "other").index)
+        worst = min((grade for grade, _ in graded), key=("no", "interacts", "caution", "other").index)
         return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
 
 
@@ -293,7 +338,7 @@ _MODES = (  # what tells a mode of inheritance from the others, in a question an
 _INHERITED = r"recessive|dominant|linked|mitochondrial|maternal|polygenic|digenic|oligogenic|隐性|显性|连锁|母系|多基因"
 
 
-_CAUSES = 3  # ours: that are told beside inheritance
+_NAMED = 3  # ours: beside inheritance
 _FROM_OUTSIDE = lazily(
     r"infect|virus|environment|drug|medicine|smok|alcohol|trauma|obes|stress|hormon|endocrin|sunlight|ultraviolet|diet"
     r"|感染|病毒|环境|药物|吸烟|饮酒|酗酒|外伤|创伤|肥胖|精神|内分泌|日光|紫外|饮食",
@@ -320,9 +365,9 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
     which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
     facts = [sentence(t, language) for t in shown]
     if named and not asked and others:
-        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_CAUSES], language)
+        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_NAMED], language)
         said = verdict("partly", language, facts, causes)
-        return [Evidence(said, VERDICT, (*shown, *others[:_CAUSES]), (shown[0].subject, shown[0].object), 1.0, which)]
+        return [Evidence(said, VERDICT, (*shown, *others[:_NAMED]), (shown[0].subject, shown[0].object), 1.0, which)]
     words = (("Yes", "是") if named else ("No", "不是")) if asked else (("Yes", "会") if named else ("No", "不会"))
     said = affirmed(words[language], language, facts)
     return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
@@ -330,6 +375,7 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
+_CAUSES = next(row for row in PAIRS if row.name == "causes")
 _TREATS = next(row for row in PAIRS if row.name == "treats")
 _ANY_TIE = ("affects", "link", "causes", "has", "is a risk")  # rows that of two medicines mean that they interact
 
@@ -375,9 +421,25 @@ def _warning(found: Sequence[tuple[int, Evidence]], of_groups: Sequence[Evidence
     """
     asked = max((count for count, _ in found), default=0)
     warns = [e for count, e in found if e.id in _GRAVE and e.id != "class" and (e.id != "harm" or count == asked)]
-    about = [e for count, e in found if count == asked][:1]
+    about = [e for count, e in found if count == asked]
+    if not any(e.id in _GRAVE for e in about[:1]):  # of what nothing is known comes first: it may be what is meant
+        about = [*[e for e in about if e.id == "none"][:2], *[e for e in about if e.id != "none"][:1]]
+    else:
+        about = about[:1]
     alike = [e for _, e in found if e.id == "class"]
     return [*(e for e in warns if e in about), *(of_groups or about), *warns] + ([] if warns else alike)
+
+
+def _allergies(links: Sequence[Link]) -> list[Link]:
+    """The links, a name and the allergy right behind it as one: of 磺胺过敏 it is asked, and not of any allergy."""
+    ends = {link.mention.start for link in links if link.mention.surface == _ALLERGY}
+    to = [link for link in links if link.mention.end in ends]
+    whole = {link: replace(link.mention, surface=link.mention.surface + _ALLERGY) for link in to}
+    rest = [link for link in links if not to or link.mention.surface != _ALLERGY]
+    return [replace(link, mention=whole.get(link, link.mention)) for link in rest]
+
+
+_ALLERGY = "过敏"
 
 
 def _things(links: Sequence[Link], asked: Container[str] = ()) -> list[Link]:

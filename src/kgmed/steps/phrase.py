@@ -411,6 +411,10 @@ _VERDICTS: dict[str, tuple[str, str]] = {
     "interacts": ("They interact: {0}.", "有相互作用：{0}。"),
     "reverse": ("No, the other way round: {0}.", "不是，方向相反：{0}。"),
     "other": ("The graph does not say so; what it says is: {0}.", "图谱未如此记载；图谱记载的是：{0}。"),
+    "labels": (
+        "By their labels not to be taken, or only with care, in {1} (others may not be safe either): {0}.",
+        "据说明书，{1}禁用或慎用（未列出者不等于安全）：{0}。",
+    ),
     "none": ("The graph has no link between {1} and {2}.", "图谱中没有{1}与{2}之间的联系。"),
     "no warning": (
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken.",

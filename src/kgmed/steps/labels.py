@@ -1,0 +1,96 @@
+"""Which medicines must not be taken, or with care, by people with a condition: what labels and the graph warn of it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgmed.graph.base import ByRole, LocalGraph, Scope
+from kgmed.language.particulars import circumstances_of, clauses_about, forbids
+from kgmed.language.text import has_cjk, lazily
+from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.steps.family import MEDICINES, Family, medicines_of
+from kgmed.steps.pairs import VERDICT
+from kgmed.steps.phrase import joined, language_of, named, verdict
+
+_WHICH = lazily(
+    r"(?:哪些|什么|啥|哪类|哪种)(?:类的?|样的)?药|药(?:物|品)?(?:有哪些|不能)|(?:哪些|什么|啥)(?:抗生素|消炎药|止痛药|激素)"
+    r"|\b(?:which|what) (?:drugs?|medic\w+|pills?|tablets?)\b"
+    r"|\b(?:drugs?|medic\w+) (?:to avoid|should (?:not|I avoid))",
+    re.IGNORECASE,
+)
+_SHOWN = 10  # ours: medicines that are named
+_WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
+_NOT_OF_IT = lazily(r"诱发|引起|导致|可(?:能)?(?:发生|出现)|检查|监测|testing|monitor", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class WarnedOf:
+    """The verdict "no" with the medicines that are warned of for one condition; [] where no such thing is asked."""
+
+    graph: LocalGraph
+
+    def of(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """One piece: those that must not be taken first, then those to be taken with care."""
+        things = [link for link in links if not link.mention.negated]
+        family = Family(self.graph)
+        if len(things) != 1 or not _WHICH.search(query.text):
+            return []
+        if any(e.kind in MEDICINES for e in family.twins(things[0])):
+            return []
+        found: dict[str, tuple[bool, Entity, Triple]] = {}
+        for forbidden, triple in self._warnings(things[0], family):
+            drug = triple.subject
+            key = family.substance(self.graph.number(drug.id))
+            if key not in found or (forbidden and not found[key][0]):
+                found[key] = (forbidden, drug, triple)
+        usual = medicines_of(self.graph)  # of what there are many products of people have heard
+        order = sorted(found, key=lambda name: (not found[name][0], -len(usual.get(name, ()))))
+        rows = [found[name] for name in order]
+        if not rows:
+            return []
+        language, thing = language_of(query.text), things[0].entity
+        names = [named(drug, language) for _, drug, _ in rows[:_SHOWN]]
+        more = ((f" and {len(rows) - _SHOWN} more", f"等，共{len(rows)}种")[language]) if len(rows) > _SHOWN else ""
+        said = verdict("labels", language, [joined(names, language) + more], named(thing, language))
+        return [Evidence(said, VERDICT, tuple(t for *_, t in rows[:_SHOWN]), (thing,), 1.0, "no")]
+
+    def _warnings(self, link: Link, family: Family) -> Iterator[tuple[bool, Triple]]:
+        """The triples that warn of a medicine for a thing or in a text that names it, and whether they forbid it."""
+        twins = [self.graph.number(e.id) for e in family.twins(link)]
+        for role in _WARNS:
+            for edge in ByRole(self.graph, role).subjects(twins).edge.tolist():
+                yield role is Role.CONTRAINDICATED, self.graph.triple(edge)
+        tables: Any = getattr(self.graph, "tables", None)
+        if tables is None:
+            return
+        relations = [i for i, r in enumerate(self.graph.relations) if r.role in _WARNS]
+        pattern = self._naming(link, twins)
+        for number in np.flatnonzero(np.isin(tables.text_relation, relations)).tolist():
+            if pattern.search(tables.text[number]) and (triple := self._of_it(number, pattern)):
+                yield forbids(clauses_about(triple.object.name, pattern)), triple
+
+    def _of_it(self, number: int, pattern: re.Pattern[str]) -> Triple | None:
+        """The triple of a text that warns of a thing, and not of what the medicine does to it."""
+        triple: Triple = self.graph.text(number)  # type: ignore[attr-defined]
+        said = clauses_about(triple.object.name, pattern)
+        about = triple.subject.kind in MEDICINES and said and not _NOT_OF_IT.search(said)
+        return (
+            triple
+            if about and (triple.relation.role is Role.CONTRAINDICATED or forbids(said) or "慎" in said)
+            else None
+        )
+
+    def _naming(self, link: Link, twins: list[int]) -> re.Pattern[str]:
+        """What a text calls the thing by."""
+        aliases = getattr(self.graph, "aliases", None)
+        names = {link.mention.surface, link.entity.name, *(self.graph.at(node).name for node in twins)}
+        names |= {
+            text for node in twins for text, scope in (aliases(node) if aliases else ()) if scope <= Scope.TRANSLATION
+        }
+        long = [
+            re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in names if len(n) >= (2 if has_cjk(n) else 5)
+        ]
+        return re.compile("|".join([*long, *(c.found for c in circumstances_of(link.mention.surface))]), re.IGNORECASE)
