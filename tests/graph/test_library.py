@@ -223,6 +223,8 @@ def test_the_doctor_counts_every_trait(file: Path) -> None:
     assert report.damage == ()
     assert report.dropped == {"NaN": {"count": 1, "lines": [9]}}
     assert (report.merged, report.loops.count, report.loops.examples) == (1, 1, ("x | r | x",))
+    assert report.ambiguous is not None
+    assert report.isolated is not None
     assert (report.ambiguous.count, report.isolated.count) == (1, 0)
     assert report.ambiguous.examples[0].split(": ")[1] == "sick:AB, sick:ab"
     (pair,) = report.inverses
