@@ -147,7 +147,7 @@ def test_who_it_is_for_is_said_or_that_the_graph_does_not_say_it() -> None:
         "其中哪些适合儿童、用量多少，图谱没有说明，请询问医生。",
     ]
     warned = answer(asked, given, Evidence("", "warning", (careful,), (tablets,)))
-    assert "请询问医生" not in warned.text
+    assert "请询问医生" in warned.text  # a warning of one of them says nothing of the others
     assert "儿童慎用" in warned.text
 
 

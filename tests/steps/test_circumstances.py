@@ -160,3 +160,21 @@ def test_what_a_stage_has_not_is_told_of_the_disease(name: str, asked: str) -> N
     )
     (found,) = AskedFor(g)(query(f"{name}怎么治疗"), [g.link(name)])
     assert found.about[0].name == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "medicines"),
+    [("孕妇感冒了吃什么药", ("孕妇", "感冒"), {"感冒灵"}), ("孕妇吃什么药", ("孕妇",), {"多维片"})],
+)
+def test_the_people_for_whom_a_treatment_is_asked_are_no_illness(
+    text: str, names: tuple[str, ...], medicines: set[str]
+) -> None:
+    g = RoleGraph(
+        [("感冒灵", "适应症", "感冒"), ("多维片", "适应症", "孕妇")],
+        RELATIONS,
+        {"drug": ["感冒灵", "多维片"], "disease": ["感冒"], "population": ["孕妇"]},
+        language="zh",
+    )
+    links = [Link(Mention(n, n, text.index(n), text.index(n) + len(n)), g.entity(n), 1.0, "exact") for n in names]
+    found = Fitting(g, lambda _: ())(query(text), links)
+    assert {t.head.name for e in found for t in e.triples} == medicines

@@ -31,7 +31,7 @@ from kgmed.steps.brief import brief
 from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findings
 from kgmed.steps.family import Family
 from kgmed.steps.labels import WarnedOf
-from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked
+from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked, names_people
 from kgmed.steps.phrase import Numbered, language_of, verdict
 from kgmed.steps.retrieve import First, Overview
 from kgmed.toolkit import Toolkit
@@ -196,7 +196,7 @@ class Fitting:
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
-        links = [self._whose(link) for link in links]
+        links = _of_people([self._whose(link) for link in links], query.text)
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
@@ -363,6 +363,15 @@ _WHICH_DISEASE = lazily(
     r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
     re.IGNORECASE,
 )
+
+
+def _of_people(links: list[Link], text: str) -> list[Link]:
+    """The links without those to the people for whom a treatment is asked: 孕妇 in 孕妇感冒了吃什么药."""
+    groups = people_of(text) if Role.TREATS in roles_asked(text) else ()
+    rest = [link for link in links if not names_people(link, groups)] if groups else []
+    return rest or links
+
+
 _GETS = lazily("[会易么啥何][得患](?!到)")  # what one gets is a disease, and no sign of others
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)

@@ -145,7 +145,8 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         yield _list(_made_for(group, people_of(query.text)), language, room // 2 if short else room)
     if not each:
         yield from _warnings(warnings, language, people)
-    if shown and people and not any(_of_people(e, people) for _, e in warnings):
+    treats = any(group.role is Role.TREATS for group in shown)
+    if shown and people and (treats or not any(_of_people(e, people) for _, e in warnings)):
         yield _NOT_SAID[language].format(people[0].name[language])
 
 
@@ -177,7 +178,7 @@ def _made_for(group: _Group, groups: Sequence[People]) -> _Group:
 
 
 _NOT_SAID = (
-    "Which of these are for {}, and how much, the graph does not say: ask a doctor.",
+    "Which of these suit {}, and how much, the graph does not say: ask a doctor.",
     "其中哪些适合{}、用量多少，图谱没有说明，请询问医生。",
 )
 

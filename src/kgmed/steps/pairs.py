@@ -103,7 +103,7 @@ class Between:
         links = _allergies(links)
         asked = {link.entity.id for link in links if asks_at(query.text, link.mention.start)}
         told = (*groups, *drinks)
-        things = _things([link for link in links if not (taken and _names_people(link, told))], asked)
+        things = _things([link for link in links if not (taken and names_people(link, told))], asked)
         found = [
             (len({a.entity.id, b.entity.id} & asked), self._two(query, a, b, pair))
             for a, b in combinations(things, 2)
@@ -453,7 +453,7 @@ def _things(links: Sequence[Link], asked: Container[str] = ()) -> list[Link]:
     return [rows[i] for i in sorted(kept)]
 
 
-def _names_people(link: Link, groups: Sequence[People]) -> bool:
+def names_people(link: Link, groups: Sequence[People]) -> bool:
     """Whether a link is to a group of people (孕妇), and not to what only some people have (小儿肺炎)."""
     found = (g.in_question.search(link.mention.surface) for g in groups)
     whole = any(m and 2 * len(m[0]) > len(link.mention.surface) for m in found)
