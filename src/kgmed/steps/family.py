@@ -221,15 +221,17 @@ class Family:
         made = contains.subjects(nodes)
         parts = contains.objects(made.node)
         alone = {int(n) for n, count in _counts(parts, made).items() if count == 1}
-        names = {substance(name) for n in nodes for name in (self.graph.at(n).name, *self._said(n))}
-        rows = sorted(
-            (substance(self.graph.at(node).name) not in names, node, edge)  # brands after what is named after it
-            for node, edge in zip(made.node.tolist(), made.edge.tolist(), strict=True)
+        own_names = {substance(self.graph.at(n).name) for n in nodes}
+        names = own_names | {substance(name) for n in nodes for name in self._said(n)}
+        called = [substance(self.graph.at(node).name) for node in made.node.tolist()]
+        rows = sorted(  # brands after what is named after it
+            (name not in own_names, name not in names, node, edge)
+            for name, node, edge in zip(called, made.node.tolist(), made.edge.tolist(), strict=True)
         )
-        for brand, node, edge in rows:
+        for _, brand, node, edge in rows:
             if node in alone or not brand:
                 yield node, (self.graph.triple(edge),)
-        for name in sorted(names):
+        for name in sorted(names, key=lambda name: (name not in own_names, name)):
             yield from ((node, ()) for node in medicines_of(self.graph).get(name, ()))
         held = contains.objects(nodes)
         for node, edge in zip(held.node.tolist(), held.edge.tolist(), strict=True):
