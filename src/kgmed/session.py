@@ -314,11 +314,11 @@ class Session:
             method, settings = self._method(toolkit)
             text = "\n".join((asked.text, *(text for _, text in asked.options)))
             reach = {"hops": getattr(settings, "hops", 3), "shortest": method.name == "mindmap"}
-            once = observe and _Once(observe)
+            once = observe and _Untold(observe)
             try:
                 return self._run(self._opened(excerpt(text, **reach)), asked, after, once)
             except NeedsAll:
-                once = once and _Once(once.tell, once.told)
+                once = once and _Untold(once.tell, once.told)
                 return self._run(self._fetched(toolkit.graph, prompt_language(asked)), asked, after, once)
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
@@ -380,7 +380,7 @@ class Session:
         return sorted(self.graphs, key=lambda n: (n not in before, self.languages.get(n, language) != language))
 
 
-class _Once:
+class _Untold:
     """Tells of the stages of a question that were not told of before it was begun again on all of the graph."""
 
     def __init__(self, tell: Observer, before: Sequence[str] = ()) -> None:
