@@ -125,3 +125,26 @@ def test_an_output_that_lacks_a_character_shows_another(home: Path, words: tuple
     done = real(home, *words, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
+
+
+def test_a_stop_that_python_loses_while_it_lets_go_of_an_object_comes_again() -> None:
+    code = """
+import os, signal, time
+from kgmed import cli
+
+class Held:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+
+def work():
+    Held()
+    time.sleep(20)
+    print("went on")
+
+cli.app = work
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, encoding="utf-8")
+    assert done.returncode != 0
+    assert "went on" not in done.stdout

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kgmed.cli.show import may_not, no_room, nobody_reads, say_anything, warn
+from kgmed.cli.show import hear_again, may_not, no_room, nobody_reads, say_anything, warn
 from kgmed.errors import KgmedError, StoreError
 
 PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
@@ -140,6 +140,7 @@ def start(
 def main() -> None:
     """Run the command; a known error is one line on standard error and its exit code, 2 for bad input, mostly 1."""
     say_anything()
+    hear_again()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # to look for plug-ins takes longer than to read a question
     try:
         app()

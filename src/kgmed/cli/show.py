@@ -35,6 +35,28 @@ def say_anything(*streams: TextIO) -> None:
             stream.reconfigure(errors="replace")
 
 
+def hear_again() -> None:
+    """From now on Ctrl-C that comes while an object is let go of, where Python loses it, comes again a moment later."""
+    usual = sys.unraisablehook
+
+    def lost(what: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(what.exc_type, KeyboardInterrupt):
+            usual(what)
+            return
+        import signal
+        import threading
+
+        def again() -> None:
+            if hasattr(signal, "pthread_kill"):
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            else:
+                signal.raise_signal(signal.SIGINT)
+
+        threading.Timer(0.05, again).start()  # not from here, where it would be lost once more
+
+    sys.unraisablehook = lost
+
+
 def nobody_reads(error: OSError, *, system: str = sys.platform) -> bool:
     """Whether an output has no reader any more: a broken pipe, which Windows calls an invalid argument.
 
