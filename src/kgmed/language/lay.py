@@ -146,9 +146,29 @@ def _in_chinese(text: str, table: str) -> Iterator[Iterator[Said]]:
 
 def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
     """The ways of saying that a clause has, each where it stands first."""
+    compounds = bool(_COMPOUND.search(clause))
     for pieces, names in (entry for sign in set(clause) for entry in _chinese(table).get(sign, ())):
-        if places := _in_order(clause, pieces):
+        if places := _in_order(_apart(clause, pieces) if compounds else clause, pieces):
             yield Said(_names(names), tuple((start + a, start + b) for a, b in places))
+
+
+_COMPOUND = lazily(
+    "糖尿病|尿酸|尿素|尿毒症?|尿检|尿常规|[高低]?血糖|[高低]?血压|[高低]?血脂|血氧|血红蛋白|血常规|血管|血栓|血型|血[钾钠钙磷]"
+)
+
+
+def _apart(clause: str, pieces: Sequence[str]) -> str:
+    """The clause without the names that pieces of one character would be found in: 糖尿病 and 血糖 are not 尿 and 血.
+
+    >>> _in_order(_apart("糖尿病人血糖高", ("尿", "血")), ("尿", "血"))
+    ()
+    >>> _in_order(_apart("糖尿病人血糖高", ("血糖", "高")), ("血糖", "高"))
+    ((4, 6), (6, 7))
+    """
+    if all(len(piece) > 1 for piece in pieces) or any(piece not in clause for piece in pieces):
+        return clause
+    long = [piece for piece in pieces if len(piece) > 1]
+    return _COMPOUND.sub(lambda m: m[0] if any(p in m[0] for p in long) else "\0" * len(m[0]), clause)
 
 
 def _in_order(clause: str, pieces: Sequence[str]) -> Places:
