@@ -78,8 +78,8 @@ def _killed(operation: Operation, kills: int, draw: random.Random, scratch: Path
         moment = draw.uniform(0, latest)
         done = _FORK.Value("q", 0)
         if _kill(operation, here, done, moment):
-            found.kills += 1
-            if why := _again(operation, here, int(done.value), wanted):
+            found.kills += 1  # the number without its lock, which the killed process may hold
+            if why := _again(operation, here, int(done.get_obj().value), wanted):
                 found.lost.append(f"after {moment:.3f} s: {why}")
         else:
             latest = min(latest, moment)  # it was done before that
