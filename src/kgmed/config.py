@@ -124,7 +124,7 @@ class Config(BaseModel):
         "", description="words, trained/FILE, local/NAME, vllm/NAME@URL, cohere/NAME@URL or jina/NAME@URL."
     )
     tagger: Path | None = Field(
-        None, description="The folder of a tagger that kgmed train ner has made; hykge and its rivals find terms by it."
+        None, description="A folder that kgmed train ner has made; hykge and its baselines find terms by it."
     )
     cache: Annotated[Path | None, Shown(model=True, manifest="never")] = Field(
         None, description="A file in which the model's replies are kept."

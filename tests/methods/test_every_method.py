@@ -1,4 +1,4 @@
-"""What holds for every recipe and every rival: how often a model is asked, no leaks, threads, a server that fails."""
+"""What holds for every method and baseline: how often a model is asked, no leaks, threads, a server that fails."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -28,7 +28,7 @@ PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with 
     "mcp": ("serve:mcp", ""),
     "graph": ("graph:app", "Build, list, search and check graphs."),
     "models": ("methods:models_app", "List and fetch language models."),
-    "methods": ("methods:app", "List the methods and the rivals; try them all on the same questions."),
+    "methods": ("methods:app", "List the methods and the baselines; try them all on the same questions."),
     "eval": ("evaluate:app", "Compare methods on data sets, with a log, scores and statistics."),
     "reproduce": ("reproduce:reproduce", ""),
     "reward": ("reward:app", "Rank diagnoses and reward answers by labelled cases."),

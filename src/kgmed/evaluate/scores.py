@@ -266,8 +266,8 @@ def compare_to_baseline(scores: Sequence[Score], baseline: str) -> list[PairedCo
     comparisons: list[PairedComparison] = []
     for metric in dict.fromkeys(s.metric for s in scores):
         by_method = {s.method: s for s in scores if s.metric == metric}
-        rivals = {name: rival_of(name, baseline, list(by_method)) for name in by_method}
-        rows = [_compare(by_method[n], by_method[rival]) for n, rival in rivals.items() if rival and rival != n]
+        others = {name: rival_of(name, baseline, list(by_method)) for name in by_method}
+        rows = [_compare(by_method[n], by_method[other]) for n, other in others.items() if other and other != n]
         corrected = holm([row.p for row in rows])
         comparisons += [replace(row, corrected=p) for row, p in zip(rows, corrected, strict=True)]
     return comparisons

@@ -1,6 +1,6 @@
-"""Baselines without evidence (zero-shot, chain of thought, tree of thought), and what all rivals share.
+"""Baselines without evidence (zero-shot, chain of thought, tree of thought), and what all baselines share.
 
-Any retrieval has to beat them; the rivals differ in their own steps only.
+Any retrieval has to beat them; the baselines differ in their own steps only.
 """
 
 import re
@@ -25,7 +25,7 @@ from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader, Steps, cited_answer, split_conclusion, usable_answer
 from kgmed.toolkit import Toolkit
 
-# What the rivals share, so that they differ in their own steps only.
+# What the baselines share, so that they differ in their own steps only.
 
 T = TypeVar("T")
 FROM_MEMORY = "from the model's own memory: no evidence was looked up"
@@ -35,7 +35,7 @@ SAME = "the graph, the linker and the reader's prompt are those of every other m
 
 
 def both(settings: T) -> dict[str, T]:
-    """The presets of a rival: its numbers are the same, what its model may use is not (`kgmed.prompts.task`)."""
+    """The presets of a baseline: its numbers are the same, what its model may use is not (`kgmed.prompts.task`)."""
     return {"safe": settings, "paper": settings}
 
 
@@ -47,7 +47,7 @@ def model(toolkit: Toolkit, method: str) -> LLM:
 
 
 def reader(toolkit: Toolkit, llm: LLM, max_tokens: int) -> LLMReader:
-    """The one reader of the rivals that only retrieve."""
+    """The one reader of the baselines that only retrieve."""
     return LLMReader(llm, name="baselines/reader", max_tokens=max_tokens, prompts=toolkit.prompts)
 
 

@@ -1,4 +1,4 @@
-"""Rankers of the rivals: by each line of a guess, and by what stands out."""
+"""Rankers of the baselines: by each line of a guess, and by what stands out."""
 
 from kgmed.methods.baselines_retrieval import Percentile
 from kgmed.models.fakes import TrigramEncoder

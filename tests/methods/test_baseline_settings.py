@@ -1,4 +1,4 @@
-"""Every number of a rival reaches its pipeline, and in the stage that it belongs to."""
+"""Every number of a baseline reaches its pipeline, and in the stage that it belongs to."""
 
 from dataclasses import fields, replace
 from typing import Any
