@@ -1,6 +1,7 @@
 """The embedded graph: immutable files, mapped, shared by every process that opens them."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import repeat
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.graph.base import Match, NodeName, Scope, how_found
-from kgmed.graph.store.arrays import RecordCache, Tables, records
+from kgmed.graph.store.arrays import RecordCache, Tables, entity_of, match_of, triple_of
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
 from kgmed.language.relations import spoken as in_words
 from kgmed.language.text import fold, has_cjk, normalise
@@ -81,7 +82,9 @@ class Store:
         self._source = manifest.source if manifest.parts else f"{manifest.name} {manifest.release}".strip()
         self.origins = _origins(manifest, self._source)
         self._has_loops = bool(manifest.counts.get("loops"))
-        self._entities, self._triples = RecordCache[Entity](), RecordCache[Triple]()
+        out, into = self.adjacency
+        self._out_at, self._in_at, self._in_edge = out.indptr.data, into.indptr.data, into.edge.data  # type: ignore[union-attr]
+        self._entities = RecordCache[Entity]()
         self._supports = RecordCache[tuple[Support, ...]]()
         self._found: dict[str, list[Match]] = {}  # what names led to, the last ones kept
         self._of_roles = _masks(manifest.relations)
@@ -161,7 +164,7 @@ class Store:
         key = name if self._key is self._name else self._key[node]
         if self.speaks:
             name = self._spoken(int(self._in_language[node]), name)
-        return Entity(self._colon + key, name, self._kinds[self._kind[node]])
+        return entity_of(self._colon + key, name, self._kinds[self._kind.item(node)])
 
     def _make_entities(self, nodes: list[int]) -> list[Entity]:
         at = np.array(nodes)
@@ -170,8 +173,7 @@ class Store:
         if self.speaks:
             name = [self._spoken(i, said) for i, said in zip(self._in_language[nodes].tolist(), name, strict=True)]
         kind = map(self._kinds.__getitem__, self._kind[at].tolist())
-        ids = [self._colon + k for k in key]
-        return records(Entity, len(nodes), id=ids, name=name, kind=kind, description=repeat(""))
+        return list(map(entity_of, [self._colon + k for k in key], name, kind))
 
     @cached_property
     def _in_language(self) -> NDArray[np.int32]:
@@ -262,7 +264,7 @@ class Store:
             same = text == name and bool(key)  # then its key need not be worked out again
             if same or ((fold if folded else normalise)(text) == key if key else text == name):
                 how, score = how_found(name, text, scope, folded=folded)
-                rows.append((Match(self.at(node), text, how, score), node))
+                rows.append((match_of(self.at(node), text, how, score), node))
         return rows
 
     def name_row(self, number: int) -> NodeName:
@@ -286,8 +288,16 @@ class Store:
         return next((i for i in range(first, last) if self.relations[out.relation.item(i)].name == relation), -1)
 
     def triple(self, edge: int, /) -> Triple:
-        """The triple of an edge number."""
-        return self.triples(np.array([edge]))[0]
+        """The triple of an edge number, as `triples` makes them, in half the time for a single one."""
+        out, support = self.adjacency.out, self.tables.edge_support
+        return triple_of(
+            self.at(bisect_right(self._out_at, edge) - 1),
+            self.relations[relation := out.relation.item(edge)],
+            self.at(out.neighbour.item(edge)),
+            1.0 if self.weight is None else round(self.weight.item(edge), 6),
+            EDITS if edge in self.edited else self.origins[relation],
+            () if support is None else self.support(support.item(edge)),
+        )
 
     def support(self, number: int) -> tuple[Support, ...]:
         """The support of a support number."""
@@ -297,26 +307,29 @@ class Store:
         rows = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(np.array(numbers)))}]")
         return [tuple([Support(ref, tuple([(k, v) for k, v in said])) for ref, said in row]) for row in rows]
 
-    def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> NDArray[np.int64]:
+    def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[int]:
         """At most `limit` edge numbers at a node, heaviest first, then outgoing before incoming, then by number.
 
         An edge from the node to itself is there once.
         """
-        out, into = self.adjacency
-        begin, end = out.indptr.item(node), out.indptr.item(node + 1)
-        first, last = into.indptr.item(node), into.indptr.item(node + 1)
-        if self.weight is None and not roles and limit > 0:  # in their order: no more than are shown are looked at
-            end = min(end, begin + limit)
-            if not self._has_loops:
-                last = min(last, first + limit - (end - begin))
-        incoming: NDArray[np.int32] = into.edge[first:last]  # type: ignore[index]
+        begin, end = self._out_at[node], self._out_at[node + 1]
+        first, last = self._in_at[node], self._in_at[node + 1]
+        if self.weight is not None or roles or self._has_loops:
+            return self._heaviest(node, range(begin, end), slice(first, last), limit, roles).tolist()
+        if (room := limit - (end - begin)) <= 0:  # in their order: no more than are shown are looked at
+            return [*range(begin, begin + max(limit, 0))]
+        return [*range(begin, end), *self._in_edge[first : last if last - first < room else first + room]]
+
+    def _heaviest(
+        self, node: int, outgoing: range, into: slice, limit: int, roles: Sequence[Role]
+    ) -> NDArray[np.int64]:
+        """What `incident` gives where edges have weights, roles are asked for, or edges lead back to their node."""
+        incoming: NDArray[np.int32] = self.adjacency.into.edge[into]  # type: ignore[index]
         if self._has_loops:
-            incoming = incoming[into.neighbour[first:last] != node]
-        edges: NDArray[np.int64] = np.arange(begin, end)
-        if len(incoming):
-            edges = np.concatenate((edges, incoming))
+            incoming = incoming[self.adjacency.into.neighbour[into] != node]
+        edges: NDArray[np.int64] = np.concatenate((np.arange(outgoing.start, outgoing.stop), incoming))
         if roles:
-            edges = edges[self._of_roles(tuple(roles))[out.relation[edges]]]
+            edges = edges[self._of_roles(tuple(roles))[self.adjacency.out.relation[edges]]]
         if self.weight is None or len(edges) < 2 or limit < 1:
             return edges[: max(limit, 0)]
         weights = self.weight[edges]
@@ -329,31 +342,29 @@ class Store:
         """At most `limit` triples around an entity, heaviest first; `roles` narrows them."""
         return self.triples(self.incident(self.number(entity_id), limit=limit, roles=roles))
 
-    def triples(self, edges: NDArray[np.integer[Any]]) -> list[Triple]:
+    def triples(self, edges: Sequence[int] | NDArray[np.integer[Any]]) -> list[Triple]:
         """The triples of edge numbers, in their order."""
-        return self._triples(edges.tolist(), self._make_triples)
-
-    def _make_triples(self, numbers: list[int]) -> list[Triple]:
-        n, edges, out, support = len(numbers), np.array(numbers, np.int64), self.adjacency.out, self.tables.edge_support
-        heads = (out.indptr.searchsorted(edges, side="right") - 1).tolist()
-        ends = self._entities(heads + out.neighbour[edges].tolist(), self._make_entities)
-        return records(
-            Triple,
-            n,
-            head=ends[:n],
-            relation=map(self.relations.__getitem__, out.relation[edges].tolist()),
-            tail=ends[n:],
-            weight=repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[edges].tolist()],
-            source=self._sources(numbers),
-            support=repeat(()) if support is None else self._supports(support[edges].tolist(), self._make_supports),
+        at, out, support = np.asarray(edges, np.int64), self.adjacency.out, self.tables.edge_support
+        n, heads = len(at), (out.indptr.searchsorted(at, side="right") - 1).tolist()
+        ends = self._entities(heads + out.neighbour[at].tolist(), self._make_entities)
+        return list(
+            map(
+                triple_of,
+                ends[:n],
+                map(self.relations.__getitem__, out.relation[at].tolist()),
+                ends[n:],
+                repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[at].tolist()],
+                self._sources(at),
+                repeat(()) if support is None else self._supports(support[at].tolist(), self._make_supports),
+            )
         )
 
-    def _sources(self, edges: list[int]) -> Iterable[str]:
+    def _sources(self, edges: NDArray[np.int64]) -> Iterable[str]:
         """The graph and release of each edge."""
         if not self.edited and not self.manifest.parts:
             return repeat(self._source)
         relations = self.adjacency.out.relation[edges].tolist()
-        return [EDITS if e in self.edited else self.origins[r] for e, r in zip(edges, relations, strict=True)]
+        return [EDITS if e in self.edited else self.origins[r] for e, r in zip(edges.tolist(), relations, strict=True)]
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
