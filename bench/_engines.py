@@ -81,11 +81,12 @@ def ours(folder: Path, *, quick: bool) -> Measured:
     adjacency = store.adjacency
     asked = queries(adjacency, quick=quick)
     names = [store.at(node).name for node in asked.named]
-    ids = [store.at(node).id for node in asked.around]
+    ids, named = ([store.at(node).id for node in nodes] for nodes in (asked.around, asked.named))
     local = subgraph(adjacency, [asked.seed])
     result = {
         "counts": [adjacency.nodes, adjacency.edges, len(local.nodes), local.adjacency.edges],
         "open": opening / MS,
+        "number": each(store.number, named, US),
         "lookup": each(store.lookup, names, US),
         "lookup again": each(store.lookup, names, US),
         "one-hop": each(lambda node: store.incident(node, limit=64), asked.around, US),
@@ -177,6 +178,7 @@ def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
 
     store = open_store(folder)
     names, asked = _names(store), queries(store.adjacency, quick=quick)
+    relations = [relation.name for relation in store.relations]
     head, tail, relation = (column.tolist() for column in triples(store))
     begin = now()
     graph = nx.MultiDiGraph()
@@ -184,7 +186,7 @@ def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
     graph.add_edges_from((names[h], names[t], r) for h, t, r in zip(head, tail, relation, strict=True))
     result: Measured = {"seconds": now() - begin, "peak": peak()}
     graph, disk, opening = _reopened(graph)
-    result |= {"disk": disk, "open": opening / MS, **_nx_directed(graph, names, asked, budget)}
+    result |= {"disk": disk, "open": opening / MS, **_nx_directed(graph, names, relations, asked, budget)}
     del graph
     undirected = nx.Graph()
     undirected.add_edges_from(zip(head, tail, strict=True))
@@ -198,12 +200,15 @@ def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
     return result
 
 
-def _nx_directed(graph: Any, names: list[str], asked: Queries, budget: float) -> Measured:
+def _nx_directed(graph: Any, names: list[str], relations: list[str], asked: Queries, budget: float) -> Measured:
     import networkx as nx
 
     def around(name: str) -> list[Any]:
         edges = list(islice(graph.out_edges(name, keys=True), 64))
         return edges + list(islice(graph.in_edges(name, keys=True), 64 - len(edges)))
+
+    def said(name: str) -> list[tuple[str, str, str]]:
+        return [(h, relations[r], t) for h, t, r in around(name)]
 
     def paths(anchors: list[str]) -> int:
         return sum(1 for a in anchors for _ in nx.all_simple_paths(graph, a, set(anchors) - {a}, cutoff=3))
@@ -211,6 +216,7 @@ def _nx_directed(graph: Any, names: list[str], asked: Queries, budget: float) ->
     return {
         "lookup": each(graph.has_node, [names[n] for n in asked.named], US),
         "one-hop": each(around, [names[n] for n in asked.around], US),
+        "one-hop triples": each(said, [names[n] for n in asked.around], US),
         "chains": _boxed(paths, [[names[n] for n in anchors] for anchors in asked.sets], budget),
     }
 
@@ -261,11 +267,16 @@ def in_igraph(folder: Path, *, quick: bool, budget: float) -> Measured:
     head, tail, relation = triples(store)
     begin = now()
     graph = igraph.Graph(n=len(names), edges=np.column_stack([head, tail]), directed=True)
-    graph.vs["name"], graph.es["relation"] = names, relation.tolist()
+    graph.vs["name"], graph.es["relation"] = names, [store.relations[r].name for r in relation.tolist()]
     result: Measured = {"seconds": now() - begin, "peak": peak()}
     graph, disk, opening = _reopened(graph)
     graph.vs.find(name=names[0])  # builds its index of names
     sets = asked.sets
+
+    def said(name: str) -> list[tuple[str, str, str]]:
+        edges = graph.es[graph.incident(graph.vs.find(name=name), mode="all")[:64]]
+        ends = ((*graph.vs[list(edge.tuple)]["name"], edge["relation"]) for edge in edges)
+        return [(head, relation, tail) for head, tail, relation in ends]
 
     def paths(anchors: list[int]) -> int:
         return sum(
@@ -282,6 +293,7 @@ def in_igraph(folder: Path, *, quick: bool, budget: float) -> Measured:
         "open": opening / MS,
         "lookup": each(lambda name: graph.vs.find(name=name), [names[n] for n in asked.named], US),
         "one-hop": each(lambda node: graph.incident(node, mode="all")[:64], asked.around, US),
+        "one-hop triples": each(said, [names[n] for n in asked.around], US),
         "chains": _boxed(paths, sets, budget),
         "shortest": each(lambda p: graph.get_shortest_path(*p, mode="all"), asked.pairs, MS),
         "walk": each(lambda _: pagerank(reset_vertices=at, damping=0.7, directed=False), range(49), MS),

@@ -207,8 +207,13 @@ class Loaded:
         return sorted(found, key=key)[:limit]
 
     def said(self, evidence: Sequence[Evidence]) -> list[Evidence]:
-        """Evidence; of tables that kgmed did not write without what they do not say."""
-        return [replace(e, triples=tuple(self.known(e.triples))) for e in evidence]
+        """Evidence; of tables that kgmed did not write without what they do not say.
+
+        Those give triples of one weight in another order, and texts that are scored in another order differ in the last
+        bits of their scores.
+        """
+        known = [replace(e, triples=tuple(self.known(e.triples))) for e in evidence]
+        return [replace(e, score=round(e.score, 5)) for e in known] if self.own else known
 
     def known(self, triples: Sequence[Triple]) -> list[Triple]:
         """Triples; of tables that kgmed did not write without the label of the graph and the references of texts."""

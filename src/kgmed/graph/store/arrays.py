@@ -475,7 +475,8 @@ class RecordCache(Generic[R]):
         new = [number for number, record in known.items() if record is None]
         made = make(new)
         kept.update(zip(new, made, strict=True))
-        self._let_go()
+        if len(kept) > _MOST:
+            self._let_go()
         if len(made) == len(numbers):
             return made
         known.update(zip(new, made, strict=True))
