@@ -77,9 +77,11 @@ def _of_file(path: Path) -> str:
     for suffix in map(str.casefold, path.suffixes):
         if named := [f.name for f in known if suffix in f.suffixes]:
             return named[0]
-    first = [line for line in first_lines(path, 20) if line.strip()][:2]
+    first = [line for line in first_lines(path, 20) if line.strip()]
     if not first:
         raise empty(path)
+    if not first[0].lstrip().startswith(("[", "{")):  # of JSON the first lines may hold no more than brackets
+        first = first[:2]
     begun = [(len(start), f.name) for f in known for start in f.starts if first[0].startswith(start)]
     return max(begun, default=(0, ""))[1] or _by_looks(first)
 

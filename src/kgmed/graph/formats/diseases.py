@@ -133,9 +133,8 @@ _MISSING = frozenset({"", "nan", "NaN", "None", "null", "无", "暂无"})
 @formats.register(
     "disease_json",
     suffixes=(".tar", ".tgz", ".txz"),
-    starts=("[",),
     holds=("*.json",),
-    looks=lambda first: first[0].lstrip().startswith("{"),
+    looks=lambda first: first[0].lstrip().startswith(("{", "[")),
 )
 def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of disease entries in a file, a folder or a tar archive.

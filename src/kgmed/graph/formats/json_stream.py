@@ -26,9 +26,14 @@ class JsonStream:
         self._decode = getincrementaldecoder("utf-8-sig")().decode
         self._text, self._at, self._lines, self._ended = "", 0, 1, False
 
+    @property
+    def line(self) -> int:
+        """The number of the line of this place."""
+        return self._lines + self._text.count("\n", 0, self._at)
+
     def fault(self, problem: str, *, mend: str = "mend that line") -> SourceError:
         """An error at this place."""
-        return SourceError(self.path, self._lines + self._text.count("\n", 0, self._at), problem, mend)
+        return SourceError(self.path, self.line, problem, mend)
 
     def _more(self) -> bool:
         """Whether there was more to read; what was taken is let go."""

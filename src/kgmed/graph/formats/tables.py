@@ -9,14 +9,13 @@ instead says a TOML file (`kgmed graph build NAME PATH --map FILE`), one line ea
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgmed.errors import SourceError, Unavailable
+from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
     ENDS,
@@ -29,11 +28,11 @@ from kgmed.graph.formats.base import (
     kinds_of,
     lines,
     name_of,
-    parse_json,
     records,
     roles_from_toml,
     separator,
 )
+from kgmed.graph.formats.json_records import is_document, objects
 from kgmed.graph.formats.triples import MISSING
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
@@ -51,7 +50,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     ),
     "relation": (
         *("relation", "predicate", "metaedge", "_type", "edge_type", "rel_type", "relationship", "rel", "type"),
-        *("edge", "edge_label", "label", "关系", "谓语"),
+        *("edge", "edge_label", "interaction", "label", "关系", "谓语"),
     ),
     "head_name": ("x_name", "head_name", "subject_name", "source_name", "head_label"),
     "tail_name": ("y_name", "tail_name", "object_name", "target_name", "tail_label"),
@@ -75,11 +74,12 @@ _OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
 _OF_NODES = tuple(COLUMNS)[len(_OF_EDGES) :]
 _NEO4J = re.compile(r"(?P<name>[^:]*):(?P<what>START_ID|END_ID|ID|LABEL|TYPE)(?:\((?P<space>[^)]*)\))?$", re.IGNORECASE)
 _TYPED = re.compile(r":[a-z]+(?:\[\])?$", re.IGNORECASE)  # "name:string", "synonyms:string[]"
+_HEADER = re.compile(r"[-_.]headers?$", re.IGNORECASE)
 _MANY = re.compile(r"\s*[|;；]\s*")
 _SUFFIXES = (".tsv", ".csv", ".txt", ".sif", ".jsonl", ".json", ".tab")
 _PACKED = (".gz", ".xz", ".bz2")
-_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
-_FIRST = 50  # rows of JSON that are looked at to tell nodes from edges
+COLUMNS_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
+_ENDS = (("head", "tail"), ("subject", "object"), ("source", "target"))  # by which a list of triples is told
 
 
 class TableRecord(NamedTuple):
@@ -91,12 +91,12 @@ class TableRecord(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _said_by(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> dict[str, int]:
+def said_by(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> dict[str, int]:
     """What the columns say -> their places; `own` = (what, column) as the user named them.
 
-    >>> _said_by(("uid:ID(Disease)", "name:string", ":LABEL"))
+    >>> said_by(("uid:ID(Disease)", "name:string", ":LABEL"))
     {'name': 1, 'id': 0, 'kind': 2}
-    >>> _said_by(("source", "metaedge", "target"))
+    >>> said_by(("source", "metaedge", "target"))
     {'head': 0, 'tail': 2, 'relation': 1}
     """
     called: dict[str, int] = {}
@@ -140,8 +140,11 @@ def _spaces(header: Sequence[str]) -> dict[str, str]:
 def _claims(first: Sequence[str]) -> int:
     """How sure the first lines are of a table of both: ends with ids, names and kinds, or nodes and edges in one."""
     head = first[0].strip()
-    if head.startswith("{"):
-        return 3 if '"type"' in head and ('"node"' in head or '"relationship"' in head) else 0
+    if head.startswith(("{", "[")):
+        text = "".join(first).strip()
+        apoc = '"type"' in text and ('"node"' in text or '"relationship"' in text)
+        ends = is_document(text) and any(f'"{a}"' in text and f'"{b}"' in text for a, b in _ENDS)
+        return 3 if apoc or ends or (head.startswith("{") and is_document(text)) else 0
     cells = {cell.strip().strip('"').casefold() for cell in head.split(separator(head, 3) or "\t")}
     both = {"x_id", "y_id", "x_name"} <= cells or {"_id", "_labels"} <= cells
     return 3 if both or any(_NEO4J.search(cell) for cell in cells) or {"metaedge"} <= cells else 0
@@ -159,7 +162,7 @@ def read_tables(
     files = _files(path)
     name = name or name_of(files[0] if path is None else path)
     table = roles_from_toml(roles) if roles else RoleTable({}, {})
-    own = _own_columns(columns) if columns else ()
+    own = own_columns(columns) if columns else ()
     kinds = dict(table.kinds)
     reader = RecordReader(name, dict(table.relations), kinds)
     return Source(
@@ -172,7 +175,7 @@ def read_tables(
     )
 
 
-def _own_columns(path: Path) -> tuple[tuple[str, str], ...]:
+def own_columns(path: Path) -> tuple[tuple[str, str], ...]:
     """(what, column) of a user's TOML file; raises `SourceError`."""
     check_file(path)
     try:
@@ -210,11 +213,32 @@ def _is_table(file: Path) -> bool:
 
 def _records(files: Sequence[Path], own: tuple[tuple[str, str], ...]) -> Iterator[tuple[Path, Iterable[TableRecord]]]:
     """The records of every file, files of nodes first, so that the kinds of their ends are known when edges come."""
-    first = {file: _opening(file) for file in files}
+    headers = _headers(files)
+    files = [file for file in files if file not in headers.values()]
+    first = {file: _opening(headers.get(file, file)) for file in files}
     holders = sorted(files, key=lambda file: _is_edges(first[file], own))
     for file in holders:
         line = first[file]
-        yield file, _of_json(file) if line.lstrip().startswith("{") else _delimited(file, line, own)
+        if line.lstrip().startswith(("{", "[")):
+            yield file, _of_json(file, line)
+        else:
+            yield file, _delimited(file, headers.get(file), line, own)
+
+
+def _headers(files: Sequence[Path]) -> dict[Path, Path]:
+    """The file that holds the header of each file that has none, as `neo4j-admin` lets one write them.
+
+    >>> names = ("drug-header.csv", "drug-part1.csv.gz", "treats_header.csv", "treats.csv", "other.csv")
+    >>> {file.name: header.name for file, header in _headers([Path(name) for name in names]).items()}
+    {'drug-part1.csv.gz': 'drug-header.csv', 'treats.csv': 'treats_header.csv'}
+    """
+    begun = [(_HEADER.sub("", name_of(file)), file) for file in files if _HEADER.search(name_of(file))]
+    apart = {header for _, header in begun}
+    found: dict[Path, Path] = {}
+    for start, header in sorted(begun, key=lambda one: len(one[0])):  # the longest beginning has the last word
+        same = re.compile(rf"{re.escape(start)}(?:[-_.].*)?$")
+        found |= {f: header for f in files if f not in apart and f.parent == header.parent and same.match(name_of(f))}
+    return found
 
 
 def _opening(path: Path) -> str:
@@ -225,22 +249,23 @@ def _is_edges(line: str, own: tuple[tuple[str, str], ...]) -> bool:
     if line.lstrip().startswith("{"):
         return any(word in line for word in ('"relationship"', '"predicate"', '"start"', '"object"'))
     cells = line.replace('"', "").split(separator(line, 2) or "\t")
-    return {"head", "tail"} <= _said_by(tuple(cells), own).keys()
+    return {"head", "tail"} <= said_by(tuple(cells), own).keys()
 
 
-def _delimited(path: Path, line: str, own: tuple[tuple[str, str], ...]) -> Iterator[TableRecord]:
+def _delimited(path: Path, apart: Path | None, line: str, own: tuple[tuple[str, str], ...]) -> Iterator[TableRecord]:
+    """The records of a delimited file, whose header begins it or is in a file `apart`."""
     mark = separator(line, 2)
     if not mark:
         raise SourceError(path, 1, f"is no table: {line[:40]!r} has one column", "separate columns by tabs or commas")
     rows = records(path, mark)
-    number, header = next(rows)
+    number, header = next(records(apart, mark) if apart else rows)
     header = [cell.strip().strip('"') for cell in header]
-    places = _said_by(tuple(header), own)
+    places = said_by(tuple(header), own)
     edges, nodes = {"head", "tail"} <= places.keys(), bool({"id", "name"} & places.keys())
     if not (edges or nodes):
-        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", _MEND)
+        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", COLUMNS_MEND)
     spaces = _spaces(header)
-    plain = _relation_of(path) if edges and "relation" not in places else ""
+    plain = relation_of(path) if edges and "relation" not in places else ""
     for number, cells in rows:
         if len(cells) != len(header):
             problem = f"has {len(cells)} columns, not the {len(header)} of the header"
@@ -254,42 +279,37 @@ def _delimited(path: Path, line: str, own: tuple[tuple[str, str], ...]) -> Itera
         )
 
 
-def _relation_of(path: Path) -> str:
+def relation_of(path: Path) -> str:
     """What a file of edges without a column for it says by its name.
 
-    >>> _relation_of(Path("edges_disease_has_symptom.csv.gz"))
+    >>> relation_of(Path("edges_disease_has_symptom.csv.gz"))
     'disease_has_symptom'
     """
     return re.sub(r"^(?:edges?|rels?|relations?|relationships?)[_-]", "", name_of(path), flags=re.IGNORECASE)
 
 
-def _of_json(path: Path) -> Iterator[TableRecord]:
-    """The records of JSON Lines: APOC's nodes and relationships, or KGX's."""
-    for number, line in lines(path):
-        if not line.strip():
-            continue
-        entry = parse_json(path, number, line)
-        if not isinstance(entry, dict):
-            raise SourceError(path, number, "is no JSON object", "write one object a line")
+def _of_json(path: Path, opening: str) -> Iterator[TableRecord]:
+    """The records of JSON: APOC's nodes and relationships, or fields by name as KGX has them."""
+    for number, entry in objects(path, opening):
         yield _apoc(number, entry) if entry.get("type") in ("node", "relationship") else _kgx(number, entry)
 
 
 def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
     """A node or a relationship as APOC writes it: labels and properties apart from the id."""
-    properties = {str(k).casefold(): _flat(v) for k, v in _table(entry.get("properties")).items()}
+    properties = {str(k).casefold(): flat(v) for k, v in _table(entry.get("properties")).items()}
     if entry["type"] == "relationship":
         start, end = _table(entry.get("start")), _table(entry.get("end"))
-        said = {"head": _flat(start.get("id")), "relation": _flat(entry.get("label")), "tail": _flat(end.get("id"))}
-        said |= {"head_kind": _flat(start.get("labels")), "tail_kind": _flat(end.get("labels"))}
+        said = {"head": flat(start.get("id")), "relation": flat(entry.get("label")), "tail": flat(end.get("id"))}
+        said |= {"head_kind": flat(start.get("labels")), "tail_kind": flat(end.get("labels"))}
         said |= _named(properties, ("weight", "references"))
         return TableRecord(number, {k: v for k, v in said.items() if v}, is_edge=True)
     said = _named(properties, ("name", "description", "synonyms", "xrefs"))
-    return TableRecord(number, said | {"id": _flat(entry.get("id")), "kind": _flat(entry.get("labels"))}, is_edge=False)
+    return TableRecord(number, said | {"id": flat(entry.get("id")), "kind": flat(entry.get("labels"))}, is_edge=False)
 
 
 def _kgx(number: int, entry: Mapping[str, Any]) -> TableRecord:
     """A node or an edge as KGX writes it: fields by name."""
-    fields = {str(k).casefold(): _flat(v) for k, v in entry.items()}
+    fields = {str(k).casefold(): flat(v) for k, v in entry.items()}
     is_edge = bool(_named(fields, ("head",))) and bool(_named(fields, ("tail",)))
     return TableRecord(number, _named(fields, _OF_EDGES if is_edge else _OF_NODES), is_edge)
 
@@ -298,10 +318,10 @@ def _table(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _flat(value: Any) -> str:
+def flat(value: Any) -> str:
     """A value as a cell would hold it; many between bars."""
     if isinstance(value, list):
-        return "|".join(map(_flat, value))
+        return "|".join(map(flat, value))
     return "" if value is None or isinstance(value, dict) else str(value).replace("\0", " ").strip()
 
 
@@ -368,7 +388,9 @@ class RecordReader:
             for record in found:
                 yield from self._edge(record) if record.is_edge else self._node(record)
         if not self._edges:
-            raise SourceError(last, 0, "holds nodes and no edges", "name the folder that holds both, or " + _MEND)
+            raise SourceError(
+                last, 0, "holds nodes and no edges", "name the folder that holds both, or " + COLUMNS_MEND
+            )
 
     def key(self, identifier: str, source: str = "") -> str:
         """The key of an id: a CURIE stays one, what has no prefix gets that of its source or of the graph.
@@ -391,12 +413,13 @@ class RecordReader:
             yield DroppedRow("a node without id and name", record.line)
             return
         key, kind, name = self.key(identifier), kind_of(said.get("kind", "")), said.get("name", "")
+        name = self._called(key, identifier) if name in MISSING else name
         self._kind[key] = kind
         other = (
             *_aliases(said.get("synonyms", ""), name, Scope.EXACT),
             *_aliases(said.get("xrefs", ""), key, Scope.XREF),
         )
-        yield NodeRow(key, "" if name in MISSING else name, kind, said.get("description", ""), other)
+        yield NodeRow(key, name, kind, said.get("description", ""), other)
 
     def _edge(self, record: TableRecord) -> Iterator[Row]:
         said = record.fields
@@ -405,10 +428,20 @@ class RecordReader:
             return
         head, tail = (self.key(said[end], said.get(f"{end}_source", "")) for end in ("head", "tail"))
         for key, end in ((head, "head"), (tail, "tail")):
-            yield from self._end(key, said.get(f"{end}_name", ""), said.get(f"{end}_kind", ""))
+            name = said.get(f"{end}_name", "") or self._called(key, said[end])
+            yield from self._end(key, name, said.get(f"{end}_kind", ""))
         self._edges += 1
         head, relation, tail = self._directed(head, _spoken(said["relation"]), tail)
         yield EdgeRow(head, relation, tail, _weight(said.get("weight", "")), _support(said.get("references", "")))
+
+    def _called(self, key: str, identifier: str) -> str:
+        """The name of an entity to which no table gives one: its id where that got the graph's prefix, as a name does.
+
+        >>> reader = RecordReader("mine", {}, {})
+        >>> [reader._called(reader.key(text), text) for text in ("gout", "DOID:1", "17")]
+        ['gout', '', '']
+        """
+        return identifier if key == f"{self.name}:{identifier}" and not identifier.isdecimal() else ""
 
     def _end(self, key: str, name: str, kind: str) -> Iterator[NodeRow]:
         """The node at an end of an edge that says its name or kind, once."""
@@ -465,111 +498,3 @@ def _weight(text: str) -> float:
 
 def _support(text: str) -> tuple[Support, ...]:
     return tuple(Support(part) for part in dict.fromkeys(_MANY.split(text)) if part not in MISSING)
-
-
-# --- Columns of Parquet files and DuckDB databases, read by DuckDB within a bound of memory.
-
-_MEMORY, _ROWS = "1GB", 10_000  # what DuckDB may take; rows that are fetched at a time
-
-
-@formats.register("parquet", suffixes=(".parquet", ".duckdb"), holds=("*.parquet",))
-def read_parquet(
-    path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, columns: Path | None = None
-) -> Source:
-    """The graph of Parquet files, or of the tables of a DuckDB database, as `read_tables` understands their columns.
-
-    Raises `SourceError`, and `Unavailable` where DuckDB is not installed.
-    """
-    if path is None:
-        raise SourceError(Path("parquet"), 0, "needs a file or a folder", "name it")
-    files = tuple(sorted(path.rglob("*.parquet"))) if path.is_dir() else (path,)
-    for file in files:
-        check_file(file)
-    table = roles_from_toml(roles) if roles else RoleTable({}, {})
-    own, kinds = _own_columns(columns) if columns else (), dict(table.kinds)
-    reader = RecordReader(name or name_of(path), dict(table.relations), kinds)
-    return Source(
-        name=reader.name,
-        rows=lambda: reader.again().rows(_columnar(files, own)),
-        release=release,
-        relations=reader.relations,
-        kinds=kinds,
-        inputs=(*files, *(extra for extra in (roles, columns) if extra)),
-    )
-
-
-def _duckdb() -> Any:
-    """The module duckdb."""
-    try:
-        import duckdb
-    except ImportError as error:
-        raise Unavailable('Parquet and DuckDB files need DuckDB; pip install "kgmed[duckdb]"') from error
-    return duckdb
-
-
-class _Table(NamedTuple):
-    """A table of a file, and how it is asked for."""
-
-    file: Path
-    opened: Any
-    asked: str  # the query; $1 = the file's path
-    is_edges: bool
-
-    @property
-    def values(self) -> list[str]:
-        """What the query's parameters are."""
-        return [str(self.file)] if "$1" in self.asked else []
-
-
-def _columnar(files: Sequence[Path], own: tuple[tuple[str, str], ...]) -> Iterator[tuple[Path, Iterable[TableRecord]]]:
-    """The records of every table, those of nodes first."""
-    duckdb = _duckdb()
-    with ExitStack() as stack:
-        tables: list[_Table] = []
-        for file in files:
-            try:
-                tables += _tables_of(file, duckdb, stack, own)
-            except duckdb.Error as error:
-                raise _unreadable(file, 0, error) from error
-        for table in sorted(tables, key=lambda one: one.is_edges):
-            yield table.file, _of_columns(duckdb, table, own)
-
-
-def _tables_of(file: Path, duckdb: Any, stack: ExitStack, own: tuple[tuple[str, str], ...]) -> list[_Table]:
-    """The tables of a file, which is closed with the stack."""
-    base = file.suffix.casefold() == ".duckdb"
-    limits = {"memory_limit": _MEMORY, "threads": "2"}
-    opened = duckdb.connect(str(file) if base else ":memory:", read_only=base, config=limits)
-    stack.callback(opened.close)
-    names = [row[0].replace('"', '""') for row in opened.execute("SHOW TABLES").fetchall()] if base else []
-    queries = [f'SELECT * FROM "{name}"' for name in names] if base else ["SELECT * FROM read_parquet($1)"]  # noqa: S608
-    found = []
-    for asked in queries:
-        table = _Table(file, opened, asked, is_edges=False)
-        header = tuple(row[0] for row in opened.execute(f"DESCRIBE {asked}", table.values).fetchall())
-        found.append(table._replace(is_edges={"head", "tail"} <= _said_by(header, own).keys()))
-    return found
-
-
-def _unreadable(file: Path, line: int, error: Exception) -> SourceError:
-    said = str(error).splitlines()[0][:80]
-    return SourceError(file, line, f"cannot be read ({said})", "write it again")
-
-
-def _of_columns(duckdb: Any, table: _Table, own: tuple[tuple[str, str], ...]) -> Iterator[TableRecord]:
-    """The records of one table."""
-    number = 0
-    try:
-        found = table.opened.cursor().execute(table.asked, table.values)
-        header = [column[0] for column in found.description]
-        places = _said_by(tuple(header), own)
-        if not (table.is_edges or {"id", "name"} & places.keys()):
-            raise SourceError(table.file, 0, f"has columns that say nothing: {', '.join(header)[:80]}", _MEND)
-        plain = {"relation": _relation_of(table.file)} if table.is_edges and "relation" not in places else {}
-        while rows := found.fetchmany(_ROWS):
-            for cells in rows:
-                number += 1
-                said = {what: text for what, at in places.items() if (text := _flat(cells[at]))}
-                yield TableRecord(number, plain | said, table.is_edges)
-    except duckdb.Error as error:
-        raise _unreadable(table.file, number, error) from error
