@@ -26,7 +26,9 @@ from kgmed.records import Relation, Role
 
 _ROWS, _EDGES, _SAMPLES = 200_000, 20_000, 5
 _IDS = 0.5  # of the names in the samples that may look like ids before it is said
-_ID = re.compile(r"[A-Za-z][\w.-]{0,19}[:_]\w*\d\w*|[A-Z]{1,4}\d{3,}\w*|\d+|[\da-f]{8}-[\da-f-]{27}")
+_ID = re.compile(
+    r"[A-Za-z][\w .-]{0,40}::\S+|[A-Za-z][\w.-]{0,19}[:_]\w*\d\w*|[A-Z]{1,4}\d{3,}\w*|\d+|[\da-f]{8}-[\da-f-]{27}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +100,28 @@ class _Seen:
         if other := [r.name for r, _ in relations if r.role is Role.OTHER]:
             more = f" and {len(other) - 4} more" if len(other) > 4 else ""
             said.append(f"no role is known for {', '.join(other[:4])}{more}; give them one by --relations FILE")
+        if not self.edges:
+            said.append("there is no triple")
+        said += self._misplaced(relations)
         ends = [self._name(key) for e in self.edges for key in (e.head, e.tail)]
         if ends and sum(_ID.fullmatch(name) is not None for name in ends) > _IDS * len(ends):
             said.append("names look like ids: questions will not find them; give a table of nodes with names too")
         if sum(n for kind, n in kinds if not kind) > _IDS * sum(n for _, n in kinds):
             said.append("most entities have no kind; a column of kinds, or roles of relations, would tell")
         return said
+
+    def _misplaced(self, relations: Sequence[tuple[Relation, int]]) -> list[str]:
+        """The end that seems to hold the relation: few texts with a role, beside many relations without one."""
+        if any(relation.role is not Role.OTHER for relation, _ in relations):
+            return []
+        for end in ("head", "tail"):
+            texts = {self._name(getattr(edge, end)) for edge in self.edges}
+            known = [text for text in texts if infer(text).role is not Role.OTHER]
+            if texts and 2 * len(known) > len(texts) < len(relations):
+                found = ", ".join(sorted(known)[:4])
+                mend = "put a line before the file that calls its columns head, relation and tail"
+                return [f"the {end}s ({found}) seem to be the relations: {mend}"]
+        return []
 
 
 def _spread(edges: Sequence[EdgeRow]) -> list[EdgeRow]:

@@ -11,14 +11,15 @@ import io
 import lzma
 import shutil
 import sys
+import tarfile
 import zlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, InitVar, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import IO, Any, cast
 from weakref import finalize
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from kgmed.errors import SourceError
 
@@ -27,6 +28,7 @@ FREE = 1 << 26  # bytes that any file may unpack to
 MOST = 1 << 35  # bytes that no file may unpack to more than
 _XZ_MEMORY = 1 << 28  # bytes that an xz file may ask for; `xz -9` asks for 65 MB
 _CHUNK = 1 << 17
+_TARS = {".tar", ".tgz", ".txz", ".tbz2"}
 _MEND = "it is damaged or made to fill the memory; unpack it yourself if you trust it"
 DAMAGED_ZIP = (BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, LookupError, ValueError)
 """What reading a damaged zip ends in, beside I/O errors; `RuntimeError` is that of an encrypted or unknown member."""
@@ -84,31 +86,69 @@ class Unpacked:
         finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
 
-def unpacked(path: Path) -> Unpacked:
-    """What a zip holds, or what comes on standard input ("-"), on disk; raises `SourceError`."""
-    folder = place = Path(mkdtemp(prefix="kgmed-"))
-    if str(path) == "-":
-        with (place / "graph").open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, _CHUNK)
-        return Unpacked(place / "graph", "graph", folder=folder)
+def is_archive(path: Path) -> bool:
+    """Whether a file is a zip, or a tar of anything but JSON (which `disease_json` reads without unpacking it)."""
+    if path.suffix.casefold() == ".zip":
+        return True
+    if not set(path.suffixes) & _TARS or not path.is_file():
+        return False
     try:
-        check_zip(path)
-        with ZipFile(path) as archive:
-            archive.extractall(place)  # a member's name leads nowhere else: zipfile takes the dots out of it
+        with tarfile.open(path) as archive:
+            member = next((m for m in archive if m.isreg() and not Path(m.name).name.startswith(".")), None)
+    except (OSError, tarfile.TarError, *DAMAGED_ZIP):
+        return False
+    return member is not None and not member.name.endswith(".json")
+
+
+def unpacked(path: Path) -> Unpacked:
+    """What an archive holds, or what comes on standard input ("-"), on disk; raises `SourceError`."""
+    folder = Path(mkdtemp(prefix="kgmed-"))
+    packed, called = path, path.name.lstrip(".").split(".")[0] or "graph"
+    try:
+        if str(path) == "-":
+            packed, called = folder / "graph", "graph"
+            with packed.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, _CHUNK)
+            if not is_zipfile(packed):
+                return Unpacked(packed, called, folder=folder)
+        place = folder / "unpacked"
+        place.mkdir()
+        _extract(packed, place)
     except FileNotFoundError:
         shutil.rmtree(folder, ignore_errors=True)
         raise SourceError(path, 0, "there is no such file", "check the path") from None
-    except (OSError, SourceError, *DAMAGED_ZIP) as error:
+    except (OSError, SourceError, tarfile.TarError, *DAMAGED_ZIP) as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, SourceError):
             raise
-        raise SourceError(path, 0, f"is no zip that can be read ({str(error)[:80]})", "fetch it again") from error
+        kind = "zip" if path.suffix.casefold() == ".zip" else "archive"
+        raise SourceError(path, 0, f"is no {kind} that can be read ({str(error)[:80]})", "fetch it again") from error
     inside = [one for one in place.iterdir() if one.name != "__MACOSX"]
     while len(inside) == 1 and inside[0].is_dir():
         place = inside[0]
         inside = list(place.iterdir())
-    called = path.name.lstrip(".").split(".")[0] or "graph"
     return Unpacked(inside[0] if len(inside) == 1 else place, called, folder=folder)
+
+
+def _extract(path: Path, place: Path) -> None:
+    """Write the files of an archive, none of them anywhere else; raises what reading a damaged one ends in."""
+    if not set(path.suffixes) & _TARS:
+        check_zip(path)
+        with ZipFile(path) as zipped:
+            zipped.extractall(place)  # noqa: S202 - zipfile takes the dots out of a member's name: it leads nowhere else
+        return
+    left = bearable(path.stat().st_size)
+    with tarfile.open(path, mode="r:*") as members:
+        for member in members:
+            left -= member.size
+            if left < 0:
+                raise _too_much(path)
+            content = members.extractfile(member) if member.isreg() else None  # no link, no device
+            if content is not None:
+                inside = place.joinpath(*(part for part in PurePosixPath(member.name).parts if part not in ("/", "..")))
+                inside.parent.mkdir(parents=True, exist_ok=True)
+                with content, inside.open("wb") as file:
+                    shutil.copyfileobj(content, file, _CHUNK)
 
 
 def _too_much(path: Path) -> SourceError:

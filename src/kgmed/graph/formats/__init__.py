@@ -5,14 +5,18 @@ A new format is one file here, or in another package, with a function `read(path
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.graph.base import Source
+from kgmed.graph.base import Batches, Row, Source
+from kgmed.graph.packed import is_archive, unpacked
 from kgmed.registry import formats
+
+T = TypeVar("T")
 
 
 def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
@@ -21,7 +25,7 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
     Raises `UnknownName` for the format, `BadInput` for an option that its reader does not have, and what the reader
     raises: `SourceError`, `Unavailable`.
     """
-    if path is not None and (path.suffix.casefold() == ".zip" or str(path) == "-"):
+    if path is not None and (str(path) == "-" or is_archive(path)):
         return _unpacked(format, path, options)
     if not format:
         if path is None:
@@ -36,13 +40,33 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
 
 
 def _unpacked(format: str, path: Path, options: dict[str, Any]) -> Source:
-    """The graph in a zip, or in what comes on standard input; what is unpacked lies beside until the source is gone."""
-    from kgmed.graph.packed import unpacked
-
+    """The graph in an archive, or in what comes on standard input; it lies unpacked until the source is gone."""
     folder = unpacked(path)
-    source = read(format, folder.content, **({"name": folder.called} | options))
-    rows, inputs = source.rows, source.inputs if str(path) == "-" else (path,)
-    return replace(source, rows=lambda: rows() if folder else (), inputs=inputs)
+    shown = Path("standard input" if str(path) == "-" else path)
+    with _shown_in(shown, folder.content):
+        source = read(format, folder.content, **({"name": folder.called} | options))
+    inputs = source.inputs if str(path) == "-" else (path,)
+
+    def told(items: Iterable[T]) -> Iterator[T]:
+        with _shown_in(shown, folder.content):
+            yield from items
+
+    def rows() -> Iterable[Row]:
+        found = source.rows()
+        return replace(found, batches=told(found.batches)) if isinstance(found, Batches) else told(found)
+
+    return replace(source, rows=rows, inputs=inputs)
+
+
+@contextmanager
+def _shown_in(path: Path, content: Path) -> Iterator[None]:
+    """A block whose errors name files by the archive that the user gave, not by where they were unpacked."""
+    try:
+        yield
+    except SourceError as error:
+        if not error.path.is_relative_to(content):
+            raise
+        raise SourceError(path / error.path.relative_to(content), error.line, error.problem, error.mend) from error
 
 
 def reader_of(format: str, /) -> Callable[..., Source]:

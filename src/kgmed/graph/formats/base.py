@@ -27,6 +27,7 @@ from kgmed.records import Relation, Role
 _BLOCK = 1 << 17  # bytes; what is made of a block stays in the processor's cache
 _LARGEST = 1 << 30  # bytes of a file that is read as a whole
 _LONGEST = 1 << 26  # bytes of one line; a longer one is no line of any of these formats
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -160,6 +161,8 @@ def _decoded(path: Path, data: bytes, done: int) -> str:
     """The text of whole lines of which `done` lines stand before."""
     if (at := data.find(b"\0")) >= 0:
         number = done + data.count(b"\n", 0, at) + 1
+        if not done and data.startswith(_UTF_16):
+            raise SourceError(path, number, "is UTF-16 text", "save the file as UTF-8")
         raise SourceError(path, number, "holds a NUL byte", "check that this is a text file and not damaged")
     try:
         return data.decode()

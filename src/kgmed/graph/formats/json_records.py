@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from kgmed.errors import SourceError
-from kgmed.graph.formats.base import lines, parse_json
+from kgmed.graph.formats.base import first_lines, lines, parse_json
 from kgmed.graph.formats.json_stream import JsonStream, streamed
 
 _LISTS = frozenset({"nodes", "links", "edges", "rels", "relationships"})
+_LOOKED_AT = 20  # lines by which a document is told from objects a line
 Entries = Iterator[tuple[int, Mapping[str, Any]]]  # the line, the object
 
 
@@ -25,9 +26,9 @@ def is_document(text: str) -> bool:
     return text.startswith("[") or (text.startswith("{") and '"nodes"' in text and '"graphs"' not in text)
 
 
-def objects(path: Path, opening: str) -> Entries:
-    """Every object of a file that begins so; raises `SourceError`."""
-    if not is_document(opening.lstrip()):
+def objects(path: Path) -> Entries:
+    """Every object of a file; raises `SourceError`."""
+    if not is_document("".join(first_lines(path, _LOOKED_AT)).lstrip()):
         yield from _by_line(path)
         return
     with streamed(path) as document:

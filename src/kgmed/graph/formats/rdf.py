@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.graph.formats.base import lines, name_of, need_file, open_bytes, reading
+from kgmed.graph.formats.base import first_lines, name_of, need_file, open_bytes, reading
 from kgmed.language.text import visible
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
@@ -82,9 +82,18 @@ _NO_KINDS = ("http://www.w3.org/",)
 _MOST_KINDS = 200  # the store numbers kinds in one byte
 
 
-@formats.register(
-    "rdf", suffixes=(".nt", ".ttl", ".owl", ".rdf"), starts=("@prefix ", "@base ", "PREFIX ", "<http", "<rdf:RDF")
-)
+_SYNTAX = {  # suffix -> what pyoxigraph calls it; "" = what begins it tells
+    ".nt": "N_TRIPLES",
+    ".ttl": "TURTLE",
+    ".nq": "N_QUADS",  # graphs within a file become one
+    ".trig": "TRIG",
+    ".jsonld": "JSON_LD",
+    **dict.fromkeys((".owl", ".rdf", ".ofn"), ""),
+}
+_OWL_XML = re.compile(r"<(?:owl:)?Ontology\b|(?:Prefix|Ontology)\(")
+
+
+@formats.register("rdf", suffixes=tuple(_SYNTAX), starts=("@prefix ", "@base ", "PREFIX ", "<http", "<rdf:RDF"))
 def read_rdf(path: Path | None, *, name: str = "", release: str = "", language: str = "") -> Source:
     """The graph of an RDF file; where labels come in several languages, that of `language` is the name.
 
@@ -154,12 +163,17 @@ def _triples(library: ModuleType, path: Path) -> Iterator[Any]:
 
 
 def _format(library: ModuleType, path: Path) -> Any:
-    """The syntax of a file, by its suffix, or by how it begins."""
+    """The syntax of a file, by its suffix, or by how it begins; raises `SourceError` for OWL's other syntaxes."""
     known = library.RdfFormat
-    if {".owl", ".rdf"} & set(path.suffixes):
-        first = next((line for _, line in lines(path) if line.strip()), "")
-        return known.RDF_XML if first.lstrip().startswith("<") and not first.startswith("<http") else known.TURTLE
-    return known.N_TRIPLES if ".nt" in path.suffixes else known.TURTLE
+    named = next((_SYNTAX[suffix] for suffix in path.suffixes if suffix in _SYNTAX), "TURTLE")
+    if named:
+        return getattr(known, named)
+    first = [line.lstrip() for line in first_lines(path, 20) if line.strip()]
+    if not any("<rdf:RDF" in line for line in first) and any(_OWL_XML.match(line) for line in first):
+        mend = "save it as RDF/XML, as by: robot convert --input FILE --output x.owl --format owl"
+        raise SourceError(path, 0, "is OWL in a syntax that is not read", mend)
+    begins = first[0] if first else ""
+    return known.RDF_XML if begins.startswith("<") and not begins.startswith("<http") else known.TURTLE
 
 
 @dataclass

@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,10 +22,10 @@ from kgmed.graph.formats.base import (
     Kinds,
     RoleTable,
     check_file,
+    first_lines,
     infer,
     kind_of,
     kinds_of,
-    lines,
     name_of,
     records,
     roles_from_toml,
@@ -42,11 +41,11 @@ from kgmed.registry import formats
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "head": (
         *("head", "subject", "source_id", "start_id", "head_id", "x_id", "_start", "subject_id", "from_id", "source"),
-        *("start", "from", "node1", "entity1", "头实体", "主语", "实体1"),
+        *("start", "from", "node1", "entity1", "头实体", "主语", "实体1", "x_index"),
     ),
     "tail": (
         *("tail", "object", "target_id", "end_id", "tail_id", "y_id", "_end", "object_id", "to_id", "target"),
-        *("end", "to", "node2", "entity2", "尾实体", "宾语", "实体2"),
+        *("end", "to", "node2", "entity2", "尾实体", "宾语", "实体2", "y_index"),
     ),
     "relation": (
         *("relation", "predicate", "metaedge", "_type", "edge_type", "rel_type", "relationship", "rel", "type"),
@@ -61,14 +60,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "weight": ("weight", "score", "confidence", "权重"),
     "references": ("references", "reference", "publications", "pmids", "pmid", "pubmed_ids", "参考文献"),
     "id": (
-        *("_id", "id", "node_id", "identifier", "curie", "entity_id", "concept_id", "cui", "code", "node_index"),
+        *("_id", "id", "node_index", "node_id", "identifier", "curie", "entity_id", "concept_id", "cui", "code"),
         *("编号", "key"),
     ),
     "name": ("name", "node_name", "preferred_name", "preferred_label", "label", "title", "term", "名称", "entity"),
     "kind": ("kind", "category", "node_type", "_labels", "labels", "type", "semantic_type", "类型", "类别"),
     "description": ("description", "definition", "comment", "描述", "定义"),
     "synonyms": ("synonym", "synonyms", "aliases", "alias", "alternative_names", "同义词", "别名"),
-    "xrefs": ("xref", "xrefs", "same_as", "equivalent_identifiers", "cross_references"),
+    "xrefs": ("xref", "xrefs", "same_as", "equivalent_identifiers", "cross_references", "node_id"),
 }
 _OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
 _OF_NODES = tuple(COLUMNS)[len(_OF_EDGES) :]
@@ -219,8 +218,8 @@ def _records(files: Sequence[Path], own: tuple[tuple[str, str], ...]) -> Iterato
     holders = sorted(files, key=lambda file: _is_edges(first[file], own))
     for file in holders:
         line = first[file]
-        if line.lstrip().startswith(("{", "[")):
-            yield file, _of_json(file, line)
+        if line.startswith(("{", "[")):
+            yield file, _of_json(file)
         else:
             yield file, _delimited(file, headers.get(file), line, own)
 
@@ -242,11 +241,11 @@ def _headers(files: Sequence[Path]) -> dict[Path, Path]:
 
 
 def _opening(path: Path) -> str:
-    return next((line for _, line in islice(lines(path), 100) if line.strip()), "")
+    return next((line for line in map(str.lstrip, first_lines(path, 100)) if line), "")
 
 
 def _is_edges(line: str, own: tuple[tuple[str, str], ...]) -> bool:
-    if line.lstrip().startswith("{"):
+    if line.startswith("{"):
         return any(word in line for word in ('"relationship"', '"predicate"', '"start"', '"object"'))
     cells = line.replace('"', "").split(separator(line, 2) or "\t")
     return {"head", "tail"} <= said_by(tuple(cells), own).keys()
@@ -288,9 +287,9 @@ def relation_of(path: Path) -> str:
     return re.sub(r"^(?:edges?|rels?|relations?|relationships?)[_-]", "", name_of(path), flags=re.IGNORECASE)
 
 
-def _of_json(path: Path, opening: str) -> Iterator[TableRecord]:
+def _of_json(path: Path) -> Iterator[TableRecord]:
     """The records of JSON: APOC's nodes and relationships, or fields by name as KGX has them."""
-    for number, entry in objects(path, opening):
+    for number, entry in objects(path):
         yield _apoc(number, entry) if entry.get("type") in ("node", "relationship") else _kgx(number, entry)
 
 

@@ -48,6 +48,7 @@ _TAILS_TOO = ("target", "to", "node2", "entity2", "object_name", "target_name")
 _RELATIONS_TOO = ("edge", "type", "label", "edge_type", "rel_type", "property", "metaedge")
 _WEIGHTS, _SOURCES = ("weight", "score", "confidence", "权重"), ("source", "来源")
 _REFERENCES = ("reference", "references", "pmid", "pmids", "参考文献")
+_SQL = re.compile(r"\s*(?:--|(?:create|insert|drop|set|begin|use|copy|lock|alter)\b.*[;(]\s*$)", re.IGNORECASE)
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
 
 
@@ -56,6 +57,8 @@ def _are_triples(first: Sequence[str]) -> int:
     head = first[0]
     if head.lstrip().startswith("{"):
         return 2 if '"head"' in head or '"subject"' in head else 0
+    if _SQL.match(head):
+        return 0
     mark = separator(head, 3)
     named = any(word in head.casefold() for word in ("relation", "predicate", "关系"))
     return int(bool(mark) and (named or len(head.split(mark)) == 3))

@@ -315,7 +315,8 @@ class Store:
         begin, end = self._out_at[node], self._out_at[node + 1]
         first, last = self._in_at[node], self._in_at[node + 1]
         if self.weight is not None or roles or self._has_loops:
-            return self._heaviest(node, range(begin, end), slice(first, last), limit, roles).tolist()
+            found: list[int] = self._heaviest(node, range(begin, end), slice(first, last), limit, roles).tolist()
+            return found
         if (room := limit - (end - begin)) <= 0:  # in their order: no more than are shown are looked at
             return [*range(begin, begin + max(limit, 0))]
         return [*range(begin, end), *self._in_edge[first : last if last - first < room else first + room]]
