@@ -14,6 +14,7 @@ KgmedError
         └── PromptTooLong   it was asked more than it can read at once
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -76,12 +77,16 @@ class Ambiguous(BadInput):
         self.candidates = tuple(candidates)
 
 
-def _short(name: str) -> str:
-    """A name as a message shows it.
+_SECRET = re.compile(r"(?<=:).*(?=@)|(?:(?<=key=)|(?<=password=)|(?<=passwd=)|(?<=token=)|(?<=secret=))[^&#\s]+", re.I)
 
-    >>> _short("gout"), len(_short("a" * 5000))
-    ('gout', 80)
+
+def _short(name: str) -> str:
+    """A name as a message shows it: an address that was taken for one without its password.
+
+    >>> _short("gout"), len(_short("a" * 5000)), _short("https://me:secret@host/?key=secret")
+    ('gout', 80, 'https:…@host/?key=…')
     """
+    name = _SECRET.sub("…", name)
     return name if len(name) <= _SHOWN else f"{name[: _SHOWN - 1]}…"
 
 

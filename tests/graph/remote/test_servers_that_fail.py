@@ -119,6 +119,21 @@ def test_a_mistyped_bolt_address_is_refused_without_its_password(address: str) -
     assert SECRET not in str(refused.value)
 
 
+@pytest.mark.parametrize("address", [
+    "https://me:{}@h/graph.json#sha256=00", "postgresql//me:{}@h/kg#x", "host=h user=me password={}",
+    "sparql+http://h/q?apikey={}#s", "bolt:me:{}@h",
+])  # fmt: skip
+@pytest.mark.parametrize("command", [
+    "ask What -g {}", "graph get {}", "graph show {} gout", "graph load x {}", "graph build z --from {}",
+    "graph schema {}", "graph info {}", "graph vectors x --to {}",
+])  # fmt: skip
+def test_no_command_repeats_the_password_of_an_address(home: None, command: str, address: str) -> None:
+    words = [word.format(address.format(SECRET)) for word in command.split()]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code
+    assert SECRET not in told.output + str(told.exception)
+
+
 def small() -> Iterator[NodeRow | EdgeRow]:
     yield NodeRow("flu", "Influenza", "disease")
     yield EdgeRow("flu", "has symptom", "fever")

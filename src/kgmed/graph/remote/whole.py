@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told, unpacked_support
@@ -39,7 +40,7 @@ class Whole(Store):
         """The label of the graph in the database."""
         return self.told
 
-    def _sources(self, edges: list[int]) -> Iterable[str]:
+    def _sources(self, edges: NDArray[np.int64]) -> Iterable[str]:
         """The graph and release of each edge: that of its relation."""
         return [self.origins[r] for r in self.adjacency.out.relation[edges].tolist()]
 
