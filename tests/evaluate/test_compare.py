@@ -16,7 +16,9 @@ from eval_makers import Echo, Environment, items, run
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import LOG, Entry, Job, Log, digest, entries, in_order, read_manifest, to_line
+from kgmed.evaluate.metrics import metric
 from kgmed.evaluate.run import Ask, Plan, ProcessExecutor, RayExecutor, ThreadExecutor, compare, executor
+from kgmed.evaluate.scores import compare_to_baseline, score, unfinished
 from kgmed.records import Question, Run, to_json
 
 PLAN = Plan(("one", "two"), items(6), seeds=(0, 1))
@@ -184,9 +186,24 @@ def test_methods_are_added_to_an_evaluation_and_none_is_forgotten(tmp_path: Path
     assert asked("two", "one") == []
 
 
-def test_a_job_that_was_never_done_counts_as_a_failure(tmp_path: Path) -> None:
-    found = finished(tmp_path, Echo(), ThreadExecutor(), Plan(("one",), items(2)))
-    assert [e.error for e in in_order(found, Plan(("one",), items(3)).jobs())] == ["", "", "was not run"]
+def test_a_question_that_was_not_asked_yet_is_neither_wrong_nor_failed(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(broken="q1"), ThreadExecutor(), Plan(("one",), items(2)))
+    plan = Plan(("one", "two"), items(3))
+    one, two = score(found, plan, [metric("failed")])
+    assert (one.mean.n, one.without, one.left, one.values) == (2, 0, 1, (0, 1, None))
+    assert (two.mean.n, two.left) == (0, 3)
+    [against] = compare_to_baseline([one, two], "one")
+    assert (against.n, against.p) == (0, 1)
+    assert unfinished(plan, found).startswith("Not finished: 2 of 6 answers are there")
+    assert unfinished(Plan(("one",), items(2)), found) == ""
+
+
+def test_of_seeds_that_are_not_whole_only_the_first_counts(tmp_path: Path) -> None:
+    found = finished(tmp_path, Echo(), ThreadExecutor(), Plan(("one",), items(3), (0, 1)))
+    del found[Job("one", "q2", 1)]
+    for seeds, n in (((0, 1), 1), ((1, 0), 1)):
+        [told] = score(found, Plan(("one",), items(3), seeds), [metric("failed")])
+        assert (len(told.by_seed), told.mean.n, told.deviation) == (n, 3, None)
 
 
 def test_odd_text_survives_the_log() -> None:

@@ -197,7 +197,12 @@ def test_a_table_that_was_killed_goes_on_and_ends_like_one_that_was_not(
         told = json.loads(written.read_text())
         right = [f["ours"] for f in told["figures"] if f["metric"] == "accuracy"]
         assert (sum(f["n"] for f in right), {f["mean"] for f in right}) == (before, {1})
-        assert told["differed"][0].startswith(f"Not finished: {before} of {2 * N} answers of cmmlu were there")
+        by = ("eval", "score", str(log.parent), "--metric", "accuracy")
+        scored = json.loads(kgmed(home, *by, "--json").stdout)["scores"]
+        assert [s["mean"] for s in scored] == right
+        assert sum(s["left"] for s in scored) == 2 * N - before
+        assert f"Not finished: {before} of {2 * N} answers are there" in kgmed(home, *by).stdout
+        assert told["differed"][0].startswith(f"Not finished: {before} of {2 * N} answers of cmmlu are there")
     on = json.loads(kgmed(home, *words, "--json").stdout)
     calm = json.loads(kgmed(home, *words_of(server, tmp_path / "calm", "--json")).stdout)
     assert (before >= 3, on["asked now"] + before, calm["asked now"]) == (True, 2 * N, 2 * N)

@@ -470,7 +470,7 @@ def score(
     device: Annotated[str, typer.Option(help="Where BERTScore and MoverScore run, as cuda; else here.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Score what the log holds; failures count as failures."""
+    """Score what the log holds; failures count as wrong, what was not asked yet is left out."""
     from kgmed.evaluate import scores
     from kgmed.evaluate.controls import has_baseline
     from kgmed.evaluate.datasets import dataset, load
@@ -496,6 +496,7 @@ def score(
         screen.data({"scores": told, "against": compared, "made": sources})
         return
     _scored(told, compared, against=against, several=len(plan.seeds) > 1)
+    screen.lines(filter(None, [scores.unfinished(plan, found)]))
     screen.lines(f"{name}: {source}" for name, source in sources.items())
 
 

@@ -30,7 +30,7 @@ from kgmed.evaluate.metrics import made_metrics, make_all, metric, metrics
 from kgmed.evaluate.metrics.by_model import models as models_by_metric
 from kgmed.evaluate.report.text import Cell, Table, as_csv, as_markdown, slug
 from kgmed.evaluate.run import Evaluation, Plan, ThreadExecutor, evaluate, reopened
-from kgmed.evaluate.scores import Mean, Score, mean, score, unread
+from kgmed.evaluate.scores import Mean, Score, finished, mean, score, unfinished, unread
 from kgmed.graph import library
 from kgmed.models.base import LLM
 from kgmed.models.named import llm_of
@@ -470,30 +470,17 @@ def results(wanted: Wanted) -> list[Reproduced]:
 def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
     """The figures of one data set."""
     plan, log = reopened(folder, wanted.data).plan(), entries(folder)
-    parts = {method: finished(plan, method, log) for method in plan.methods}
-    made = _metrics(wanted, name)
-    scored = {(s.method, s.metric): s for part in parts.values() for s in score(log, part, made)}
+    scored = {(s.method, s.metric): s for s in score(log, plan, _metrics(wanted, name))}
     alone = str(read_manifest(folder).get("setup", {}).get("llm", ""))
     every = dict.fromkeys(metric for _, metric in scored)
     own = {wanted.table.rows[label] for label in wanted.table.trained if label in wanted.table.rows}
     return [
-        _figure(wanted.table, name, label, scored[method, metric], parts[method], log, alone)
+        _figure(wanted.table, name, label, scored[method, metric], finished(plan, method, log), log, alone)
         for metric in every
         for label, base in wanted.can.rows.items()
         for method in plan.methods
         if method == base or (method not in own and method.partition("@")[0] == base)
     ]
-
-
-def finished(plan: Plan, method: str, log: Mapping[Job, Entry]) -> Plan:
-    """What a method was asked of a plan: what was not come to is neither wrong nor failed.
-
-    Of seeds those with every question, or the first, which jobs begin with.
-    """
-    asked = {s: [i for i in plan.items if Job(method, i.question.id, s) in log] for s in plan.seeds}
-    whole = tuple(s for s, items in asked.items() if len(items) == len(plan.items))
-    first = plan.seeds[0]
-    return Plan((method,), plan.items if whole else asked[first], whole or (first,))
 
 
 def _left_out(wanted: Wanted) -> list[str]:
@@ -502,13 +489,10 @@ def _left_out(wanted: Wanted) -> list[str]:
     for name in wanted.trials():
         folder = wanted.out / slug(name)
         if (folder / "manifest.json").exists():
-            jobs, log = reopened(folder, wanted.data).plan().jobs(), entries(folder)
-            there = sum(job in log for job in jobs)
-            if there < len(jobs):
-                told.append(f"Not finished: {there} of {len(jobs)} answers of {name} were there; n says of each row.")
+            told.append(unfinished(reopened(folder, wanted.data).plan(), entries(folder), of=name))
         else:
             told.append(f"Not finished: {name} was not begun.")
-    return told
+    return list(filter(None, told))
 
 
 def _metrics(wanted: Wanted, name: str) -> list[Metric]:
@@ -523,11 +507,11 @@ def _figure(
     found: PaperTable, name: str, label: str, scored: Score, plan: Plan, log: Mapping[Any, Entry], alone: str
 ) -> Reproduced:
     """One figure."""
-    mine = [log.get(job) for job in plan.jobs() if job.method == scored.method]
+    mine = [log[job] for job in plan.jobs()]
     items = {item.question.id: item for item in plan.items}
     return Reproduced(
         name, scored.metric, label, controlled(scored.method).model or alone, scored.mean, scored.deviation,
-        sum(e is None or e.run is None for e in mine), sum(unread(e, items[e.job.item]) for e in mine if e),
+        sum(e.run is None for e in mine), sum(unread(e, items[e.job.item]) for e in mine),
         printed(found, label, name, scored.metric),
     )  # fmt: skip
 

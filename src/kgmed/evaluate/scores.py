@@ -1,7 +1,8 @@
 """The scores of an evaluation and their statistics, computed from its log alone: a new metric costs no model call.
 
-Every item counts for every method: a job that failed or was never done is scored as a failure. `n` is how many items a
-mean is over, `without` how many have no such number (no reference, no price, ...).
+A job that failed is scored as a failure. What a method was not asked yet, of an evaluation that was stopped, is
+neither wrong nor failed: it is left out, and `left` tells how much that is. `n` is how many items a mean is over,
+`without` how many of those asked have no such number (no reference, no price, ...).
 """
 
 import re
@@ -17,7 +18,7 @@ import numpy as np
 from kgmed.config import configure
 from kgmed.evaluate.controls import rival_of
 from kgmed.evaluate.items import Item, Metric
-from kgmed.evaluate.log import Entry, Job, entries, in_order
+from kgmed.evaluate.log import Entry, Job, entries
 from kgmed.evaluate.run import Evaluation, Plan, evaluate, executor
 from kgmed.records import Run
 
@@ -169,14 +170,15 @@ def alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric of one method, over all items and seeds."""
+    """One metric of one method, over the items and seeds that it was asked (`finished`)."""
 
     method: str
     metric: str
     mean: Mean
-    without: int  # items that have no such number
-    values: tuple[float | None, ...]  # one an item, the mean over the seeds
+    without: int  # items that were asked and have no such number
+    values: tuple[float | None, ...]  # one an item, the mean over the seeds; None = it has none
     by_seed: tuple[float, ...] = ()  # the mean of each seed over the items that have the number
+    left: int = 0  # answers of the plan that are not there yet
 
     @property
     def deviation(self) -> float | None:
@@ -204,12 +206,33 @@ class PairedComparison:
     test: str  # McNemar where every value is 0 or 1, else the paired bootstrap
 
 
+def finished(plan: Plan, method: str, log: Mapping[Job, Entry]) -> Plan:
+    """What a method was asked of a plan: what was not come to is neither wrong nor failed.
+
+    Of seeds those with every question, or the first, which jobs begin with.
+    """
+    asked = {s: [i for i in plan.items if Job(method, i.question.id, s) in log] for s in plan.seeds}
+    whole = tuple(s for s, items in asked.items() if len(items) == len(plan.items))
+    first = plan.seeds[0]
+    return Plan((method,), plan.items if whole else asked[first], whole or (first,))
+
+
+def unfinished(plan: Plan, log: Mapping[Job, Entry], *, of: str = "") -> str:
+    """In a sentence how many answers of a plan are not there yet, `of` which data set; "" where all are."""
+    jobs = plan.jobs()
+    there = sum(job in log for job in jobs)
+    if there == len(jobs):
+        return ""
+    whose = f" of {of}" if of else ""
+    return (
+        f"Not finished: {there} of {len(jobs)} answers{whose} are there; what was not asked yet counts neither as "
+        "right nor as wrong (see n)."
+    )
+
+
 def runs(log: Mapping[Job, Entry], plan: Plan, method: str) -> list[list[Run | None]]:
-    """The runs of a method: for each seed one an item, None where there is none."""
-    return [
-        [e.run for e in in_order(dict(log), [Job(method, i.question.id, seed) for i in plan.items])]
-        for seed in plan.seeds
-    ]
+    """The runs of a method that was asked all of a plan: for each seed one an item, None where it failed."""
+    return [[log[Job(method, i.question.id, seed)].run for i in plan.items] for seed in plan.seeds]
 
 
 def compare_methods(
@@ -230,7 +253,7 @@ def compare_methods(
     folder `out` keeps a log of all answers: a call that was interrupted continues there. `metrics` without any are
     those of the data set's task; `limit` draws so many questions; with several `models` each method is asked with each,
     as `hykge@openai/NAME`; `options` are those of `kgmed.load`, `graph` among them. A question that failed counts as
-    failed. Raises `BadInput` for what does not exist.
+    wrong. Raises `BadInput` for what does not exist.
     """
     from kgmed.evaluate.datasets import dataset as named
     from kgmed.evaluate.metrics import PLAIN, metric
@@ -245,16 +268,20 @@ def compare_methods(
 
 def score(log: Mapping[Job, Entry], plan: Plan, metrics: Sequence[Metric]) -> list[Score]:
     """Every metric of every method, method by method."""
-    return [_score(m, metric, runs(log, plan, m), plan) for m in plan.methods for metric in metrics]
+    return [_score(m, metric, log, plan) for m in plan.methods for metric in metrics]
 
 
-def _score(method: str, metric: Metric, by_seed: list[list[Run | None]], plan: Plan) -> Score:
-    each = [metric.over(runs, plan.items) for runs in by_seed]
-    values = tuple(_mean([v for v in of_seeds if v is not None]) for of_seeds in zip(*each, strict=True))
-    known = [v for v in values if v is not None]
+def _score(method: str, metric: Metric, log: Mapping[Job, Entry], plan: Plan) -> Score:
+    asked = finished(plan, method, log)
+    each = [metric.over(runs, asked.items) for runs in runs(log, asked, method)]
+    of_asked = [_mean([v for v in of_seeds if v is not None]) for of_seeds in zip(*each, strict=True)]
+    known = [v for v in of_asked if v is not None]
     seeds = (_mean([v for v in of_items if v is not None]) for of_items in each)
     by = tuple(m for m in seeds if m is not None)
-    return Score(method, metric.name, mean(known), len(values) - len(known), values, by)
+    by_id = {item.question.id: v for item, v in zip(asked.items, of_asked, strict=True)}
+    values = tuple(by_id.get(item.question.id) for item in plan.items)
+    left = len(plan.items) * len(plan.seeds) - len(asked.items) * len(asked.seeds)
+    return Score(method, metric.name, mean(known), len(of_asked) - len(known), values, by, left)
 
 
 def _mean(values: list[float]) -> float | None:
@@ -301,7 +328,7 @@ def unread(entry: Entry, item: Item) -> bool:
 def disagreements(log: Mapping[Job, Entry], plan: Plan, metric: Metric) -> list[tuple[str, dict[str, float]]]:
     """The items that not all methods score alike, the widest spread first, with the score of each method."""
     rows = []
-    values = {m: _score(m, metric, runs(log, plan, m), plan).values for m in plan.methods}
+    values = {m: _score(m, metric, log, plan).values for m in plan.methods}
     for place, item in enumerate(plan.items):
         by_method = {m: v for m, of_items in values.items() if (v := of_items[place]) is not None}
         if by_method and max(by_method.values()) > min(by_method.values()):
@@ -318,8 +345,9 @@ def option_bias(log: Mapping[Job, Entry], plan: Plan, method: str) -> float | No
     """
     picked: dict[str, float] = {}
     right: dict[str, float] = {}
-    for of_seed in runs(log, plan, method):
-        for run, item in zip(of_seed, plan.items, strict=True):
+    asked = finished(plan, method, log)
+    for of_seed in runs(log, asked, method):
+        for run, item in zip(of_seed, asked.items, strict=True):
             chosen = run.answer.choices if run else ()
             if chosen:
                 for letter in chosen:

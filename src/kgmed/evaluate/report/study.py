@@ -98,6 +98,11 @@ class Study:
         """The questions that methods are not scored alike on, with the score of each, the widest spread first."""
         return scores.disagreements(self.log, self.plan, self.main)
 
+    @property
+    def unfinished(self) -> str:
+        """In a sentence how many answers are not there yet; "" where all are."""
+        return scores.unfinished(self.plan, self.log)
+
     def score(self, method: str, name: str) -> Score | None:
         """One metric of one method; None where that metric is not shown."""
         return next((s for s in self.scores if (s.method, s.metric) == (method, name)), None)
@@ -111,15 +116,13 @@ class Study:
         """One method against the baseline; None for the baseline itself."""
         return next((d for d in self.differences if (d.method, d.metric) == (method, name)), None)
 
-    def entry(self, method: str, item: Item) -> Entry:
-        """What a method made of a question, of several seeds with the first."""
-        job = Job(method, item.question.id, self.plan.seeds[0])
-        return self.log.get(job, Entry(job, error="not run"))
+    def entry(self, method: str, item: Item) -> Entry | None:
+        """What a method made of a question, of several seeds with the first; None where it was not asked yet."""
+        return self.log.get(Job(method, item.question.id, self.plan.seeds[0]))
 
     def entries(self, method: str) -> list[Entry]:
-        """One a question and seed; what was never done is a failure."""
-        jobs = [Job(method, item.question.id, seed) for seed in self.plan.seeds for item in self.plan.items]
-        return in_order(dict(self.log), jobs)
+        """One a question and seed that it was asked and is scored on."""
+        return in_order(dict(self.log), scores.finished(self.plan, method, self.log).jobs())
 
     def runs(self, method: str) -> Iterator[Run]:
         """The runs that did not fail."""

@@ -118,7 +118,8 @@ def _headline(study: Study, method: str) -> tuple[Cell, ...]:
 def _size(study: Study) -> str:
     """Whether this is a sample, in a sentence."""
     n = len(study.plan.items)
-    return f"A sample: {n} of {study.total} questions." if study.sampled else f"All {n} questions."
+    size = f"A sample: {n} of {study.total} questions." if study.sampled else f"All {n} questions."
+    return f"{size} {study.unfinished}".rstrip()
 
 
 def board(study: Study) -> Table:
