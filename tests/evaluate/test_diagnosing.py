@@ -6,7 +6,15 @@ import pytest
 
 from kgmed.errors import BadInput
 from kgmed.evaluate.datasets import patients
-from kgmed.evaluate.diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
+from kgmed.evaluate.diagnosing import (
+    OF_SCORERS,
+    compare_over_folds,
+    compare_predictors,
+    cross_validated,
+    mean,
+    on_test,
+    report_on_test,
+)
 from kgmed.reward.cases import Case, Cases, split
 from kgmed.reward.loglinear import Majority, majority
 from kgmed.reward.rlkgf import RLKGFSettings, fit_with
@@ -17,6 +25,16 @@ CASES = [Case(str(i), ("fever",), disease="flu" if i % 3 else "cold") for i in r
 def test_the_test_cases_are_judged_by_what_was_fitted_on_the_others() -> None:
     report = report_on_test(split("s", CASES[:20], CASES[20:]), majority)
     assert (report.n, sum(report.right)) == (10, sum(c.disease == "flu" for c in CASES[20:]))
+
+
+def test_of_a_scorer_is_told_how_often_it_is_right_and_how_sure_it_is() -> None:
+    cases = [Case(str(i), (s,), disease=d, explicit=(s,) if i % 2 else ())
+             for i, (s, d) in enumerate([("fever", "flu"), ("rash", "measles")] * 10)]  # fmt: skip
+    told = on_test(split("s", cases[:16], cases[16:]), fit_with(RLKGFSettings(recipe=None)))
+    assert set(told) == {*OF_SCORERS}
+    assert told["accuracy"] == (1.0, 1.0, 1.0, 1.0)
+    assert told["accuracy-explicit"] == (1.0, 1.0)
+    assert told["lead"] == (1.0,) * 4  # each symptom belongs to one disease, so no other is in the subgraph
 
 
 def test_in_cross_validation_no_case_is_judged_by_a_scorer_that_saw_it() -> None:

@@ -18,9 +18,10 @@ from kgmed.cli import app
 from kgmed.errors import UnknownName
 from kgmed.evaluate.controls import controlled
 from kgmed.evaluate.datasets import datasets, others
+from kgmed.evaluate.diagnosing import OF_SCORERS
 from kgmed.evaluate.log import LOG, entries
 from kgmed.evaluate.metrics import made_metrics, metrics
-from kgmed.evaluate.reproduce import PaperTable, doable, table, tables
+from kgmed.evaluate.reproduce import PaperTable, doable, scorer_of, table, tables
 from kgmed.evaluate.run import GIVEN_UP
 from kgmed.registry import methods
 from loopback import Loopback, Said, loopback
@@ -57,7 +58,9 @@ def test_what_a_table_names_is_there_or_is_said_to_be_missing(of: PaperTable) ->
     for label, name in of.rows.items():
         assert controlled(name).method in methods.names()
         assert label in can.rows or f"row {label}: " in told
-    assert {m for m in of.metrics if m not in {*metrics(), *made_metrics()}} == set()
+    of_scorers = {*OF_SCORERS} if of.scorers else set()
+    assert {m for m in of.metrics if m not in {*metrics(), *made_metrics(), *of_scorers}} == set()
+    assert all(scorer_of(name).fit for name in of.scorers.values())
     assert not can.any
 
 
@@ -292,6 +295,7 @@ def test_bad_input_is_one_line_and_exit_code_2(home: Path, tmp_path: Path, serve
         "did you mean mkg-rank/main or": ["reproduce", "mkg-rank/mian", "--llm", "smollm2"],
         "name at least one model": ["reproduce", "mkg-rank/main", "--graph", "flu"],
         "cannot be made here": ["reproduce", "kg-rank/table2", "--llm", "smollm2"],
+        "mkg-rank cannot be asked: no key": ["reproduce", "mkg-rank/time", "--llm", "smollm2"],
         "name each model once": words_of(server, tmp_path, models=("a", "a")),
     }
     for told, words in bad.items():

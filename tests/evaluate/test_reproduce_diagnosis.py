@@ -88,6 +88,21 @@ def test_without_a_model_the_scorers_are_told_alone(home: Path, tmp_path: Path) 
     assert any("No model was named" in line for line in told["differed"])
 
 
+def test_a_figure_of_scorers_alone_is_told_of_their_numbers(home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the scorer of the paper needs torch")
+    known = {"KGMED_HOME": str(home), "KGMED_DATA": str(home), "COLUMNS": "200"}
+    told = {}
+    for name in ("rlkgf/figure5", "rlkgf/figure8"):
+        shown = CliRunner().invoke(app, ["reproduce", name, "--out", str(tmp_path / name), "--json"], env=known)
+        assert shown.exit_code == 0, shown.output
+        told[name] = json.loads(shown.stdout)
+    assert set(accuracies(told["rlkgf/figure5"])) == {(label, "none") for label in table("rlkgf/figure5").scorers}
+    (stated,) = {r["ours"]["n"] for r in told["rlkgf/figure5"]["figures"] if r["metric"] == "accuracy-explicit"}
+    assert stated == 3
+    leads = accuracies(told["rlkgf/figure8"], "lead")
+    assert 0 < leads["R (the paper's temperature, 1)", "none"] < leads["R, temperature .1 (ours)", "none"] < 1
+
+
 def test_a_disease_outside_the_list_counts_as_wrong_and_is_counted(
     home: Path, tmp_path: Path, server: JsonServer
 ) -> None:

@@ -112,7 +112,7 @@ def _said_before(
     lines = [
         f"{wanted.table.id}: {wanted.table.shows}",
         *(f"missing: {why}" for why in wanted.can.missing),
-        f"graph {wanted.config.graph}, preset {wanted.config.preset}, folder {wanted.out}",
+        f"{f'graph {wanted.config.graph}, preset {wanted.config.preset}, ' * bool(said)}folder {wanted.out}",
         total,
     ]
     if not dry:

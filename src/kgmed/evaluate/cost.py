@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from kgmed.config import Config
+from kgmed.errors import BadInput
 from kgmed.evaluate.controls import controlled
 from kgmed.evaluate.log import Entry, Job
 from kgmed.evaluate.run import Evaluation, NamedMethods, Plan, StoppedEarly, answered_entry, session_with
@@ -197,7 +198,10 @@ class _StoodIn(NamedMethods):
 
 
 def bounds(trial: Evaluation, *, probe: int = 5) -> list[Estimate]:
-    """What every method would take, with bounds; `probe` questions are asked of a stand-in on the real graph."""
+    """What every method would take, with bounds; `probe` questions are asked of a stand-in on the real graph.
+
+    Raises `BadInput` where a method cannot be asked at all, such as on a graph behind a server that is not there.
+    """
     plan = trial.plan()
     useful = _StoodIn(trial.config, trial.servers)
     useless = _StoodIn(trial.config, trial.servers, useful=False)
@@ -217,7 +221,10 @@ def _measured(name: str, plan: Plan, makers: Sequence[_StoodIn], probe: int) -> 
     if not asked or not methods.get(controlled(name).method).about.calls.most:
         return (0, 0), (0, 0)
     before = makers[0].stand_in.read
-    books = [[_asked(make, name, plan.seeds[0], item) for item in asked] for make in makers]
+    ends = [[_asked(make, name, plan.seeds[0], item) for item in asked] for make in makers]
+    if not any(book.calls for of_maker in ends for book, _ in of_maker) and all(why for _, why in ends[0]):
+        raise BadInput(f"{name} cannot be asked: {ends[0][0][1]}")
+    books = [[book for book, _ in of_maker] for of_maker in ends]
     read, said = zip(*(_tokens(book) for of_maker in books for book in of_maker), strict=True)
     usual = makers[0].stand_in.read - before, sum(s for _, s in map(_tokens, books[0]))
     return (usual[0] / len(asked), usual[1] / len(asked)), (max(read), max(said))
@@ -240,11 +247,11 @@ def _bounds(name: str, trial: Evaluation, plan: Plan, mean: Taken, most: Taken, 
     )
 
 
-def _asked(make: NamedMethods, name: str, seed: int, item: Any) -> Ledger:
-    """The calls that one question takes, whatever came of it."""
+def _asked(make: NamedMethods, name: str, seed: int, item: Any) -> tuple[Ledger, str]:
+    """The calls that one question takes, and why there is no answer where there is none."""
     with ledger() as book:
-        answered_entry(make, Job(name, item.question.id, seed), item)
-    return book
+        entry = answered_entry(make, Job(name, item.question.id, seed), item)
+    return book, entry.error.partition(": ")[2] or entry.error
 
 
 def _tokens(book: Ledger) -> Taken:

@@ -23,6 +23,7 @@ from kgmed.evaluate import cost
 from kgmed.evaluate.controls import asks_model, controlled
 from kgmed.evaluate.datasets import datasets, load, missing, others, patients
 from kgmed.evaluate.datasets.diagnosis import counted_graph
+from kgmed.evaluate.diagnosing import OF_SCORERS, on_test
 from kgmed.evaluate.items import Choices, Metric
 from kgmed.evaluate.judge import ORDERS, Judging, Verdicts, judge, kind_of
 from kgmed.evaluate.log import Entry, Job, digest, entries, read_manifest
@@ -36,7 +37,6 @@ from kgmed.models.base import LLM
 from kgmed.models.named import llm_of
 from kgmed.prompts import ANSWER_TOKENS
 from kgmed.registry import methods
-from kgmed.reward.cases import Split, best_disease
 from kgmed.reward.rlkgf import ScorerChoice
 
 # --- The tables, as the papers have them.
@@ -113,8 +113,11 @@ def with_trained(found: PaperTable, models: Mapping[str, str]) -> PaperTable:
 
 
 def _scale(metric: str, scale: float) -> float:
-    """What the paper multiplies that metric with; seconds are seconds."""
-    return 1 if metric in ("seconds", "perplexity", "tokens-in") else scale
+    """What the paper multiplies that metric with; seconds, tokens and money are what they are."""
+    return 1 if metric in _AS_THEY_ARE else scale
+
+
+_AS_THEY_ARE = ("seconds", "perplexity", "tokens-in", "tokens-out", "cost", "retrieval-cached", "retrieval-uncached")
 
 
 def table(name: str) -> PaperTable:
@@ -193,7 +196,7 @@ def _no_scorer(name: str) -> str:
     """Why a scorer of diseases cannot be fitted; "" where it can."""
     from importlib.util import find_spec
 
-    needs = {"best": ("scipy", "eval"), "walk": ("numpy", "")}.get(name, ("torch", "local"))
+    needs = {"best": ("scipy", "eval"), "walk": ("numpy", "")}.get(controlled(name).method, ("torch", "local"))
     return "" if find_spec(needs[0]) else f'needs {needs[0]}: pip install "kgmed[{needs[1]}]"'
 
 
@@ -201,7 +204,7 @@ def _no_metric(name: str, metric_models: Sequence[str]) -> str:
     """Why a metric cannot be computed; "" where it can."""
     made = made_metrics().get(name)
     if made is None:
-        return "" if name in metrics() else "kgmed does not have it"
+        return "" if name in metrics() or name in OF_SCORERS else "kgmed does not have it"
     named = models_by_metric(list(metric_models))
     if made.needs == "a model" and not (named.get(name) or named.get("")):
         return f"needs a model: --metric-model {name}=FOLDER"
@@ -498,7 +501,7 @@ def _left_out(wanted: Wanted) -> list[str]:
 def _metrics(wanted: Wanted, name: str) -> list[Metric]:
     """The metrics of a table that can be had on a data set, made where they must be."""
     chosen = Choices(models_by_metric(list(wanted.metric_models)), device=wanted.config.device)
-    names = wanted.can.metrics
+    names = [one for one in wanted.can.metrics if one in metrics() or one in made_metrics()]
     made = make_all(names, chosen, lambda: load(name, wanted.data))
     return [m for one in names for m in made.get(one) or (metric(one),)]
 
@@ -528,23 +531,34 @@ def printed(found: PaperTable, label: str, name: str, metric: str) -> tuple[tupl
 def _told_by_scorers(wanted: Wanted) -> list[Reproduced]:
     """The accuracy of scorers of diseases on closed test cases, each fitted on the others; no model is asked."""
     found: list[Reproduced] = []
+    told = [metric for metric in wanted.can.metrics if metric in OF_SCORERS]
     for name in wanted.can.datasets if wanted.table.scorers else ():
         split = patients(name.removesuffix("-en").removesuffix("-questions"), wanted.data)
         for label, scorer in wanted.table.scorers.items():
             if label not in wanted.can.rows:
                 continue
-            by_seed = [_right(split, scorer, seed) for seed in wanted.seeds]
-            values = [sum(of) / len(of) for of in zip(*by_seed, strict=True)]
-            whole = Score(scorer, "accuracy", mean(values), 0, (), tuple(sum(r) / len(r) for r in by_seed))
-            theirs = printed(wanted.table, label, name, "accuracy")
-            found.append(Reproduced(name, "accuracy", label, "none", whole.mean, whole.deviation, 0, 0, theirs))
-    return found
+            by_seed = [on_test(split, scorer_of(scorer, seed).fit) for seed in wanted.seeds]
+            found += [_by_scorer(wanted.table, name, label, metric, [of[metric] for of in by_seed]) for metric in told]
+    return sorted(found, key=lambda r: (wanted.can.datasets.index(r.dataset), told.index(r.metric)))
 
 
-def _right(split: Split, scorer: str, seed: int) -> tuple[bool, ...]:
-    """Which test cases a scorer has right."""
-    fit = ScorerChoice(name=scorer, seed=seed).fit
-    return split.test.report(best_disease(split.fitted(fit))).right
+def _by_scorer(of: PaperTable, name: str, label: str, metric: str, by_seed: Sequence[Sequence[float]]) -> Reproduced:
+    """One figure of a scorer, of the values of its cases seed by seed."""
+    values = [sum(seeds) / len(seeds) for seeds in zip(*by_seed, strict=True)]
+    by = tuple(sum(some) / len(some) for some in by_seed if some)
+    whole = Score(label, metric, mean(values), 0, (), by)
+    theirs = printed(of, label, name, metric)
+    return Reproduced(name, metric, label, "none", whole.mean, whole.deviation, 0, 0, theirs)
+
+
+def scorer_of(text: str, seed: int = 0) -> ScorerChoice:
+    """A scorer of diseases by its name in a table, with what is given of its numbers.
+
+    >>> scorer_of("walk[restart=0.9]").settings.c
+    0.1
+    """
+    parts = controlled(text)
+    return ScorerChoice(name=parts.method, seed=seed, **{name: float(value) for name, value in parts.settings})  # type: ignore[arg-type]
 
 
 def differed(wanted: Wanted, found: Sequence[Reproduced]) -> list[str]:
@@ -611,7 +625,7 @@ def _row(r: Reproduced, by: float) -> tuple[Cell, ...]:
 
     theirs = ", ".join(f"{value * by:.{places}f} {model}" for model, value in r.theirs) or None
     ours = r.ours
-    within = f"{shown(ours.low)}-{shown(ours.high)}" if ours.n else None
+    within = f"{shown(ours.low)}-{shown(ours.high)}" if ours.n > 1 else None  # of one value nothing is known
     return r.row, r.model, shown(ours.mean), within, shown(r.deviation), ours.n, r.failed, r.unread, theirs
 
 
