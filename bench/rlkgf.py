@@ -117,7 +117,7 @@ class Kept:
 
     def __init__(self, *, again: bool) -> None:
         code = [Path(__file__), *sorted((ROOT / "src/kgmed/reward").glob("*.py"))]
-        code += sorted((ROOT / "src/kgmed/evaluate/cases").glob("*.py"))
+        code += [ROOT / "src/kgmed/evaluate/datasets/cases.py", ROOT / "src/kgmed/evaluate/diagnosing.py"]
         digest = xxhash.xxh3_64_hexdigest(b"".join(p.read_bytes() for p in code if not p.name.startswith("pheno")))
         self.path = Path(tempfile.gettempdir()) / f"kgmed-rlkgf-{digest}.json"
         self.found: dict[str, Any] = {}

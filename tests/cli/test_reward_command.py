@@ -176,3 +176,24 @@ def test_the_address_of_a_graph_is_no_file_of_cases_and_not_repeated() -> None:
     assert isinstance(shown.exception, BadInput)
     assert "not from a graph: name a .jsonl file" in str(shown.exception)
     assert "secret" not in str(shown.exception)
+
+
+def test_shares_are_told_as_diseases_grow_and_their_gap_shrinks(tmp_path: Path) -> None:
+    rows = [{"disease": f"d{i}", "positive": ["fever", f"sign {i}"]} for i in range(5) for _ in range(10 - i)]
+    path = written(tmp_path / "c.jsonl", rows)
+    found = json.loads(run("shares", path, "--scorer", "walk", "--json").stdout)
+    assert found["scorer"] == "walk"
+    assert [(f["diseases"], f["cases"]) for f in found["shares"]] == [(2, 19), (3, 27), (4, 34), (5, 40)]
+    gaps = [f["gap"]["mean"] for f in found["shares"]]
+    assert gaps == sorted(gaps, reverse=True)
+    assert all(f["gap"]["mean"] == pytest.approx(f["right"] - f["other"]) for f in found["shares"])
+    assert all(f["right"] > 1 / f["diseases"] for f in found["shares"])
+    head, first, *_ = run("shares", path, "--scorer", "walk").stdout.splitlines()
+    assert head == "diseases\tcases\teven share\tright\tstrongest other\tgap\terror"
+    assert first.startswith("2\t19\t0.5000\t")
+
+
+def test_shares_of_one_disease_are_refused(tmp_path: Path) -> None:
+    shown = run("shares", written(tmp_path / "c.jsonl", [FLU] * 6), "--scorer", "walk")
+    assert isinstance(shown.exception, BadInput)
+    assert "two diseases or more" in str(shown.exception)

@@ -148,6 +148,31 @@ def test_a_start_of_another_model_is_refused(cases: Path, tmp_path: Path) -> Non
         run("sft", tmp_path / "other.jsonl", "--out", tmp_path / "b", "--policy", "tiny", "--begin", tmp_path / "a")
 
 
+def test_a_folder_without_a_run_is_none_to_begin_from(cases: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="holds no run to begin from; name the --out of one"):
+        run("rlkgf", cases, "--out", tmp_path / "b", "--policy", "tiny", "--begin", tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no limit on the size of files")
+@pytest.mark.parametrize("way", ["rlkgf", "grpo"])
+def test_a_disk_that_is_full_when_weights_are_written_is_one_line(cases: Path, tmp_path: Path, way: str) -> None:
+    import resource
+
+    words = ["train", way, cases, "--out", tmp_path / "x", "--policy", "tiny", "--steps", 1, "--prompts", 2]
+    words += ["--samples", 2]
+    program = [sys.executable, "-c", "from kgmed.cli import main; main()", *map(str, words)]
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    done = subprocess.run(program, capture_output=True, text=True, check=False, preexec_fn=limited)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "kgmed: File too large; make room and run the command again"
+    assert "Traceback" not in done.stderr
+    again = figures(*words[1:])
+    assert again["folder"] == str(tmp_path / "x")
+
+
 @pytest.mark.parametrize("device", ["abacus", "cuda:99"])
 def test_a_device_that_is_not_there_is_refused(cases: Path, tmp_path: Path, device: str) -> None:
     with pytest.raises(BadInput, match=f"nothing can be computed on '{device}'"):

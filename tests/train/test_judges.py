@@ -11,12 +11,13 @@ from made_cases import DISEASES, Table, made_split
 
 torch: Any = pytest.importorskip("torch", reason="training needs torch")
 
-from kgmed.errors import BadInput  # noqa: E402
+from kgmed.errors import BadInput, SourceError  # noqa: E402
 from kgmed.models.fakes import Scripted  # noqa: E402
 from kgmed.models.limits import BudgetSpent  # noqa: E402
 from kgmed.train import stages  # noqa: E402
 from kgmed.train.policies import Free, tiny  # noqa: E402
 from kgmed.train.preference import (  # noqa: E402
+    ByLabels,
     ByLikelihood,
     ModelJudge,
     Pair,
@@ -117,12 +118,49 @@ def test_verdicts_on_answers_that_name_nothing_teach_nothing() -> None:
         learn([(Pair("q", "flu", "who knows"), True)], made.named)
 
 
-def test_pairs_are_of_responses_that_differ_and_every_question_has_one_before_any_has_two() -> None:
-    policy = Table(["p", "q", "r"], ("a", "b", "c"), [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [99.0, 0.0, 0.0]])
-    found = response_pairs(policy, ["p", "q", "r", "p"], most=3, samples=20)
-    assert [p.question for p in found] == ["p", "q", "p"]  # r is always answered alike
-    assert all(p.first != p.second for p in found)
-    assert found == response_pairs(policy, ["p", "q", "r", "p"], most=3, samples=20)
+def test_pairs_are_of_responses_that_name_two_diseases_and_every_question_has_one_before_any_has_two() -> None:
+    start = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [99.0, 0.0, 0.0]]
+    policy = Table(["p", "q", "r"], ("flu", "I say flu", "gout"), start)
+
+    def named(text: str) -> str | None:
+        return text.split()[-1] if text != "?" else None
+
+    found = response_pairs(policy, ["p", "q", "r", "p"], named, most=3, samples=20)
+    assert [p.question for p in found] == ["p", "q"]  # r is always answered alike, and there are two diseases
+    assert all({named(p.first), named(p.second)} == {"flu", "gout"} for p in found)
+    assert found == response_pairs(policy, ["p", "q", "r", "p"], named, most=3, samples=20)
+    more = Table(["p", "q"], ("flu", "gout", "scurvy"), [[0.0] * 3] * 2)
+    third = response_pairs(more, ["p", "q"], str, most=3, samples=20)
+    assert ([p.question for p in third[:2]], len(third)) == (["p", "q"], 3)
+
+
+def test_a_judge_is_not_asked_about_responses_that_name_no_disease() -> None:
+    policy = Table(["p", "q"], ("flu", "who knows"), [[0.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(BadInput, match="warm the policy up"):
+        response_pairs(policy, ["p", "q"], lambda text: text if text == "flu" else None, most=3, samples=20)
+
+
+def test_a_judge_that_is_always_right_teaches_the_diagnosis_itself(tmp_path: Path) -> None:
+    made = task(made_split())
+    judge = ByLabels({made.question(c): c.disease for c in made.train}, made.named)
+    first = made.train[0]
+    wrong = [d for d in DISEASES if d != first.disease]
+    pairs = [Pair(made.question(first), first.disease, wrong[0]), Pair(made.question(first), wrong[0], first.disease)]
+    assert judge([*pairs, Pair(made.question(first), wrong[0], wrong[1])]) == [True, False, None]
+    asked = every_pair(made.questions(made.train), made.diseases)
+    policy = Free(tiny(made.names, width=32), longest=1)
+    reward, report = stages.reward_from_judge(judge, made, asked, policy, stages.RewardModel("words", tmp_path))
+    assert report.as_labels == report.labelled > 50
+    best = [max(DISEASES, key=lambda d, q=q: reward([q], [d])[0] or 0) for q in made.questions(made.validation)]  # type: ignore[misc]
+    assert sum(b == c.disease for b, c in zip(best, made.validation, strict=True)) > 0.9 * len(best)
+
+
+@pytest.mark.parametrize("line", ['{"x": 1}', '{"pair": 3, "first": true}', '{"pair": ["q"], "first": true}'])
+def test_a_line_that_is_no_verdict_is_told(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text('{"judge": "knowing"}\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="no verdict; remove the line"):
+        kept_verdicts(Knowing(task(made_split())), [PAIR], path)
 
 
 def test_a_judging_that_ran_out_of_its_budget_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Runs that stop and go on, bit by bit the same, and what a damaged or foreign checkpoint says."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -152,7 +153,45 @@ def test_a_damaged_checkpoint_is_named_and_nothing_is_unpickled(tmp_path: Path, 
     go(tmp_path)
     (tmp_path / "checkpoint.safetensors").write_bytes(damage)
     with pytest.raises(SourceError, match=r"checkpoint\.safetensors: no checkpoint .*remove the folder"):
+        base.state(tmp_path / "checkpoint.safetensors")
+    with pytest.raises(SourceError, match="name the folder of another run"):  # it may be all there is of a training
         base.weights(tmp_path / "checkpoint.safetensors")
+
+
+def test_damaged_weights_that_a_run_began_with_are_named(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        go(tmp_path, 4)
+    (tmp_path / "start.safetensors").write_bytes(b"x" * 200)
+    with pytest.raises(SourceError, match=r"start\.safetensors: no tensors.*remove the folder"):
+        go(tmp_path)
+
+
+def test_a_checkpoint_of_trl_that_was_not_written_to_its_end_is_passed_over(tmp_path: Path) -> None:
+    pytest.importorskip("trl", reason="grpo needs trl")
+    chosen = replace(SETTINGS, batch=8, at_once=8, kl=0.0)
+    whole = snapshot(go(tmp_path / "whole", settings=chosen, way="grpo"))
+    with pytest.raises(Stopped):
+        go(tmp_path / "parts", 4, settings=chosen, way="grpo")
+    kept = tmp_path / "parts" / "trainer" / "checkpoint-6"
+    for name, state in (("checkpoint-8", None), ("checkpoint-10", '{"epoch": 1.')):
+        shutil.copytree(kept, kept.with_name(name))
+        (kept.with_name(name) / "model.safetensors").write_bytes(b"half")
+        (kept.with_name(name) / "trainer_state.json").unlink()
+        if state:
+            (kept.with_name(name) / "trainer_state.json").write_text(state, encoding="utf-8")
+    resumed = snapshot(go(tmp_path / "parts", settings=chosen, way="grpo"))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt"])
+def test_a_damaged_checkpoint_of_trl_is_named_with_a_mend(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("trl", reason="grpo needs trl")
+    chosen = replace(SETTINGS, batch=8, at_once=8, kl=0.0)
+    with pytest.raises(Stopped):
+        go(tmp_path, 4, settings=chosen, way="grpo")
+    (tmp_path / "trainer" / "checkpoint-6" / name).write_bytes(b"\x80\x04}." + b"x" * 200)
+    with pytest.raises(SourceError, match=r"checkpoint-6: not the checkpoint that was written.*remove it"):
+        go(tmp_path, settings=chosen, way="grpo")
 
 
 def test_a_safetensors_file_of_another_program_is_no_checkpoint(tmp_path: Path) -> None:

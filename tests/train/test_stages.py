@@ -13,7 +13,7 @@ torch: Any = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("transformers", reason="training needs transformers")
 pytest.importorskip("safetensors", reason="training needs safetensors")
 
-from kgmed.errors import BadInput  # noqa: E402
+from kgmed.errors import BadInput, SourceError  # noqa: E402
 from kgmed.reward.cases import CauseGraph  # noqa: E402
 from kgmed.reward.criticality import Criticality  # noqa: E402
 from kgmed.train import ppo, stages  # noqa: E402
@@ -88,6 +88,7 @@ def compared(folder: Path, told: list[str]) -> Comparison:
         fit=scorer,
         scored="walk",
         judge=Alphabet,
+        judged_by="alphabet",
         make=lambda seed: free(made, seed),
         folder=folder,
         warm=stages.SFTSettings(steps=10, rate=3e-3),
@@ -140,6 +141,18 @@ def test_a_folder_with_figures_of_other_settings_is_refused(tmp_path: Path) -> N
     made.seed(0, ("base",))
     with pytest.raises(BadInput, match="another labelled"):
         replace(made, labelled=5).seed(0, ("base",))
+    with pytest.raises(BadInput, match="another judge"):
+        replace(made, judged_by="likelihood").seed(0, ("base",))
+
+
+@pytest.mark.parametrize("name", ["settings.json", "seed-0/base/test.json"])
+def test_damaged_figures_of_a_comparison_are_named_with_a_mend(tmp_path: Path, name: str) -> None:
+    made = compared(tmp_path, [])
+    made.seed(0, ("base",))
+    (tmp_path / name).write_text('{"accur', encoding="utf-8")
+    with pytest.raises(SourceError, match="no JSON; remove the file") as told:
+        compared(tmp_path, []).seed(0, ("base",))
+    assert name in str(told.value)
 
 
 def test_a_difference_within_two_standard_errors_is_said_to_be_none() -> None:

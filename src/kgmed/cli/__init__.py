@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kgmed.cli.show import hear_again, may_not, no_room, nobody_reads, say_anything, warn
+from kgmed.cli.show import hear_again, may_not, no_room, nobody_reads, of_the_system, say_anything, warn
 from kgmed.errors import KgmedError, StoreError
 
 PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
@@ -96,18 +96,23 @@ class Commands(TyperGroup):
                 sys.stdout.flush()
                 os._exit(130)  # what a killed run leaves is whole, so nobody waits for the questions that were begun
             sys.exit(130)
-        except OSError as e:
-            if may_not(e):
-                raise StoreError(
-                    f"{e.filename}: {e.strerror}; check the name and whose it is, or set KGMED_HOME"
-                ) from e
-            if not (nobody_reads(e) or no_room(e)):
-                raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more
-            if nobody_reads(e):
-                sys.exit(0)
-            sys.stderr.write(f"kgmed: {e.strerror}; make room and run the command again\n")
-            sys.exit(1)
+        except Exception as e:
+            if (told := of_the_system(e)) is not None:
+                _ended(told)
+            raise
+
+
+def _ended(e: OSError) -> None:
+    """End the command for what the system says of a file, where a person can mend it."""
+    if may_not(e):
+        raise StoreError(f"{e.filename}: {e.strerror}; check the name and whose it is, or set KGMED_HOME") from e
+    if not (nobody_reads(e) or no_room(e)):
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the end would complain once more
+    if nobody_reads(e):
+        sys.exit(0)
+    sys.stderr.write(f"kgmed: {e.strerror}; make room and run the command again\n")
+    sys.exit(1)
 
 
 app = typer.Typer(

@@ -184,6 +184,28 @@ def readings(
     _tell(report, as_json=False)
 
 
+@app.command()
+def shares(
+    cases: Labelled,
+    data: Data = None, scorer: Scored = "rlkgf", mu: Mu = "", restart: Restart = None, normalize: Normalize = None,
+    aggregate: Aggregate = None, temperature: Temperature = None, seed: NetworkSeed = 0, as_json: Json = False,
+) -> None:  # fmt: skip
+    """Tell what the right disease and the strongest other get as diseases grow in number, by cross-validation."""
+    from kgmed.evaluate.diagnosing import shares_by_diseases
+
+    choice = scorer_choice(scorer, mu, restart, normalize, aggregate, temperature, seed)
+    split = split_of(cases, data)
+    found = shares_by_diseases(split.train + split.validation, choice.fit)
+    if as_json:
+        show.data({"scorer": choice.told(), "shares": found})
+        return
+    rows = [
+        (f.diseases, f.cases, f"{1 / f.diseases:.4f}", f"{f.right:.4f}", f"{f.other:.4f}",
+         f"{f.gap.mean:.4f}", f"{f.gap.error:.4f}") for f in found
+    ]  # fmt: skip
+    show.table(("diseases", "cases", "even share", "right", "strongest other", "gap", "error"), rows)
+
+
 def _tell(report: "CaseReport", *, as_json: bool) -> None:
     """Print how a scorer does on test cases, in both ways of counting."""
     counted = _counted(report)

@@ -18,12 +18,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
+from kgmed.errors import KgmedError
 from kgmed.language.text import lazily, visible
 from kgmed.records import to_json
 
 # What terminals and pipes do differently: the one place of the command line that knows on which system it runs.
 
-_FULL = tuple(number for name in ("ENOSPC", "EDQUOT") if (number := getattr(errno, name, None)))
+_SYSTEM = lazily(r"\(os error (\d+)\)")
+_FULL = tuple(number for name in ("ENOSPC", "EDQUOT", "EFBIG") if (number := getattr(errno, name, None)))
 _OUTPUT = -11  # STD_OUTPUT_HANDLE of Windows
 _STYLES = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
 
@@ -74,6 +76,18 @@ def may_not(error: OSError) -> bool:
 def no_room(error: OSError) -> bool:
     """Whether the disk, or one's share of it, is full."""
     return error.errno in _FULL
+
+
+def of_the_system(error: Exception) -> OSError | None:
+    """What the system said of a file, also where an extension in Rust repeats it (safetensors); None: it was not that.
+
+    >>> of_the_system(ValueError("I/O error: No space left on device (os error 28)"))
+    OSError(28, 'No space left on device')
+    """
+    if isinstance(error, OSError):
+        return error
+    found = None if isinstance(error, KgmedError) else _SYSTEM.search(str(error))
+    return OSError(int(found[1]), os.strerror(int(found[1]))) if found else None
 
 
 def knows_styles(

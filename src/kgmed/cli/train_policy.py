@@ -169,7 +169,10 @@ class JudgeOptions:
 
     judge: Annotated[
         str,
-        typer.Option(help="likelihood (of the model itself), or any language model.", rich_help_panel=_REWARD),
+        typer.Option(
+            help="likelihood (of the model itself), labels (always right: a bound), or any language model.",
+            rich_help_panel=_REWARD,
+        ),
     ] = "likelihood"
     base_url: Annotated[str, typer.Option("--base-url", help="Of the judge's server.", rich_help_panel=_REWARD)] = ""
     pairs: Annotated[
@@ -376,6 +379,8 @@ def _policy(run: RunOptions, tuning: TuningOptions, task: "Task") -> "Policy":
     made = policy(run.policy, run.model, task, data_folder(), seed=run.seed, tuning=how, longest=run.longest)
     if run.begin:
         path = run.begin / CHECKPOINT
+        if not path.is_file():
+            raise BadInput(f"{run.begin} holds no run to begin from; name the --out of one, as of kgmed train sft")
         try:
             restore(made, checkpoint.weights(path))
         except (KeyError, RuntimeError) as error:
@@ -391,8 +396,10 @@ def _judge(judge: JudgeOptions, run: RunOptions, tuning: TuningOptions, task: "T
     from kgmed.models.named import llm_of
     from kgmed.reward.cases import Case
     from kgmed.train.policies import policy
-    from kgmed.train.preference import ByLikelihood, ModelJudge
+    from kgmed.train.preference import ByLabels, ByLikelihood, ModelJudge
 
+    if judge.judge == "labels":
+        return ByLabels({task.question(c): c.disease for c in task.train}, task.named)
     if judge.judge == "likelihood":
         how = tuning.tuning()
         untrained = policy(run.policy, run.model, task, data_folder(), seed=run.seed, tuning=how, longest=run.longest)
@@ -416,7 +423,7 @@ def _taught(
     from kgmed.train import stages
     from kgmed.train.preference import response_pairs
 
-    asked = response_pairs(policy, task.questions(task.train), most=judge.pairs, seed=run.seed)
+    asked = response_pairs(policy, task.questions(task.train), task.named, most=judge.pairs, seed=run.seed)
     with show.steps("judging") as at:
         at(f"{len(asked)} pairs of responses, each in both orders")
         model = stages.RewardModel(_model_of(judge.reward_model, run), run.out / "judge", run.seed, tuning=how)
@@ -456,8 +463,9 @@ def comparison(
     _ = made(0) if run.policy == "tiny" else None  # bad options are told before anything is written
     return Comparison(
         task=asked, fit=lambda known: scorer_for(known, choice.fit), scored=choice.told(), make=made, folder=run.out,
-        judge=lambda: _judge(judge, replace(run, policy=_judging(run)), tuning, asked), warm=warm,
-        labels=replace(labels, steps=steps or labels.steps), reinforce=settings, pairs=judge.pairs, labelled=labelled,
+        judge=lambda: _judge(judge, replace(run, policy=_judging(run)), tuning, asked), judged_by=judge.judge,
+        warm=warm, labels=replace(labels, steps=steps or labels.steps), reinforce=settings, pairs=judge.pairs,
+        labelled=labelled,
         reward_model=_model_of(judge.reward_model, run) if judge.reward_model != "words" else "words", tuning=how,
         tell=tell,
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Diagnosis scored: ranks of the right disease in solved cases, and how often a scorer of diseases is right."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import erfc, inf, sqrt
@@ -182,6 +183,44 @@ def mean(values: Sequence[float]) -> MeanScores:
     n = len(values)
     error = stdev(values) / sqrt(n) if n > 1 else 0.0
     return MeanScores(round(fmean(values), 12), round(error, 12), n)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthOfDiseases:
+    """What a scorer gives among so many diseases, means over cases: to the right one, and to the strongest other."""
+
+    diseases: int
+    cases: int  # that it could judge
+    right: float
+    other: float
+    gap: MeanScores  # right less other
+
+
+def shares_by_diseases(cases: Sequence[Case], fit: Fit[Scorer], *, k: int = 5, seed: int = 0) -> list[GrowthOfDiseases]:
+    """The shares among two diseases, three, and so on to all, the commonest first, by cross-validation (RLKGF, Fig. 8).
+
+    The scorer is fitted on cases of those diseases alone. A disease outside the patient's subgraph has none.
+    """
+    common = [disease for disease, _ in Counter(c.disease for c in cases).most_common()]
+    if len(common) < 2:
+        raise BadInput("shares are told among two diseases or more; give cases of several")
+    return [_growth([c for c in cases if c.disease in common[:n]], n, fit, k, seed) for n in range(2, len(common) + 1)]
+
+
+def _growth(cases: Sequence[Case], diseases: int, fit: Fit[Scorer], k: int, seed: int) -> GrowthOfDiseases:
+    """The shares among the diseases of these cases."""
+    right, other = [], []
+    for train, held_out in folds(cases, k, seed=seed):
+        scorer = fit(train, ())
+        place = {disease: i for i, disease in enumerate(scorer.diseases)}
+        for case, row in zip(held_out, np.asarray(scorer(held_out)), strict=True):
+            if np.isnan(row).all():
+                continue
+            given, own = np.nan_to_num(row), place.get(case.disease, -1)
+            right.append(float(given[own]) if own >= 0 else 0.0)
+            other.append(float(np.delete(given, own).max(initial=0.0)) if own >= 0 else float(given.max()))
+    gap = mean([a - b for a, b in zip(right, other, strict=True)])
+    return GrowthOfDiseases(diseases, len(right), fmean(right), fmean(other), gap)
 
 
 @dataclass(frozen=True, slots=True)

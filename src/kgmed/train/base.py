@@ -220,7 +220,7 @@ def _same(path: Path, was: dict[str, Any], now: dict[str, Any]) -> None:
 
 def weights(path: Path) -> dict[str, "Tensor"]:
     """The trained tensors of a checkpoint, by name."""
-    tensors, _ = _read(path)
+    tensors, _ = _read(path, "name the folder of another run to begin from")
     return {name.removeprefix("weight/"): t for name, t in tensors.items() if name.startswith("weight/")}
 
 
@@ -229,7 +229,7 @@ def state(path: Path) -> State:
     return _read(path)[1]
 
 
-def _read(path: Path) -> tuple[dict[str, "Tensor"], State]:
+def _read(path: Path, mend: str = _AGAIN) -> tuple[dict[str, "Tensor"], State]:
     """All tensors and the state of a checkpoint."""
     safetensors = need("safetensors")
     try:
@@ -240,7 +240,16 @@ def _read(path: Path) -> tuple[dict[str, "Tensor"], State]:
         return tensors, State(int(state["step"]), dict(state["settings"]))
     except (OSError, KeyError, ValueError, TypeError, safetensors.SafetensorError) as error:
         problem = f"no checkpoint of {FORMAT!r}: {' '.join(str(error).split())[:100]}"
-        raise SourceError(path, 0, problem, _AGAIN) from error
+        raise SourceError(path, 0, problem, mend) from error
+
+
+def tensors_in(path: Path) -> dict[str, "Tensor"]:
+    """The tensors of a file; raises `SourceError`."""
+    try:
+        found: dict[str, Tensor] = need("safetensors.torch").load_file(str(path))
+    except (OSError, need("safetensors").SafetensorError) as error:
+        raise SourceError(path, 0, f"no tensors: {' '.join(str(error).split())[:100]}", _AGAIN) from error
+    return found
 
 
 def _moments(policy: Policy, optimizer: Any) -> dict[str, "Tensor"]:

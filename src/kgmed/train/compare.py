@@ -14,7 +14,7 @@ from statistics import mean, median, stdev
 from typing import Any
 
 from kgmed.disk import put_in_place
-from kgmed.errors import BadInput, UnknownName
+from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.reward.cases import Case, Predict, Scorer, best_disease
 from kgmed.reward.graph_reward import best_of, veto
@@ -113,6 +113,7 @@ class Comparison:
     fit: Callable[[Task], Scorer]  # the scorer that rewards, of the cases whose labels are known
     scored: str  # which scorer this is
     judge: Callable[[], Judge]  # opened where RLAIF is trained
+    judged_by: str  # who this is
     make: Callable[[int], Policy]
     folder: Path
     warm: stages.SFTSettings = field(default_factory=lambda: stages.SFTSettings(steps=10))
@@ -141,10 +142,10 @@ class Comparison:
     def _same_as_before(self) -> None:
         """Raise `BadInput` where the folder holds figures of other settings."""
         told = {"cases": self.task.split.name, "scorer": self.scored, "labelled": self.labelled, "pairs": self.pairs}
-        told |= {"reward_model": self.reward_model, "tuning": self.tuning.told}
+        told |= {"judge": self.judged_by, "reward_model": self.reward_model, "tuning": self.tuning.told}
         told |= {name: asdict(getattr(self, name)) for name in ("warm", "labels", "reinforce")}
         path, told = self.folder / "settings.json", json.loads(json.dumps(told))
-        was = json.loads(path.read_text(encoding="utf-8")) if path.exists() else told
+        was = _read(path) if path.exists() else told
         if changed := [name for name in told if was.get(name) != told[name]]:
             raise BadInput(f"{self.folder} holds a comparison with another {changed[0]}; name another folder")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -183,7 +184,8 @@ class Comparison:
     def _judged(self, policy: Policy, seed: int) -> Reward:
         """The reward model of the judge's preferences among responses of the policy; how it did is kept."""
         place = self.place(seed, "rlaif")
-        asked = response_pairs(policy, self.task.questions(self.task.train), most=self.pairs, seed=seed)
+        questions = self.task.questions(self.task.train)
+        asked = response_pairs(policy, questions, self.task.named, most=self.pairs, seed=seed)
         reward, report = stages.reward_from_judge(
             self.judge(),
             self.task,
@@ -223,8 +225,7 @@ class Comparison:
             found = self._told(checked.before())
             found["after"] = {name: self._told(predict) for name, predict in self._checks(checked)}
             _write(path, found)
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return kept
+        return _read(path)
 
     def _checks(self, checked: Verified) -> Iterator[tuple[str, Predict]]:
         """The ways to verify; a veto asks for what an equal share among the diseases would be."""
@@ -237,7 +238,7 @@ class Comparison:
     def judged(self, seeds: Sequence[int]) -> list[JudgeReport]:
         """How the judge and its reward model did, a seed each that has been there."""
         paths = [self.place(seed, "rlaif") / "judge.json" for seed in seeds]
-        return [JudgeReport(**json.loads(path.read_text(encoding="utf-8"))) for path in paths if path.exists()]
+        return [JudgeReport(**_read(path)) for path in paths if path.exists()]
 
     def taken(self, seeds: Sequence[int], stage: str) -> dict[str, float]:
         """What the training of a stage took: minutes, tokens a second (the median round), and most memory in MB."""
@@ -257,6 +258,15 @@ def _write(path: Path, found: Mapping[str, Any]) -> None:
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(found), encoding="utf-8")
     put_in_place(beside, path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Figures that were written; raises `SourceError`."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SourceError(path, 0, "no JSON", "remove the file, and it is made again") from error
+    return found
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:

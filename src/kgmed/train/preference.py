@@ -8,15 +8,15 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations, pairwise, zip_longest
+from itertools import pairwise, zip_longest
 from math import inf, sqrt
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, SourceError
 from kgmed.language.text import has_cjk, tokens
 from kgmed.models.base import LLM
 from kgmed.pipeline import Reward
@@ -55,21 +55,45 @@ class Judge(Protocol):
 
 
 def response_pairs(
-    policy: Policy, questions: Sequence[str], *, most: int, samples: int = 4, seed: int = 0
-) -> list[Pair]:
-    """At most so many pairs of different responses of a policy: a pair of each question, then a second, and so on.
+    policy: Policy, questions: Sequence[str], named: Callable[[str], str | None], *, most: int, samples: int = 8,
+    seed: int = 0,
+) -> list[Pair]:  # fmt: skip
+    """At most so many pairs of responses that name two diseases: a pair of each question, then a second, and so on.
 
-    Of each question come its likeliest response and `samples` drawn ones; one that always answers alike has no pair.
+    Of each question come its likeliest response and drawn ones, `samples` at most, until there are enough pairs. Where
+    one of two names no disease, or both the same, nothing is to be learnt: what such an answer is worth is fixed, and a
+    judge would be asked for nothing. Raises `BadInput` where there is no pair at all.
     """
     generator = need("torch").Generator().manual_seed(seed)
     asked = list(dict.fromkeys(questions))
-    first = policy_answers(policy, asked).texts
-    drawn = policy_answers(policy, [q for q in asked for _ in range(samples)], generator).texts
-    found = []
-    for i, question in enumerate(asked):
-        said = list(dict.fromkeys([first[i], *drawn[i * samples : (i + 1) * samples]]))
-        found.append([Pair(question, a, b) for a, b in combinations([text for text in said if text], 2)])
+    said: list[dict[str, str]] = [{} for _ in asked]  # the response that named a disease first
+    found: list[list[Pair]] = [[] for _ in asked]
+    for turn in range(samples + 1):
+        texts = policy_answers(policy, asked, generator if turn else None).texts
+        for question, text, before, pairs in zip(asked, texts, said, found, strict=True):
+            name = named(text)
+            if name and name not in before:
+                pairs += [Pair(question, other, text) for other in before.values()]
+                before[name] = text
+        if sum(map(len, found)) >= most:
+            break
+    if not any(found):
+        raise BadInput("no question has responses that name two diseases; warm the policy up: sft --labels random")
     return [p for turn in zip_longest(*found) for p in turn if p is not None][:most]
+
+
+@dataclass(frozen=True, slots=True)
+class ByLabels:
+    """Prefers the diagnosis: what RLAIF would come to under a judge that is always right. It uses labels: no rival."""
+
+    disease_of: Mapping[str, str]  # question -> diagnosis
+    named: Callable[[str], str | None]
+    name: str = "labels"
+
+    def __call__(self, asked: Sequence[Pair], /) -> list[bool | None]:
+        """The verdict on each pair; undecided where both are right or neither is."""
+        right = [[self.named(text) == self.disease_of[p.question] for text in (p.first, p.second)] for p in asked]
+        return [None if one is two else one for one, two in right]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +139,7 @@ def kept_verdicts(
         base.append(path, {"judge": judge.name})
     elif rows[0].get("judge") != judge.name:
         raise BadInput(f"{path} holds verdicts of {rows[0].get('judge')}, not {judge.name}; name another folder")
-    known = {Pair(*row["pair"]): row["first"] for row in rows[1:]}
+    known = _known(path, rows[1:])
     left = [pair for pair in dict.fromkeys(asked) if pair not in known]
     for i in range(0, len(left), each):
         part = left[i : i + each]
@@ -124,6 +148,14 @@ def kept_verdicts(
             known[pair] = first
         tell(len(left) - i - len(part))
     return [known[pair] for pair in asked]
+
+
+def _known(path: Path, rows: Sequence[Mapping[str, Any]]) -> dict[Pair, bool | None]:
+    """The verdicts in the rows of a file."""
+    try:
+        return {Pair(*row["pair"]): row["first"] for row in rows}
+    except (KeyError, TypeError) as error:
+        raise SourceError(path, 0, "a line that is no verdict", "remove the line, or the file to judge anew") from error
 
 
 @dataclass(frozen=True, slots=True)

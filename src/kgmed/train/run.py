@@ -319,14 +319,13 @@ def _begin(policy: Policy, optimizer: Any, generator: "Generator", plan: Trainin
 
 def _reference(policy: Policy, folder: Path) -> "dict[str, Tensor]":
     """The trained tensors as they were when the run began, kept in its folder."""
-    path, torch = folder / START, need("safetensors.torch")
+    path = folder / START
     if path.exists() and (folder / CHECKPOINT).exists():
-        kept: dict[str, Tensor] = torch.load_file(str(path))
-        return kept
+        return base.tensors_in(path)
     now = snapshot(policy)
     if processes().main:
         beside = path.with_suffix(".new")
-        torch.save_file({name: t.contiguous() for name, t in now.items()}, str(beside))
+        need("safetensors.torch").save_file({name: t.contiguous() for name, t in now.items()}, str(beside))
         put_in_place(beside, path)
     return now
 

@@ -5,15 +5,18 @@ rewards, the log and the final weights are ours, so that any run can begin where
 are those of transformers, whose reader takes tensors and plain data alone.
 """
 
+import json
 import logging
 import shutil
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Literal
 
-from kgmed.errors import BadInput, Unavailable
+from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models.files import load_transformer
 from kgmed.pipeline import Reward
 from kgmed.records import Question
@@ -167,14 +170,39 @@ def _keep_start(causal: Causal, folder: Path) -> None:
 
 
 def _go(trainer: Any, folder: Path) -> None:
-    """Train, from the last checkpoint in the folder where there is one."""
-    last = need("transformers.trainer_utils").get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    """Train, from the last whole checkpoint in the folder where there is one."""
+    last, begun = last_whole(folder), list[bool]()
+
+    class Begun(need("transformers").TrainerCallback):  # type: ignore[misc]
+        """Notes that all of a checkpoint was read."""
+
+        def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            begun.append(True)
+
+    trainer.add_callback(Begun())
     try:
-        trainer.train(resume_from_checkpoint=last)
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
     except need("torch").OutOfMemoryError as error:
         raise Unavailable(
             "the device has too little memory; lower --at-once, or give --checkpointing, --bits 4"
         ) from error
+    except (RuntimeError, EOFError, UnpicklingError, need("safetensors").SafetensorError) as error:
+        if last and not begun:
+            problem = f"not the checkpoint that was written: {' '.join(str(error).split())[:100]}"
+            raise SourceError(last, 0, problem, "remove it; the run then begins again") from error
+        if "inline_container" in str(error):  # what writes torch's files, whose parts came out too short
+            raise Unavailable("a checkpoint was not written whole; make room and run the command again") from error
+        raise
+
+
+def last_whole(folder: Path) -> Path | None:
+    """The newest checkpoint of transformers that was written to its end: what is told of the run comes last."""
+    states = sorted(folder.glob("checkpoint-*/trainer_state.json"), key=lambda p: int(p.parent.name.rpartition("-")[2]))
+    for path in reversed(states):
+        with suppress(ValueError):
+            json.loads(path.read_text(encoding="utf-8"))
+            return path.parent
+    return None
 
 
 def _told(plan: TrainingPlan, each: int, model: Any) -> Any:
