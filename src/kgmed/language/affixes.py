@@ -289,10 +289,12 @@ def may_stand_behind_a_drug(text: str) -> bool:
 
     >>> may_stand_behind_a_drug("有什么作用"), may_stand_behind_a_drug("缓释片"), may_stand_behind_a_drug("龙")
     (True, True, False)
+    >>> may_stand_behind_a_drug("肝损害吗"), may_stand_behind_a_drug("肝素钠")
+    (True, False)
     """
     form = _SALT_AND_FORM.match(text)
     rest = text[form.end() :] if form else text
-    if rest != text:
+    if rest != text or text.startswith(_tuple("chinese words behind drugs")):
         return True
     return text[:1] in _behind_drugs() and not text.startswith(_tuple("chinese behind drugs but"))
 

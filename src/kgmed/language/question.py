@@ -113,6 +113,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|what (?:can|should|could) (?:i|we|he|she|they|(?:(?:an?|my|the|our) )?(?:\w+ )?\w+) (?:take|give|be given)\b"
         r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
         r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
+        r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解|咋整|怎么处理"
         r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)",
         Role.TREATS,
@@ -132,13 +133,13 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
         r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether|that)\b"
         r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat does .{1,60}(?:feel|look) like"
-        r"|症状|表现|体征|征兆|(?:前|先|预)兆|早期信号|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
+        r"|症状|表现|体征|(?:临床|典型|主要)(?:特征|特点)|征兆|(?:前|先|预)兆|早期信号|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
         Role.FINDING,
         says=("Findings", "症状与体征"),
     ),
     QuestionType(
         "side effect",
-        r"side.?[ae]f+ect|adverse|\bharm|副作用|不良反应|副反应|危害",
+        r"side.?[ae]f+ect|adverse|\bharm|副作用|不良反应|副反应|毒副|危害|[坏害]处|毒性|伤[肝肾胃身]",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
     ),
@@ -259,7 +260,7 @@ TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
         "price",
         r"\bprices?\b|\bcosts?\b|expensive|how much (?:is|are|do|does|for)\b(?!.*\b(?:take|give|dose)\b)"
-        r"|多少钱|价格|价钱|费用|贵不贵|贵吗",
+        r"|多少(?:钱|块|元|万)|价格|价钱|费用|收费|贵不贵|贵吗",
         relations=r"price|cost|价格|费用",
         says=("price", "价格"),
     ),
@@ -303,7 +304,7 @@ TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
         "frequency",
         r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how (?:common|rare|frequent) (?:is|are)"
-        r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率|多少人|几率|概率|多大比例",
+        r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率|多少(?:个|名|位|万)?[^，。？?吃用服]{0,8}(?:人(?!民)|患者|病例)|几率|概率|多大比例",
         relations=r"prevalen|inciden|发病率|患病率",
         says=("frequency in the population", "发病率"),
     ),
@@ -386,8 +387,8 @@ _SENTENCE = lazily(r"[^.!?。！？\n]*(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！
 _ENDS_ASKING = lazily(r"[?？]\W*$")
 _ASKING = lazily(
     r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe|explain|show)\b"
-    r"|(?<!没)(?<!没有)什么(?!都)|哪|怎|咋|吗|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
-    r"|能不能|可不可以|有没有|会不会|是不是|要不要|行不行|好不好|(?:[吃用喝服打能]|可以)不\W*$",
+    r"|(?<!没)(?<!没有)(?:什么|啥)(?!都)|哪|怎|咋|吗|(?:么|嘛)\W*$|如何|为何|是否|多少|几(?=[岁次片粒颗种])"
+    r"|能不能|可不可以|能否|可否|有没有|有无|会不会|是不是|要不要|该不该|行不行|好不好|(?:[吃用喝服打能]|可以)不\W*$",
     re.IGNORECASE,
 )
 _ASKS_LATER = lazily(  # "my mum has gout, what can she take": no mark, and the question stands behind what is told

@@ -190,7 +190,7 @@ class Lexicon:
         So the longer name is what is linked, asked about or not found, and never the piece.
         """
         substances = [self._is_substance(text[a:b]) for a, b in places]
-        stops = _cjk_cuts(text) if any(substances) and has_cjk(text) else frozenset[int]()
+        stops = _stops(text) if any(substances) and has_cjk(text) else frozenset[int]()
         ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
         grown = []
         others = {a for (a, _), s in zip(places, substances, strict=True) if not s}
@@ -595,6 +595,11 @@ def _says_something(run: list[Token]) -> bool:
     content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _qualifiers()]
     letters = sum(len(_LETTER.findall(w)) for w in content)
     return bool(content) and letters > 2 and len(run) <= _LONGEST_PHRASE
+
+
+def _stops(text: str) -> frozenset[int]:
+    """The offsets of Chinese characters that go on with no name: of cut words, and of those that ask (禁忌, 功效)."""
+    return _cjk_cuts(text).union(*(range(start, end) for start, end in words_that_ask(text)))
 
 
 def _cjk_cuts(text: str) -> frozenset[int]:
