@@ -183,12 +183,13 @@ def _beside(near: str, side: str) -> bool:
 def _is_type(inside: str) -> bool:
     """Whether what stands in a bracket makes another drug of the one before it.
 
-    >>> [_is_type(t) for t in ("200/0.5", "重组", "芬必得", "Ⅱ", "aspirin")]
-    [True, True, False, True, False]
+    >>> [_is_type(t) for t in ("200/0.5", "重组", "芬必得", "Ⅱ", "aspirin", "诺瓦型")]
+    [True, True, False, True, False, True]
     """
     short = len(re.findall(r"[A-Za-z]{4,}", inside)) == 0
     return (
         (bool(inside) and short and bool(_STRENGTH.match(inside)))
+        or inside.endswith(_tuple("chinese types"))
         or bool(_PREPARED.fullmatch(inside))
         or inside in _words("chinese before substances")
     )

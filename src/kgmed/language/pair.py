@@ -100,7 +100,7 @@ PAIRS: tuple[PairType, ...] = (
         "is caused",
         r"(?:caused|triggered|produced|brought on) by|\b(?:get|getting|catch) .{1,60} from\b"
         r"|due to|result of|consequence of|come from"
-        r"|由.{0,30}(?:引起|导致|造成|诱发)|因为.{0,30}引起",
+        r"|由.{0,30}(?:引起|导致|造成|诱发)|因为.{0,30}引起|的(?:主要)?(?:原因|病因|诱因)(?:是不是|是|包括|有)",
         "cause+ risk+ finding- adverse- complication-",
         ("Yes", "是"),
     ),
@@ -153,7 +153,7 @@ PAIRS: tuple[PairType, ...] = (
         r"\bcauses?\b|lead(?:s|ing)? to|result(?:s|ing)? in|\bgive (?:you|me|people)|bring on|trigger|produce"
         r"|\b(?:turn|develop|progress|evolve) (?:in)?to\b|\bbecome\b"
         r"|\bmake(?:s)? (?:me|you|people)"
-        r"|变成|变为|转成|转为|转变|发展[成为到]|演变|恶化[成为]|癌变|引起|导致|造成|引发|诱发|出现|会不会|会.{1,40}(?:吗|么|？|\?)|能引",
+        r"|变成|变为|转成|转为|转变|发展[成为到]|演变|恶化[成为]|癌变|伤(?=[肝肾胃])|[是算].{1,20}的(?:\S{0,4})?(?:原因|病因|诱因)|引起|导致|造成|引发|诱发|出现|会不会|会.{1,40}(?:吗|么|？|\?)|能引",
         _EFFECTS,
         ("Yes", "会"),
     ),

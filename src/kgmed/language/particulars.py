@@ -136,6 +136,24 @@ def people_of(text: str) -> tuple[People, ...]:
     return tuple(group for group in PEOPLE if group.in_question.search(text))
 
 
+_ANIMAL = "狗狗|猫咪|小?狗|小?猫|宠物|兔子|仓鼠|龙猫|鹦鹉|金毛|泰迪|柯基|橘猫"
+_OF_ANIMALS = lazily(  # whoever is bitten by one, or is allergic to it, is none
+    r"\bmy (?:\w+ )?(?:dog|puppy|cat|kitten|rabbit|hamster|guinea pig|horse|parrot)s?\b(?! (?:bit|bites?|scratch|lick))"
+    rf"|(?:我家|家里|我们家|我养|我)的?(?:那?[只条])?的?(?:{_ANIMAL})(?![咬抓挠舔毛癣传]|过敏)"
+    r"|(?:^|[，,。；])(?:狗狗|猫咪|宠物)(?![咬抓挠舔毛癣传]|过敏)",
+    re.IGNORECASE,
+)
+
+
+def is_of_an_animal(text: str) -> bool:
+    """Whether the patient of a question is an animal.
+
+    >>> [is_of_an_animal(t) for t in ("我家狗拉肚子怎么办", "被猫咪抓了怎么办", "My dog has a cough", "My cat bit me")]
+    [True, False, True, False]
+    """
+    return bool(_OF_ANIMALS.search(text))
+
+
 def drinks_of(text: str) -> tuple[People, ...]:
     """What a question names that is drunk beside a medicine.
 

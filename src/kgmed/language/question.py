@@ -91,7 +91,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
-        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|诊断|咋回事|得了什么",
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|诊断|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
         Role.FINDING,
         of_what=True,
         says=("Diseases that fit the findings", "与所述表现相符的疾病"),
@@ -112,9 +112,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed"
         r"|what (?:can|should|could) (?:i|we|he|she|they|(?:(?:an?|my|the|our) )?(?:\w+ )?\w+) (?:take|give|be given)\b"
         r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
-        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
+        r"|什么药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
-        r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解|如何缓解|咋整|怎么处理"
+        r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|如何治|怎么办|疗法|怎样治|怎么缓解|如何缓解|怎么整|怎么处理"
         r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)",
         Role.TREATS,
         says=("Treatments", "治疗"),
@@ -139,7 +139,7 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "side effect",
-        r"side.?[ae]f+ect|adverse|\bharm|副作用|不良反应|副反应|毒副|危害|[坏害]处|毒性|伤[肝肾胃身]",
+        r"side.?[ae]f+ect|adverse|\bharm|副作用|不良反应|副反应|毒副|危害|[坏害]处|毒性",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
     ),
@@ -176,7 +176,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"\bcauses? of|what (?:\w+ )?(?:can |may |could )?causes?\b|\bcauses\W*$"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? on\b|\breasons? for\b"
-        r"|病因|原因|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)"
+        r"|病因|原因|为什么|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)"
         r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成)",
         Role.CAUSE,
         also=(Role.RISK,),

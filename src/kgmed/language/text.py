@@ -358,7 +358,7 @@ def prompt_language(question: Question) -> str:
     return "zh" if language_of(question) == "zh" else "en"
 
 
-# Words of asking that are spelled with one slip ("symtoms", "treatmnet"), read as they are meant.
+# Words of asking as they are meant: those spelled with one slip ("symtoms", "treatmnet"), and how they are spoken (咋).
 
 _ASKING = frozenset(
     """
@@ -373,7 +373,12 @@ _OTHERS = frozenset(
     {"caused", "present", "presents", "prevents", "diagnoses", "diseased", "interacted", "therapist", "cases"}
 )
 _SHORTEST = 5  # letters of a word that is looked at; words of asking have six or more
-_WORD = lazily(r"[A-Za-z]+")
+_SPOKEN = {  # how Chinese is spoken, and how its words of asking are mistyped: the signs that sound alike
+    "咋": "怎么", "啥": "什么", "甚么": "什么", "神马": "什么", "肿么": "怎么", "冶疗": "治疗", "医治": "治疗",
+    "副做用": "副作用", "付作用": "副作用", "负作用": "副作用", "症壮": "症状", "征状": "症状", "并发证": "并发症",
+    "禁记": "禁忌", "禁急": "禁忌", "忌讳": "禁忌", "检察": "检查", "预访": "预防", "遗转": "遗传", "症侯": "症状",
+}  # fmt: skip
+_WORD = lazily("[A-Za-z]+|" + "|".join(_SPOKEN))
 
 
 class Unslipped:
@@ -403,8 +408,8 @@ class Unslipped:
 def spelled(text: str) -> str:
     """A text with its words of asking as they are meant.
 
-    >>> spelled("asprin side efects and symtoms at present")
-    'asprin side effects and symptoms at present'
+    >>> spelled("asprin side efects and symtoms at present"), spelled("痛风咋冶疗")
+    ('asprin side effects and symptoms at present', '痛风怎么治疗')
     """
     return Unslipped(text).text
 
@@ -412,6 +417,8 @@ def spelled(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _meant(word: str) -> str:
     """The word of asking that a word is one slip from, with the same first letter; else the word."""
+    if word in _SPOKEN:
+        return _SPOKEN[word]
     plain = word.lower()
     if len(plain) < _SHORTEST or plain in _ASKING or plain in _OTHERS:
         return word

@@ -9,11 +9,12 @@ import numpy as np
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
 from kgmed.language.pair import PairType, is_yes_no, pairs_asked
-from kgmed.language.particulars import People, circumstances_of, clauses_about, people_of
+from kgmed.language.particulars import People, circumstances_of, clauses_about, is_of_an_animal, people_of
 from kgmed.language.question import (
     TYPES,
     QuestionType,
     asking_part,
+    asks_at,
     asks_diagnosis,
     compares,
     defines,
@@ -26,10 +27,10 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.asked import PATIENT, AskedFor, strangers
+from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
 from kgmed.steps.brief import brief
 from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findings
-from kgmed.steps.family import Family
+from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked, names_people
 from kgmed.steps.phrase import Numbered, language_of, verdict
@@ -197,6 +198,8 @@ class Fitting:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
         links = _of_people([self._whose(link) for link in links], query.text)
+        if is_of_an_animal(query.text):
+            return [_lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
@@ -269,15 +272,19 @@ class Fitting:
     def _seen_in(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
         """The diseases that show a symptom of which the cause is asked, where the graph names few causes of its own.
 
-        A symptom is what more diseases show than it shows findings itself, or a name made of several findings.
+        What a sign alone may mean (流鼻血是怎么回事, 白细胞高说明什么) is asked of its cause too.
         """
         things = stated(links)
-        if Role.CAUSE not in roles_asked(query.text) or len(things) != 1 or _GETS.search(query.text):
+        means = asks_diagnosis(query.text) and not defines(query.text)
+        if not (means or Role.CAUSE in roles_asked(query.text)) or len(things) != 1 or _GETS.search(query.text):
             return []
-        node, ties = [self.graph.number(things[0].id)], ByRole(self.graph, Role.FINDING)
-        symptom = len(ties.subjects(node).node) > len(ties.objects(node).node)
+        symptom = Family(self.graph).is_symptom(things[0])
         several = several_findings(self.graph, links)
-        own = {t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject == things[0]}
+        own: set[object] = {
+            t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject == things[0]
+        }
+        if means:
+            own = set(ByRole(self.graph, Role.CAUSE).objects([self.graph.number(things[0].id)]).node.tolist())
         few = len(own) < _FEW_CAUSES or _WHICH_DISEASE.search(query.text)
         return self._cards(query, links) if several or (symptom and few) else []
 
@@ -300,12 +307,22 @@ class Fitting:
         return Consult(self.graph, care=first(roles_asked(query.text)))(query, links)
 
     def _strangers(self, query: Query, links: Sequence[Link]) -> list[str]:
-        """The names that are asked about and were not linked."""
-        if self.recognize is None or _describes_a_patient(query.text, links):
+        """The names that are asked about and were not linked; of what a patient tells only medicines are."""
+        if self.recognize is None:
             return []
         linked = {link.mention for link in links}
         missed = [m for m in self.recognize(query) if m not in linked]
-        return [name for name in strangers(query.text, missed, links) if not circumstances_of(name)]
+        other = [m.surface for m in missed if m.start >= 0 and self._holds_a_medicine(m.surface)]
+        if _describes_a_patient(query.text, links):
+            asked = [m.surface for m in missed if m.start >= 0 and asks_at(query.text, m.start)]
+            return [name for name in asked if name in other or is_like_a_medicine(name)]
+        return [name for name in [*other, *strangers(query.text, missed, links)] if not circumstances_of(name)]
+
+    def _holds_a_medicine(self, name: str) -> bool:
+        """Whether a Chinese name that no graph has holds that of a medicine: it is another (甲基地高辛胺)."""
+        cuts = range(len(name) + 1) if has_cjk(name) and len(name) <= _LONGEST else ()
+        pieces = (name[a:b] for a in cuts for b in cuts if b - a >= _SHORTEST)
+        return any(m.entity.kind in MEDICINES for piece in pieces for m in self.graph.lookup(piece)[:1])
 
     def _nothing(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """That the graph has nothing of what is asked for, and what it says of the things named."""
@@ -357,6 +374,7 @@ class Fitting:
         return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]
 
 
+_ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
 _WHICH_DISEASE = lazily(
     r"(?:which|what) (?:\w+ )?(?:diseases?|conditions?|disorders?|illness(?:es)?)\b"
@@ -373,6 +391,7 @@ def _of_people(links: list[Link], text: str) -> list[Link]:
 
 
 _GETS = lazily("[会易么啥何][得患](?!到)")  # what one gets is a disease, and no sign of others
+_SHORTEST, _LONGEST = 3, 16  # characters of a medicine's name in a longer one, and of that
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 

@@ -29,6 +29,9 @@ _AFTER = lazily(
     r"|^(?:和|跟|与|同|能|可以|会|是|治|的|有|对|一天|怎么|引起|导致|病|症|综合征|片|胶囊|颗粒)",
     re.IGNORECASE,
 )
+_LIKE_A_MEDICINE = lazily(
+    r"(?:片|胶囊|颗粒|丸|注射液|口服液|糖浆|霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净)$"
+)
 _QUOTES = "\"“‘'「"  # before a name; a mark behind it may open what comes next
 _LIKE_A_NAME = lazily(
     r"(?:itis|osis|emia|aemia|oma|pathy|plasia|trophy|mab|nib|pril|sartan|statin|olol|azole|cillin|mycin|cycline|vir"
@@ -55,6 +58,15 @@ def strangers(text: str, missed: Sequence[Mention], links: Sequence[Link]) -> li
     """
     found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, links)]
     return list(dict.fromkeys(found))
+
+
+def is_like_a_medicine(name: str) -> bool:
+    """Whether a Chinese name ends as those of medicines do.
+
+    >>> is_like_a_medicine("多司他韦胶囊"), is_like_a_medicine("胸口")
+    (True, False)
+    """
+    return bool(_LIKE_A_MEDICINE.search(name))
 
 
 def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
@@ -169,7 +181,9 @@ class AskedFor:
             return pieces
         if role is Role.TREATS and pieces:  # a fever has medicines of its own
             return pieces
-        implied = self._implied(query, links) if speaking or self.through else {}
+        family = Family(self.graph)
+        illness = len(stated) == 1 and stated[0].entity.kind == "disease" and not family.is_symptom(stated[0].entity)
+        implied = self._implied(query, links) if speaking or (self.through and not illness) else {}
         if not implied:
             return pieces
         texts = [piece for piece in pieces if piece.kind == "text"]

@@ -61,6 +61,7 @@ _VAGUE = lazily(
     r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断)$"
 )
 _SHORT = 4  # letters of a name that may stand within many: MODY, gout
+_KINDS_BEFORE = ("β", "α", "遗传性", "家族性", "先天性")  # β地中海贫血 is a form of 地中海贫血
 _SERIES = (
     "type 1",
     "type i",
@@ -172,7 +173,10 @@ class Family:
         found: dict[Entity, tuple[Triple, ...]] = {}
         names = dict.fromkeys(name for node in own for name in (self.graph.at(node).name, *self._said(node)))
         for name in names:
-            for match in (m for kind in _SERIES for m in self.graph.lookup(f"{name} {kind}")):
+            series = (
+                (f"{kind}{name}" for kind in _KINDS_BEFORE) if has_cjk(name) else (f"{name} {kind}" for kind in _SERIES)
+            )
+            for match in (m for one in series for m in self.graph.lookup(one)):
                 if self.graph.number(match.entity.id) not in own:
                     found.setdefault(match.entity, ())
         shown = ByRole(self.graph, Role.FINDING).subjects(list(own))
@@ -186,6 +190,11 @@ class Family:
         for text, scope in names_of(self.graph, node):
             if scope <= Scope.TRANSLATION and len(text) > (_SHORT if text.isascii() else 1):
                 yield text
+
+    def is_symptom(self, entity: Entity) -> bool:
+        """Whether more diseases show a thing than it shows findings itself."""
+        node, ties = [self.graph.number(entity.id)], ByRole(self.graph, Role.FINDING)
+        return len(ties.subjects(node).node) > len(ties.objects(node).node)
 
     def fullest(self, link: Link) -> Entity:
         """The entity, or that of the same name and of no other kind of which the graph says most."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph, Scope
+from kgmed.language import lay
 from kgmed.language.pair import PAIRS, PairType, asks_what, is_yes_no
 from kgmed.language.particulars import DRINKS, People, circumstances_of, clauses_about, drinks_of, forbids, people_of
 from kgmed.language.question import asking_part, asks_at, roles_asked, types_asked
@@ -45,6 +46,9 @@ _MOST = 400  # edges looked at between two families
 _GRAVE = ("no", "interacts", "caution", "class", "harm")
 
 
+Ways = Mapping[int, tuple[Triple, ...]]  # entries that speak of a thing, and what leads to each
+
+
 def is_verdict(evidence: Evidence, *which: str) -> bool:
     """Whether a piece of evidence is a verdict, or one of those named."""
     return evidence.kind == VERDICT and (not which or evidence.id in which)
@@ -60,6 +64,7 @@ class Tie:
         along: Whether the thing named first is the subject of its role.
         cost: The smaller the nearer.
         said: Of a text about one, the part that names the other.
+        of_kinds: Whether it is said of a kind of one of the two, and not of that itself.
     """
 
     triple: Triple
@@ -67,6 +72,7 @@ class Tie:
     along: bool
     cost: float
     said: str = ""
+    of_kinds: bool = False
 
     @property
     def text(self) -> str:
@@ -155,22 +161,28 @@ class Between:
         rows = [row for row in pairs if taken or not row.safety]
         people = people_of(query.text)
         safety = [row for row in rows if row.safety and people]
-        if taken and not rows and not types_asked(query.text):
-            return _FOR_PEOPLE if people else self._bare(query, links)  # "metformin pregnancy"
+        asked = types_asked(query.text)
+        if taken and not rows and all(row.role is Role.CONTRAINDICATED for row in asked):
+            if people and not (asked and asks_what(query.text)):
+                return _FOR_PEOPLE  # "metformin pregnancy"
+            return self._bare(query, links, warned=bool(asked))
         row = next(iter([*safety, *rows]), None)
         if row and row.name in _ANY_TIE and len(things := _things(links)) > 1 and all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER  # what one medicine does to another
         return row
 
-    def _bare(self, query: Query, links: Sequence[Link]) -> PairType | None:
-        """The row for two names without a verb: two medicines, or what one does for a condition, or warns of."""
+    def _bare(self, query: Query, links: Sequence[Link], *, warned: bool) -> PairType | None:
+        """The row for two names without a verb: two medicines, or what one does for a condition, or warns of.
+
+        `warned` = only what it warns of is asked: 二甲双胍 肾功能不全 禁忌.
+        """
         things = _things(links)
         whole = asking_part(query.text).strip() == query.text.strip()
         if len(things) != 2 or not _fits(things[0], things[1], _FOR_PEOPLE) or not whole or asks_what(query.text):
             return None
         if all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER
-        treats = any(t.triple.relation.role is Role.TREATS for t in self.ties(*things))
+        treats = not warned and any(t.triple.relation.role is Role.TREATS for t in self.ties(*things))
         return _TREATS if treats else _FOR_PEOPLE
 
     def is_medicine(self, link: Link) -> bool:
@@ -195,7 +207,7 @@ class Between:
             return self._verdict("no", against, place)
         if good:
             order = [role for role, _ in pair.roles]
-            good.sort(key=lambda t: (_rank(order, t.triple.relation.role), t.cost))
+            good.sort(key=lambda t: (t.of_kinds, _rank(order, t.triple.relation.role), t.cost))
             return self._verdict("yes", good, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
@@ -222,13 +234,22 @@ class Between:
         for node in left.keys() & right.keys():  # what is both is neither's kind: "pain" and "back pain"
             near = left if self._own(a, node) else right
             (right if near is left else left).pop(node)
-        return self._tied(left | self._besides(a, right), right | self._besides(b, left))
+        kinds = {*left, *right} - {*self.family.of(a, narrower=False), *self.family.of(b, narrower=False)}
+        return self._tied(left | self._besides(a, right), right | self._besides(b, left), kinds)
 
     def _besides(self, link: Link, others: Mapping[int, object]) -> dict[int, tuple[Triple, ...]]:
-        """What else says of a thing: the medicines of a class, and what a circumstance or a pain is called too."""
+        """What else says of a thing: the medicines of a class, and what a circumstance or a finding is called too.
+
+        So do the infection by a germ, and the people who have a disease: 幽门螺杆菌感染, 高血压病人.
+        """
         names = [n for c in circumstances_of(link.mention.surface) for n in c.names]
         if not self.is_medicine(link):
-            names.append(link.entity.name.replace("疼痛", "痛").replace("疼", "痛"))
+            name = link.entity.name
+            names += [
+                name.replace("疼痛", "痛").replace("疼", "痛"),
+                *(name + end for end in _HAVING),
+                *lay.others(name),
+            ]
         nodes = (self.graph.number(m.entity.id) for name in names for m in self.graph.lookup(name)[:1])
         found = self.family.members(link) | dict.fromkeys(nodes, ())
         return {node: why for node, why in found.items() if node not in others}
@@ -236,7 +257,7 @@ class Between:
     def _own(self, link: Link, node: int) -> bool:
         return self.graph.at(node) == link.entity
 
-    def _tied(self, left: Mapping[int, tuple[Triple, ...]], right: Mapping[int, tuple[Triple, ...]]) -> list[Tie]:
+    def _tied(self, left: Ways, right: Ways, kinds: Container[int] = ()) -> list[Tie]:
         places = {node: i for i, node in enumerate(left)} | {node: i for i, node in enumerate(right)}
         found = []
         for edge, along in self._edges(list(left), list(right)):
@@ -245,7 +266,8 @@ class Between:
             why = (*left.get(ends[0], right.get(ends[0], ())), *right.get(ends[1], left.get(ends[1], ())))
             along_role = along != triple.relation.reverse
             far = sum(np.log1p(places.get(n, 0)) for n in ends)
-            found.append(Tie(triple, why, along_role, 10 * len(why) + float(far) - triple.weight))
+            cost = 10 * len(why) + float(far) - triple.weight
+            found.append(Tie(triple, why, along_role, cost, of_kinds=any(n in kinds for n in ends)))
         return sorted(found, key=lambda t: t.cost)
 
     def _edges(self, left: list[int], right: list[int]) -> Iterator[tuple[int, bool]]:
@@ -257,8 +279,17 @@ class Between:
     def _by_class(self, a: Link, b: Link) -> list[Tie]:
         """Warnings for the class of a medicine hold for it: one is looked up by its class where it has none itself."""
         one, other = self.family.of(a, narrower=False), self.family.of(b, narrower=False)
-        ties = self._tied(self.family.classes(one), other) + self._tied(one, self.family.classes(other))
+        ties = self._tied(self._classes(one), other) + self._tied(one, self._classes(other))
         return [t for t in ties if _grade(t)]
+
+    def _classes(self, nodes: Mapping[int, object]) -> dict[int, tuple[Triple, ...]]:
+        """The classes of some entries, also as others write them: 洋地黄甙类 is 洋地黄类药物."""
+        found = self.family.classes(nodes)
+        for node, why in list(found.items()):
+            bare = _CLASS.sub("", self.graph.at(node).name)
+            for match in (m for end in _CLASS_ENDS if len(bare) > 1 for m in self.graph.lookup(bare + end)[:1]):
+                found.setdefault(self.graph.number(match.entity.id), why)
+        return found
 
     def _alike(self, a: Link, b: Link) -> list[Tie]:
         """Warnings of other medicines of a small class of one: what holds of a nitrate may hold of another.
@@ -325,6 +356,11 @@ class Between:
             return self._verdict("none", (), place)
         worst = min((grade for grade, _ in graded), key=("no", "interacts", "caution", "other").index)
         return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
+
+
+_HAVING = ("感染", "病人", "患者")
+_CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
+_CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
 
 
 _MODES = (  # what tells a mode of inheritance from the others, in a question and in the name of the mode
@@ -417,7 +453,8 @@ def _warning(found: Sequence[tuple[int, Evidence]], of_groups: Sequence[Evidence
     """Of verdicts on taking something, each with how many of its two things are asked about, those that are said.
 
     These are what is said of the things and the people that are asked about, and what else warns: of another medicine
-    of the class only where nothing else does, and no harm of what is only told on the way.
+    of the class only where nothing else does, and no harm of what is only told on the way. That nothing warns of the
+    complaint for which it may be taken comes after what warns of an illness that is told: 有胃溃疡，腰疼能吃扶他林吗.
     """
     asked = max((count for count, _ in found), default=0)
     warns = [e for count, e in found if e.id in _GRAVE and e.id != "class" and (e.id != "harm" or count == asked)]
@@ -426,8 +463,14 @@ def _warning(found: Sequence[tuple[int, Evidence]], of_groups: Sequence[Evidence
         about = [*[e for e in about if e.id == "none"][:2], *[e for e in about if e.id != "none"][:1]]
     else:
         about = about[:1]
-    alike = [e for _, e in found if e.id == "class"]
-    return [*(e for e in warns if e in about), *(of_groups or about), *warns] + ([] if warns else alike)
+    alike = [] if warns else [e for _, e in found if e.id == "class"]
+    first = [e for e in of_groups or about if e in of_groups or not (warns or alike) or not _is_a_reason(e)]
+    return [*(e for e in warns if e in about), *first, *warns, *alike, *(e for e in about if e not in first)]
+
+
+def _is_a_reason(e: Evidence) -> bool:
+    """Whether nothing is known of a medicine and a complaint: it may well be what the medicine is to be taken for."""
+    return e.id == "none" and not all(entity.kind in MEDICINES for entity in e.about)
 
 
 def _allergies(links: Sequence[Link]) -> list[Link]:
