@@ -28,6 +28,8 @@ def denied(text: str, *found: str) -> list[str]:
         ("cough, and pneumonia was ruled out", ["pneumonia"]),
         ("fever, cough and rash were absent", ["fever", "cough", "rash"]),
         ("negative for fever", ["fever"]),
+        ("who shouldn't have fever medicine", []),
+        ("He doesn't have fever", ["fever"]),
         ("does not have fever", ["fever"]),
         ("doesn't have any fever", ["fever"]),
         ("never had fever", ["fever"]),

@@ -105,3 +105,17 @@ def test_the_people_a_question_is_about_are_found(text: str, names: list[str]) -
 def test_where_a_medicine_is_kept_is_no_warning_about_children() -> None:
     children = next(group for group in PEOPLE if group.name[0] == "children")
     assert clauses_about("请放在儿童不能接触的地方。儿童慎用。", children.in_text) == "儿童慎用"
+
+
+@pytest.mark.parametrize(
+    ("text", "yes_no"),
+    [
+        ("Is loratadine safe when breastfeeding", True),
+        ("Can someone who has asthma take ibuprofen?", True),
+        ("I'm breastfeeding, is codeine all right for my back?", True),
+        ("Can you tell me which drugs treat gout?", False),
+        ("Is it gout, and which doctor treats it?", False),
+    ],
+)
+def test_a_condition_within_a_question_leaves_it_a_yes_or_no(text: str, yes_no: bool) -> None:
+    assert is_yes_no(text) is yes_no

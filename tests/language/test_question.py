@@ -45,6 +45,20 @@ from kgmed.records import Role
         ("糖尿病时间长了会得什么病", (Role.COMPLICATION,)),
         ("阿莫西林一次吃多少", (Role.DOSAGE,)),
         ("复方丹参滴丸治什么病", (Role.TREATS,)),
+        ("asthma management", (Role.TREATS,)),
+        ("my son has croup, what will the hospital give him?", (Role.TREATS,)),
+        ("tablets for gout", (Role.TREATS,)),
+        ("how do u get rid of worms", (Role.TREATS,)),
+        ("how do you get gout", (Role.CAUSE,)),
+        ("What is behind gout?", (Role.CAUSE,)),
+        ("how would they check me for gout", (Role.TESTS,)),
+        ("How do doctors diagnose gout?", (Role.TESTS,)),
+        ("What does gout look like?", (Role.FINDING,)),
+        ("long term effects of gout", (Role.COMPLICATION,)),
+        ("My brother has gout, could my kids get it too?", (Role.INHERITANCE,)),
+        ("Where do I go with gout?", (Role.CARE,)),
+        ("gout or pseudogout - how can I tell", (Role.DIFFERENTIAL,)),
+        ("How do gout and pseudogout differ?", (Role.DIFFERENTIAL,)),
         ("", ()),
     ],
 )
@@ -103,6 +117,41 @@ def test_words_that_ask_lie_in_the_text(text: str) -> None:
 
 def test_a_sentence_that_says_more_than_a_name_of_what_is_asked_asks_nothing() -> None:
     assert asking_part("Is it gout? The treatment made it worse.").strip() == "Is it gout?"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("What does a stroke look like?", "stroke"),
+        ("what specialist treats gout", "gout"),
+        ("How does gout present?", "gout"),
+    ],
+)
+def test_the_thing_asked_about_is_none_of_the_words_that_ask(text: str, name: str) -> None:
+    at = text.index(name)
+    assert not any(start < at + len(name) and at < end for start, end in words_that_ask(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("how many americans have diabetes", "frequency"),
+        ("percentage of smokers who get lung cancer", "frequency"),
+        ("how do I bandage a sprained ankle", "instructions"),
+        ("can my dog have ibuprofen", "animals"),
+        ("Is paracetamol safe for cats?", "animals"),
+        ("my eGFR came back at 38", "value"),
+        ("Hb 6.2 - bad?", "value"),
+        ("how do you catch hepatitis A", "contagion"),
+    ],
+)
+def test_what_few_graphs_hold_is_known_by_its_words(text: str, name: str) -> None:
+    assert name in [row.name for row in texts_asked(text)]
+
+
+@pytest.mark.parametrize("text", ["I sneeze when I am near cats. What helps?", "Is a dog bite dangerous?"])
+def test_an_animal_that_is_no_patient_is_not_asked_about(text: str) -> None:
+    assert texts_asked(text) == ()
 
 
 def test_where_somebody_is_names_no_disease() -> None:

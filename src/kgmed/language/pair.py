@@ -98,7 +98,8 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "is caused",
-        r"(?:caused|triggered|produced|brought on) by|\b(?:get|getting|catch) .{1,60} from\b"
+        r"(?:caused|triggered|produced|brought on) by|\b(?:be|is|are) (?:behind|the (?:cause|reason))\b|\b(?:get"
+        r"|getting|catch) .{1,60} from\b"
         r"|due to|result of|consequence of|come from"
         r"|由.{0,30}(?:引起|导致|造成|诱发)|因为.{0,30}引起|的(?:主要)?(?:原因|病因|诱因)(?:是不是|是|包括|有)",
         "cause+ risk+ finding- adverse- complication-",
@@ -144,7 +145,8 @@ PAIRS: tuple[PairType, ...] = (
     PairType("contains", r"\bcontains?\b|made (?:of|from)|ingredient|含有|含|成分|成份", "ingredient*", ("Yes", "是")),
     PairType(
         "affects",
-        r"\baffects?\b|involves?\b|located|长在|影响|累及|侵犯",
+        r"\baffects?\b|involves?\b|\b(?:damages?|harms?|hurts?|ruins?|wrecks?|destroys?|attacks?|spreads? to)\b"
+        r"|located|长在|影响|累及|侵犯",
         "location+ finding+ complication+ adverse+",
         ("Yes", "会"),
     ),
@@ -152,8 +154,10 @@ PAIRS: tuple[PairType, ...] = (
         "causes",
         r"\bcauses?\b|lead(?:s|ing)? to|result(?:s|ing)? in|\bgive (?:you|me|people)|bring on|trigger|produce"
         r"|\b(?:turn|develop|progress|evolve) (?:in)?to\b|\bbecome\b"
-        r"|\bmake(?:s)? (?:me|you|people)"
-        r"|变成|变为|转成|转为|转变|发展[成为到]|演变|恶化[成为]|癌变|伤(?=[肝肾胃])|[是算].{1,20}的(?:\S{0,4})?(?:原因|病因|诱因)|引起|导致|造成|引发|诱发|出现|会不会|会.{1,40}(?:吗|么|？|\?)|能引",
+        r"|\bmake(?:s)? (?:me|you|people)|\bleaves? (?:me|you|people|an?|him|her|them|my|your|the)\b"
+        r"|变成|变为|转成|转为|转变|发展[成为到]|演变|恶化[成为]|癌变|伤(?=[肝肾胃])"
+        r"|[是算].{1,20}的(?:\S{0,4})?(?:原因|病因|诱因)|引起|导致|造成|引发|诱发|出现|会不会"
+        r"|会.{1,40}(?:吗|么|？|\?)|能引",
         _EFFECTS,
         ("Yes", "会"),
     ),
@@ -171,17 +175,20 @@ PAIRS: tuple[PairType, ...] = (
         ("Yes", "有"),
     ),
 )
+ANY_TIE = PairType("any tie", r"(?!)", "", ("What the graph says of both", "图谱对两者的记载"))  # where no row fits
 _YES_NO = lazily(
     r"^\W*(?:(?:and|but|so|then|please|doctor|hi|hello)\W+)*"
     r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
-    r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) (?:it|i|we|he|she|they|there"
-    r"|this|that|you|my|the|an?|people)\b"
+    r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) [a-z]"
     r"|\b(?:ok|okay|safe|allowed|alright)\s*\?*\s*$"
-    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
+    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
+    r"|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
     re.IGNORECASE,
 )
 _WHAT = lazily(
-    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|\b(?:what|which|how|why|who|when)\b", re.IGNORECASE
+    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|\b(?:what|how|why)\b"
+    r"|(?:^\W*|[,;.:]\s*|\b(?:in|on|of|for|to|with|by|from|and|or|but|know|say|sure|tell \w+)\s+)(?:which|who|when)\b",
+    re.IGNORECASE,
 )
 
 

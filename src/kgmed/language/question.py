@@ -91,7 +91,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
-        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|诊断|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|诊断|咋回事"
+        r"|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
         Role.FINDING,
         of_what=True,
         says=("Diseases that fit the findings", "与所述表现相符的疾病"),
@@ -106,23 +107,32 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "treatment",
         r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat(?!ed or not)"
-        r"|\b[tr]x\b|\bmgmt\b|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b|\bfirst.?line\b"
-        r"|what (?:do|would|should) (?:you|i|we|they|doctors) (?:give|use|prescribe)\b|\bwhat is(?= .{1,60} for\W*$)"
+        r"|\b[tr]x\b|\bmgmt\b|\bmanagement\b|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b"
+        r"|\bfirst.?line\b"
+        r"|what (?:do|would|should|will|can) (?:the )?(?:you|i|we|they|doctors?|hospital|gp|er) (?:give|use"
+        r"|prescribe)\b"
+        r"|\b(?:tablets?|pills?|creams?|ointments?|sprays?|inhalers?|drops|injections?|shots?|syrups?) for\b"
+        r"|\bwhat is(?= .{1,60} for\W*$)"
         r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed"
         r"|what (?:can|should|could) (?:i|we|he|she|they|(?:(?:an?|my|the|our) )?(?:\w+ )?\w+) (?:take|give|be given)\b"
-        r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can) (?:i|you|we) get rid of"
-        r"|什么药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
+        r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can|to) (?:(?:i|you|u|we"
+        r"|one|people) )?get rid of"
+        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)"
+        r"|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
-        r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|如何治|怎么办|疗法|怎样治|怎么缓解|如何缓解|怎么整|怎么处理"
-        r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)",
+        r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
+        r"|如何缓解|怎么整|咋整|怎么处理"
+        r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
+        r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)",
         Role.TREATS,
         says=("Treatments", "治疗"),
     ),
     QuestionType(
         "test",
         r"\btest(?:s|ed|ing)?\b|\b[di]x\b|examin|\bscan|\bx-?ray|investigat"
-        r"|how (?=.{0,200}diagnosed)|how (?=.{0,200}\bconfirm)"
+        r"|how (?=.{0,200}diagnosed?\b)|how (?=.{0,200}\bconfirm)|\bcheck(?:ed)? (?:(?:me|him|her|you|them|us"
+        r"|people) )?for\b"
         r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
         r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊",
         Role.TESTS,
@@ -132,8 +142,10 @@ TYPES: tuple[QuestionType, ...] = (
         "symptom",
         r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
         r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether|that)\b"
-        r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat does .{1,60}(?:feel|look) like"
-        r"|症状|表现|体征|(?:临床|典型|主要)(?:特征|特点)|征兆|(?:前|先|预)兆|早期信号|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
+        r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat (?:do|does)(?= .{1,60}(?:feel|look) like)"
+        r"|\b(?:feels?|looks?) like\W*$|how (?:do|does)(?= .{1,60} (?:present|show|start|begin)\b)"
+        r"|症状|表现|体征|(?:临床|典型|主要)(?:特征|特点)|征兆|(?:前|先|预)兆|早期信号"
+        r"|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
         Role.FINDING,
         says=("Findings", "症状与体征"),
     ),
@@ -150,7 +162,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bwho (?:can|could|must|may) ?(?:not|n?['’]t)\b|when (?:should|must|can)(?= .{1,60}\bnot be\b)"
         r"|\bwhen not to\b"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
-        r"|禁忌|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
+        r"|禁忌|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜"
+        r"|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)"
+        r"|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
         Role.CONTRAINDICATED,
         also=(Role.PRECAUTION,),
         says=("Contraindications", "禁忌"),
@@ -166,7 +180,8 @@ TYPES: tuple[QuestionType, ...] = (
         "dose",
         r"\bdos(?:e|age|ing)|how (?:much|often)|"
         r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
-        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:吃|用|服|喝|打)多少|多少(?:毫克|毫升|片|粒|mg|ml)|几(?:毫克|毫升|mg|ml)"
+        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:吃|用|服|喝|打)多少|多少(?:毫克|毫升|片"
+        r"|粒|mg|ml)|几(?:毫克|毫升|mg|ml)"
         r"|(?:每|一)[天日次](?:吃|用|服|喝)?(?:几|多少)(?:次|回)?",
         Role.DOSAGE,
         says=("Dosage", "用法用量"),
@@ -176,7 +191,10 @@ TYPES: tuple[QuestionType, ...] = (
         r"\bcauses? of|what (?:\w+ )?(?:can |may |could )?causes?\b|\bcauses\W*$"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? on\b|\breasons? for\b"
-        r"|病因|原因|为什么|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)"
+        r"|how (?:do|does|did|can|could|would) (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
+        r"|come down with)\b(?! rid)"
+        r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
+        r"|病因|原因|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何)(?:会)?(?:得|引起)(?:的|了|上)"
         r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成)",
         Role.CAUSE,
         also=(Role.RISK,),
@@ -194,7 +212,9 @@ TYPES: tuple[QuestionType, ...] = (
         "complication",
         r"complicat|sequela|lead to|what (?:will |would |might |may )?happens?\b"
         r"|\bnot (?:be |get |being )?treated\b|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
-        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会|(?:会|能)(?:得|发展成|变成|导致|引发)(?:些)?(?:什么|啥|哪些)(?:病|问题)?|拖(?:久|着|下去).{0,6}(?:会|怎)",
+        r"|\blong.?term (?:effects?|problems?|damage|consequences?|outcomes?)"
+        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会|(?:会|能)(?:得|发展成|变成|导致|引发)(?:些)?(?:什么|啥"
+        r"|哪些)(?:病|问题)?|拖(?:久|着|下去).{0,6}(?:会|怎)",
         Role.COMPLICATION,
         says=("Complications", "并发症"),
     ),
@@ -208,7 +228,10 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "inheritance",
         r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|x-linked|\bruns? in (?:the |my |our )?famil"
-        r"|\bpass(?:es|ed)? (?:it )?(?:on|down)\b|遗传|显性|隐性",
+        r"|\bpass(?:es|ed)? (?:it )?(?:on|down)\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
+        r"|are)(?= .{1,60} genetic\W*$)"
+        r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
+        r"|inherit) it(?: too)?\b|遗传|显性|隐性",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
     ),
@@ -223,7 +246,9 @@ TYPES: tuple[QuestionType, ...] = (
         "department",
         r"(?:which|what) (?:(?:kind|type|sort) of )?(?:doctor|department|specialist|clinic)\b"
         r"|\bwho (?:do|should|can|must) (?:i|we|you|he|she) (?:see|go to|consult|ask|visit)\b|\bwho treats?\b"
-        r"|科室|挂什么号|挂啥|挂哪|什么科|啥科|哪个科|哪科|(?:看|找)(?:什么|啥|哪个|哪种|哪科)(?:医生|大夫)",
+        r"|\bwhere (?:do|should|can|must) (?:i|we|you|he|she|they) go\b"
+        r"|\bwho (?:handles?|looks after|deals with|manages)\b|科室|挂什么号|挂啥|挂哪|什么科|啥科|哪个科|哪科"
+        r"|(?:看|找)(?:什么|啥|哪个|哪种|哪科)(?:医生|大夫)",
         Role.CARE,
         says=("Who treats it", "就诊科室"),
     ),
@@ -241,8 +266,9 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "differential",
-        r"different(?:ial| from)|\bdifferences?\b|distinguish|\bvs\b|\bversus\b|\bcompar"
-        r"|\btell .{1,80}\b(?:apart|from)\b|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
+        r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|distinguish|\bvs\b|\bversus\b|\bcompar"
+        r"|\btell .{1,80}\b(?:apart|from)\b|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
+        r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
         r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比",
         Role.DIFFERENTIAL,
         says=("To tell apart from", "鉴别"),
@@ -253,7 +279,8 @@ TYPES: tuple[QuestionType, ...] = (
 TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
         "contagion",
-        r"contagious|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b|catch it|传染|传播|会不会传",
+        r"contagious|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b|catch it|how (?:do|does"
+        r"|can) .{0,30}\b(?:catch|pick up|contract)\b|传染|传播|会不会传",
         relations=r"传染|传播|contagi|transmi",
         says=("way of infection", "传染性"),
     ),
@@ -303,8 +330,10 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "frequency",
-        r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how (?:common|rare|frequent) (?:is|are)"
-        r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率|多少(?:个|名|位|万)?[^，。？?吃用服]{0,8}(?:人(?!民)|患者|病例)|几率|概率|多大比例",
+        r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how many \w+ (?:have|suffer|die[ds]?)\b"
+        r"|\bpercent(?:age)?\b|what (?:proportion|fraction|share)\b|how (?:common|rare|frequent) (?:is|are)"
+        r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率"
+        r"|多少(?:个|名|位|万)?[^，。？?吃用服]{0,8}(?:人(?!民)|患者|病例)|几率|概率|多大比例",
         relations=r"prevalen|inciden|发病率|患病率",
         says=("frequency in the population", "发病率"),
     ),
@@ -323,7 +352,8 @@ TEXTS: tuple[QuestionType, ...] = (
         r"(?:discover|invent|describ|develop|name|isolat|synthesi[sz])"
         r"|when (?:was|were|did) .{0,80}(?:discover|invent|describ|approv|introduc|develop|first|us(?:e|ed)\b)"
         r"|named after"
-        r"|哪一?年|什么年代|谁(?:最早|首先|第一个)?(?:发现|发明|提出|命名|描述)|(?:何时|什么时候)(?:被)?(?:发现|发明|上市|批准)",
+        r"|哪一?年|什么年代|谁(?:最早|首先|第一个)?(?:发现|发明|提出|命名|描述)|(?:何时|什么时候)(?:被)?(?:发现"
+        r"|发明|上市|批准)",
         relations=r"discover|history|发现|历史|上市",
         says=("history", "历史资料"),
     ),
@@ -334,6 +364,23 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|哪(?:里|儿)(?:能|可以)?买",
         relations=r"hospital|医院",
         says=("hospitals or doctors to recommend", "医院或医生的推荐"),
+    ),
+    QuestionType(
+        "instructions",
+        r"how (?:do|can|should|to) (?:(?:i|you|we|one) )?(?:bandage|wrap|splint|tape|insert|perform|remove|massage)\b",
+        relations=r"procedure|instruction|操作",
+        says=("instructions", "操作方法"),
+    ),
+    QuestionType(
+        "animals",
+        r"\b(?:my|our|the|an?|his|her|your) (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|horses?|hamsters?"
+        r"|parrots?|pets?)"
+        r"(?:['’]s)? (?:has|have|had|be|get|gets|got|take|takes|eat|eats|ate|needs?|keeps)\b"
+        r"|\b(?:safe|ok|okay|dangerous|poisonous|toxic|bad) (?:for|to) (?:my |our |the )?(?:dogs?|cats?|pupp(?:y"
+        r"|ies)|kittens?|horses?|pets?)\b"
+        r"|\bgiv(?:e|ing) (?:it to )?(?:my|our|the|a) (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|horses?|pets?)\b",
+        relations=r"veterinar|兽医",
+        says=("advice for animals", "动物用药的资料"),
     ),
     QuestionType(
         "pharmacokinetics",
@@ -351,10 +398,15 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|\bis \d[\d.]{0,20}\b|\bof \d[\d.]{0,20}\b)"
         r".{0,80}(?:mean|normal|high|low|too|should i|what (?:to|do|should)|dangerous|worr)"
         r"|(?:is|are) .{0,60}\d[\d.]{0,20} ?\S{0,8} (?:normal|too|high|low|dangerous)"
+        r"|\b(?:came back|results?|reading|level)\b.{0,20} \d[\d.]{0,20}"
+        r"|^\W*\w[\w ]{0,20} \d[\d.]{0,20}\W{1,4}(?:is (?:that|it|this) )?(?:bad|ok|okay|good|normal|high|low"
+        r"|dangerous)\W*$"
         r"|(?:normal|reference) (?:range|value|level)|cut.?off"
         r"|正常(?:值|范围)|参考(?:值|范围)"
-        r"|[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:指标|值|水平)?(?:偏|过|太|有点|升|增)?[高低](?:了)?(?:说明|提示|意味|代表|是什么意思|严重吗)"
-        r"|(?<![\d.])(?!(?:3[5-9]|4[0-2])(?:\.\d)?\s?(?:度|℃|°C).{0,8}怎么办)\d[\d.]{0,20}\s?\S{0,8}(?:说明什么|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
+        r"|[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:指标|值|水平)?(?:偏|过|太|有点|升|增)?[高低](?:了)?(?:说明|提示|意味"
+        r"|代表|是什么意思|严重吗)"
+        r"|(?<![\d.])(?!(?:3[5-9]|4[0-2])(?:\.\d)?\s?(?:度|℃|°C).{0,8}怎么办)\d[\d.]{0,20}\s?\S{0,8}(?:说明什么"
+        r"|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
         relations=r"参考值|正常值|reference|normal",
         says=("meaning of values", "数值的意义"),
     ),
@@ -386,14 +438,17 @@ _UNTREATED = lazily(
 _SENTENCE = lazily(r"[^.!?。！？\n]*(?:\.(?=\d)[^.!?。！？\n]*)*[.!?。！？\n]?")
 _ENDS_ASKING = lazily(r"[?？]\W*$")
 _ASKING = lazily(
-    r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe|explain|show)\b"
-    r"|(?<!没)(?<!没有)(?:什么|啥)(?!都)|哪|怎|咋|吗|(?:么|嘛)\W*$|如何|为何|是否|多少|几(?=[岁次片粒颗种])"
-    r"|能不能|可不可以|能否|可否|有没有|有无|会不会|是不是|要不要|该不该|行不行|好不好|(?:[吃用喝服打能]|可以)不\W*$",
+    r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe"
+    r"|explain|show)\b"
+    r"|(?<!没)(?<!没有)(?:什么|啥)(?!都)|哪|怎|咋|吗|(?:么|嘛)\W*$|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
+    r"|能不能|可不可以|能否|可否|有没有|有无|会不会|是不是|要不要|该不该|行不行|好不好"
+    r"|(?:[吃用喝服打能]|可以)不\W*$",
     re.IGNORECASE,
 )
 _ASKS_LATER = lazily(  # "my mum has gout, what can she take": no mark, and the question stands behind what is told
     r"[,;]\s*(?:and |but |so )?(?:what|who|why|how)\b(?! (?:i|he|she|we|they|it) )"
     r"|[,;\s](?:can|could|should|may|must|do|does|is|are) (?:i|we|he|she|they|it|there|this|that|you)\b"
+    r"|[,;\s](?:can|could|should|may|must|do|does) (?:my|his|her|our|their) \w+"
     r"|[,;] *(?:is|are|can|could|may|does|do|will)(?: \w+){1,3} (?:ok|okay|safe|allowed|dangerous|help|work|cause)\b"
     r"|^\W*(?:if|when|since|because|after|before|for)\b.*\b(?:what|which|who|how)(?:'s)?"
     r" (?:is|are|do|does|can|should|will)\b",
