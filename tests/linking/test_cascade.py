@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgmed.graph.base import Alias, Match, NodeRow
+from kgmed.graph.base import Alias, Match, NodeRow, Scope
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.store import Store
 from kgmed.graph.vectors import compute
@@ -89,6 +89,20 @@ def test_equal_matches_are_ties(tmp_path: Path) -> None:
     link = whole(small(tmp_path, rows))([mention("COLD")])[0]
     assert {link.entity.id, *(e.id for e in link.ties)} <= {"1", "2", "3"}
     assert len(link.ties) == 1
+
+
+def test_a_short_form_is_what_everybody_means_by_it(tmp_path: Path) -> None:
+    rows = (
+        NodeRow("1", "CVA", kind="gene"),
+        NodeRow("2", "Cough variant asthma", aliases=(Alias("CVA"),)),
+        NodeRow("3", "Stroke", aliases=(Alias("CVA", Scope.ABBREVIATION),)),
+    )
+    assert [x.entity.name for x in whole(small(tmp_path, rows))([mention("CVA")])] == ["Stroke"]
+
+
+def test_a_gene_is_not_meant_by_a_name_of_the_same_letters(tmp_path: Path) -> None:
+    linker = whole(small(tmp_path, (NodeRow("1", "EGFR", kind="gene"), NodeRow("2", "Fever"))))
+    assert [[x.entity.id for x in linker([mention(n)])] for n in ("eGFR", "EGFR", "egfr")] == [[], ["1"], ["1"]]
 
 
 def test_only_the_kinds_asked_for_are_linked(graph: Store) -> None:

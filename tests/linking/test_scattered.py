@@ -53,6 +53,29 @@ def test_a_name_is_found_where_its_words_stand_in_one_clause(toolkit: Toolkit, t
     assert [m.name for m in toolkit.lexicon(text)] == names
 
 
+def test_a_medicine_is_not_gathered_from_a_form_and_an_illness(tmp_path: Path) -> None:
+    rows = (NodeRow("Thyroid tablets", kind="drug"), NodeRow("Overactive thyroid", kind="disease"))
+    lexicon = Toolkit(small(tmp_path, rows), encoder=NgramEncoder()).lexicon
+    assert [m.name for m in lexicon("tablets for an overactive thyroid")] == ["overactive thyroid"]
+    assert [m.name for m in lexicon("thyroid tablets")] == ["thyroid tablets"]
+
+
+def test_an_illness_is_known_by_the_person_that_it_is_called_after(tmp_path: Path) -> None:
+    rows = tuple(
+        NodeRow(n, kind="disease") for n in ("Crohn disease", "Turner syndrome", "Graves disease", "Heart disease")
+    )
+    lexicon = Toolkit(small(tmp_path, rows), encoder=NgramEncoder()).lexicon
+    said = [
+        "What causes Crohn's?",
+        "Is Turner's inherited?",
+        "signs of Graves'",
+        "Crohn's vs gout",
+        "Heart's racing today",
+    ]
+    found = [[m.name for m in lexicon(text)] for text in said]
+    assert found == [["Crohn disease"], ["Turner syndrome"], ["Graves disease"], ["Crohn disease"], []]
+
+
 TOLD = tuple(
     NodeRow(name, kind="symptom")
     for name in ("Dysuria", "Vomiting", "Chest pain", "Barking cough", "Cough", "呼吸困难", "Back pain", "放射至背部")

@@ -71,6 +71,17 @@ def _short_forms() -> Counter[str]:
     return Counter(name for names in glossary() for name in names if is_abbreviation(name))
 
 
+def short_form(name: str) -> tuple[str, ...]:
+    """What a short form stands for by the glossary; () where it stands in no line, or in several.
+
+    >>> short_form("CVA")[0], short_form("gout")
+    ('stroke', ())
+    """
+    if not is_abbreviation(name) or _short_forms()[name] != 1:
+        return ()
+    return next(tuple(full for full in names if not is_abbreviation(full)) for names in glossary() if name in names)
+
+
 def joins(name: str) -> bool:
     """Whether a name of the glossary is enough to join records: no short form of two letters or of two meanings.
 

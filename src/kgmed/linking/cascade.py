@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match, Scope
+from kgmed.graph.joining import short_form
 from kgmed.graph.names import Fuzzy, Near, Rewordings, canonical_words, contradicts
 from kgmed.graph.vectors import Names, nearest_by_ngrams, open_names
 from kgmed.language.affixes import is_form, is_telling, is_turning
@@ -129,7 +130,7 @@ def links(stages: Sequence[Candidates], mentions: Sequence[Mention], kinds: tupl
         left = [i for i, matches in enumerate(found) if not matches]
         more = stage.topk([mentions[i] for i in left], 4 * _TIES if kinds else _TIES + 1) if left else []
         for i, matches in zip(left, more, strict=True):
-            found[i] = _of_kinds(matches, kinds)
+            found[i] = _of_kinds(_of_that_case(mentions[i].name, matches), kinds)
     return [_link(m, matches) for m, matches in zip(mentions, found, strict=True) if matches]
 
 
@@ -171,12 +172,25 @@ class Spelled:
     graph: KnowledgeGraph
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
-        """The best k of each."""
-        return [self.graph.lookup(m.name)[:k] for m in mentions]
+        """The best k of each, what the name usually is first."""
+        return [_usual_first(m.name, self.graph.lookup(m.name), self.graph)[:k] for m in mentions]
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
         return links([self], mentions)
+
+
+def _of_that_case(name: str, matches: list[Match]) -> list[Match]:
+    """The matches without genes of which only the letters are those: eGFR is no EGFR, and itch no ITCH."""
+    mixed = name.isascii() and name not in (name.lower(), name.upper())
+    return [m for m in matches if not (mixed and m.entity.kind == "gene" and m.name != name)]
+
+
+def _usual_first(name: str, matches: list[Match], graph: KnowledgeGraph) -> list[Match]:
+    """The matches of a short form, first the thing that everybody means by it: CVA is a stroke, DMD a dystrophy."""
+    known = short_form(name) if len(matches) > 1 else ()
+    usual = {m.entity.id for full in known for m in graph.lookup(full)}
+    return sorted(matches, key=lambda m: m.entity.id not in usual)
 
 
 @dataclass(frozen=True)

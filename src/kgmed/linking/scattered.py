@@ -22,9 +22,10 @@ from kgmed.language import lay as lay
 from kgmed.language.affixes import goes_on
 from kgmed.language.negation import Spans, negated
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
+from kgmed.linking.cascade import SUBSTANCES
 from kgmed.records import Mention
 
-_VERSION = "scattered 3"
+_VERSION = "scattered 4"
 _SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
 _ENDINGS = frozenset({"diseas", "disord", "syndrom", "condit", "problem", "find", "unspecif", "injur"})
 _MOST = 6  # content words of a name
@@ -118,8 +119,9 @@ def _build(graph: LocalGraph) -> Arrays:
     names: dict[tuple[int, ...], int] = {}
     rows = [(name.text, name.node) for name in graph.names(scopes=_SCOPES) if name.text.isascii()]
     halves = [(half, node) for text, node in rows if " or " in text for half in _halves(text)]
+    whole = {int(node) for kind in SUBSTANCES for node in graph.of_kind(kind)}  # Thyroid Tablets: no "tablets for ..."
     for text, node in [*rows, *halves]:
-        if keys := _keys(text):
+        if (keys := _keys(text)) and (node not in whole or len(keys) == 1):
             names.setdefault(tuple(sorted(map(_hash, keys))), node)
     counts: dict[int, int] = {}
     for words in names:
@@ -270,6 +272,11 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 # --- What a patient says in words that are no name: by the table of `language/lay.txt`.
 
 
+_EPONYM = re.compile(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
+_ALONE = re.compile(r"\W*(?:$|[,.;:?!]|(?:and|or|vs|versus|in|is|with|symptoms|treatment|causes|tests?|genes?)\b)")
+_NOUN = re.compile(r"\s+(?:disease|syndrome|palsy|phenomenon|sign|law|test)s?\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class AsPatientsSay:
     """The mentions of a finder of names, and the findings that the text tells in a patient's words.
@@ -285,6 +292,7 @@ class AsPatientsSay:
     def __call__(self, text: str) -> list[Mention]:
         """All mentions in order."""
         whole = self.find(text)
+        whole += [m for m in self._eponyms(text) if not any(n.start <= m.start < n.end for n in whole)]
         sayings = lay.said(text, self._has)
         whole = [m for m in whole if not any(_says_more(one, m) for one in sayings)]
         names = Spans([(m.start, m.end) for m in whole])
@@ -298,6 +306,14 @@ class AsPatientsSay:
             Mention(text[a:b], one.names[0], a, b, no) for (a, b), one, no in zip(places, told, denied, strict=False)
         ]
         return sorted([*kept, *found], key=lambda m: (m.start, m.end))
+
+    def _eponyms(self, text: str) -> Iterator[Mention]:
+        """The illnesses that are called by a person alone: Cushing's, Graves'."""
+        for m in _EPONYM.finditer(text):
+            if (m.start() or _ALONE.match(text, m.end())) and not _NOUN.match(text, m.end()):
+                forms = (f"{person} {what}" for person in (m[1], m[0]) for what in ("disease", "syndrome"))
+                if name := next(filter(self._has, forms), ""):
+                    yield Mention(m[0], name, *m.span())
 
     def _has(self, name: str) -> bool:
         """Whether the graph has something of that name."""
