@@ -1,9 +1,11 @@
 """What ties two things that a question names: yes, no, a warning, the other way round, something else, nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgmed.language.pair import pairs_asked
-from kgmed.records import Entity, Evidence, Relation, Role, Triple
+from kgmed.records import Entity, Evidence, Mention, Relation, Role, Triple
 from kgmed.steps.family import Family, substance
 from kgmed.steps.pairs import Between, from_outside, mode_asked
 from role_graph import RoleGraph, query
@@ -39,6 +41,13 @@ ROWS = [
     ("esmolol", "interacts with", "warfarin"),
     ("propranolol", "treats", "measles"),
     ("propranolol", "side effect", "rash"),
+    ("amiodarone", "interacts with", "digitalis"),
+    ("warfarin", "interacts with", "naproxen"),
+    *((f"furosemide {n}", "contains", "furosemide") for n in range(5)),
+    *((f"furosemide {n}", "kind of", "diuretic class") for n in range(1, 5)),
+    ("furosemide 0", "kind of", "slip"),
+    ("laxative", "kind of", "slip"),
+    ("laxative", "must not", "gout"),
 ]
 KINDS = {
     "disease": ["gout", "measles", "pneumonia", "viral pneumonia", "asthma"],
@@ -52,6 +61,8 @@ KINDS = {
         "metformin",
         "propranolol",
         "esmolol",
+        *("amiodarone", "digitalis", "digoxin", "naproxen", "ibuprofen", "cefalexin", "cefoperazone"),
+        *("furosemide", "laxative", *(f"furosemide {n}" for n in range(5))),
     ],
 }
 TEXTS = [
@@ -60,8 +71,11 @@ TEXTS = [
     ("metformin", "care with", "Keep out of the reach of children."),
     ("metformin", "care with", "Never with alcoholic drinks."),
     ("esmolol", "care with", "With care in measles."),
+    ("cefoperazone", "must not", "No alcohol for a week."),
 ]
-G = RoleGraph(ROWS, RELATIONS, KINDS, texts=TEXTS, isolated=["asthma", "metformin"])
+G = RoleGraph(
+    ROWS, RELATIONS, KINDS, texts=TEXTS, isolated=["asthma", "metformin", "digoxin", "ibuprofen", "cefalexin"]
+)
 
 
 def verdicts(question: str, *names: str) -> list[Evidence]:
@@ -144,6 +158,47 @@ def test_a_class_says_nothing_of_interactions_nor_of_what_a_medicine_is_for() ->
     [other] = verdicts("Can I take propranolol in measles?", "propranolol", "measles")
     assert other.id == "other"
     assert "no proof" in other.text  # that it is given for measles is no leave to take it
+
+
+def test_what_a_label_says_of_a_class_holds_for_its_members_by_name() -> None:
+    [said] = verdicts("amiodarone digoxin", "amiodarone", "digoxin")
+    assert (said.id, said.text) == ("interacts", "Yes: amiodarone interacts with digitalis.")
+
+
+def test_that_another_of_the_class_interacts_is_told_and_is_no_warning() -> None:
+    [said] = verdicts("Can I take ibuprofen with warfarin?", "ibuprofen", "warfarin")
+    assert said.id == "none"
+    assert said.text.startswith("The graph has no warning about ibuprofen and warfarin, which is no proof")
+    assert "of medicines of the same class it says: warfarin interacts with naproxen" in said.text
+
+
+def test_what_another_of_the_class_must_not_be_drunk_with_is_said() -> None:
+    [said] = verdicts("Can I have a beer with cefalexin?", "cefalexin")
+    assert (said.id, "cefoperazone" in said.text) == ("class", True)
+
+
+def test_a_class_that_few_products_of_a_medicine_stand_in_says_nothing_of_it() -> None:
+    [said] = verdicts("Can I take furosemide in gout?", "furosemide", "gout")
+    assert said.id == "none"
+
+
+def test_what_else_has_the_same_short_form_is_another_thing() -> None:
+    lungs, women = G.link("measles"), G.link("gout")
+    short = replace(lungs, mention=Mention("PE", "PE", 0, 2), ties=(women.entity,))
+    long = replace(short, mention=Mention("embolism", "embolism", 0, 8))
+    assert [{e.name for e in Family(G).twins(link)} for link in (short, long)] == [{"measles"}, {"measles", "gout"}]
+
+
+def test_two_things_in_a_question_of_no_known_kind_are_told_by_what_ties_them() -> None:
+    [said] = verdicts("Might measles go with pneumonia?", "measles", "pneumonia")
+    assert said.text.startswith("What the graph says of both: viral pneumonia is a complication of measles")
+
+
+def test_a_choice_between_modes_of_inheritance_is_no_yes_or_no() -> None:
+    mode = Triple(Entity("a", "A"), Relation("mode", Role.INHERITANCE), Entity("r", "Autosomal recessive inheritance"))
+    piece = Evidence("", "neighbours", (mode,), (mode.head,))
+    assert mode_asked("Is A dominant or recessive?", [piece]) == []
+    assert [e.id for e in mode_asked("Is A recessive?", [piece])] == ["yes"]
 
 
 def test_what_is_drunk_beside_a_medicine_is_found_in_its_texts() -> None:

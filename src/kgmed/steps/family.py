@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Match, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.graph.joining import is_abbreviation
 from kgmed.language.particulars import befalls
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Entity, Link, Role, Triple
@@ -38,6 +39,7 @@ _SALTS = lazily(
 
 _MUCH = 0.3  # ours: of what a medicine is for, the share that befalls some people only; painkillers have less
 _FOR_WOMEN = lazily(r"[妇女坤]|产后|调经|益母|乌鸡白凤")  # in the name of a medicine
+_FEW = 4  # ours: a class that fewer than a fourth of a medicine's products stand in is a slip of the graph
 _SMALL = 50  # ours: products in a class whose warnings are looked at for one of them
 # Classes of medicines that are named by what their members' names have in common: how one is asked for, its stem.
 _CLASSES = (
@@ -53,6 +55,42 @@ _CLASSES = (
     (r"列汀|gliptins?", "列汀|gliptin"),
     (r"列净|gliflozins?", "列净|gliflozin"),
     (r"硝唑|nitroimidazoles?", "硝唑|nidazole"),
+    (
+        r"digitalis(?: glycosides?)?|cardiac glycosides?|洋地黄(?:苷|甙)?|强心[苷甙]|[毛洋]地黄",
+        "地高辛|洋地黄毒[苷甙]|毛花[苷甙]|digoxin|digitoxin",
+    ),
+    (
+        r"(?:organic )?nitrates?|(?:有机)?硝酸(?:酯|盐|脂)",
+        "硝酸甘油|硝酸异山梨|硝酸戊四|glyceryl trinitrate|isosorbide",
+    ),
+    (
+        r"(?:non-?steroidal anti-?inflammatory (?:drug|medicine|agent)|NSAID)s?|非[甾类]体(?:类)?(?:抗|消)炎(?:镇痛)?",
+        "洛芬(?!啶)|双氯芬酸|萘普生|吲哚美辛|昔康|昔布|尼美舒利|酮咯酸|阿司匹林|profen|diclofenac|naproxen|indomet(?:h)?acin|oxicam",
+    ),
+    (
+        r"potassium[- ](?:sparing|retaining) diuretics?|[保留潴]钾(?:性|类)?利尿",
+        "螺内酯|氨苯蝶啶|阿米洛利|spironolactone|triamterene|amiloride|eplerenone",
+    ),
+    (r"thiazides?(?: diuretics?)?|噻嗪(?:类)?(?:利尿)?", "氢氯噻嗪|噻嗪片|吲达帕胺|chlorothiazide|indapamide"),
+    (r"loop diuretics?|(?:袢|髓袢)利尿", "呋塞米|托拉塞米|布美他尼|furosemide|torasemide|bumetanide"),
+    (
+        r"(?:selective serotonin re-?uptake inhibitor|SSRI)s?|选择性5[—-]?(?:羟色胺|HT)再(?:摄取|吸收)抑制",
+        "氟西汀|帕罗西汀|舍曲林|西酞普兰|氟伏沙明|(?<!dul)oxetine|sertraline|citalopram|fluvoxamine",
+    ),
+    (r"benzodiazepines?|苯(?:并)?二氮[卓䓬?]", "西泮|唑仑|zepam|zolam"),
+    (r"barbiturates?|巴比妥", "巴比妥|barbital"),
+    (
+        r"opioids?|opiates?|阿片",
+        "吗啡(?!啉)|可待因|芬太尼|曲马多|哌替啶|羟考酮|morphine|codeine|fentanyl|tramadol|oxycodone",
+    ),
+    (r"azole antifungals?|(?:唑|吡咯|咪唑)类抗真菌", "康唑|conazole"),
+    (
+        r"aminoglycosides?|氨基(?:糖|葡萄糖)[苷甙]",
+        "庆大霉素|链霉素|阿米卡星|卡那霉素|妥布霉素|新霉素|gentamicin|amikacin|tobramycin",
+    ),
+    (r"tetracyclines?|四环素类", "四环素|环素|cycline"),
+    (r"penicillins?|青霉素类", "西林|青霉素|cillin"),
+    (r"sulfonylureas?|磺(?:酰|脲)脲?", "格列(?![汀净酮])|甲苯磺丁脲|glipizide|gliclazide|glimepiride|glibenclamide"),
 )
 _CLASS_NAME = r"(?:第?[一二三四]代)?(?:{})(?:类|菌素)*(?:的?药物?|抗生素|降[压脂糖]药)?"
 _ONE_LABEL = 2  # a label says it, of one graph
@@ -139,6 +177,22 @@ class Family:
         rows = (nodes for name, nodes in medicines_of(self.graph).items() if re.search(stems[0], name))
         return {node: () for nodes in rows for node in nodes}
 
+    def named_classes(self, link: Link) -> dict[int, tuple[Triple, ...]]:
+        """The entries of the classes of which a medicine is one by its name: 洋地黄类药物 of digoxin."""
+        return {node: () for i in self._rows(link) for node in _classes_of(self.graph)[i]}
+
+    def mates(self, link: Link) -> dict[int, tuple[Triple, ...]]:
+        """The other medicines of those classes: indometacin of ibuprofen."""
+        stems = [_CLASSES[i][1] for i in self._rows(link)]
+        own = self.of(link, narrower=False).keys()
+        rows = [nodes for name, nodes in medicines_of(self.graph).items() if any(re.search(s, name) for s in stems)]
+        return {node: () for nodes in rows for node in nodes if node not in own}
+
+    def _rows(self, link: Link) -> list[int]:
+        """The rows of `_CLASSES` of which a medicine is one by its names."""
+        names = {link.entity.name, *(name for node in self._twins(link) for name in self._said(node))}
+        return [i for i, (_, stem) in enumerate(_CLASSES) if any(re.search(stem, n, re.IGNORECASE) for n in names)]
+
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""
         name = self.graph.at(node).name
@@ -208,9 +262,12 @@ class Family:
 
     def _twins(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """Those of the same name, and those that the graph says are the same, with the triple that says so."""
-        named = [link.entity, *(t for t in link.ties if t.kind == link.entity.kind or link.score >= _SURE)]
-        said = [m.entity for name in (link.entity.name, link.mention.name) for m in self.graph.lookup(name)]
-        said += [m.entity for name in (link.entity.name, link.mention.name) for m in self._illness(name)]
+        names, ties = (link.entity.name, link.mention.name), link.ties
+        if is_abbreviation(link.mention.name) and link.mention.name != link.entity.name:
+            names, ties = names[:1], ()  # what else is shortened so is another thing: PE, of the lungs and of pregnancy
+        named = [link.entity, *(t for t in ties if t.kind == link.entity.kind or link.score >= _SURE)]
+        said = [m.entity for name in names for m in self.graph.lookup(name)]
+        said += [m.entity for name in names for m in self._illness(name)]
         own = {self.graph.number(e.id): () for e in dict.fromkeys([*named, *said])}
         same = ByRole(self.graph, Role.SAME_AS)
         found: dict[int, tuple[Triple, ...]] = dict(own)
@@ -331,9 +388,20 @@ class Family:
         return [max(edges[node], key=lambda t: t.weight) for node in order]
 
     def siblings(self, nodes: Iterable[int]) -> list[int]:
-        """The other members of the classes of some entries, of classes with few members: large ones say little."""
+        """The other members of the classes of some entries, of classes with few members: large ones say little.
+
+        A class that few of the products of a medicine stand in, in a graph that classes others elsewhere, is a slip.
+        """
         is_a = ByRole(self.graph, Role.IS_A)
-        members = (is_a.subjects([n]).node for n in self.classes(nodes))
+        up = is_a.objects(list(nodes))
+        held: dict[tuple[str, int], set[int]] = {}
+        classed: dict[str, set[int]] = {}
+        for node, origin, edge in zip(up.node.tolist(), up.origin.tolist(), up.edge.tolist(), strict=True):
+            source = self.graph.triple(edge).source
+            held.setdefault((source, node), set()).add(origin)
+            classed.setdefault(source, set()).add(origin)
+        own = dict.fromkeys(n for (source, n), some in held.items() if _FEW * len(some) >= len(classed[source]))
+        members = (is_a.subjects([n]).node for n in own)
         return list(dict.fromkeys(n for few in members if len(few) <= _SMALL for n in few.tolist()))
 
     def classes(self, nodes: Iterable[int]) -> dict[int, tuple[Triple, ...]]:
@@ -367,6 +435,14 @@ def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
     for name, node in zip(kept["name"].tolist(), kept["node"].tolist(), strict=True):
         found.setdefault(name, []).append(node)
     return {name: tuple(nodes) for name, nodes in found.items()}
+
+
+@lru_cache(maxsize=8)
+def _classes_of(graph: LocalGraph) -> tuple[tuple[int, ...], ...]:
+    """The entries of a graph that are named as each of `_CLASSES`."""
+    names = medicines_of(graph)
+    forms = [re.compile(_CLASS_NAME.format(asked), re.IGNORECASE) for asked, _ in _CLASSES]
+    return tuple(tuple(n for name, nodes in names.items() if form.fullmatch(name) for n in nodes) for form in forms)
 
 
 VERSION = 2  # goes up when the columns kept beside a graph change

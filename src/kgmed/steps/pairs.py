@@ -20,7 +20,7 @@ import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph, Scope
 from kgmed.language import lay
-from kgmed.language.pair import PAIRS, PairType, asks_what, is_yes_no
+from kgmed.language.pair import ANY_TIE, PAIRS, PairType, asks_what, is_yes_no
 from kgmed.language.particulars import DRINKS, People, circumstances_of, clauses_about, drinks_of, forbids, people_of
 from kgmed.language.question import asking_part, asks_at, roles_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
@@ -156,7 +156,7 @@ class Between:
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""
-        links = [*links, *self._circumstances(query.text, links)] if pairs else links
+        links = [*links, *self._circumstances(query.text, links)]
         taken = any(self.is_medicine(link) for link in links if not link.mention.negated)
         rows = [row for row in pairs if taken or not row.safety]
         people = people_of(query.text)
@@ -167,6 +167,8 @@ class Between:
                 return _FOR_PEOPLE  # "metformin pregnancy"
             return self._bare(query, links, warned=bool(asked))
         row = next(iter([*safety, *rows]), None)
+        if not row and is_yes_no(query.text) and not types_asked(query.text) and len(_things(links)) == 2:
+            return ANY_TIE if asking_part(query.text).strip() == query.text.strip() else None
         if row and row.name in _ANY_TIE and len(things := _things(links)) > 1 and all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER  # what one medicine does to another
         return row
@@ -197,10 +199,12 @@ class Between:
         place = NamedPlace(pair, (a.entity, b.entity), language_of(query.text))
         if pair.safety or pair.name == "interaction":
             ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
-            given = any(t.triple.relation.role is Role.TREATS for t in ties)
+            given = any(t.triple.relation.role in (Role.TREATS, Role.ADVERSE) for t in ties)
             if not (given or any(map(_grade, ties))) and (alike := self._alike(a, b)):
                 return self._verdict("class", alike, place)
-            return self._warned(ties, place, medicines=self.is_medicine(a) and self.is_medicine(b))
+            return self._warned(ties, place, medicines=self.is_medicine(a) and self.is_medicine(b)) or self._mates(
+                a, b, place
+            )
         against = [t for t in ties if _denies(t, pair)]
         good = [t for t in ties if _says(t, pair)]
         if against and (not good or against[0].cost < good[0].cost):
@@ -212,15 +216,28 @@ class Between:
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
 
-    def _warned(self, ties: Sequence[Tie], place: NamedPlace, *, medicines: bool) -> Evidence:
-        """A verdict on taking something: what warns, else none; what it does for a disease is said as well."""
+    def _mates(self, a: Link, b: Link, place: NamedPlace) -> Evidence:
+        """That nothing is known of two things; of two medicines, with what is known of others of a class of that name.
+
+        It is no warning: interactions differ within a class. It is what one would look up next.
+        """
+        found: list[Tie] = []
+        for one, other in ((a, b), (b, a)) if self.is_medicine(a) and self.is_medicine(b) else ():
+            found += self._tied(self.family.mates(one), self.family.of(other, narrower=False))
+        alike = sorted((t for t in found if _grade(t) in ("no", "interacts")), key=lambda t: t.cost)
+        if any(_grade(t) == "no" for t in alike):
+            return self._verdict("class", [t for t in alike if _grade(t) == "no"], place)
+        return self._verdict("none", alike, place)
+
+    def _warned(self, ties: Sequence[Tie], place: NamedPlace, *, medicines: bool) -> Evidence | None:
+        """A verdict on taking something by what warns, or what it does for a disease; None where there is neither."""
         graded = [(grade, t) for t in ties if (grade := _grade(t))]
         if graded:
             worst = min((grade for grade, _ in graded), key=_GRAVE.index)
             return self._verdict(worst, [t for grade, t in graded if grade == worst], place)
         said = [t for t in ties if not medicines and t.triple.relation.role in (Role.TREATS, Role.ADVERSE)]
         harms = bool(said) and all(t.triple.relation.role is Role.ADVERSE for t in said)
-        return self._verdict("harm" if harms else "other" if said else "none", said, place)
+        return self._verdict("harm" if harms else "other", said, place) if said else None
 
     def _verdict(self, which: str, ties: Sequence[Tie], place: NamedPlace) -> Evidence:
         """The verdict with its nearest ties, in words."""
@@ -242,13 +259,13 @@ class Between:
 
         So do the infection by a germ, and the people who have a disease: 幽门螺杆菌感染, 高血压病人.
         """
-        names = [n for c in circumstances_of(link.mention.surface) for n in c.names]
+        names = [n for c in circumstances_of(f"{link.mention.surface} {link.entity.name}") for n in c.names]
         if not self.is_medicine(link):
             name = link.entity.name
             names += [
                 name.replace("疼痛", "痛").replace("疼", "痛"),
                 *(name + end for end in _HAVING),
-                *lay.others(name),
+                *lay.others(name),  # in a patient's words it is one thing
             ]
         nodes = (self.graph.number(m.entity.id) for name in names for m in self.graph.lookup(name)[:1])
         found = self.family.members(link) | dict.fromkeys(nodes, ())
@@ -279,7 +296,8 @@ class Between:
     def _by_class(self, a: Link, b: Link) -> list[Tie]:
         """Warnings for the class of a medicine hold for it: one is looked up by its class where it has none itself."""
         one, other = self.family.of(a, narrower=False), self.family.of(b, narrower=False)
-        ties = self._tied(self._classes(one), other) + self._tied(one, self._classes(other))
+        ties = self._tied(self._classes(one) | self.family.named_classes(a), other)
+        ties += self._tied(one, self._classes(other) | self.family.named_classes(b))
         return [t for t in ties if _grade(t)]
 
     def _classes(self, nodes: Mapping[int, object]) -> dict[int, tuple[Triple, ...]]:
@@ -324,7 +342,7 @@ class Between:
             return
         allergic = [f"{re.escape(n[:-2])}[^。；，]{{0,12}}过敏" for n in wanted if re.fullmatch(r".{2,}过敏", n)]
         parts = [re.escape(n) if has_cjk(n) else rf"\b{re.escape(n)}" for n in wanted]
-        parts += [*allergic, *(c.found for c in circumstances_of(b.mention.surface))]
+        parts += [*allergic, *(c.found for c in circumstances_of(f"{b.mention.surface} {b.entity.name}"))]
         pattern = re.compile("|".join(parts), re.I)
         for place, (node, why) in enumerate(nodes.items()):
             for t in self.graph.attributes(self.graph.at(node).id):
@@ -343,19 +361,29 @@ class Between:
         language = language_of(query.text)
         kind = "drug" if group in DRINKS else ""
         place = NamedPlace(pair, (link.entity, Entity("", group.name[language], kind)), language)
+        found = self._speaking_of(self.family.of(link, narrower=False) | self.family.members(link), group)
+        graded = [(_for_people(t), t) for t in found]
+        if not graded:
+            alike = self._alike_for(link, group) if group in DRINKS else []
+            return self._verdict("class" if alike else "none", alike, place)
+        worst = min((grade for grade, _ in graded), key=("no", "interacts", "caution", "other").index)
+        return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
+
+    def _speaking_of(self, entries: Mapping[int, tuple[Triple, ...]], group: People) -> list[Tie]:
+        """What the graph says of some entries and a group of people."""
         found = []
-        entries = self.family.of(link, narrower=False) | self.family.members(link)
         roles = (*_WARNS, Role.INTERACTS)
         for far, (node, why) in enumerate(entries.items()):
             entity = self.graph.at(node)
             for t in (*self.graph.attributes(entity.id), *self.graph.neighbours(entity.id, roles=roles)):
                 if t.subject == entity and (said := _of_people(t, group)):
                     found.append(Tie(t, why, along=True, cost=10 * len(why) + float(np.log1p(far)), said=said))
-        graded = [(_for_people(t), t) for t in found]
-        if not graded:
-            return self._verdict("none", (), place)
-        worst = min((grade for grade, _ in graded), key=("no", "interacts", "caution", "other").index)
-        return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
+        return found
+
+    def _alike_for(self, link: Link, group: People) -> list[Tie]:
+        """What other medicines of a class of that name must not be taken with."""
+        found = [t for t in self._speaking_of(self.family.mates(link), group) if _for_people(t) == "no"]
+        return sorted(found, key=lambda t: t.cost)
 
 
 _HAVING = ("感染", "病人", "患者")
@@ -374,6 +402,7 @@ _MODES = (  # what tells a mode of inheritance from the others, in a question an
 _INHERITED = r"recessive|dominant|linked|mitochondrial|maternal|polygenic|digenic|oligogenic|隐性|显性|连锁|母系|多基因"
 
 
+_EITHER = lazily(r"\bor\b|还是|或", re.IGNORECASE)
 _NAMED = 3  # ours: beside inheritance
 _FROM_OUTSIDE = lazily(
     r"infect|virus|environment|drug|medicine|smok|alcohol|trauma|obes|stress|hormon|endocrin|sunlight|ultraviolet|diet"
@@ -395,6 +424,8 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
     asked = [mode for mode in _MODES if re.search(mode, text, re.IGNORECASE)]
     triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
     if not triples or not is_yes_no(text):
+        return []
+    if len(asked) > 1 and _EITHER.search(text):  # "dominant or recessive?"
         return []
     wanted = asked or [_INHERITED]
     named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in wanted)]
@@ -427,7 +458,7 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
     if which == "other" and pair.safety:
         which = "no warning, but"
     if which == "none" and (pair.safety or pair.name == "interaction"):
-        which = "no warning"
+        which = "no warning, but of others" if ties else "no warning"
     return verdict(which, language, facts, named(one, language), named(other, language))
 
 

@@ -424,6 +424,11 @@ _VERDICTS: dict[str, tuple[str, str]] = {
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken; what it says is: {0}.",
         "图谱中没有{1}与{2}的禁忌或相互作用，但不能据此认为可以使用；图谱记载的是：{0}。",
     ),
+    "no warning, but of others": (
+        "The graph has no warning about {1} and {2}, which is no proof that it may be taken; of medicines of the same "
+        "class it says: {0}.",
+        "图谱中没有{1}与{2}的禁忌或相互作用，但不能据此认为可以使用；对同类药物，图谱记载：{0}。",
+    ),
     "class": (
         "Caution: of {1} and {2} itself the graph says nothing, but it warns of a medicine of the same class: {0}.",
         "慎用：图谱未直接记载{1}与{2}，但同类药物有警示：{0}。",
