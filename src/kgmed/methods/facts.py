@@ -203,6 +203,7 @@ class Fitting:
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
+        patient = patient and not self._names_an_illness(query, links)
         patient = patient or self._asks_of_several(query, links)
         if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
             return [*cards, *self._asked(query, links, patient=True)]
@@ -291,6 +292,14 @@ class Fitting:
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
         return several_findings(self.graph, links) and all(role in CARE for role in roles_asked(query.text))
+
+    def _names_an_illness(self, query: Query, links: Sequence[Link]) -> bool:
+        """Whether all that is told of someone is an illness that has a name: no other that shows it is looked for."""
+        things = stated(links)
+        if len(things) != 1 or asks_diagnosis(query.text) or things[0].kind != "disease":
+            return False
+        node, ties = [self.graph.number(things[0].id)], ByRole(self.graph, Role.FINDING)
+        return len(ties.objects(node).node) > len(ties.subjects(node).node)
 
     def _asks_of_several(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether the disease is asked for of one name that is made of several findings: 尿频尿急尿痛是什么病."""
