@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgmed.language.affixes import beyond, is_turning
+from kgmed.language.affixes import beyond, goes_on, is_turning
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_a_longer_name_is_seen_and_an_ordinary_word_beside_it_is_none(text: str,
 def test_characters_of_degree_are_no_slip_of_the_pen() -> None:
     assert is_turning("增")
     assert not is_turning("肝")
+
+
+def test_the_s_of_another_word_is_no_piece_of_a_name() -> None:
+    for text, piece in (("it's gout", False), ("my son’s gout", False), ("pseudo-gout", True)):
+        at = text.index("gout")
+        assert goes_on(text, at, at + 4, substance=False) is piece

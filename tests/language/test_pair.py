@@ -32,6 +32,8 @@ from kgmed.records import Role
         ("Can recombinant insulin treat gout?", "treats"),
         ("sildenafil and nitroglycerin together?", "interaction"),
         ("My son has a fever, can I give him aspirin?", "safety"),
+        ("does furosemide lower your potassium", "causes"),
+        ("can hepatitis end in cancer?", "causes"),
     ],
 )
 def test_the_words_tell_which_tie_is_asked_for(text: str, name: str) -> None:

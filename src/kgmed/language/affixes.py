@@ -88,7 +88,8 @@ def _within_word(before: str, name: str) -> int:
 
 def _before_english(before: str, *, substance: bool) -> int:
     apart = _HYPHEN.search(before) or _WORD_BEFORE.search(before)
-    if apart and apart[1].lower() in _words("english apart"):
+    of_a_word = apart and before[: apart.start()].endswith(("'", "’"))  # the s of "it's gout" is no S-warfarin's
+    if apart and not of_a_word and apart[1].lower() in _words("english apart"):
         return len(apart.group())
     joined = _JOINED_BEFORE.search(before) if substance else None
     return len(joined.group()) if joined else 0

@@ -152,7 +152,8 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "causes",
-        r"\bcauses?\b|lead(?:s|ing)? to|result(?:s|ing)? in|\bgive (?:you|me|people)|bring on|trigger|produce"
+        r"\bcauses?\b|\b(?:lowers?|raises?|increases?|drops?) (?:\w+ )?\w+|\bend(?:s|ed)? (?:up )?(?:in|as"
+        r"|with)\b|lead(?:s|ing)? to|result(?:s|ing)? in|\bgive (?:you|me|people)|bring on|trigger|produce"
         r"|\b(?:turn|develop|progress|evolve) (?:in)?to\b|\bbecome\b"
         r"|\bmake(?:s)? (?:me|you|people)|\bleaves? (?:me|you|people|an?|him|her|them|my|your|the)\b"
         r"|变成|变为|转成|转为|转变|发展[成为到]|演变|恶化[成为]|癌变|伤(?=[肝肾胃])"
@@ -186,7 +187,7 @@ _YES_NO = lazily(
     re.IGNORECASE,
 )
 _WHAT = lazily(
-    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|\b(?:what|how|why)\b"
+    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|(?<!be )\b(?:what|how|why)\b"
     r"|(?:^\W*|[,;.:]\s*|\b(?:in|on|of|for|to|with|by|from|and|or|but|know|say|sure|tell \w+)\s+)(?:which|who|when)\b",
     re.IGNORECASE,
 )

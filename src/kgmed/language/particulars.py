@@ -56,7 +56,8 @@ PEOPLE = (
         ("children", "儿童"),
         r"\b(?:child(?:ren)?|infants?|bab(?:y|ies)|newborns?|toddlers?|kids?|p(?:a)?ediatric)\b"
         r"|\b(?:my|our) (?:son|daughter)\b"
-        r"|\b(?:1[0-7]|[1-9])[- ]?(?:year|yr|month|week)s?[- ]?old"
+        r"|\b(?:1[0-7]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ]?"
+        r"(?:year|yr|month|week)s?[- ]?old"
         r"|儿童|小儿|小孩|孩子|婴儿|宝宝|幼儿|新生儿|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)",
         r"\bchild|p(?:a)?ediatr|infant|neonat|newborn|adolescent|under \d{1,3} years|(?<!\d)\d{1,3} years"
         r"|儿童|小儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",

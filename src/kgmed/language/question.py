@@ -107,7 +107,11 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "treatment",
         r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat(?!ed or not)"
-        r"|\b[tr]x\b|\bmgmt\b|\bmanagement\b|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b"
+        r"|\b[tr]x\b|\bmgmt\b|\bmanagement\b"
+        r"|\bhow (?:is|are|was|were|would|do|does|should|can|to)(?= .{1,60}\b(?:handled?|dealt with|deal with"
+        r"|controll?(?:ed)?|sort(?:ed)? out|soothed?|eased?)\b)"
+        r"|\b(?:what|which) (?:tablets?|pills?|creams?|ointments?|sprays?|drops|syrups?|inhalers?|shots?|jabs?)\b"
+        r"|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b"
         r"|\bfirst.?line\b"
         r"|what (?:do|would|should|will|can) (?:the )?(?:you|i|we|they|doctors?|hospital|gp|er) (?:give|use"
         r"|prescribe)\b"
@@ -130,7 +134,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "test",
-        r"\btest(?:s|ed|ing)?\b|\b[di]x\b|examin|\bscan|\bx-?ray|investigat"
+        r"\btest(?:s|ed|ing)?\b|\b(?:would|will|do|does|should) .{1,40}\border\b|\b[di]x\b|examin|\bscan|\bx-?ray"
+        r"|investigat"
         r"|how (?=.{0,200}diagnosed?\b)|how (?=.{0,200}\bconfirm)|\bcheck(?:ed)? (?:(?:me|him|her|you|them|us"
         r"|people) )?for\b"
         r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
@@ -141,7 +146,9 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "symptom",
         r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
-        r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether|that)\b"
+        r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether"
+        r"|that|it)\b"
+        r"|\bpresentation\b"
         r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat (?:do|does)(?= .{1,60}(?:feel|look) like)"
         r"|\b(?:feels?|looks?) like\W*$|how (?:do|does)(?= .{1,60} (?:present|show|start|begin)\b)"
         r"|症状|表现|体征|(?:临床|典型|主要)(?:特征|特点)|征兆|(?:前|先|预)兆|早期信号"
@@ -151,7 +158,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "side effect",
-        r"side.?[ae]f+ect|adverse|\bharm|副作用|不良反应|副反应|毒副|危害|[坏害]处|毒性",
+        r"side.?[ae]f+ect|adverse|\bharm|\b(?:look|watch) out for\b|\bwatch for\b"
+        r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|毒性",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
     ),
@@ -190,7 +198,7 @@ TYPES: tuple[QuestionType, ...] = (
         "cause",
         r"\bcauses? of|what (?:\w+ )?(?:can |may |could )?causes?\b|\bcauses\W*$"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
-        r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? on\b|\breasons? for\b"
+        r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
         r"|how (?:do|does|did|can|could|would) (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
         r"|come down with)\b(?! rid)"
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
@@ -247,7 +255,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?:which|what) (?:(?:kind|type|sort) of )?(?:doctor|department|specialist|clinic)\b"
         r"|\bwho (?:do|should|can|must) (?:i|we|you|he|she) (?:see|go to|consult|ask|visit)\b|\bwho treats?\b"
         r"|\bwhere (?:do|should|can|must) (?:i|we|you|he|she|they) go\b"
-        r"|\bwho (?:handles?|looks after|deals with|manages)\b|科室|挂什么号|挂啥|挂哪|什么科|啥科|哪个科|哪科"
+        r"|\bwho (?:handles?|looks after|deals with|manages|(?:should|can|could) (?:look at|check|examine"
+        r"|treat))\b|科室|挂什么号|挂啥|挂哪|什么科|啥科|哪个科|哪科"
         r"|(?:看|找)(?:什么|啥|哪个|哪种|哪科)(?:医生|大夫)",
         Role.CARE,
         says=("Who treats it", "就诊科室"),
@@ -266,7 +275,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "differential",
-        r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|distinguish|\bvs\b|\bversus\b|\bcompar"
+        r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|\b(?:is|['’]s) different\b|distinguish|\bvs\b"
+        r"|\bversus\b|\bcompar"
         r"|\btell .{1,80}\b(?:apart|from)\b|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
         r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比",
@@ -324,13 +334,15 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "prognosis",
-        r"prognos|\boutlook\b|预后|能治好|治得好|治愈吗",
+        r"prognos|\boutlook\b|\b(?:fatal|deadly|curable|incurable|life.threatening)\b|\bdie (?:from|of)\b|预后"
+        r"|能治好|治得好|治愈吗",
         relations=r"预后|prognos|(?:生存|存活|死亡|治愈|复发)率",
         says=("prognosis", "预后"),
     ),
     QuestionType(
         "frequency",
-        r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how many \w+ (?:have|suffer|die[ds]?)\b"
+        r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how many \w+ (?:have|gets?|suffer"
+        r"|die[ds]?|are (?:born|diagnosed|affected))\b"
         r"|\bpercent(?:age)?\b|what (?:proportion|fraction|share)\b|how (?:common|rare|frequent) (?:is|are)"
         r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率"
         r"|多少(?:个|名|位|万)?[^，。？?吃用服]{0,8}(?:人(?!民)|患者|病例)|几率|概率|多大比例",

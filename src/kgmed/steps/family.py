@@ -262,7 +262,8 @@ class Family:
 
     def _twins(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """Those of the same name, and those that the graph says are the same, with the triple that says so."""
-        names, ties = (link.entity.name, link.mention.name), link.ties
+        names: tuple[str, ...] = (link.entity.name, link.mention.name)
+        ties = link.ties
         if is_abbreviation(link.mention.name) and link.mention.name != link.entity.name:
             names, ties = names[:1], ()  # what else is shortened so is another thing: PE, of the lungs and of pregnancy
         named = [link.entity, *(t for t in ties if t.kind == link.entity.kind or link.score >= _SURE)]
