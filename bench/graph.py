@@ -7,7 +7,7 @@
 Every engine runs alone in a process of its own. Times are medians unless a row says otherwise; "x" columns are the
 peer's figure divided by ours, "x limit" is ours divided by the least that this machine needs to read what must be read.
 
-Where the peers give numbers, so does kgmed: "node of an id" and "one-hop" are like with like. "Name look-up" is not: they
+Where peers give numbers, so does kgmed: "node of an id" and "one-hop" are like with like. "Name look-up" is not: they
 tell whether there is a node of that very name, kgmed gives the entities of a name in any width, case and spelling as
 records, and keeps what it has looked up. "One-hop with names" gives records of kgmed's, tuples of three texts of the
 peers, which have these texts in memory. networkx and igraph search one of HyKGE's three chain shapes, the directed path
