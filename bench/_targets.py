@@ -215,12 +215,53 @@ def _settings() -> Iterator[Target]:
     money = b'["openai/gpt"]\ninput = 1.5\noutput = 6\n["x"]\ninput = "0.1"\noutput = 0\n'
     yield Target("configuration", "prices.toml", (money,), _file("p.toml", prices), 2)
 
+    for name, whole, read in _MAPPINGS:
+        yield Target("configuration", name, (whole,), _file("m.toml", _of_module(read)))
+
     def given(data: bytes, where: Path) -> object:
         name, _, value = text(data).partition("=")
         return configure(None, {name: value})
 
     pairs = (b"graph=hpo", b"evidence_tokens=300", b"deadline=1e9", b"cache_mode=replay", b"choose=letter", b"rate=1")
     yield Target("configuration", "options as text", pairs, given, 2, is_text=True)
+
+
+_TABLES = b"""[kinds.disease]
+name = "title"
+aliases = ["short"]
+texts = { cure = "treats", note = { role = "other", reverse = true } }
+[kinds.drug]
+kind_column = "type"
+[[aliases]]
+of = "disease"
+table = "names"
+entity = "disease_id"
+name = "said"
+scope = "broad"
+[relations.treated]
+head = { drug = "drug_id" }
+tail = { disease = "disease_id" }
+role = "treats"
+"""
+_BOLT = b"""id = "code"
+aliases = ["names"]
+[kinds]
+Disease = "disease"
+[relations]
+HAS = "finding"
+TREATED_BY = { name = "treated by", role = "treats", reverse = true }
+"""
+_MAPPINGS = (
+    ("mapping of tables", _TABLES, "kgmed.graph.remote.table_mapping:read_tables"),
+    ("mapping over Bolt", _BOLT, "kgmed.graph.remote.bolt:read_mapping"),
+    ("columns of a table", b'head = "a"\ntail = "b"\nrelation = "what"\n', "kgmed.graph.formats.tables:own_columns"),
+)
+
+
+def _of_module(place: str) -> Callable[[Path], object]:
+    """What a module's reader makes of a file."""
+    module, _, name = place.partition(":")
+    return lambda path: getattr(import_module(module), name)(path)  # type: ignore[no-any-return]
 
 
 # --- Patients.

@@ -12,7 +12,7 @@ import kgmed
 
 LAYERS = [
     "errors",
-    "records show_run folders stop disk",
+    "records show_run folders stop disk toml",
     "config language registry servers http cache runs",
     "models",
     "prompts graph",

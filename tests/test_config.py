@@ -48,7 +48,7 @@ def test_nothing_given_is_the_default() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("graph =", "is not TOML"),
+        ("graph =", "is no TOML"),
         ("grpah = 'hpo'", "did you mean graph"),
         ("graph = 3", "graph is '3'"),
         ("max_calls = -1", "whole number"),
@@ -95,5 +95,5 @@ def test_choices_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 def test_a_number_too_long_and_lists_too_deep_are_one_line(tmp_path: Path, value: str) -> None:
     path = tmp_path / "kgmed.toml"
     path.write_text(f"[settings]\nrate = {value}\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="is not TOML"):
+    with pytest.raises(SourceError, match="is no TOML"):
         read_config(path)

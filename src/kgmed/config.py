@@ -257,14 +257,9 @@ def configure(file: Path | str | None, given: Mapping[str, Any]) -> Config:
 
 def read_config(path: Path) -> Config:
     """The choices in a TOML file; raises `SourceError`."""
-    import tomllib  # where there is such a file
+    from kgmed import toml  # where there is such a file
 
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(path, 0, f"cannot be read ({error.strerror})", "name a TOML file") from None
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, a number too long, lists too deep
-        raise SourceError(path, 0, f"is not TOML in UTF-8 ({error})", "mend that place") from None
+    table = toml.read(path)
     kind = config_type()
     if secret := [n for n in table if n not in kind.model_fields and any(word in n.lower() for word in _SECRET)]:
         raise SourceError(path, 0, f"holds {secret[0]}", "keys are not kept in files; set the environment variable")

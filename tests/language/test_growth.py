@@ -12,11 +12,13 @@ from time import thread_time
 
 import pytest
 
+from kgmed.graph import formats
+from kgmed.graph.formats import tables
 from kgmed.language import affixes, lay, negation, pair, particulars, question, text
 from kgmed.linking import recognise
 from kgmed.models import asking, replies
-from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
-from kgmed.steps import citations, options, read
+from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
+from kgmed.steps import asked, citations, options, read
 
 LENGTH = 2500  # characters of the shorter text
 TIMES = 4  # the longer one is so many times as long
@@ -68,6 +70,11 @@ def beyond(said: str) -> object:
     return [affixes.beyond(said, w.start, w.end, substance=True) for w in text.tokens(said)]
 
 
+def strangers(said: str) -> object:
+    missed = [Mention(w.text, w.text, w.start, w.end) for w in text.tokens(said)]
+    return asked.strangers(said, missed[::2], [Link(m, Entity("x:1", "x"), 1.0, "exact") for m in missed[1::2]])
+
+
 def llm_answer(said: str) -> object:
     return read.cited_answer(said, ASKED, CONTEXT, shown=1, reader="x")
 
@@ -80,6 +87,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "particulars": particulars.particulars,
     "about": particulars.about,
     "in a patient's words": lay.said,
+    "strangers": strangers,
     "types_asked": lambda said: question.types_asked.__wrapped__(said + "?"),  # without what is kept of a text
     "spelled": text.spelled.__wrapped__,
     "asking_part": question.asking_part,
@@ -168,6 +176,15 @@ def test_what_grows_with_the_square_is_told_from_what_does_not() -> None:
 def test_more_text_takes_time_in_proportion(name: str) -> None:
     slow = [unit for unit in UNITS if grows(FUNCTIONS[name], unit) > RATIO]
     assert slow == []
+
+
+@pytest.mark.parametrize("unit", ["a", ",", "(", ":", ":ID(", ": ", '"', "\\t"])
+def test_the_format_of_a_file_is_told_in_proportion_to_its_first_line(unit: str) -> None:
+    assert grows(lambda said: formats._by_looks((said * 2, "a")), unit) <= RATIO
+
+
+def test_a_cell_of_many_names_takes_time_in_proportion_to_its_blanks() -> None:
+    assert grows(lambda said: tables._support(said * 2), " ") <= RATIO
 
 
 @pytest.mark.parametrize(

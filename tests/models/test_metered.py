@@ -249,5 +249,5 @@ def test_a_file_of_prices_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000])
 def test_a_price_of_many_digits_and_lists_too_deep_are_one_line(value: str) -> None:
-    with pytest.raises(SourceError, match="is not TOML"):
+    with pytest.raises(SourceError, match="is no TOML"):
         parse_prices(f'["m/x"]\ninput = {value}', Path("mine.toml"))

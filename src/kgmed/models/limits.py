@@ -4,7 +4,6 @@ import json
 import random
 import threading
 import time
-import tomllib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -15,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+from kgmed import toml
 from kgmed.disk import data_folder
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError
 from kgmed.models.asking import (
@@ -67,11 +67,8 @@ def prices(own: Path | None = None) -> dict[str, Price]:
 
 
 def read(path: Path) -> dict[str, Price]:
-    """The prices in a file."""
-    try:
-        return parse_prices(path.read_text(encoding="utf-8"), path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(path, 0, f"cannot be read ({error})", "give a table of prices in UTF-8") from error
+    """The prices in a file; raises `SourceError`."""
+    return _prices(toml.read(path, parse_float=Decimal), path)
 
 
 def parse_prices(text: str, path: Path) -> dict[str, Price]:
@@ -80,10 +77,10 @@ def parse_prices(text: str, path: Path) -> dict[str, Price]:
     >>> parse_prices('["gguf/mine"]\\ninput = 0\\noutput = 0\\nas_of = 2026-01-31', Path("p"))["gguf/mine"].of(9, 9)
     Decimal('0')
     """
-    try:
-        table = tomllib.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:
-        raise SourceError(path, 0, f"is not TOML ({error})", "mend that place") from error
+    return _prices(toml.parse(text, path, parse_float=Decimal), path)
+
+
+def _prices(table: Mapping[str, object], path: Path) -> dict[str, Price]:
     return {name: _price(name, entry, path) for name, entry in table.items()}
 
 

@@ -1,7 +1,7 @@
 """What a question asks for (drugs, tests, side effects, ...) of what it names; and the names that no graph has."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -32,6 +32,7 @@ _AFTER = lazily(
 _LIKE_A_MEDICINE = lazily(
     r"(?:片|胶囊|颗粒|丸|注射液|口服液|糖浆|霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净)$"
 )
+_NEAR = 60  # characters before and behind a name that are looked at: more than the longest pattern above has
 _QUOTES = "\"“‘'「"  # before a name; a mark behind it may open what comes next
 _LIKE_A_NAME = lazily(
     r"(?:itis|osis|emia|aemia|oma|pathy|plasia|trophy|mab|nib|pril|sartan|statin|olol|azole|cillin|mycin|cycline|vir"
@@ -56,7 +57,8 @@ def strangers(text: str, missed: Sequence[Mention], links: Sequence[Link]) -> li
     >>> strangers("Can I take Zolvenprax with ibuprofen?", [Mention("Zolvenprax", "Zolvenprax", 11, 21)], [])
     ['Zolvenprax']
     """
-    found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, links)]
+    linked = {link.mention.start for link in links}
+    found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, linked)]
     return list(dict.fromkeys(found))
 
 
@@ -69,12 +71,13 @@ def is_like_a_medicine(name: str) -> bool:
     return bool(_LIKE_A_MEDICINE.search(name))
 
 
-def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
-    """The mention, if it is a name that is asked about."""
+def _named(text: str, mention: Mention, linked: Collection[int]) -> Iterator[str]:
+    """The mention, if it is a name that is asked about; `linked` = where those begin that the graph has."""
     surface = text[mention.start : mention.end]
+    said = text[max(0, mention.start - _NEAR) : mention.start]
+    before, after = _BEFORE.search(said), _AFTER.match(text[mention.end : mention.end + _NEAR])
     if has_cjk(surface):
-        beside = any(link.mention.start == mention.end for link in links)
-        before, after = _BEFORE.search(text[: mention.start]), _AFTER.match(text[mention.end :])
+        beside = mention.end in linked
         quoted = text[mention.start - 1 : mention.start] in _QUOTES if mention.start else False
         between = (before or after) if len(surface) > 2 or quoted else (before and after)
         if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (between and not beside):
@@ -83,11 +86,10 @@ def _named(text: str, mention: Mention, links: Sequence[Link]) -> Iterator[str]:
     words = [w for w in re.findall(r"[A-Za-z][\w'’-]*", surface) if w.casefold() not in _PLAIN]
     if not words:
         return
-    inner = mention.start > 0 and not re.search(r"[.!?]\s*$", text[: mention.start])
+    inner = mention.start > 0 and not said.rstrip().endswith((".", "!", "?"))
     proper = any(w[0].isupper() and len(w) > 2 for w in (words if inner else words[1:]))
     long = max(map(len, words)) >= 6
-    slot = _BEFORE.search(text[: mention.start]) or _AFTER.match(text[mention.end :])
-    if proper or (long and slot) or (len(words) == 1 and _LIKE_A_NAME.search(surface)):
+    if proper or (long and (before or after)) or (len(words) == 1 and _LIKE_A_NAME.search(surface)):
         yield surface
 
 

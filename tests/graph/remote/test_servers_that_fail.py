@@ -322,7 +322,9 @@ class TestOfGraphsThatKgmedDidNotWrite:
         for text, said in (
             ("[kinds]", "names no label"), ("kids = 1", "has no 'kids'"),
             ("name = 3\n[kinds]\nA='a'", "must be a text"),
-            ("[kinds]\nA = 'a'\n[relations]\nR = 'nothing'", "names no role"), ("= 3", "cannot be read"),
+            ("[kinds]\nA = 'a'\n[relations]\nR = 'nothing'", "names no role"),
+            ("[kinds]\nA = 'a'\n[relations]\nR = {name = [1], role = 'finding'}", "must be a text"),
+            ("= 3", "is no TOML"),
         ):  # fmt: skip
             (tmp_path / "map.toml").write_text(text)
             with pytest.raises(BadInput, match=said):

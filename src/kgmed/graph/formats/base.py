@@ -7,7 +7,6 @@ import gzip
 import json
 import lzma
 import re
-import tomllib
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from kgmed import toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.packed import bearable, unpacking
 from kgmed.records import Relation, Role
@@ -438,23 +438,8 @@ def roles_from_toml(path: Path) -> RoleTable:
     All fields are optional; one that is not there keeps what its name suggests. Raises `SourceError`.
     """
     check_file(path)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise SourceError(path, 0, "is not UTF-8 text", "save the table as UTF-8") from error
-    except (ValueError, RecursionError) as error:  # also a number too long, lists too deep
-        raise SourceError(path, _line_of(str(error)), f"is no TOML: {_first(error)}", "mend that line") from error
-    read = {name: _relation(path, name, entry) for name, entry in table.items()}
+    read = {name: _relation(path, name, entry) for name, entry in toml.read(path).items()}
     return RoleTable({n: r for n, (r, _) in read.items()}, {n: k for n, (_, k) in read.items()})
-
-
-def _line_of(message: str) -> int:
-    found = re.search(r"line (\d+)", message)
-    return int(found.group(1)) if found else 0
-
-
-def _first(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _relation(path: Path, name: str, entry: Any) -> tuple[Relation, Kinds]:

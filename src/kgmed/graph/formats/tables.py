@@ -7,13 +7,13 @@ instead says a TOML file (`kgmed graph build NAME PATH --map FILE`), one line ea
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kgmed import toml
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
@@ -71,10 +71,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 _OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
 _OF_NODES = tuple(COLUMNS)[len(_OF_EDGES) :]
-_NEO4J = re.compile(r"(?P<name>[^:]*):(?P<what>START_ID|END_ID|ID|LABEL|TYPE)(?:\((?P<space>[^)]*)\))?$", re.IGNORECASE)
+_NEO4J = re.compile(r":(?P<what>START_ID|END_ID|ID|LABEL|TYPE)(?:\((?P<space>[^()]*)\))?$", re.IGNORECASE)
 _TYPED = re.compile(r":[a-z]+(?:\[\])?$", re.IGNORECASE)  # "name:string", "synonyms:string[]"
 _HEADER = re.compile(r"[-_.]headers?$", re.IGNORECASE)
-_MANY = re.compile(r"\s*[|;；]\s*")
+_MANY = re.compile(r"[|;；]")
 _SUFFIXES = (".tsv", ".csv", ".txt", ".sif", ".jsonl", ".json", ".tab")
 _PACKED = (".gz", ".xz", ".bz2")
 COLUMNS_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
@@ -177,10 +177,7 @@ def read_tables(
 def own_columns(path: Path) -> tuple[tuple[str, str], ...]:
     """(what, column) of a user's TOML file; raises `SourceError`."""
     check_file(path)
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(path, 0, f"is no TOML: {str(error).splitlines()[0]}", "mend that line") from error
+    said = toml.read(path)
     for what, column in said.items():
         if what not in COLUMNS or not isinstance(column, str):
             raise SourceError(
@@ -482,8 +479,13 @@ def _fits(expected: Kinds, ends: Kinds) -> bool:
     return all(want in ("", have) or not have or want not in _KNOWN for want, have in zip(expected, ends, strict=True))
 
 
+def _parts(text: str) -> Iterator[str]:
+    """The parts of a cell of many; blanks around them are not searched for, which grows with the square of them."""
+    return (part.strip() for part in _MANY.split(text))
+
+
 def _aliases(text: str, name: str, scope: Scope) -> Iterator[Alias]:
-    return (Alias(part, scope) for part in dict.fromkeys(_MANY.split(text)) if part not in MISSING and part != name)
+    return (Alias(part, scope) for part in dict.fromkeys(_parts(text)) if part not in MISSING and part != name)
 
 
 def _weight(text: str) -> float:
@@ -496,4 +498,4 @@ def _weight(text: str) -> float:
 
 
 def _support(text: str) -> tuple[Support, ...]:
-    return tuple(Support(part) for part in dict.fromkeys(_MANY.split(text)) if part not in MISSING)
+    return tuple(Support(part) for part in dict.fromkeys(_parts(text)) if part not in MISSING)

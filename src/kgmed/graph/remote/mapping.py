@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from kgmed.errors import BadInput
 from kgmed.graph.formats.base import infer
 from kgmed.records import Relation, Role
+from kgmed.toml import read
 
 ID, ALIAS, ABOUT = ("id", "identifier", "curie", "cui", "code"), ("alias", "synonym"), ("description", "definition")
 CALLED = ("name", "preferred_label", "label", "title", "term")
@@ -17,10 +17,7 @@ CALLED = ("name", "preferred_label", "label", "title", "term")
 
 def read_toml(path: Path, keys: Collection[str]) -> dict[str, Any]:
     """What a mapping file says; raises `BadInput` naming the file and a key that no mapping has."""
-    try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise BadInput(f"{path}: cannot be read as a mapping ({e}); propose one with: kgmed graph schema") from None
+    told = read(path)
     known(path, told, keys, "a mapping")
     return told
 
@@ -35,7 +32,10 @@ def relation_of(path: Path, name: str, told: Any) -> Relation:
     """The relation of a type: a role, or a table of name, role, reverse; raises `BadInput`."""
     said = {"role": told} if isinstance(told, str) else told
     try:
-        return Relation(said.get("name", name.replace("_", " ").lower()), Role(said["role"]), bool(said.get("reverse")))
+        called = said.get("name", name.replace("_", " ").lower())
+        if not isinstance(called, str):
+            raise BadInput(f"{path}: name of {name} must be a text, not {called!r}")
+        return Relation(called, Role(said["role"]), bool(said.get("reverse")))
     except (AttributeError, KeyError, ValueError):
         roles = ", ".join(role.value for role in Role)
         raise BadInput(f"{path}: {name} = {told!r} names no role; roles: {roles}") from None
