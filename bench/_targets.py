@@ -261,7 +261,7 @@ _MAPPINGS = (
 def _of_module(place: str) -> Callable[[Path], object]:
     """What a module's reader makes of a file."""
     module, _, name = place.partition(":")
-    return lambda path: getattr(import_module(module), name)(path)  # type: ignore[no-any-return]
+    return lambda path: getattr(import_module(module), name)(path)
 
 
 # --- Patients.
