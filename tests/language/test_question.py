@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.language.question import asking_part, asks_diagnosis, roles_asked, texts_asked, words_that_ask
+from kgmed.language.question import asking_part, asks_diagnosis, defines, roles_asked, texts_asked, words_that_ask
 from kgmed.records import Role
 
 
@@ -179,3 +179,8 @@ def test_findings_are_asked_for_where_they_end_the_question_and_not_where_they_a
     assert roles_asked("Marfan syndrome findings") == (Role.FINDING,)
     assert roles_asked("findings of gout") == (Role.FINDING,)
     assert Role.FINDING not in roles_asked("Which drug caused these findings in my son?")
+
+
+def test_what_a_disease_is_asks_for_its_definition_with_a_measure_word_too() -> None:
+    assert all(defines(text) for text in ("脂肪肝是什么病", "脂肪肝是个什么病", "脂肪肝是一种什么病"))
+    assert not defines("脂肪肝吃什么药")

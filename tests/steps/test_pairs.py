@@ -293,3 +293,9 @@ def test_what_has_causes_from_outside_is_inherited_in_part_only() -> None:
     assert infection in said.triples
     [said] = mode_asked("Is lupus autosomal dominant?", [piece], [infection])  # asked of the mode itself
     assert said.text.startswith("Yes: ")
+
+
+def test_a_warning_of_an_illness_that_is_told_comes_before_the_complaint_for_which_a_medicine_is_asked() -> None:
+    said = told_verdicts("She has asthma. Can she take propranolol for measles?", "asthma", "propranolol", "measles")
+    assert [e.id for e in said] == ["class", "other"]
+    assert "esmolol" in said[0].text

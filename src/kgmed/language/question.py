@@ -558,7 +558,7 @@ def compares(text: str) -> bool:
 _DEFINES = lazily(
     r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
     r"|\bmeaning of\b"
-    r"|什么是|是(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
+    r"|什么是|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
     re.IGNORECASE,
 )
 

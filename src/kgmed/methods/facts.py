@@ -453,7 +453,7 @@ def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
 
 _DEFINES = lazily(
     r"what(?:'s| is| are|s) (?:this|that|it)\W*$|what does (?:this|that|it) mean"
-    r"|是(?:什么|啥)(?:病|疾病|意思|东西|药)?\W*$",
+    r"|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药)?\W*$",
     re.IGNORECASE,
 )
 

@@ -500,8 +500,8 @@ def _warning(found: Sequence[tuple[int, Evidence]], of_groups: Sequence[Evidence
 
 
 def _is_a_reason(e: Evidence) -> bool:
-    """Whether nothing is known of a medicine and a complaint: it may well be what the medicine is to be taken for."""
-    return e.id == "none" and not all(entity.kind in MEDICINES for entity in e.about)
+    """Whether nothing warns of a medicine and a complaint: it may well be what the medicine is to be taken for."""
+    return e.id in ("none", "other") and not all(entity.kind in MEDICINES for entity in e.about)
 
 
 def _allergies(links: Sequence[Link]) -> list[Link]:
