@@ -14,7 +14,12 @@ TOLD = {
         "想自杀怎么办",
     ),
     "heart": ("Chest pain going down my left arm with sweating", "胸口痛，放射到左臂，出冷汗，是什么病"),
-    "stroke": ("sudden weakness on one side and slurred speech", "突然半边身子没力气，说话不清"),
+    "stroke": (
+        "sudden weakness on one side and slurred speech",
+        "突然半边身子没力气，说话不清",
+        "突然说话不清、右边手脚没力气",
+    ),
+    "head": ("sudden worst headache of my life", "突然剧烈头痛，从来没这么痛过"),
     "breath": ("I can't breathe", "孩子喘不上气，嘴唇发紫"),
     "poison": ("my child swallowed bleach", "I took a whole bottle of pills", "孩子喝了漂白水怎么办"),
     "bleeding": ("The bleeding won't stop", "伤口血流不止"),
@@ -38,6 +43,8 @@ NONE = (
     "爬楼就喘不上气",
     "I can't sleep and wake up at four",
     "痒得想死",
+    "What helps against headaches?",
+    "头痛得厉害，吃什么药",
 )
 
 

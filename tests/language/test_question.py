@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.language.question import asking_part, asks_diagnosis, defines, roles_asked, texts_asked, words_that_ask
+from kgmed.language.question import (
+    asking_part,
+    asks_diagnosis,
+    defines,
+    roles_asked,
+    texts_asked,
+    types_asked,
+    words_that_ask,
+)
 from kgmed.records import Role
 
 
@@ -184,3 +192,7 @@ def test_findings_are_asked_for_where_they_end_the_question_and_not_where_they_a
 def test_what_a_disease_is_asks_for_its_definition_with_a_measure_word_too() -> None:
     assert all(defines(text) for text in ("脂肪肝是什么病", "脂肪肝是个什么病", "脂肪肝是一种什么病"))
     assert not defines("脂肪肝吃什么药")
+
+
+def test_how_something_forms_asks_for_its_cause() -> None:
+    assert [asked.name for asked in types_asked("肾结石是怎么形成的")] == ["cause"]

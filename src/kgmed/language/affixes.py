@@ -72,6 +72,8 @@ def beyond(text: str, start: int, end: int, *, substance: bool) -> tuple[int, in
             left = 2
         if substance and before.endswith("小儿") and ends_with_form(name):
             left = 2  # 小儿止泻灵颗粒
+        if substance and before.endswith("像"):
+            left = 1  # 舌头像草莓: what something looks like is not what was taken
         return left, 0 if name in _words("chinese behind") else right
     return _before_english(before, substance=substance), _behind_english(behind, substance=substance)
 

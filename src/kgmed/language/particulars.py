@@ -92,13 +92,15 @@ CIRCUMSTANCES = (
     ALCOHOL,
     Circumstance(
         ("impaired kidneys", "肾功能不全"),
-        r"\b(?:kidney|renal)\b|肾(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退)|肾病",
+        r"\b(?:kidney|renal)\b(?! (?:stones?|cancers?|tumou?rs?|cell|infections?|cysts?|colic|artery))"
+        r"|肾(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退)|肾病",
         r"\b(?:kidney|renal)|肾(?:脏)?(?:功能|损害|疾病|衰|病)|肝、?肾功能",
         ("肾功能不全", "肾功能损害", "肾功能衰竭", "肾衰竭"),
     ),
     Circumstance(
         ("impaired liver", "肝功能不全"),
-        r"\b(?:liver|hepatic)\b|肝(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退|硬化)|肝病",
+        r"\b(?:liver|hepatic)\b(?! (?:cancers?|tumou?rs?|cysts?|abscess|h(?:a)?emangiomas?|flukes?))"
+        r"|肝(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退|硬化)|肝病",
         r"\b(?:liver|hepatic)|肝(?:脏)?(?:、?肾)?(?:功能|损害|疾病|衰|病)",
         ("肝功能不全", "肝功能损害", "肝功能衰竭", "肝衰竭"),
     ),
@@ -117,6 +119,8 @@ def circumstances_of(text: str) -> tuple[Circumstance, ...]:
 
     >>> [c.name[1] for t in ("头孢和酒能一起吃吗", "喝了点酒", "酒渣鼻能治吗") for c in circumstances_of(t)]
     ['饮酒', '饮酒']
+    >>> [len(circumstances_of(t)) for t in ("liver disease", "liver cancer", "bad kidneys or kidney stones")]
+    [1, 0, 0]
     """
     return tuple(c for c in CIRCUMSTANCES if c.in_question.search(text))
 

@@ -277,6 +277,7 @@ class Fitting:
         """
         things = stated(links)
         means = asks_diagnosis(query.text) and not defines(query.text)
+        means = means and {*roles_asked(query.text)} <= {Role.FINDING, Role.CAUSE}  # "how is it diagnosed" is of tests
         if not (means or Role.CAUSE in roles_asked(query.text)) or len(things) != 1 or _GETS.search(query.text):
             return []
         symptom = Family(self.graph).is_symptom(things[0])
