@@ -196,3 +196,11 @@ def test_what_a_disease_is_asks_for_its_definition_with_a_measure_word_too() -> 
 
 def test_how_something_forms_asks_for_its_cause() -> None:
     assert [asked.name for asked in types_asked("肾结石是怎么形成的")] == ["cause"]
+
+
+@pytest.mark.parametrize("word", ["禁忌症", "禁忌证", "适应症", "并发症", "副作用"])
+def test_a_word_that_asks_is_whole(word: str) -> None:
+    text = f"它的{word}有哪些"
+    assert word in [text[a:b] for a, b in words_that_ask(text)] or any(
+        a <= text.index(word) and text.index(word) + len(word) <= b for a, b in words_that_ask(text)
+    )

@@ -170,3 +170,11 @@ def test_whether_it_is_contagious_is_said_as_a_sentence() -> None:
     told = [Triple(GOUT, Relation("传染性"), Entity("", said)) for said in ("无", "有")]
     no, yes = (answer("Is gout contagious?", Evidence("x", "text", (t,), (GOUT,))).text for t in told)
     assert (no, yes) == ("No: gout is not contagious [1]", "Yes: gout is contagious [1]")
+
+
+def test_what_labels_forbid_in_their_own_words_stands_behind_the_names_of_what_is_warned_of() -> None:
+    drug, warns = Entity("aspirin", "阿司匹林", "drug"), Relation("注意", role=Role.PRECAUTION)
+    names = Triple(drug, warns, Entity("pregnancy", "妊娠", "condition"))
+    texts = (Triple(drug, warns, Entity("", said, "text")) for said in ("发热的患儿慎用", "对本品过敏者禁用"))
+    said = answer("阿司匹林有哪些注意事项", *(Evidence(str(t), "neighbours", (t,), (drug,)) for t in (names, *texts)))
+    assert said.text == "阿司匹林的注意事项：妊娠；对本品过敏者禁用；发热的患儿慎用 [1][2][3]"

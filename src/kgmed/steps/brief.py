@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
-from kgmed.language.particulars import People, clauses_about, people_of
+from kgmed.language.particulars import People, clauses_about, forbids, people_of
 from kgmed.language.question import compares, defines, types_asked
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
@@ -301,7 +301,16 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     shown = _fitting(names, language, room)[: LISTED if group.role in (*_OF_MEDICINES, Role.TESTS) else None]
     more = len(kept if group.role is Role.TESTS else group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
+    end += _labels(group, language, room // 2)
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
+
+
+def _labels(group: _Group, language: Language, room: int) -> str:
+    """What labels warn of in their own words, behind the names of what is warned of: what forbids first."""
+    said = [text for text in group.texts if has_cjk(text) == bool(language)] if group.role in _IN else []
+    mark = ("; ", "；")[language]
+    whole = mark.join(sorted(said, key=lambda text: not forbids(text)))
+    return f"{mark}{clipped(whole, room)}" if whole else ""
 
 
 _YES_OR_NO = {
