@@ -204,3 +204,23 @@ def test_a_word_that_asks_is_whole(word: str) -> None:
     assert word in [text[a:b] for a, b in words_that_ask(text)] or any(
         a <= text.index(word) and text.index(word) + len(word) <= b for a, b in words_that_ask(text)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("高血压怎么诊断", Role.TESTS),
+        ("阿司匹林有什么注意事项", Role.CONTRAINDICATED),
+        ("ibuprofen warnings", Role.CONTRAINDICATED),
+        ("阿司匹林属于什么类药物", Role.IS_A),
+        ("阿司匹林饭前吃还是饭后吃", Role.DOSAGE),
+        ("阿司匹林药物相互作用", Role.INTERACTS),
+        ("高血压的鉴别诊断", Role.DIFFERENTIAL),
+    ],
+)
+def test_plain_forms_ask_for_their_role(text: str, role: Role) -> None:
+    assert role in roles_asked(text)
+
+
+def test_when_it_hurts_is_no_question_of_when_to_take_it() -> None:
+    assert Role.DOSAGE not in roles_asked("饭后胃反酸，应该吃什么药？")

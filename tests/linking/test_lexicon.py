@@ -147,3 +147,8 @@ def test_the_graphs_questions_are_understood(data: Path, tmp_path: Path) -> None
     build(read_hpo(), tmp_path / "hpo")
     found = Lexicon(open_store(tmp_path / "hpo")).find("A boy has progressive muscle weakness; it is all right.")
     assert [m.surface for m in found] == ["progressive muscle weakness"]
+
+
+def test_what_is_asked_of_a_disease_is_no_disease_of_that_name(tmp_path: Path) -> None:
+    graph = small(tmp_path, (NodeRow("1", "高血压"), NodeRow("2", "高血压的治疗")), "zh", "zh")
+    assert surfaces(Lexicon(graph), "高血压的治疗方法") == ["高血压"]

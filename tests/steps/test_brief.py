@@ -178,3 +178,9 @@ def test_what_labels_forbid_in_their_own_words_stands_behind_the_names_of_what_i
     texts = (Triple(drug, warns, Entity("", said, "text")) for said in ("发热的患儿慎用", "对本品过敏者禁用"))
     said = answer("阿司匹林有哪些注意事项", *(Evidence(str(t), "neighbours", (t,), (drug,)) for t in (names, *texts)))
     assert said.text == "阿司匹林的注意事项：妊娠；对本品过敏者禁用；发热的患儿慎用 [1][2][3]"
+
+
+def test_whether_it_is_contagious_is_not_the_first_that_is_told_of_a_disease() -> None:
+    text = Triple(GOUT, Relation("传染性"), Entity("", "无", "text"))
+    said = answer("痛风是什么病", Evidence("痛风 — 传染性 → 无", "neighbours", (text,), (GOUT,)), findings("pain"))
+    assert said.text.splitlines()[0].endswith("pain [2]")

@@ -60,14 +60,14 @@ PEOPLE = (
         r"(?:year|yr|month|week)s?[- ]?old"
         r"|儿童|小儿|小孩|孩子|婴儿|宝宝|幼儿|新生儿|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)",
         r"\bchild|p(?:a)?ediatr|infant|neonat|newborn|adolescent|under \d{1,3} years|(?<!\d)\d{1,3} years"
-        r"|儿童|小儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",
+        r"|儿童|小儿|患儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",
     ),
     People(
         ("older people", "老年人"),
         r"\belderly|older (?:people|adults?|patients?)|\bseniors?\b|\b(?:6[5-9]|[789]\d)[- ]?(?:year|yr)s?[- ]?old"
         r"|\b(?:nan|gran|granny|grand(?:mother|father|ma|pa|mum|dad)|mother|father|mum|mom|dad) is (?:6[5-9]|[789]\d)\b"
         r"|老人|老年|高龄|(?<!\d)(?:6[5-9]|[789]\d)岁",
-        r"elderly|older (?:people|adults|patients)|geriatric|老年|高龄",
+        r"elderly|older (?:people|adults|patients)|geriatric|老年|高龄|年老",
     ),
 )
 

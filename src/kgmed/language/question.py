@@ -91,7 +91,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
-        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|诊断|咋回事"
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|(?<!鉴别)诊断|咋回事"
         r"|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
         Role.FINDING,
         of_what=True,
@@ -100,7 +100,8 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "class",
         r"(?:what|which) (?:(?:kind|type|sort|class|group|family) of (?:drug|medic\w+|antibiotic|painkiller)s?"
-        r"|(?:drug|medicine) (?:class|group))(?: (?:is|are|does|do)\b(?! (?:used|given|there|best|good|for)\b)|\W*$)",
+        r"|(?:drug|medicine) (?:class|group))(?: (?:is|are|does|do)\b(?! (?:used|given|there|best|good|for)\b)|\W*$)"
+        r"|属于(?:什么|哪|啥)一?[类种]的?(?:药|抗生素)|(?:什么|哪一?)类的?(?:药物?|抗生素)\W*$",
         Role.IS_A,
         says=("Classes", "类别"),
     ),
@@ -139,7 +140,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"|how (?=.{0,200}diagnosed?\b)|how (?=.{0,200}\bconfirm)|\bcheck(?:ed)? (?:(?:me|him|her|you|them|us"
         r"|people) )?for\b"
         r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
-        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊",
+        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊"
+        r"|(?:怎么|如何|怎样)诊断|诊断(?:方法|标准|依据)",
         Role.TESTS,
         says=("Tests", "检查"),
     ),
@@ -170,7 +172,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bwho (?:can|could|must|may) ?(?:not|n?['’]t)\b|when (?:should|must|can)(?= .{1,60}\bnot be\b)"
         r"|\bwhen not to\b"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
-        r"|禁忌[症证]?|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜"
+        r"|\bprecautions?\b|\bwarnings?\b|注意事项|禁忌[症证]?|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜"
         r"|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)"
         r"|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
         Role.CONTRAINDICATED,
@@ -180,7 +182,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "interaction",
         r"interact|\btogether\b|combin(?:e|ation) with"
-        r"|相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
+        r"|(?:药物)?相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
         Role.INTERACTS,
         says=("Interactions", "相互作用"),
     ),
@@ -190,7 +192,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
         r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:吃|用|服|喝|打)多少|多少(?:毫克|毫升|片"
         r"|粒|mg|ml)|几(?:毫克|毫升|mg|ml)"
-        r"|(?:每|一)[天日次](?:吃|用|服|喝)?(?:几|多少)(?:次|回)?",
+        r"|(?:每|一)[天日次](?:吃|用|服|喝)?(?:几|多少)(?:次|回)?"
+        r"|(?:饭前|饭后|空腹|早上|晚上|睡前)(?:吃|服用?|用)?还是|什么时候(?:吃|服)",
         Role.DOSAGE,
         says=("Dosage", "用法用量"),
     ),

@@ -484,13 +484,16 @@ def _is_compound(span: Span, name: str, known: set[tuple[int, int]]) -> bool:
     return any((span.start, j) in known and (j + 1, span.end) in known for j in joints)
 
 
+_TITLE = re.compile(".的(?:治疗|预防|防治|诊断|检查|护理|症状|病因)$")  # 高血压的治疗 is asked for, and no disease
+
+
 def _is_ordinary(text: str, words: list[Token], span: Span) -> bool:
     """Whether a name is, in running text, more likely an ordinary word than the entity of that name."""
     if is_quoted(text, words[span.start].start, words[span.end - 1].end):
         return False
     run = [w.text for w in words[span.start : span.end]]
     if all(w.is_cjk for w in words[span.start : span.end]):
-        return len(run) == 1 or "".join(run) in ordinary_words()
+        return len(run) == 1 or "".join(run) in ordinary_words() or bool(_TITLE.search("".join(run)))
     if all(w in FUNCTION_WORDS or w in ordinary_words() or _is_number(w) for w in run):
         return True
     return len(run) == 1 and len(run[0]) == 1

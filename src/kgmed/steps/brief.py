@@ -214,7 +214,8 @@ def _usual(groups: list[_Group], language: Language) -> list[_Group]:
     if not any(g.relation in _RELATIONS for g in readable):
         readable += [g for g in groups if g.relation in _RELATIONS]
     return sorted(
-        readable or groups, key=lambda g: (not g.texts, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL))
+        readable or groups,
+        key=lambda g: (not g.texts.keys() - _YES_OR_NO, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL)),
     )
 
 
