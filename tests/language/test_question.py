@@ -216,6 +216,7 @@ def test_a_word_that_asks_is_whole(word: str) -> None:
         ("阿司匹林饭前吃还是饭后吃", Role.DOSAGE),
         ("阿司匹林药物相互作用", Role.INTERACTS),
         ("高血压的鉴别诊断", Role.DIFFERENTIAL),
+        ("what to take for a sore throat", Role.TREATS),
     ],
 )
 def test_plain_forms_ask_for_their_role(text: str, role: Role) -> None:

@@ -259,3 +259,12 @@ def test_findings_are_ordered_by_the_frequency_that_is_shown_of_them() -> None:
         "said without",
         "counted seldom",
     ]
+
+
+def test_who_sees_an_illness_is_not_told_by_the_illnesses_that_show_it_but_of_a_symptom_it_is() -> None:
+    relations = (RELATIONS[0], Relation("seen by", Role.CARE))
+    rows = [*((d, "has symptom", s) for d in ("flu", "rabies") for s in ("low mood", "depression"))]
+    kinds = {"disease": ["flu", "rabies", "depression"], "symptom": ["low mood"]}
+    graph = RoleGraph([*rows, ("rabies", "seen by", "emergency room")], relations, kinds)
+    assert texts("Which doctor treats depression?", "depression", graph=graph) == []
+    assert texts("Which doctor treats low mood?", "low mood", graph=graph) != []

@@ -121,6 +121,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed"
         r"|what (?:can|should|could) (?:i|we|he|she|they|(?:(?:an?|my|the|our) )?(?:\w+ )?\w+) (?:take|give|be given)\b"
+        r"|what to (?:take|use|give)\b"
         r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can|to) (?:(?:i|you|u|we"
         r"|one|people) )?get rid of"
         r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)"

@@ -183,8 +183,8 @@ class AskedFor:
             return pieces
         if role is Role.TREATS and pieces:  # a fever has medicines of its own
             return pieces
-        family = Family(self.graph)
-        illness = len(stated) == 1 and stated[0].entity.kind == "disease" and not family.is_symptom(stated[0].entity)
+        illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
+        illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
         implied = self._implied(query, links) if speaking or (self.through and not illness) else {}
         if not implied:
             return pieces
