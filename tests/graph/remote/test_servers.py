@@ -245,6 +245,21 @@ def loaded(request: pytest.FixtureRequest, home: None, tmp_path_factory: pytest.
         graph.close()
 
 
+@pytest.mark.parametrize("server", ["oxigraph", "virtuoso"])
+def test_a_graph_of_two_triples_without_release_and_licence_is_asked_in_place(home: None, server: str) -> None:
+    serve, needed = SERVERS[server]
+    with serve() as found:
+        if found is None:
+            pytest.skip(f"no {needed}")
+        gout, drug, pain = (NodeRow(name, name) for name in ("gout", "colchicine", "toe pain"))
+        edges = (EdgeRow("gout", "treated by", "colchicine"), EdgeRow("gout", "has symptom", "toe pain"))
+        library.build_source("two", Source("two", lambda: iter([gout, drug, pain, *edges])))
+        load_into(found.address("two"), "two", os.environ)
+        graph, _ = open_database(found.address("two"), os.environ)
+        assert graph.neighbours("gout", limit=9) == library.load("two").neighbours("gout", limit=9)
+        graph.close()
+
+
 @pytest.fixture
 def graph(loaded: Loaded) -> DatabaseGraph:
     return loaded.graph

@@ -376,6 +376,7 @@ class SparqlDatabase:
 
     def __init__(self, address: str, *, limits: Limits | None = None) -> None:
         """Name the address, URL#NAME; raises `BadInput`."""
+        from kgmed.graph.remote.database import LAYOUT
         from kgmed.http import JsonClient  # heavy
 
         url, _, self.graph = address.partition("#")
@@ -389,7 +390,10 @@ class SparqlDatabase:
         self._client = JsonClient(url, self.server, limits=limits)
         update = f"{url[: -len('/query')]}/update" if url.endswith("/query") else url
         self._updates = JsonClient(update, self.server, limits=limits)
-        self._queries = {k: q.replace("%graph%", f"<{_VOCABULARY}graph:{self.graph}>") for k, q in _QUERIES.items()}
+        # Virtuoso takes a search for what a small graph says of itself to last for days, unless told where that stands
+        about = " ".join(f"<{_VOCABULARY}{self.graph}:graph:{layout}>" for layout in range(1, LAYOUT + 2))
+        place = f"<{_VOCABULARY}graph:{self.graph}>"
+        self._queries = {k: q.replace("%graph%", place).replace("%self%", about) for k, q in _QUERIES.items()}
 
     def close(self) -> None:
         """Nothing: connections are kept by the client."""
@@ -550,7 +554,9 @@ _NODES = "VALUES ?c { %nodes% } "
 _QUERIES = {
     "about": _of_graph(
         "layout name label language none nodes",
-        _of("graph", "?g", "layout=layout name=name label=label language=language nodes=nodes") + " BIND(0 AS ?none)",
+        "VALUES ?g { %self% } "
+        + _of("graph", "?g", "layout=layout name=name label=label language=language nodes=nodes")
+        + " BIND(0 AS ?none)",
     ),
     "relations": _of_graph(
         "name role reverse origin",
