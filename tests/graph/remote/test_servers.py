@@ -251,9 +251,9 @@ def test_a_graph_of_two_triples_without_release_and_licence_is_asked_in_place(ho
     with serve() as found:
         if found is None:
             pytest.skip(f"no {needed}")
-        gout, drug, pain = (NodeRow(name, name) for name in ("gout", "colchicine", "toe pain"))
-        edges = (EdgeRow("gout", "treated by", "colchicine"), EdgeRow("gout", "has symptom", "toe pain"))
-        library.build_source("two", Source("two", lambda: iter([gout, drug, pain, *edges])))
+        said: list[NodeRow | EdgeRow] = [NodeRow(name, name) for name in ("gout", "colchicine", "toe pain")]
+        said += [EdgeRow("gout", "treated by", "colchicine"), EdgeRow("gout", "has symptom", "toe pain")]
+        library.build_source("two", Source("two", lambda: said))
         load_into(found.address("two"), "two", os.environ)
         graph, _ = open_database(found.address("two"), os.environ)
         assert graph.neighbours("gout", limit=9) == library.load("two").neighbours("gout", limit=9)
