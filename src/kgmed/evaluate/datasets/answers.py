@@ -21,7 +21,7 @@ from kgmed.registry import datasets
 
 
 _PARTS = re.compile(r"<CLS>(?P<text>.*?)<SEP>\s*(?:The extracted entities are)?(?P<entities>.*?)(?:<EOS>|$)", re.DOTALL)
-_BETWEEN = re.compile(r"\s*(?:,|;|<EntityMarker>|<SEP>)\s*")
+_BETWEEN = re.compile(r"[,;]|<EntityMarker>|<SEP>")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ def consultations(path: Path) -> Iterator[Consultation]:
         question, answer = _row(path, line, text)
         asked, said = _PARTS.search(question), _PARTS.search(answer)
         if asked and said:
-            names = tuple(n.strip(" .") for n in _BETWEEN.split(said["entities"]) if n.strip(" ."))
+            parts = (n.strip().strip(" .") for n in _BETWEEN.split(said["entities"]))
+            names = tuple(n for n in parts if n)
             yield Consultation(line, asked["text"].strip(), said["text"].strip(), names)
 
 

@@ -121,7 +121,6 @@ def _called(header: Sequence[str], names: Sequence[str], taken: Sequence[str]) -
 
 
 _FIELDS = ("id", "question", "language", "options", "answer", "texts", "entities", "part", "subject")
-_LIST = re.compile(r"\s*;\s*")
 _MMLU = ("question", *"ABCD", "answer")
 _SHOWN = 40  # characters of a column's name that is not understood
 
@@ -224,7 +223,7 @@ def _table_item(file: Path, line: int, row: Row, columns: Columns) -> Item:
     except ValueError as error:
         raise SourceError(file, line, f"is not understood: {error}", "write its letter, such as B, or A;C") from None
     plain = {what: row[of[what]] if what in of else "" for what in _PLAIN}
-    entities = tuple(name for name in _LIST.split(plain["entities"]) if name)
+    entities = tuple(name for part in plain["entities"].split(";") if (name := part.strip()))
     question = Question(text, choices, plain["language"], plain["id"] or str(line))
     return Item(question, Gold(right, texts, entities), plain["part"] or "test", plain["subject"])
 
