@@ -89,3 +89,11 @@ def test_importing_the_registry_loads_no_reader() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_map_of_columns_for_a_format_without_names_of_columns_is_told_in_the_words_of_the_command(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "t.tsv").write_text("gout\ttreated by\tcolchicine\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="t.tsv is read as triples, .*leave --map out"):
+        formats.read("triples", tmp_path / "t.tsv", columns={})

@@ -34,6 +34,9 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
     reader = reader_of(format)
     known = [p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
+        if option not in known and option == "columns":
+            mend = "leave --map out, or say --format tables"
+            raise BadInput(f"{path} is read as {format}, whose columns have no names to map (--map); {mend}")
         if option not in known:
             raise BadInput(f"the format {format} has no option {option!r}; it has {', '.join(known)}")
     return reader(path, **options)
