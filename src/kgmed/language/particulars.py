@@ -92,7 +92,7 @@ CIRCUMSTANCES = (
     ALCOHOL,
     Circumstance(
         ("impaired kidneys", "肾功能不全"),
-        r"\b(?:kidney|renal)\b(?! (?:stones?|cancers?|tumou?rs?|cell|infections?|cysts?|colic|artery))"
+        r"\b(?:kidneys?|renal)\b(?! (?:stones?|cancers?|tumou?rs?|cell|infections?|cysts?|colic|artery))"
         r"|肾(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退)|肾病",
         r"\b(?:kidney|renal)|肾(?:脏)?(?:功能|损害|疾病|衰|病)|肝、?肾功能",
         ("肾功能不全", "肾功能损害", "肾功能衰竭", "肾衰竭"),
@@ -119,8 +119,8 @@ def circumstances_of(text: str) -> tuple[Circumstance, ...]:
 
     >>> [c.name[1] for t in ("头孢和酒能一起吃吗", "喝了点酒", "酒渣鼻能治吗") for c in circumstances_of(t)]
     ['饮酒', '饮酒']
-    >>> [len(circumstances_of(t)) for t in ("liver disease", "liver cancer", "bad kidneys or kidney stones")]
-    [1, 0, 0]
+    >>> [len(circumstances_of(t)) for t in ("liver disease", "liver cancer", "bad kidneys", "kidney stones")]
+    [1, 0, 1, 0]
     """
     return tuple(c for c in CIRCUMSTANCES if c.in_question.search(text))
 

@@ -95,5 +95,5 @@ def test_a_map_of_columns_for_a_format_without_names_of_columns_is_told_in_the_w
     tmp_path: Path,
 ) -> None:
     (tmp_path / "t.tsv").write_text("gout\ttreated by\tcolchicine\n", encoding="utf-8")
-    with pytest.raises(BadInput, match="t.tsv is read as triples, .*leave --map out"):
+    with pytest.raises(BadInput, match=r"t\.tsv is read as triples, .*leave --map out"):
         formats.read("triples", tmp_path / "t.tsv", columns={})
