@@ -344,6 +344,20 @@ def test_people_who_have_a_disease_are_asked_about_as_it() -> None:
     assert said.id == "no"
 
 
+def test_the_words_of_a_name_ask_for_nothing() -> None:
+    mode = Relation("mode", Role.INHERITANCE)
+    rows = [("Hereditary D1", "has", "q"), ("q", "mode", "Autosomal dominant inheritance")]
+    g = RoleGraph(rows, (*RELATIONS, mode), {"disease": ["Hereditary D1", "q"]})
+    text, links = "Can people with Hereditary D1 have q?", [("Hereditary D1", 16), ("q", 35)]
+    there = [
+        replace(link, mention=replace(link.mention, start=at, end=at + len(name)))
+        for name, at in links
+        for link in [g.link(name)]
+    ]
+    [said, *_] = Fitting(g, lambda _: [])(query(text), there)
+    assert [t.tail.name for t in said.triples] == ["q"]
+
+
 def test_a_body_part_and_what_was_drunk_are_no_findings_and_a_drinker_has_what_drinking_causes_first() -> None:
     site, cause = Relation("site", Role.LOCATION), Relation("caused by", Role.CAUSE)
     rows = [

@@ -208,7 +208,7 @@ class Fitting:
         if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
             return [*cards, *self._asked(query, links, patient=True)]
         between = Between(self.graph)
-        pair = between.fitting(query, links, pairs_asked(query.text))
+        pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         verdicts = self._modes(query, links) or (between(query, links, pair) if pair else between.why(query, links))
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
@@ -256,7 +256,7 @@ class Fitting:
 
     def _modes(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Whether a thing has the mode of inheritance asked for; [] where none is asked for."""
-        if Role.INHERITANCE not in roles_asked(query.text):
+        if Role.INHERITANCE not in roles_asked(_without_names(query.text, links)):
             return []
         pieces = AskedFor(self.graph, through=False)(query, links)
         twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
@@ -382,6 +382,15 @@ class Fitting:
         asked = AskedFor(self.graph, pieces=1, forms=1)
         named = {link.entity: link for link in links if not link.mention.negated}
         return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]
+
+
+def _without_names(text: str, links: Sequence[Link]) -> str:
+    """A text with the names of diseases blotted out: "hereditary" asks nothing in "Hereditary angioedema"."""
+    for m in (link.mention for link in links if link.entity.kind == "disease"):
+        if 0 <= m.start < m.end and text[m.start : m.end] == m.surface:
+            blot = ("某" if has_cjk(m.surface) else "x") * (m.end - m.start)
+            text = f"{text[: m.start]}{blot}{text[m.end :]}"
+    return text
 
 
 _ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
