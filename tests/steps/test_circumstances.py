@@ -1,5 +1,6 @@
 """What labels warn of in many words (alcohol, kidneys, allergies), and classes named by a part of names."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -178,3 +179,18 @@ def test_the_people_for_whom_a_treatment_is_asked_are_no_illness(
     links = [Link(Mention(n, n, text.index(n), text.index(n) + len(n)), g.entity(n), 1.0, "exact") for n in names]
     found = Fitting(g, lambda _: ())(query(text), links)
     assert {t.head.name for e in found for t in e.triples} == medicines
+
+
+def test_whether_one_may_drink_with_an_illness_is_told_by_what_drinking_does_to_it_and_never_by_medicines() -> None:
+    relations = (Relation("cause", Role.CAUSE), Relation("禁忌", Role.CONTRAINDICATED))
+    kinds = {"disease": ["肝硬化", "痛风"], "cause": ["酗酒"], "drug": ["乙醇", "药"]}
+    rows = [("肝硬化", "cause", "酗酒"), ("药", "禁忌", "痛风")]
+    g = RoleGraph(rows, relations, kinds, isolated=["乙醇"])
+
+    def first(text: str, illness: str) -> Evidence:
+        drunk = Mention("喝酒", "喝酒", text.index("喝酒"), text.index("喝酒") + 2)
+        links = [g.link(illness), replace(g.link("乙醇"), mention=drunk)]
+        return Fitting(g, lambda _: ())(query(text), links)[0]
+
+    assert [t.tail.name for t in first("肝硬化病人能喝酒吗", "肝硬化").triples] == ["酗酒"]
+    assert first("痛风能喝酒吗", "痛风").id == "none"

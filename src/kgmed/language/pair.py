@@ -176,6 +176,9 @@ PAIRS: tuple[PairType, ...] = (
         ("Yes", "有"),
     ),
 )
+WITH_A_DRINK = PairType(  # whether one may drink with an illness, where no medicine is named
+    "drink", r"(?!)", "avoid* contraindicated* precaution* cause* risk* complication*", ("Better not", "不宜")
+)
 ANY_TIE = PairType("any tie", r"(?!)", "", ("What the graph says of both", "图谱对两者的记载"))  # where no row fits
 _YES_NO = lazily(
     r"^\W*(?:(?:and|but|so|then|please|doctor|hi|hello)\W+)*"

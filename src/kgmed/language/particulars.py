@@ -85,7 +85,21 @@ ALCOHOL = Circumstance(
     r"|\bdrinks? (?:on|with|while)\b"
     r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|酒精",
     r"\balcohol|disulfiram|饮酒|酗酒|禁酒|戒酒|忌酒|喝酒|酒类|酒精(?!性)|酒后|含酒|乙醇|醇饮料|双硫仑",
-    ("饮酒", "酗酒", "酒精", "乙醇", "含酒精制剂", "喝酒", "Alcohol", "Ethanol"),
+    (
+        *(
+            "饮酒",
+            "酗酒",
+            "大量饮酒",
+            "长期饮酒",
+            "过量饮酒",
+            "长期大量饮酒",
+            "长期饮酒者",
+            "酒精",
+            "乙醇",
+            "含酒精制剂",
+        ),
+        *("喝酒", "Alcohol", "Ethanol"),
+    ),
 )
 DRINKS = (ALCOHOL,)  # what is drunk beside a medicine: the texts of medicines speak of it as they do of people
 CIRCUMSTANCES = (

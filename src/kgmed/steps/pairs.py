@@ -20,7 +20,7 @@ import numpy as np
 
 from kgmed.graph.base import Csr, LocalGraph, Scope
 from kgmed.language import lay
-from kgmed.language.pair import ANY_TIE, PAIRS, PairType, asks_what, is_yes_no
+from kgmed.language.pair import ANY_TIE, PAIRS, WITH_A_DRINK, PairType, asks_what, is_yes_no
 from kgmed.language.particulars import DRINKS, People, circumstances_of, clauses_about, drinks_of, forbids, people_of
 from kgmed.language.question import asking_part, asks_at, roles_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
@@ -104,6 +104,8 @@ class Between:
         """One verdict for each two things named, the gravest first; [] where fewer than two are named."""
         taken = pair.safety or pair.name == "interaction"
         groups, drinks = people_of(query.text) if pair.safety else (), drinks_of(query.text) if taken else ()
+        if pair is WITH_A_DRINK:  # which is then looked for by all its names
+            links = [link for link in links if not _is_a_drink(link)]
         if more := list(self._circumstances(query.text, links, but=drinks)):
             links = sorted([*links, *more], key=lambda link: link.mention.start)
         links = _allergies(links)
@@ -167,11 +169,18 @@ class Between:
                 return _FOR_PEOPLE  # "metformin pregnancy"
             return self._bare(query, links, warned=bool(asked))
         row = next(iter([*safety, *rows]), None)
+        if row and row.safety and not people and self._only_a_drink(links):
+            return WITH_A_DRINK
         if not row and is_yes_no(query.text) and not types_asked(query.text) and len(_things(links)) == 2:
             return ANY_TIE if asking_part(query.text).strip() == query.text.strip() else None
         if row and row.name in _ANY_TIE and len(things := _things(links)) > 1 and all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER  # what one medicine does to another
         return row
+
+    def _only_a_drink(self, links: Sequence[Link]) -> bool:
+        """Whether all that is taken is something to drink, beside an illness: 痛风能喝酒吗."""
+        rest = [link for link in links if not _is_a_drink(link)]
+        return 0 < len(rest) < len(links) and not any(map(self.is_medicine, rest))
 
     def _bare(self, query: Query, links: Sequence[Link], *, warned: bool) -> PairType | None:
         """The row for two names without a verb: two medicines, or what one does for a condition, or warns of.
@@ -386,6 +395,10 @@ class Between:
         return sorted(found, key=lambda t: t.cost)
 
 
+def _is_a_drink(link: Link) -> bool:
+    return any(drink.in_question.search(link.mention.surface) for drink in DRINKS)
+
+
 _HAVING = ("感染", "病人", "患者")
 _CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
 _CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
@@ -457,7 +470,7 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
         which = "denied"
     if which == "other" and pair.safety:
         which = "no warning, but"
-    if which == "none" and (pair.safety or pair.name == "interaction"):
+    if which == "none" and (pair.safety or pair.name == "interaction" or pair is WITH_A_DRINK):
         which = "no warning, but of others" if ties else "no warning"
     return verdict(which, language, facts, named(one, language), named(other, language))
 

@@ -7,13 +7,13 @@ are those of transformers, whose reader takes tensors and plain data alone.
 
 import json
 import logging
+import pickle
 import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, Literal
 
 from kgmed.errors import BadInput, SourceError, Unavailable
@@ -186,7 +186,7 @@ def _go(trainer: Any, folder: Path) -> None:
         raise Unavailable(
             "the device has too little memory; lower --at-once, or give --checkpointing, --bits 4"
         ) from error
-    except (RuntimeError, EOFError, UnpicklingError, need("safetensors").SafetensorError) as error:
+    except (RuntimeError, EOFError, pickle.UnpicklingError, need("safetensors").SafetensorError) as error:
         if last and not begun:
             problem = f"not the checkpoint that was written: {' '.join(str(error).split())[:100]}"
             raise SourceError(last, 0, problem, "remove it; the run then begins again") from error
