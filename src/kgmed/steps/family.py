@@ -15,6 +15,7 @@ from kgmed.graph.joining import is_abbreviation
 from kgmed.language.particulars import befalls
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Entity, Link, Role, Triple
+from kgmed.steps.telling import telling
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _SURE = 0.97  # of a link: its ties are other records of the same thing
@@ -312,7 +313,7 @@ class Family:
             yield from (n for n, steps in is_a.closure(node, up=False).items() if steps)
 
     def ordered(self, entity: Entity, role: Role, *, own: bool) -> list[Triple]:
-        """One triple for each other end: the heaviest, the most often said, then the usual, or the specific."""
+        """One triple for each other end: the heaviest, the often said, the telling, then the usual or the specific."""
         steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
         hops = steps.objects(node) if own else steps.subjects(node)
         if not len(hops.node):
@@ -326,15 +327,16 @@ class Family:
         if role is Role.TREATS and not own:
             return self._by_substance(edges, breadth, self._of_others(entity, ends, back))
         usual = 1 if own or role is Role.TESTS else -1
+        tells = telling(self.graph, node[0], ends) if own and role is Role.FINDING else {}
 
-        def place(end: int) -> tuple[bool, float, bool, int, int, int]:
+        def place(end: int) -> tuple[bool, float, bool, float, int, int, int]:
             said = edges[end]
             ways, vague = len({t.relation.name for t in said}), bool(_VAGUE.search(self.graph.at(end).name))
             others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
-            often = max(_often(t) if role is Role.FINDING else t.weight for t in said)
-            return vague, -often, others, -ways, -usual * breadth[end], end
+            share = max(often(t) if role is Role.FINDING else t.weight for t in said)
+            return vague, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
 
-        return [max(edges[end], key=_often) for end in sorted(edges, key=place)]
+        return [max(edges[end], key=often) for end in sorted(edges, key=place)]
 
     def _of_others(self, entity: Entity, medicines: NDArray[np.int64], treated: Hops) -> set[int]:
         """The medicines that are much for what befalls some only (women), or named so, unless the entity does."""
@@ -463,7 +465,7 @@ def _substances(graph: LocalGraph) -> Arrays:
     }
 
 
-def _often(triple: Triple) -> float:
+def often(triple: Triple) -> float:
     """How often it is so, as far as the graph says: half the time where it does not.
 
     Where graphs that are asked as one differ, it is what is shown that counts.

@@ -1,0 +1,45 @@
+"""What a finding tells of a disease."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.graph.base import Adjacency
+from kgmed.records import Relation, Role
+from kgmed.steps.telling import telling
+
+# findings: 10 wheezing, 11 cough, 12 fever, 13 a phrase of one text; diseases: 0 asthma, 1-3 like it, 4-9 fevers
+EDGES = [
+    (0, 10),
+    (0, 11),
+    (0, 12),
+    (0, 13),
+    *[(d, f) for d in (1, 2, 3) for f in (10, 11)],
+    *[(d, 12) for d in range(4, 10)],
+]
+
+
+class Small:
+    """A graph of findings, each edge said once in each of `relations`."""
+
+    def __init__(self, edges: list[tuple[int, int]]) -> None:
+        self.adjacency = Adjacency.of(14, np.array([[head, 0, tail] for head, tail in edges]))
+        self.relations = (Relation("has", Role.FINDING),)
+
+
+def order(edges: list[tuple[int, int]], disease: int = 0) -> list[int]:
+    ends: NDArray[np.int64] = np.array(sorted({f for d, f in edges if d == disease}))
+    scores = telling(Small(edges), disease, ends)  # type: ignore[arg-type]
+    return sorted(scores, key=lambda f: (-scores[f], f))
+
+
+def test_what_diseases_like_it_show_comes_before_what_all_show_and_what_no_other_shows() -> None:
+    assert order(EDGES) == [10, 11, 12, 13]
+
+
+def test_an_edge_that_is_said_twice_counts_once() -> None:
+    assert order([*EDGES, (4, 12), (5, 12), (6, 12)]) == order(EDGES)
+
+
+def test_a_disease_that_shares_nothing_has_no_order_of_its_own() -> None:
+    ends = np.array([10, 13])
+    assert set(telling(Small([(0, 10), (0, 13)]), 0, ends).values()) == {0.0}  # type: ignore[arg-type]
