@@ -54,6 +54,8 @@ def meant(text: str, names: Sequence[Mention], *, more: bool) -> list[Mention]:
     >>> t = "How many NHS nurses are on strike?"
     >>> meant(t, of(t, "NHS"), more=True), [m.name for m in meant("What is a boil?", of("a boil?", "boil"), more=False)]
     ([], ['boil'])
+    >>> [[m.name for m in meant(t, of(t, "stroke"), more=True)] for t in ("signs of a stroke", "a stroke of the brush")]
+    [['stroke'], []]
     """
     doubtful = [m for m in names if _is_doubtful(m) and not is_quoted(text, m.start, m.end)]
     if not doubtful or len(doubtful) < len(names) or _speaks_of_medicine(text, doubtful):
