@@ -107,7 +107,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             with path.open("w", encoding="utf-8", newline="") as file:
                 rows = csv.writer(file)
                 rows.writerow(["", "Question", "A", "B", "C", "D", "Answer"])
-                for i in range(2 if part == "test" else 0):
+                for i in range(2 if part == "test" else 1):
                     rows.writerow([i, f"流感的症状是什么（{subject} {i}）", "发热", "咳嗽", "皮疹", "便秘", "A"])
     built = kgmed(folder, "graph", "build", "flu", str(folder / "flu.tsv"))
     assert built.exit_code == 0, built.output

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgmed.evaluate.scores import holm, mcnemar, mean, paired_bootstrap
+from kgmed.evaluate.scores import holm, interval, mcnemar, mean, paired_bootstrap
 
 
 def test_the_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
@@ -60,3 +60,10 @@ def test_values_that_are_no_pairs_are_refused() -> None:
         paired_bootstrap([1.0], [])
     with pytest.raises(ValueError, match="not pairs"):
         mcnemar([True], [])
+
+
+def test_of_one_value_no_interval_and_no_certainty_are_told() -> None:
+    one, pair = mean([0.5]), paired_bootstrap([1.0], [0.0])
+    assert (one.n, one.mean, interval(one)) == (1, 0.5, "none")
+    assert (pair.n, pair.mean, pair.p, interval(pair)) == (1, 1.0, 1.0, "none")
+    assert interval(mean([0.0, 1.0])) == "0.0000 to 1.0000"

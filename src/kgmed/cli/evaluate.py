@@ -443,7 +443,7 @@ def _narrow(found: "Table") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     for row in found.rows:
         place, method, model, mean, low, high, *counts = map(formatted_cell, row)
         named = method if alone else f"{method} @ {model}"
-        rows.append((place, mean, f"{low}-{high}", *counts[:4], named))
+        rows.append((place, mean, "none" if low == "-" else f"{low}-{high}", *counts[:4], named))
     return ("", found.header[3], "95 %", *found.header[6:9], "abst.", "method"), rows
 
 
@@ -502,14 +502,17 @@ def score(
 
 def _scored(told: Sequence["Score"], compared: Sequence["PairedComparison"], *, against: str, several: bool) -> None:
     """The scores, with their spread over several seeds, and what was compared."""
+    from kgmed.evaluate import scores
+
     seeds = ("seeds", "sd of seeds") if several else ()
     header = ("method", "metric", "mean", "s.e.", "95 % interval", "n", "without", *seeds)
-    screen.table(header, ((s.method, s.metric, f"{s.mean.mean:.4f}", f"{s.mean.error:.4f}",
-                           f"{s.mean.low:.4f} to {s.mean.high:.4f}", s.mean.n, s.without,
+    screen.table(header, ((s.method, s.metric, f"{s.mean.mean:.4f}" if s.mean.n else "none",
+                           f"{s.mean.error:.4f}" if s.mean.n > 1 else "none", scores.interval(s.mean),
+                           s.mean.n, s.without,
                            *((len(s.by_seed), formatted_cell(s.deviation)) if seeds else ()))
                           for s in told))  # fmt: skip
     if compared:
         screen.lines([""])
         titles = ("method", f"against {against} in", "difference", "95 % interval", "p", "p corrected", "test", "n")
-        screen.table(titles, ((c.method, c.metric, f"{c.difference:+.4f}", f"{c.low:+.4f} to {c.high:+.4f}",
+        screen.table(titles, ((c.method, c.metric, f"{c.difference:+.4f}", scores.interval(c, "+.4f"),
                                f"{c.p:.4f}", f"{c.corrected:.4f}", c.test, c.n) for c in compared))  # fmt: skip

@@ -13,9 +13,6 @@ from kgmed.errors import BadInput
 
 # `kgmed eval judge` and `kgmed eval ratings`: answers compared by a model and by people, and whether the two agree.
 
-if TYPE_CHECKING:
-    from kgmed.evaluate.scores import Mean
-
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[Path, typer.Argument(help="The folder of the evaluation.")]
 Kind = Annotated[str, typer.Option(help="pair = four criteria, mindmap = its four criteria, rank = all in order.")]
@@ -69,6 +66,7 @@ def judge(
 def _tell(folder: Path, done: int, *, as_json: bool) -> None:
     """What the judgements in a folder come to."""
     from kgmed.evaluate.judge import Verdicts
+    from kgmed.evaluate.scores import interval
 
     told = Verdicts.open(folder)
     duels, places, bias = told.duels(), told.places(), told.bias()
@@ -80,10 +78,10 @@ def _tell(folder: Path, done: int, *, as_json: bool) -> None:
         header = ("criterion", "first", "second", "n", "wins", "ties", "losses", "flipped", "failed", "no answer",
                   "wins - losses", "95 % interval")  # fmt: skip
         screen.table(header, ((d.criterion, d.first, d.second, d.n, d.wins, d.ties, d.losses, d.flipped, d.failed,
-                               d.ruled, f"{d.net.mean:+.4f}", _interval(d.net)) for d in duels))  # fmt: skip
+                               d.ruled, f"{d.net.mean:+.4f}", interval(d.net, "+.4f")) for d in duels))  # fmt: skip
     if places:
         titles = ("method", "mean place", "95 % interval", "n", "failed")
-        screen.table(titles, ((p.method, f"{p.place.mean:.4f}", _interval(p.place), p.place.n, p.failed)
+        screen.table(titles, ((p.method, f"{p.place.mean:.4f}", interval(p.place, "+.4f"), p.place.n, p.failed)
                               for p in places))  # fmt: skip
     first = f"{bias.first.mean:.4f} (s.e. {bias.first.error:.4f}) of {bias.judgements} judgements with a winner"
     screen.lines([
@@ -94,10 +92,6 @@ def _tell(folder: Path, done: int, *, as_json: bool) -> None:
     ])  # fmt: skip
 
 
-def _interval(mean: "Mean") -> str:
-    return f"{mean.low:+.4f} to {mean.high:+.4f}"
-
-
 def ratings(
     file: Annotated[Path, typer.Argument(help="A CSV file with the columns item, method, rater, rating (1, 0, -1).")],
     judged: Judged = None,
@@ -106,6 +100,7 @@ def ratings(
     """The means of people's ratings x 100 (ACJ), how far raters agree, and how far a judge agrees with them."""
     from kgmed.evaluate import judge as rated
     from kgmed.evaluate.judge import Verdicts
+    from kgmed.evaluate.scores import interval
 
     found = rated.read(file)
     means, between = rated.acj(found), rated.between_raters(found)
@@ -115,7 +110,7 @@ def ratings(
         screen.data({"acj": means, "raters": between, "judge": by})
         return
     screen.table(("method", "ACJ", "s.e.", "95 % interval", "items", "ratings", "missing"),
-                 ((m.method, f"{m.mean.mean:.2f}", f"{m.mean.error:.2f}", f"{m.mean.low:.2f} to {m.mean.high:.2f}",
+                 ((m.method, f"{m.mean.mean:.2f}", f"{m.mean.error:.2f}", interval(m.mean, ".2f"),
                    m.mean.n, m.ratings, m.missing) for m in means))  # fmt: skip
     agreements = {"between raters": between} | {f"judge, {c}": a for c, a in by.items()}
     screen.table(("agreement", "", "value", "the same", "n", "missing"),
@@ -188,6 +183,7 @@ def _write(out: Path, to: Path, key: Path, methods: list[str], number: int, samp
 
 
 def _read(paths: list[Path], key: Path, *, as_json: bool) -> None:
+    from kgmed.evaluate.scores import interval
     from kgmed.evaluate.sheets import filled, read_key
 
     told = filled(paths, read_key(key))
@@ -195,7 +191,7 @@ def _read(paths: list[Path], key: Path, *, as_json: bool) -> None:
         screen.data(told)
         return
     screen.table(("method", "ACJ", "s.e.", "95 % interval", "questions", "ratings", "missing", "nothing retrieved"),
-                 ((m.method, f"{m.mean.mean:.2f}", f"{m.mean.error:.2f}", f"{m.mean.low:.2f} to {m.mean.high:.2f}",
+                 ((m.method, f"{m.mean.mean:.2f}", f"{m.mean.error:.2f}", interval(m.mean, ".2f"),
                    m.mean.n, m.ratings, m.missing, told.nothing.get(m.method, 0)) for m in told.means))  # fmt: skip
     screen.lines(["", _agreement(told), f"{told.sheets} sheets, {told.unrated} of them without a rating"])
 

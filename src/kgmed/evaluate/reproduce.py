@@ -31,7 +31,7 @@ from kgmed.evaluate.metrics import made_metrics, make_all, metric, metrics
 from kgmed.evaluate.metrics.by_model import models as models_by_metric
 from kgmed.evaluate.report.text import Cell, Table, as_csv, as_markdown, slug
 from kgmed.evaluate.run import Evaluation, Plan, ThreadExecutor, evaluate, reopened
-from kgmed.evaluate.scores import Mean, Score, finished, mean, score, unfinished, unread
+from kgmed.evaluate.scores import Mean, Score, finished, interval, mean, score, unfinished, unread
 from kgmed.graph import library
 from kgmed.models.base import LLM
 from kgmed.models.named import llm_of
@@ -431,13 +431,12 @@ def _verdicts(wanted: Wanted, name: str, told: Verdicts) -> Table:
         )
         rows = tuple(
             (d.criterion, label(d.first), label(d.second), d.n, d.wins, d.ties, d.losses, d.flipped, d.failed,
-             f"{d.net.mean:+.3f}", f"{d.net.low:+.3f} to {d.net.high:+.3f}")
+             f"{d.net.mean:+.3f}", interval(d.net, "+.3f"))
             for d in duels
         )  # fmt: skip
         return Table(slug(f"{name}-verdicts"), title, header, rows)
     places = tuple(
-        (label(p.method), f"{p.place.mean:.2f}", f"{p.place.low:.2f}-{p.place.high:.2f}", p.place.n, p.failed)
-        for p in told.places()
+        (label(p.method), f"{p.place.mean:.2f}", interval(p.place, ".2f"), p.place.n, p.failed) for p in told.places()
     )
     return Table(slug(f"{name}-verdicts"), title, ("row", "mean place", "95 %", "n", "failed"), places)
 

@@ -30,7 +30,10 @@ DRAWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean of n values, its standard error, and an interval that covers the true mean in 95 of 100 samples."""
+    """The mean of n values, its standard error, and an interval that covers the true mean in 95 of 100 samples.
+
+    Of one value there is no error and no interval (`nan`).
+    """
 
     n: int
     mean: float
@@ -60,9 +63,20 @@ def mean(values: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Mean:
     x = np.asarray(values, float)
     if not len(x):
         return Mean(0, float("nan"), float("nan"), float("nan"), float("nan"))
-    error = float(x.std(ddof=1) / sqrt(len(x))) if len(x) > 1 else float("nan")
+    if len(x) == 1:
+        return Mean(1, float(x[0]), float("nan"), float("nan"), float("nan"))
+    error = float(x.std(ddof=1) / sqrt(len(x)))
     low, high = np.quantile(_resampled(x, seed, draws), [0.025, 0.975])
     return Mean(len(x), float(x.mean()), error, float(low), float(high))
+
+
+def interval(of: "Mean | Difference | PairedComparison", form: str = ".4f") -> str:
+    """Its interval in words; "none" where there is none.
+
+    >>> interval(Mean(9, 0.5, 0.1, 0.3, 0.7)), interval(mean([0.5]))
+    ('0.3000 to 0.7000', 'none')
+    """
+    return "none" if of.low != of.low else f"{of.low:{form}} to {of.high:{form}}"
 
 
 def paired_bootstrap(a: Sequence[float], b: Sequence[float], *, seed: int = 0, draws: int = DRAWS) -> Difference:
@@ -80,6 +94,8 @@ def paired_bootstrap(a: Sequence[float], b: Sequence[float], *, seed: int = 0, d
     if not len(d):
         return Difference(0, float("nan"), float("nan"), float("nan"), float("nan"))
     observed = float(d.mean())
+    if len(d) == 1:  # drawn again it is always itself, which would be called certain
+        return Difference(1, observed, float("nan"), float("nan"), 1.0)
     resampled = _resampled(d, seed, draws)
     low, high = np.quantile(resampled, [0.025, 0.975])
     extreme = int((np.abs(resampled - observed) >= abs(observed) - 1e-12).sum())

@@ -285,6 +285,9 @@ def test_mmlu_in_other_languages_is_read_as_it_is_published_and_its_medical_subj
     (tmp_path / "jmmlu/college_medicine.csv").write_text("どれ？,甲,乙,丙,C\n", encoding="utf-8")
     with pytest.raises(SourceError, match=r"college_medicine.csv:1: is not question, four options and a letter"):
         load("jmmlu", tmp_path)
+    (tmp_path / "jmmlu/college_medicine.csv").write_text("\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"college_medicine\.csv: holds no row; get"):
+        load("jmmlu", tmp_path)
     for wrong, told in {
         "subject,question,A,B,C,D,answer\n": r"sw_dev.csv:1: has no column option_a, option_b, option_c, option_d",
         "subject,question,option_a,option_b,option_c,option_d,answer\ncollege_medicine,Gani?,a,b,c,d,2\n": (
@@ -381,7 +384,8 @@ def test_a_sheet_of_excel_is_read_as_a_table_is(tmp_path: Path) -> None:
 REFUSED = [
     ("question,colour\nWhich?,red\n", ":1: has the column 'colour', which is not understood; call it question"),
     ("name,answer\ngout,B\n", ":1: has no column with the question among name, answer; call it"),
-    ("", ":1: has no column with the question among none"),
+    ("", ": is empty; write a question a line"),
+    ("question,answer\n", ": holds no question; write a question a line"),
     ("question,first,answer\n?,gout,A\n", ":1: has the column 'first'"),
     (
         "question,answer\nWhich?,A\n",

@@ -131,10 +131,14 @@ def load(name: str, data: Path, *, part: str = "", limit: int = 0, seed: int = 0
     found = dataset(name)
     _there(found, data)
     every = list(found.read(data))
+    if not every:
+        raise BadInput(
+            f"{data}: {', '.join(found.files) or name} holds no question of {name}; get it from {found.source}"
+        )
     items = [item for item in every if part in ("", ALL, item.part)]
     if part and not items:
-        parts = dict.fromkeys([*(item.part for item in every), ALL] if every else [])
-        raise BadInput(f"{name} has no part {part!r}; it has {', '.join(parts) or 'no question'}")
+        parts = dict.fromkeys([*(item.part for item in every), ALL])
+        raise BadInput(f"{name} has no part {part!r}; it has {', '.join(parts)}")
     if not limit or limit >= len(items):
         return items
     drawn = sorted(items, key=lambda i: hashlib.sha256(f"{seed}:{i.question.id}".encode()).digest())[:limit]

@@ -16,6 +16,7 @@ from kgmed.evaluate.datasets.files import (
     lettered,
     options,
     sheets,
+    some,
     texts_of,
     whole_json,
 )
@@ -156,7 +157,7 @@ def read_cmmlu(data: Path, *, subjects: tuple[str, ...]) -> Iterator[Item]:
     for subject in subjects:
         for part in ("dev", "test"):
             path = data / f"cmmlu_medical/{part}/{subject}.csv"
-            for line, row in csv_rows(path, ("Question", *"ABCD", "Answer")):
+            for line, row in some(path, csv_rows(path, ("Question", *"ABCD", "Answer"))):
                 choices = tuple((letter, field(path, line, row, letter)) for letter in "ABCD")
                 question = Question(row["Question"].strip(), choices, "zh", f"{subject}:{part}:{line}")
                 yield exam_item(path, line, "the row", question, row["Answer"], part=part, subject=subject)
@@ -192,7 +193,7 @@ def read_jmmlu(data: Path) -> Iterator[Item]:
     """Subject by subject. Id = subject:line."""
     for subject in PAPER:
         path = data / f"jmmlu/{subject}.csv"
-        for line, cells in table_rows(path):
+        for line, cells in some(path, table_rows(path)):
             if len(cells) != len("QABCDX") or not all(cells):
                 raise SourceError(path, line, "is not question, four options and a letter", FETCH)
             question = Question(cells[0], options(cells[1:5]), "ja", f"{subject}:{line}")
@@ -204,7 +205,7 @@ def read_global_mmlu(data: Path, *, language: str) -> Iterator[Item]:
     letters = tuple(f"option_{x}" for x in "abcd")
     for part in ("dev", "test"):
         path = data / f"global_mmlu/{language}_{part}.csv"
-        for line, row in csv_rows(path, ("subject", "question", *letters, "answer")):
+        for line, row in some(path, csv_rows(path, ("subject", "question", *letters, "answer"))):
             if row["subject"] in PAPER:
                 choices = options([row[name] for name in letters])
                 question = Question(row["question"].strip(), choices, language, f"{part}:{line}")

@@ -5,7 +5,7 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,6 +63,7 @@ def answer_letters(text: str) -> tuple[str, ...]:
 
 
 J = TypeVar("J", list[Any], dict[str, Any])
+R = TypeVar("R")
 _CELLS = 10_000_000  # of one sheet, the empty ones too
 FETCH = "get the data set anew (kgmed eval datasets says from where)"
 
@@ -115,7 +116,17 @@ def csv_rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str,
         raise SourceError(path, reader.line_num, f"is not CSV ({e})", FETCH) from None
 
 
-def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+def some(path: Path, rows: Iterable[R]) -> Iterator[R]:
+    """The rows of a file that must have one; raises `SourceError`, lest a part or subject be missed without a word."""
+    found = iter(rows)
+    try:
+        yield next(found)
+    except StopIteration:
+        raise SourceError(path, 0, "holds no row", FETCH) from None
+    yield from found
+
+
+def sheets(path: Path, *, mend: str = FETCH) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     """The sheets of an Excel file by name, with the values of their rows; needs openpyxl."""
     try:
         from openpyxl import load_workbook
@@ -126,21 +137,21 @@ def sheets(path: Path) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
         check_zip(path)
         book = load_workbook(path, read_only=True, data_only=True)
         for sheet in book:
-            yield sheet.title, list(_rows(path, sheet))
+            yield sheet.title, list(_rows(path, sheet, mend))
         book.close()
     except OSError as e:
-        raise SourceError(path, 0, f"cannot be read ({e.strerror})", FETCH) from None
+        raise SourceError(path, 0, f"cannot be read ({e.strerror})", mend) from None
     except (InvalidFileException, *DAMAGED_ZIP) as e:
-        raise SourceError(path, 0, f"is no Excel file ({str(e) or 'it ends in the middle'})", FETCH) from None
+        raise SourceError(path, 0, f"is no Excel file ({str(e) or 'it ends in the middle'})", mend) from None
 
 
-def _rows(path: Path, sheet: Any) -> Iterator[tuple[Any, ...]]:
+def _rows(path: Path, sheet: Any, mend: str) -> Iterator[tuple[Any, ...]]:
     """The rows of a sheet; a few bytes can say that there are 16,384 columns and a million rows."""
     cells = 0
     for row in sheet.iter_rows(values_only=True):
         cells += len(row) + 1
         if cells > _CELLS:
-            raise SourceError(path, 0, f"has more than {_CELLS:,} cells in a sheet", FETCH)
+            raise SourceError(path, 0, f"has more than {_CELLS:,} cells in a sheet", mend)
         yield row
 
 

@@ -122,6 +122,7 @@ def _called(header: Sequence[str], names: Sequence[str], taken: Sequence[str]) -
 
 _FIELDS = ("id", "question", "language", "options", "answer", "texts", "entities", "part", "subject")
 _MMLU = ("question", *"ABCD", "answer")
+_SHEET = "save the table as .xlsx or .csv anew"
 _SHOWN = 40  # characters of a column's name that is not understood
 
 
@@ -183,6 +184,8 @@ def _header(file: Path) -> tuple[Sequence[str], Iterator[tuple[int, list[str]]]]
     """The columns of a table and its rows; MMLU's files, as JMMLU's, have no header: question, four options, letter."""
     rows = table_rows(file)
     first = next(rows, (0, []))
+    if not first[1]:
+        raise SourceError(file, 0, "is empty", MEND)
     if len(first[1]) == len(_MMLU) and re.fullmatch("[A-D]", first[1][-1]):
         return _MMLU, chain([first], rows)
     return first[1], rows
@@ -199,7 +202,7 @@ def columns_of(file: Path, header: Sequence[str]) -> Columns:
 def table_rows(file: Path) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row that is not empty, and its line."""
     if file.suffix == ".xlsx":
-        rows = enumerate(next(sheets(file), ("", []))[1], start=1)
+        rows = enumerate(next(sheets(file, mend=_SHEET), ("", []))[1], start=1)
         yield from ((n, found) for n, row in rows if any(found := ["" if c is None else str(c).strip() for c in row]))
         return
     text = read_text(file, mend="save the table as UTF-8")
@@ -256,6 +259,8 @@ def own_dataset(file: Path) -> DataSet:
             file, 0, f"cannot be read ({e.strerror})", "name a .csv, .tsv, .xlsx or .jsonl file"
         ) from None
     items = list(read(Path(), file=file))
+    if not items:
+        raise SourceError(file, 0, "holds no question", MEND)
     table = file.suffix != ".jsonl"
     return DataSet(
         name=file.stem,

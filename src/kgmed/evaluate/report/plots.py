@@ -50,7 +50,8 @@ class Point(NamedTuple):
     @property
     def tip(self) -> str:
         """What its tooltip says."""
-        return f"{self.name}: {self.y:.4f} ({self.low:.4f} to {self.high:.4f})"
+        known = self.low == self.low  # one value has no interval
+        return f"{self.name}: {self.y:.4f}" + (f" ({self.low:.4f} to {self.high:.4f})" if known else "")
 
 
 # --- A plot, from the figure of matplotlib to what is put into the page.
