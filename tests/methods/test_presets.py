@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kgmed.config import Config
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
+from kgmed.methods.mkg_rank import written_in
 from kgmed.models.base import Message, Reply
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.prompts import ANSWER_TOKENS, prompt, stated_task
@@ -250,3 +252,25 @@ def test_every_method_with_a_model_has_both_presets() -> None:
     lacking = [m.name for m in methods.all() if m.name not in OURS and not {"safe", "paper"} <= set(m.presets)]
     assert lacking == []
     assert {next(iter(m.presets)) for m in methods.all() if "safe" in m.presets} == {"safe"}
+
+
+@pytest.mark.parametrize("preset", ["paper", "safe"])
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_chinese_question_is_told_relations_in_chinese_where_the_graph_names_them_in_english(
+    graph: Store, name: str, preset: str
+) -> None:
+    _, llm = asked(graph, "gout用什么药治疗？", method=name, preset=preset)
+    english = "mkg_rank/declarative" if preset == "paper" else ""  # sentences in English from an English graph
+    said = {step: _text(messages) for step, messages in llm.asked}
+    assert {step for step, text in said.items() if re.search(r"\btreats\b", text)} <= {english}
+    if english in said:
+        assert "(colchicine)-treats->(gout)" in said[english]
+
+
+def test_terms_are_translated_into_the_script_of_a_graph_that_names_no_language(tmp_path: Path) -> None:
+    english = small(tmp_path, ROWS[2:3], language="")
+    assert written_in(english) == "en"
+    assert written_in(small(tmp_path, ROWS[3:4], "other", language="")) == "zh"
+    _, llm = asked(english, CHOICE, method="mkg-rank", preset="paper")
+    said = "\n".join(_text(messages) for step, messages in llm.asked if step == "mkg_rank/translate")
+    assert "medical terms of English." in said

@@ -60,7 +60,7 @@ class ChosenRelations:
             named = [link.entity for link in self.link(line) if not link.mention.negated and link.entity in every]
             around = {t: e for e in dict.fromkeys(named or every) for t in self._around(e)}
             wanted = self._chosen(query, line, around)
-            found |= {t: e for t, e in around.items() if t.relation.name in wanted and t not in found}
+            found |= {t: e for t, e in around.items() if str(t.relation) in wanted and t not in found}
         return [_evidence(t, entity) for t, entity in found.items()]
 
     def _around(self, entity: Entity) -> list[Triple]:
@@ -68,7 +68,7 @@ class ChosenRelations:
 
     def _chosen(self, query: Query, line: str, around: dict[Triple, Entity]) -> Sequence[str]:
         """The names of the relations chosen for a line."""
-        names = list(dict.fromkeys(t.relation.name for t in around))
+        names = list(dict.fromkeys(str(t.relation) for t in around))
         if len(names) <= self.keep:
             return names
         asked = prompt("kg_gpt/relations", language=prompt_language(query.question), folder=self.prompts)

@@ -225,7 +225,7 @@ def _row(shown: Sequence[_Scored], there: int) -> Evidence:
     first = shown[0]
     names = ", ".join(one_line(_other(s).name) for s in shown)
     more = f" (+{there - len(shown)})" if there > len(shown) else ""
-    relation, at = first.triple.relation.name, one_line(first.at.name)
+    relation, at = first.triple.relation, one_line(first.at.name)
     text = f"{at} — {relation} → {names}" if first.triple.head == first.at else f"{names} — {relation} → {at}"
     return Evidence(text + more, "neighbours", tuple(s.triple for s in shown), first.about, first.score)
 
@@ -474,10 +474,10 @@ def _problem(step: Step, triples: Sequence[Triple], where: str) -> str:
     """Why triples do not bear a step out; "" = they do."""
     start, end, relation = fold(step.start), fold(step.end), fold(step.relation)
     forward = [t for t in triples if _ends(t) == (start, end)]
-    if any(not relation or fold(t.relation.name) == relation for t in forward):
+    if any(relation in ("", fold(t.relation.name), fold(str(t.relation))) for t in forward):
         return ""
     if forward:
-        return f"{where} says {forward[0].relation.name}, not {step.relation}"
+        return f"{where} says {forward[0].relation}, not {step.relation}"
     if any(_ends(t) == (end, start) for t in triples):
         return f"{where} says it the other way round"
     return f"{where} does not join {step.start} and {step.end}"

@@ -14,7 +14,7 @@ import numpy as np
 from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
-from kgmed.language.text import one_line, prompt_language
+from kgmed.language.text import has_cjk, one_line, prompt_language
 from kgmed.linking.by_model import OrElse, locate_terms, of_question
 from kgmed.methods.mindmap import WithNotes
 from kgmed.models.asking import Structured, Tally, slots_schema, strings_schema
@@ -64,6 +64,12 @@ def language_name(code: str, of_prompt: str) -> str:
     return _LANGUAGES.get(code, (code, code))[of_prompt == "zh"]
 
 
+def written_in(graph: LocalGraph, look: int = 64) -> str:
+    """The language of a graph's names, by their script where it does not say; "" of an empty graph."""
+    names = [graph.at(node).name for node in range(min(len(graph.adjacency[0].indptr) - 1, look))]
+    return graph.language or (("zh" if 2 * sum(map(has_cjk, names)) > len(names) else "en") if names else "")
+
+
 def no_words(term: str) -> Sequence[str]:
     """No translation at all."""
     return ()
@@ -84,6 +90,7 @@ class Translated:
     max_tokens: int = 200
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
+    language: str = ""  # of the graph's names, where it does not say itself; "" = English, as in the paper
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The terms of the question and the options, each once, in the order of the text; others first."""
@@ -120,7 +127,7 @@ class Translated:
         left = [term for term, name in found.items() if not name]
         if left:
             parse, schema = partial(slots, count=len(left)), slots_schema(len(left))
-            language = language_name(self.graph.language, prompt_language(question))
+            language = language_name(self.language or self.graph.language or "en", prompt_language(question))
             values = {"count": str(len(left)), "language": language, "terms": "\n".join(left)}
             said = self._ask(parse, schema, "translate", question, **values)
             found |= {term: name or term for term, name in zip(left, said, strict=True)}
@@ -418,8 +425,9 @@ def _recognizer(
     """The model's terms, translated; where it names none, the graph's own names, if these can be listed."""
     words = glossary or toolkit.glossary or Glossary(toolkit.graph if isinstance(toolkit, Toolkit) else None)
     terms = Translated(
-        llm, toolkit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=toolkit.prompts
-    )
+        llm, toolkit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=toolkit.prompts,
+        language=written_in(toolkit.graph) if isinstance(toolkit, Toolkit) else "",
+    )  # fmt: skip
     return OrElse(terms, toolkit.recognize) if isinstance(toolkit, Toolkit) else terms
 
 

@@ -195,7 +195,7 @@ class Citations:
 
 def full_text(evidence: Evidence) -> str:
     """All that a piece of evidence says: its text and the names in its triples."""
-    named = [name for t in evidence.triples for name in (t.head.name, t.relation.name, t.tail.name)]
+    named = [name for t in evidence.triples for name in (t.head.name, str(t.relation), t.tail.name)]
     return "\n".join([evidence.text, *named])
 
 

@@ -64,14 +64,21 @@ class Documents:
 
     def _written(self, entity: Entity, rows: dict[str, list[Triple]]) -> str:
         about = self.graph.entity(entity.id).description
-        parts = [f"{name}: {', '.join(_other(t, entity).name for t in group)}" for name, group in rows.items()]
+        parts = [f"{group[0].relation}: {', '.join(_other(t, entity).name for t in group)}" for group in rows.values()]
         return one_line("; ".join([entity.name, *([about] if about else []), *parts]))
+
+    @property
+    def _spoken(self) -> str:
+        """What tells apart what is kept of a graph that is asked in another language than its own."""
+        language = getattr(self.graph, "speaks", "")
+        return f"-{language}" if language else ""
 
     @cached_property
     def postings(self) -> "Postings":
         """The words of all documents, computed once and kept beside the graph."""
         key = f"{VERSION} {self.graph.label} {self.listed} {self.limit}"
-        made = cached_arrays(self.graph.folder, "document-words", key, KEPT, lambda: self._indexed().arrays())
+        file = f"document-words{self._spoken}"
+        made = cached_arrays(self.graph.folder, file, key, KEPT, lambda: self._indexed().arrays())
         return Postings.from_arrays(made)
 
     def _indexed(self) -> "Postings":
@@ -80,7 +87,8 @@ class Documents:
     def vectors(self, encoder: Encoder) -> NDArray[np.float32]:
         """One unit row a document (n, d), computed once and kept beside the graph."""
         key = f"{VERSION} {self.graph.label} {encoder.name} {self.listed} {self.limit} {self.longest}"
-        made = cached_arrays(self.graph.folder, "documents", key, ("rows",), lambda: {"rows": self._encoded(encoder)})
+        file = f"documents{self._spoken}"
+        made = cached_arrays(self.graph.folder, file, key, ("rows",), lambda: {"rows": self._encoded(encoder)})
         return np.asarray(made["rows"], np.float32)
 
     def _encoded(self, encoder: Encoder) -> NDArray[np.float16]:

@@ -1,9 +1,10 @@
 """Phrasers: the evidence as the text that a reader is shown; facts in short sentences, English and Chinese."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,7 @@ from kgmed.language.relations import in_english
 from kgmed.language.text import fold_word, has_cjk, lazily, normalise, one_line, prompt_language
 from kgmed.models.base import LLM, Encoder
 from kgmed.prompts import prompt
-from kgmed.records import Context, Entity, Evidence, Query, Role, Triple
+from kgmed.records import Context, Entity, Evidence, Query, Relation, Role, Triple
 from kgmed.steps.family import MEDICINES, stated
 
 # Phrasers: the evidence as the text that a reader is shown.
@@ -102,8 +103,10 @@ class NumberedChains:
         return Context("\n".join(lines), tuple(evidence))
 
 
-def chain(evidence: Evidence) -> str:
+def chain(evidence: Evidence, named: Callable[[Relation], str] = str) -> str:
     """A piece of evidence as a chain of names in brackets; its text where it has no triples.
+
+    `named` gives the words for a relation: those in the language of the question, unless others are asked for.
 
     >>> from kgmed.records import Entity, Relation
     >>> flu, a, b = Entity("1", "flu"), Entity("2", "fever"), Entity("3", "cough")
@@ -116,23 +119,23 @@ def chain(evidence: Evidence) -> str:
     if not evidence.triples:
         return one_line(evidence.text)
     if evidence.kind == "path":
-        return _path(evidence)
-    return "; ".join(_grouped(evidence.triples))
+        return _path(evidence, named)
+    return "; ".join(_grouped(evidence.triples, named))
 
 
-def _path(evidence: Evidence) -> str:
+def _path(evidence: Evidence, named: Callable[[Relation], str]) -> str:
     """The steps one after the other, from the entity that the path starts at."""
     at = evidence.about[0] if evidence.about else evidence.triples[0].head
     text = f"({_name(at.name)})"
     for t in evidence.triples:
         if t.head == at:
-            at, text = t.tail, f"{text}-{_name(t.relation.name)}->({_name(t.tail.name)})"
+            at, text = t.tail, f"{text}-{_name(named(t.relation))}->({_name(t.tail.name)})"
         else:
-            at, text = t.head, f"{text}<-{_name(t.relation.name)}-({_name(t.head.name)})"
+            at, text = t.head, f"{text}<-{_name(named(t.relation))}-({_name(t.head.name)})"
     return text
 
 
-def _grouped(triples: Sequence[Triple]) -> list[str]:
+def _grouped(triples: Sequence[Triple], named: Callable[[Relation], str]) -> list[str]:
     """The triples of one head and relation, or of one relation and tail, as one chain."""
     by_head: dict[tuple[str, str, str], list[Triple]] = {}
     by_tail: dict[tuple[str, str, str], list[Triple]] = {}
@@ -140,7 +143,7 @@ def _grouped(triples: Sequence[Triple]) -> list[str]:
         by_head.setdefault((t.head.id, t.head.name, t.relation.name), []).append(t)
         by_tail.setdefault((t.relation.name, t.tail.id, t.tail.name), []).append(t)
     groups = min((by_head, by_tail), key=len).values()
-    return [f"({_names(t.head.name for t in g)})-{_name(g[0].relation.name)}->({_names(t.tail.name for t in g)})"
+    return [f"({_names(t.head.name for t in g)})-{_name(named(g[0].relation))}->({_names(t.tail.name for t in g)})"
             for g in groups]  # fmt: skip
 
 
@@ -200,7 +203,8 @@ class Rewritten:
 
     def _asked(self, query: Query, step: str, rows: list[tuple[str, Evidence]]) -> dict[str, str]:
         """The model's sentences by label."""
-        values = {"evidence": "\n".join(f"{label}: {chain(e)}" for label, e in rows)}
+        named = attrgetter("name") if self.language else str  # of the graph, for sentences in another language
+        values = {"evidence": "\n".join(f"{label}: {chain(e, named)}" for label, e in rows)}
         values["fence"] = f"=== {blake2b(values['evidence'].encode(), digest_size=6).hexdigest()}"
         values |= {"question": query.text} if self.style == "declarative" else {}
         asked = prompt(step, language=self.language or prompt_language(query.question), folder=self.prompts)
