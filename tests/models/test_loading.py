@@ -1,6 +1,10 @@
 """How models of this process are loaded: on a device, with narrow weights, with an adapter; on tiny random ones."""
 
+import json
+import re
+import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +87,79 @@ def test_an_adapter_that_does_not_say_its_model_is_refused_and_so_is_what_is_non
         llm_from(f"hf/{folder}", folder=tmp_path)
     with pytest.raises(KgmedError, match=r"cannot load|no model"):
         llm_from(f"hf/{saved}", folder=tmp_path, adapter=str(tmp_path / "nowhere"))
+
+
+def _without(name: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        for file in folder.glob(name):
+            file.unlink()
+
+    return damage
+
+
+def _with(name: str, text: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).write_text(text, encoding="utf-8")
+
+    return damage
+
+
+DAMAGE: list[tuple[str, Callable[[Path], None], str]] = [
+    ("model", _without("*"), "holds no config.json"),
+    ("model", _with("config.json", "{"), "config.json cannot be read"),
+    ("model", _with("config.json", "[1]"), "is no JSON object"),
+    ("model", _with("config.json", "{}"), "cannot be used"),
+    ("model", _without("token*"), "holds no tokenizer"),
+    ("model", _with("tokenizer.json", "{"), "the tokenizer in .* cannot be used"),
+    ("model", _without("*.safetensors"), "cannot be used"),
+    ("model", _with("model.safetensors", "cut"), "cannot be used"),
+    ("adapter", _without("*"), "holds no adapter_config.json"),
+    ("adapter", _without("adapter_config.json"), "holds no adapter_config.json"),
+    ("adapter", _without("adapter_model.*"), "holds no adapter_model.safetensors"),
+    ("adapter", _with("adapter_config.json", '{"peft_type": "none"}'), "the adapter in .* cannot be used"),
+]
+
+
+@pytest.mark.parametrize(("kind", "damage", "told"), DAMAGE, ids=[f"{kind}: {told}" for kind, _, told in DAMAGE])
+def test_a_damaged_folder_is_bad_input_that_says_what_is_wrong_there_and_what_mends_it(
+    saved: Path, adapter: Path, tmp_path: Path, kind: str, damage: Callable[[Path], None], told: str
+) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(saved if kind == "model" else adapter, folder)
+    damage(folder)
+    model, given = (folder, "") if kind == "model" else (saved, str(folder))
+    with pytest.raises(BadInput, match=told) as caught:
+        llm_from(f"hf/{model}", folder=tmp_path, adapter=given)
+    assert re.search(r"; (name|save|fetch)", str(caught.value)), "there is no mend"
+    assert "damaged" in str(caught.value)
+
+
+def test_an_adapters_weights_alone_and_a_folder_or_a_model_that_are_gone_are_refused(
+    saved: Path, adapter: Path, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    with pytest.raises(BadInput, match="there is no folder"):
+        llm_from(f"hf/{gone}", folder=tmp_path)
+    with pytest.raises(BadInput, match="is a file"):
+        llm_from(f"hf/{saved / 'config.json'}", folder=tmp_path)
+    lost = Path(shutil.copytree(adapter, tmp_path / "lost"))
+    (lost / "adapter_config.json").unlink()
+    with pytest.raises(BadInput, match=r"holds no adapter_config\.json"):
+        llm_from(f"hf/{lost}", folder=tmp_path)
+    (lost / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(gone)}), encoding="utf-8")
+    with pytest.raises(BadInput, match="which is not here; name that model as --llm"):
+        llm_from(f"hf/{lost}", folder=tmp_path)
+
+
+def test_in_training_an_empty_folder_is_bad_input_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    cases = tmp_path / "cases.jsonl"
+    rows = [f'{{"positive": ["a{i}"], "disease": "d{i % 2}", "split": "train"}}' for i in range(8)]
+    cases.write_text("\n".join([*rows, *(r.replace("train", "test") for r in rows)]), encoding="utf-8")
+    command = ["train", "rlkgf", str(cases), "--out", str(tmp_path / "out"), "--model", str(tmp_path / "empty")]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, BadInput), (result.output, result.exception)
+    assert "holds no config.json; name the folder" in str(result.exception)
 
 
 @pytest.mark.parametrize("bits", [4, 8])

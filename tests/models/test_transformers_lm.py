@@ -1,7 +1,6 @@
 """On a tiny causal model with random weights, built and saved by the real classes."""
 
 import random
-import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -183,26 +182,9 @@ def test_a_folder_made_of_a_file_is_whole_or_not_there(tmp_path: Path, monkeypat
         files.as_folder("tiny", tmp_path)
 
 
-@pytest.mark.parametrize("spoil", ["empty", "config", "weights", "nowhere"])
-def test_a_folder_that_holds_no_model_is_a_typed_failure(saved: Path, tmp_path: Path, spoil: str) -> None:
-    folder = tmp_path / "m"
-    shutil.copytree(saved, folder)
-    if spoil == "empty":
-        for path in folder.iterdir():
-            path.unlink()
-    elif spoil == "nowhere":
-        shutil.rmtree(folder)
-    else:
-        (folder / {"config": "config.json", "weights": "model.safetensors"}[spoil]).write_bytes(b"{}")
-    with pytest.raises(KgmedError) as caught:
-        TransformersLM(folder)
-    assert isinstance(caught.value, Unavailable | ModelFailed)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_damaged_gguf_file_is_a_typed_failure(tmp_path: Path) -> None:
+def test_a_damaged_gguf_file_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "cut.gguf").write_bytes(b"GGUF" + bytes(64))
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadInput, match=r"cut\.gguf cannot be used"):
         TransformersLM(tmp_path / "cut.gguf")
 
 

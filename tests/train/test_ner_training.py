@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from kgmed.errors import BadInput, SourceError, Unavailable
+from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.ner import Parts, Sample
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.w2ner import Architecture, FoundEntity, Training
@@ -252,8 +252,8 @@ def test_a_word_of_many_pieces_does_not_push_the_rest_beyond_what_the_transforme
     assert bool((made[0].abs().sum(1) > 0).all())
 
 
-def test_an_encoder_that_is_not_there_is_said_to_be_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="cannot load the model"):
+def test_an_encoder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot load the model: there is no folder"):
         train(ALL, tmp_path / "t", architecture=replace(TINY, encoder=str(tmp_path / "none")), training=QUICK)
     assert not (tmp_path / "t").exists()
 

