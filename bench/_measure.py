@@ -46,8 +46,17 @@ def each(work: Callable[[Any], Any], items: Iterable[Any], unit: float) -> Measu
 
 def peak() -> int:
     """The largest resident memory of this process so far, in bytes (since its start, not its parent's)."""
+    return _status("VmHWM")
+
+
+def resident() -> int:
+    """The memory of this process that is no file's, in bytes."""
+    return _status("RssAnon")
+
+
+def _status(field: str) -> int:
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def proportional(pid: int, folder: str = "", *, heap: bool = False) -> int:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.graph.base import Match, NodeName, Scope, how_found
-from kgmed.graph.store.arrays import RecordCache, Tables, entity_of, match_of, triple_of
+from kgmed.graph.store.arrays import RecordCache, Tables, entity_of, match_of, triples_of
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
+from kgmed.graph.store.held import Holding, held
 from kgmed.language.relations import spoken as in_words
 from kgmed.language.text import fold, has_cjk, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
@@ -84,6 +85,7 @@ class Store:
         self._has_loops = bool(manifest.counts.get("loops"))
         out, into = self.adjacency
         self._out_at, self._in_at, self._in_edge = out.indptr.data, into.indptr.data, into.edge.data  # type: ignore[union-attr]
+        self._holding = Holding(len(tables.name), len(tables.name) + len(tables.alias), self.adjacency.edges)
         self._entities = RecordCache[Entity]()
         self._supports = RecordCache[tuple[Support, ...]]()
         self._found: dict[str, list[Match]] = {}  # what names led to, the last ones kept
@@ -123,6 +125,11 @@ class Store:
         """The folder of this version."""
         return str(self._folder)
 
+    @property
+    def holds(self) -> bool:
+        """Whether its entities are in memory too, as they are once much was asked (see `store.held`)."""
+        return self._holding.now is not None
+
     def speaking(self, language: str) -> "Store":
         """The same graph whose entities and relations are called in a language, where there are words; ids stay."""
         if language == self.speaks or (language == self.language and not self.manifest.parts):
@@ -141,6 +148,9 @@ class Store:
 
     def number(self, entity_id: str, /) -> int:
         """The node number of an id; raises `UnknownName`."""
+        if (now := self._holding.now) and (known := now.nodes.get(entity_id)) is not None:
+            return known
+        self._count(1)
         key = entity_id.removeprefix(self._colon)
         for node in self.tables.keys.find(key):
             if self._key[node] == key:
@@ -157,9 +167,16 @@ class Store:
 
     def at(self, node: int, /) -> Entity:
         """The entity of a node number, without its description (see `entity`)."""
+        if self._holding.now:
+            return self._holding.now.entities[node]
         return self._entities.one(node, self._make_entity)
 
+    def _count(self, read: int) -> None:
+        """Count what was read from the files; once that is much, all entities are held in memory."""
+        self._holding.read(read, lambda: held(self, self._make_entities))
+
     def _make_entity(self, node: int) -> Entity:
+        self._count(1)
         name = self._name[node]
         key = name if self._key is self._name else self._key[node]
         if self.speaks:
@@ -167,6 +184,7 @@ class Store:
         return entity_of(self._colon + key, name, self._kinds[self._kind.item(node)])
 
     def _make_entities(self, nodes: list[int]) -> list[Entity]:
+        self._count(len(nodes))
         at = np.array(nodes)
         name = self._name.many(at)
         key = name if self._key is self._name else self._key.many(at)
@@ -230,6 +248,8 @@ class Store:
 
     def lookup(self, name: str, /) -> list[Match]:
         """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then number."""
+        if (now := self._holding.now) and (known := now.named.get(name)):
+            return [*known]
         found = self._found.get(name)
         if found is None:
             if len(self._found) > _MOST_FOUND:
@@ -238,6 +258,7 @@ class Store:
         return found.copy()
 
     def _looked_up(self, name: str) -> list[Match]:
+        self._count(1)
         key = normalise(name)
         found = self._matches(name, self.tables.normalised.find(key), key, folded=False)
         if not found:
@@ -290,14 +311,14 @@ class Store:
     def triple(self, edge: int, /) -> Triple:
         """The triple of an edge number, as `triples` makes them, in half the time for a single one."""
         out, support = self.adjacency.out, self.tables.edge_support
-        return triple_of(
-            self.at(bisect_right(self._out_at, edge) - 1),
-            self.relations[relation := out.relation.item(edge)],
-            self.at(out.neighbour.item(edge)),
-            1.0 if self.weight is None else round(self.weight.item(edge), 6),
-            EDITS if edge in self.edited else self.origins[relation],
-            () if support is None else self.support(support.item(edge)),
-        )
+        return triples_of(
+            [self.at(bisect_right(self._out_at, edge) - 1)],
+            [self.relations[relation := out.relation.item(edge)]],
+            [self.at(out.neighbour.item(edge))],
+            [1.0 if self.weight is None else round(self.weight.item(edge), 6)],
+            [EDITS if edge in self.edited else self.origins[relation]],
+            [() if support is None else self.support(support.item(edge))],
+        )[0]
 
     def support(self, number: int) -> tuple[Support, ...]:
         """The support of a support number."""
@@ -346,26 +367,25 @@ class Store:
     def triples(self, edges: Sequence[int] | NDArray[np.integer[Any]]) -> list[Triple]:
         """The triples of edge numbers, in their order."""
         at, out, support = np.asarray(edges, np.int64), self.adjacency.out, self.tables.edge_support
-        n, heads = len(at), (out.indptr.searchsorted(at, side="right") - 1).tolist()
-        ends = self._entities(heads + out.neighbour[at].tolist(), self._make_entities)
-        return list(
-            map(
-                triple_of,
-                ends[:n],
-                map(self.relations.__getitem__, out.relation[at].tolist()),
-                ends[n:],
-                repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[at].tolist()],
-                self._sources(at),
-                repeat(()) if support is None else self._supports(support[at].tolist(), self._make_supports),
-            )
-        )
+        ends, relations = self._ends(at), out.relation[at].tolist()
+        weights = repeat(1.0) if self.weight is None else [round(w, 6) for w in self.weight[at].tolist()]
+        supports = repeat(()) if support is None else self._supports(support[at].tolist(), self._make_supports)
+        names = map(self.relations.__getitem__, relations)
+        return triples_of(ends[: len(at)], names, ends[len(at) :], weights, self._sources(edges, relations), supports)
 
-    def _sources(self, edges: NDArray[np.int64]) -> Iterable[str]:
+    def _ends(self, edges: NDArray[np.int64]) -> list[Entity]:
+        """Where edges begin, then where they end."""
+        out, now = self.adjacency.out, self._holding.now
+        tails = out.neighbour[edges].tolist()
+        if now:
+            return list(map(now.entities.__getitem__, now.heads[edges].tolist() + tails))
+        return self._entities((out.indptr.searchsorted(edges, side="right") - 1).tolist() + tails, self._make_entities)
+
+    def _sources(self, edges: Iterable[int], relations: list[int]) -> Iterable[str]:
         """The graph and release of each edge."""
         if not self.edited and not self.manifest.parts:
             return repeat(self._source)
-        relations = self.adjacency.out.relation[edges].tolist()
-        return [EDITS if e in self.edited else self.origins[r] for e, r in zip(edges.tolist(), relations, strict=True)]
+        return [EDITS if e in self.edited else self.origins[r] for e, r in zip(edges, relations, strict=True)]
 
     def attributes(self, entity_id: str, /) -> list[Triple]:
         """The texts about an entity; the tail of each is a literal without id."""
