@@ -183,6 +183,11 @@ def test_a_question_that_is_too_long_is_refused_in_one_line(stores: dict[str, St
         session(stores).ask("gout " * 10_001)
 
 
+def test_signs_that_stand_for_many_characters_count_as_what_they_stand_for(stores: dict[str, Store]) -> None:
+    with pytest.raises(BadInput, match=r"has 50,004 characters"):
+        session(stores).ask("ﷺ" * 2_778)
+
+
 def test_a_deadline_ends_an_ask_and_a_token_beside_it_counts_too(stores: dict[str, Store]) -> None:
     with pytest.raises(Stopped):
         session(stores).under(deadline=1e-9).ask("What are the symptoms of gout?")

@@ -17,7 +17,7 @@ from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
 from kgmed.graph.store.store import Store
 from kgmed.language.question import asked_about, put_in
-from kgmed.language.text import has_cjk, prompt_language
+from kgmed.language.text import has_cjk, length_of, prompt_language
 from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling
 from kgmed.models.encoders import NgramEncoder
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
@@ -34,7 +34,7 @@ OnStage = Callable[[Stage], object]
 Progress = Callable[[int], None]
 Wrap = Callable[[Pipeline, Toolkit | RemoteToolkit], Pipeline]  # what is done to a method's pipeline before it is asked
 
-LONGEST_QUESTION = 50_000  # characters with its options: twenty pages of a patient's story
+LONGEST_QUESTION = 50_000  # characters with its options, as `length_of` has them: twenty pages of a patient's story
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class Session:
         asked = replace(asked, options=tuple(options.items())) if options else asked
         if not asked.text.strip():
             raise BadInput('the question is empty; ask for example: kgmed ask "What are the signs of rickets?"')
-        if (length := len(asked.text) + sum(len(text) for _, text in asked.options)) > LONGEST_QUESTION:
+        if (length := sum(map(length_of, (asked.text, *(text for _, text in asked.options))))) > LONGEST_QUESTION:
             raise BadInput(
                 f"the question has {length:,} characters with its options; {LONGEST_QUESTION:,} are the most"
             )

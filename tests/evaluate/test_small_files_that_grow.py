@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import pickle
+import random
 import subprocess
 import sys
 import zipfile
@@ -85,6 +86,17 @@ def test_every_reader_refuses_a_packed_file_that_grows_without_taking_the_memory
     told, kilobytes = peak(f"{code}\ntry:\n    list(f(path))\nexcept SourceError as e:\n    print(e)", path)
     assert "unpacks to more than" in told
     assert kilobytes < MOST
+
+
+def test_a_packed_file_above_what_is_read_whole_is_refused_before_it_is_held(tmp_path: Path) -> None:
+    path, member = tmp_path / "a.json.gz", gzip.compress(b"[1, 2, 3, 4]   \n" * (1 << 21))
+    with path.open("wb") as file:  # 1,056 MB, packed to a hundredth so that its size is bearable
+        for _ in range(33):
+            file.write(member + gzip.compress(random.Random(1).randbytes(1 << 18), 0))
+    code = "from kgmed.graph.formats.base import whole_text\ntry:\n    whole_text(path)\n"
+    told, kilobytes = peak(f"{code}except SourceError as e:\n    print(e)", path)
+    assert "is larger than 1,024 MB" in told
+    assert kilobytes < MOST // 4
 
 
 def test_an_xz_file_that_asks_for_a_large_dictionary_is_refused(tmp_path: Path) -> None:

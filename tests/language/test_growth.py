@@ -8,10 +8,12 @@ that a busy machine does not decide: what grows with the square has 16, what gro
 from collections.abc import Callable
 from contextlib import suppress
 from gc import disable, enable
+from pathlib import Path
 from time import thread_time
 
 import pytest
 
+import named_graph
 from kgmed.graph import formats
 from kgmed.graph.formats import tables
 from kgmed.language import affixes, lay, negation, pair, particulars, question, text
@@ -147,15 +149,15 @@ def seconds(read_it: Callable[[str], object], said: str, times: int) -> float:
     return min(taken)
 
 
-def grows(read_it: Callable[[str], object], unit: str) -> float:
+def grows(read_it: Callable[[str], object], unit: str, shorter: int = LENGTH) -> float:
     """How many times the seconds of a text those of one `TIMES` as long are, at the best of some tries."""
 
     def made(length: int) -> str:
         return "x " + (unit * (length // len(unit) + 1))[:length] + " y"
 
-    if seconds(read_it, made(TIMES * LENGTH), 1) < SHORT:
+    if seconds(read_it, made(TIMES * shorter), 1) < SHORT:
         return 0.0
-    tries = (seconds(read_it, made(TIMES * LENGTH), 3) / seconds(read_it, made(LENGTH), 5) for _ in range(TRIES))
+    tries = (seconds(read_it, made(TIMES * shorter), 3) / seconds(read_it, made(shorter), 5) for _ in range(TRIES))
     return next((ratio for ratio in tries if ratio <= RATIO), 99.0)
 
 
@@ -176,6 +178,12 @@ def test_what_grows_with_the_square_is_told_from_what_does_not() -> None:
 def test_more_text_takes_time_in_proportion(name: str) -> None:
     slow = [unit for unit in UNITS if grows(FUNCTIONS[name], unit) > RATIO]
     assert slow == []
+
+
+@pytest.mark.parametrize("unit", ["½", "㈱"])
+def test_signs_that_are_several_words_each_take_time_in_proportion(tmp_path: Path, unit: str) -> None:
+    names = recognise.Lexicon(named_graph.small(tmp_path))
+    assert grows(names.find, unit, shorter=12_000) <= RATIO
 
 
 @pytest.mark.parametrize("unit", ["a", ",", "(", ":", ":ID(", ": ", '"', "\\t"])

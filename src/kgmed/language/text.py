@@ -107,6 +107,15 @@ def _normalise_ascii(text: str) -> str:
     return " ".join(text.split())
 
 
+def length_of(text: str) -> int:
+    """The characters of a text as it is read: signs that stand for several are written out.
+
+    >>> length_of("½ a day"), length_of("ﷺ")
+    (9, 18)
+    """
+    return len(text) if text.isascii() else max(len(text), len(unicodedata.normalize("NFKC", text)))
+
+
 def normalise_all(texts: Sequence[str]) -> list[str]:
     """`normalise` of each text; those in ASCII all at once, several times as fast.
 

@@ -226,7 +226,8 @@ class Lexicon:
         longest = int(self._index["longest"][0])
         for start, end in _known(hashes, inner, hard, self._index["exact"], longest):
             yield Span(start, end, exact=True)
-        written = np.array([_hash(text[w.start : w.end]) for w in words], np.uint64)
+        most = _ACRONYM + 1  # letters: no longer word is one, and ½½½... is many words that all stand in one stretch
+        written = np.array([_hash(text[w.start : min(w.end, w.start + most)]) for w in words], np.uint64)
         for start in np.flatnonzero(_among(written, self._index["shout"])).tolist():
             yield Span(start, start + 1, exact=True)
         yield from _bags(words, pauses, self._index["bag"])

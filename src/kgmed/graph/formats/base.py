@@ -87,15 +87,29 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 
 def whole_text(path: Path) -> str:
-    """The text of a whole file, unpacked, without a byte order mark; raises `SourceError`."""
-    with reading(path), open_bytes(path) as file:
-        data = file.read(min(_LARGEST, bearable(path.stat().st_size)) + 1)
-    if len(data) > _LARGEST:
-        raise SourceError(path, 0, "is larger than 1,024 MB", "split it")
+    """The text of a whole file, unpacked, without a byte order mark; raises `SourceError`.
+
+    One that is too large is refused before any of it is held.
+    """
+    with reading(path):
+        if bearable(path.stat().st_size) > _LARGEST:
+            _check_size(path)
+        with open_bytes(path) as file:
+            data = file.read()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(path, 0, f"is not UTF-8 text at byte {error.start}", "save it as UTF-8") from None
+
+
+def _check_size(path: Path) -> None:
+    """Nothing, if a file can be read as a whole: its bytes, unpacked, are counted one piece after the other."""
+    size = 0
+    with open_bytes(path) as file:
+        while piece := file.read(_BLOCK):
+            size += len(piece)
+            if size > _LARGEST:
+                raise SourceError(path, 0, "is larger than 1,024 MB", "split it")
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
