@@ -14,6 +14,7 @@ KEY = "1234abcd-secret-5678"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 EVENT = b'data: {"id": "1", "choices": [{"index": 0, "delta": {"content": "a"}}]}\n\n'
+PATIENCE = 120.0  # seconds; a client that still listens then has no deadline
 NANS = ("choices", "content", "data", "results", "result", "head")
 BOMB = zlib.compress(b'{"a": "' + b"x" * (300 << 20), 1)
 
@@ -27,6 +28,7 @@ class Hostile:
     elsewhere: str = ""  # another server, to which nothing may be sent
     requests: list[bytes] = field(default_factory=list)
     sent: int = 0
+    outlasted: bool = False  # a client listened for longer than `PATIENCE`
 
     def send(self, there: socket.socket, data: bytes) -> None:
         there.sendall(data)
@@ -79,9 +81,11 @@ def again(start: bytes, part: bytes, *, seconds: float = 0.0) -> Behaviour:
 
     def behave(there: socket.socket, server: Hostile) -> None:
         server.send(there, start)
-        while True:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             server.send(there, part)
             time.sleep(seconds)
+        server.outlasted = True
 
     return behave
 

@@ -78,6 +78,7 @@ class Slow:
     seconds: float = 0.0
     said: int = 0
     asked: int = 0
+    left: int = 0  # times that it was stopped, or said all
     name: str = "slow"
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
@@ -85,11 +86,14 @@ class Slow:
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Any:
         self.asked += 1
-        for word in self.words:
-            check_stop()
-            time.sleep(self.seconds)
-            self.said += 1
-            yield word
+        try:
+            for word in self.words:
+                check_stop()
+                time.sleep(self.seconds)
+                self.said += 1
+                yield word
+        finally:
+            self.left += 1
         return Reply("".join(self.words), 7, 3, self.name)
 
 

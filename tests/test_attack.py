@@ -1,9 +1,9 @@
 """The suite that attacks notices what it is there to notice: foreign errors, lost work, wrong bytes."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from threading import Event
 from types import ModuleType
 
 import pytest
@@ -59,23 +59,29 @@ def test_a_kill_that_loses_what_was_told_or_changes_the_result_is_noticed(
 ) -> None:
     kills = suite("_kills")
 
+    def at_work(folder: Path) -> bool:
+        """Wait to be killed, once; whether it was. What is done undisturbed is done in the folder `whole`."""
+        if not (killed := (folder / "killed").exists()) and folder.name != "whole":
+            Event().wait()
+        return killed
+
     def careless(folder: Path, done: object) -> None:
-        left = folder / "begun"
-        wrong = left.exists()
-        left.touch()
-        time.sleep(0.3)
-        (folder / "result").write_text("wrong" if wrong else "right", encoding="utf-8")
+        (folder / "result").write_text("wrong" if at_work(folder) else "right", encoding="utf-8")
 
     def careful(folder: Path, done: object) -> None:
-        time.sleep(0.3)
+        at_work(folder)
         (folder / "result").write_text("right", encoding="utf-8")
+
+    def killed(folder: Path, done: int) -> str:
+        (folder / "killed").touch()
+        return ""
 
     def read(folder: Path) -> str:
         return (folder / "result").read_text(encoding="utf-8")
 
     for name, do, lost in (("careless", careless, 3), ("careful", careful, 0)):
         (tmp_path / name).mkdir()
-        found = kills._killed(kills.Operation(name, do, read), 3, Random(1), tmp_path / name)
+        found = kills._killed(kills.Operation(name, do, read, lacks=killed), 3, Random(1), tmp_path / name)
         assert (found.kills, len(found.lost)) == (3, lost)
 
 

@@ -129,17 +129,16 @@ def test_an_output_that_lacks_a_character_shows_another(home: Path, words: tuple
 
 def test_a_stop_that_python_loses_while_it_lets_go_of_an_object_comes_again() -> None:
     code = """
-import os, signal, time
+import os, signal, threading
 from kgmed import cli
 
 class Held:
     def __del__(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)  # is handled before this returns
 
 def work():
     Held()
-    time.sleep(20)
+    threading.Event().wait(300)
     print("went on")
 
 cli.app = work

@@ -1,7 +1,6 @@
 """Where runs are kept, and graphs that are fetched while the service answers."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -194,9 +193,7 @@ def test_what_it_is_doing_is_told_while_graphs_are_opened_and_what_needs_none_is
         go.set()
         assert until(lambda: client.about().opening is None)
         assert client.ask(QUESTION).answer.text
-        begin = time.monotonic()
         assert [g.name for g in client.graphs()] == ["auto", "hpo", "cmekg"]
-        assert time.monotonic() - begin < 20
 
 
 def test_a_service_that_is_ended_while_it_joins_graphs_does_not_wait_for_that() -> None:
