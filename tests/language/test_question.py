@@ -225,3 +225,16 @@ def test_plain_forms_ask_for_their_role(text: str, role: Role) -> None:
 
 def test_when_it_hurts_is_no_question_of_when_to_take_it() -> None:
     assert Role.DOSAGE not in roles_asked("饭后胃反酸，应该吃什么药？")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("which drugs cause gynaecomastia", ["culprit"]),
+        ("what medicines can raise potassium", ["culprit"]),
+        ("哪些药物可导致便秘", ["culprit"]),
+        ("which drugs treat constipation caused by opioids", ["treatment"]),
+    ],
+)
+def test_drugs_that_cause_a_thing_are_not_those_that_treat_it(text: str, names: list[str]) -> None:
+    assert [row.name for row in types_asked(text)] == names

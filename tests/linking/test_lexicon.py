@@ -152,3 +152,11 @@ def test_the_graphs_questions_are_understood(data: Path, tmp_path: Path) -> None
 def test_what_is_asked_of_a_disease_is_no_disease_of_that_name(tmp_path: Path) -> None:
     graph = small(tmp_path, (NodeRow("1", "高血压"), NodeRow("2", "高血压的治疗")), "zh", "zh")
     assert surfaces(Lexicon(graph), "高血压的治疗方法") == ["高血压"]
+
+
+def test_two_medicines_side_by_side_are_two_names(tmp_path: Path) -> None:
+    rows = [NodeRow(name, name, "drug") for name in ("simvastatin", "clarithromycin", "lithium", "ibuprofen")]
+    lexicon = Lexicon(small(tmp_path, rows))
+    assert surfaces(lexicon, "simvastatin clarithromycin") == ["simvastatin", "clarithromycin"]
+    assert surfaces(lexicon, "lithium ibuprofen") == ["lithium", "ibuprofen"]
+    assert surfaces(lexicon, "simvastatin zolvaprofen") == ["simvastatin zolvaprofen"]

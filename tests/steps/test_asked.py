@@ -94,7 +94,7 @@ def test_an_entity_that_has_nothing_gives_way_to_one_of_the_same_name() -> None:
     twin = replace(G.link("GOUT twin"), entity=replace(G.entity("gout twin"), kind="disease"))
     linked = replace(twin, ties=(G.entity("gout"),))
     assert [e.text for e in AskedFor(G)(query("symptoms of gout"), [linked])] == [
-        "gout — has symptom → redness, toe pain"
+        "gout — has symptom → toe pain, redness"
     ]
 
 
@@ -268,3 +268,9 @@ def test_who_sees_an_illness_is_not_told_by_the_illnesses_that_show_it_but_of_a_
     graph = RoleGraph([*rows, ("rabies", "seen by", "emergency room")], relations, kinds)
     assert texts("Which doctor treats depression?", "depression", graph=graph) == []
     assert texts("Which doctor treats low mood?", "low mood", graph=graph) != []
+
+
+def test_which_drugs_cause_a_thing_asks_for_the_medicines_of_which_it_is_a_side_effect() -> None:
+    for question in ("Which drugs cause bleeding?", "drugs that can cause bleeding", "哪些药会引起bleeding"):
+        assert texts(question, "bleeding") == ["bleeding ← side effect — pure tablet"]
+    assert texts("Which drugs treat bleeding?", "bleeding") == []

@@ -159,6 +159,19 @@ TYPES: tuple[QuestionType, ...] = (
         Role.FINDING,
         says=("Findings", "症状与体征"),
     ),
+    QuestionType(  # which drugs cause constipation: the medicines of which it is a side effect
+        "culprit",
+        r"(?:\b(?:which|what|any|some|common|list(?: of)?|name(?: of)?) (?:\w+ ){0,2}|^\W*)"
+        r"(?:drugs?|medic(?:ine|ation)s?|meds|pills?|tablets?|antibiotics?|painkillers?)\b"
+        r"(?: that| which)?(?: (?:can|could|may|might|do|commonly|often|usually|are known to))*"
+        r" (?:caus(?:e|es|ing)|trigger(?:s|ing)?|induc(?:e|es|ing)|produc(?:e|es|ing)|bring on|lead(?:s|ing)? to"
+        r"|result(?:s|ing)? in|worsens?|raises?|increases?|giv(?:e|es|ing) (?:you|me|people))\b"
+        r"|\b(?:drug|medic(?:ine|ation)) causes of\b|(?:caused|induced|triggered) by (?:which|what) (?:drug|medic)"
+        r"|(?:哪些|什么|哪种|哪类|啥)药(?:物)?(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发)",
+        Role.ADVERSE,
+        of_what=True,
+        says=("Medicines with that side effect", "相关药物记载"),
+    ),
     QuestionType(
         "side effect",
         r"side.?[ae]f+ect|adverse|\bharm|\b(?:look|watch) out for\b|\bwatch for\b"
@@ -442,6 +455,8 @@ TEXTS: tuple[QuestionType, ...] = (
         says=("advice on changing a dose", "调整用药的建议"),
     ),
 )
+CULPRIT = next(row for row in TYPES if row.name == "culprit")
+_TREATED = lazily(r"\btreat|\bcure|\btherap|治", re.IGNORECASE)
 # Asked of an entity, these mean what it has, never what has it: the symptoms of gout, not what gout is a symptom of.
 OF_THE_SUBJECT = frozenset(
     {Role.FINDING, Role.ADVERSE, Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.ONSET, Role.INHERITANCE, Role.LOCATION}
@@ -505,6 +520,8 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     """
     said = spelled(asking_part(text))
     rows = tuple(row for row in TYPES if row.pattern.search(said))
+    if any(row is CULPRIT for row in rows) and not _TREATED.search(said):
+        return (CULPRIT,)
     if _UNTREATED.search(said) or (any(row.role in _OF_A_MEDICINE for row in rows) and not _TREATS.search(said)):
         rows = tuple(row for row in rows if row.role is not Role.TREATS)  # "which drugs interact with it?"
     return rows
@@ -528,7 +545,7 @@ def asks_diagnosis(text: str) -> bool:
     >>> asks_diagnosis("He has a fever. What could it be?"), asks_diagnosis("What treats gout?")
     (True, False)
     """
-    return any(row.of_what for row in types_asked(text))
+    return any(row.of_what and row is not CULPRIT for row in types_asked(text))
 
 
 @lru_cache(maxsize=1024)

@@ -196,6 +196,7 @@ class Lexicon:
         ends, lengths = {b for _, b in places}, {a: b - a for a, b in places}
         grown = []
         others = {a for (a, _), s in zip(places, substances, strict=True) if not s}
+        bare = {a for (a, b), s in zip(places, substances, strict=True) if s and not has_cjk(text[a:b])}
         for (a, b), substance in zip(places, substances, strict=True):
             left, right = beyond(text, a, b, substance=substance)
             strict = substance and has_cjk(text[a:b])
@@ -204,6 +205,7 @@ class Lexicon:
             if strict and not right and not ends_with_form(text[a:b]):
                 right = _goes_on_to(text, b, stops, others) - b
             left_to_another = lengths.get(b, 0) > right  # what belongs to the next name stays there
+            left_to_another |= b + 1 in bare and text[b] == " " and b + 1 < b + right  # "lithium ibuprofen" names two
             kept = a in ends and not piece and lengths.get(a - left) != left  # 固体 of 固体石蜡 is a name too
             grown.append((a if kept else min(a - left, begins), b if left_to_another else b + right))
         return _merged([*grown, *_joined_substances(text, places, substances)])

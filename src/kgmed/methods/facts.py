@@ -11,6 +11,7 @@ from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
 from kgmed.language.pair import PairType, is_yes_no, pairs_asked
 from kgmed.language.particulars import People, circumstances_of, clauses_about, is_of_an_animal, people_of
 from kgmed.language.question import (
+    CULPRIT,
     TYPES,
     QuestionType,
     asking_part,
@@ -234,6 +235,7 @@ class Fitting:
             and any(p.safety for p in pairs_asked(query.text))
         ):
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
+        patient = patient and CULPRIT not in types_asked(query.text)
         found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
         if patient and (not found or (self._is_a_case(query, links) and not _names_the_disease(links, found))):
             first = self._against_each(query, links, found)
@@ -245,6 +247,8 @@ class Fitting:
             return self._nothing(query, links)
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
             return []  # a list that says neither yes nor no is no answer
+        if not found and CULPRIT in types_asked(query.text):
+            return [_lacks("lacking", query, things[0].name, CULPRIT)] if (things := stated(links)) else []
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
@@ -310,7 +314,8 @@ class Fitting:
         """What answers the roles asked for; the cards of a patient's diseases tell of their tests and treatments."""
         asked = roles_asked(query.text)
         through = not patient or any(role in PATIENT and role not in CARE for role in asked)
-        return AskedFor(self.graph, through=through)(query, links) if asked else []
+        asks = asked or CULPRIT in types_asked(query.text)
+        return AskedFor(self.graph, through=through)(query, links) if asks else []
 
     def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The diseases that fit, with what is done about them."""

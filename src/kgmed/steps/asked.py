@@ -3,16 +3,18 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph
-from kgmed.language.question import OF_THE_SUBJECT, types_asked
+from kgmed.language import lay
+from kgmed.language.question import CULPRIT, OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis
-from kgmed.steps.family import Family
+from kgmed.steps.family import Family, medicines_of, substance
 from kgmed.steps.retrieve import told
 
 # Names that a question asks about and the graph does not have: of these nothing is said, whatever else it names.
@@ -154,6 +156,8 @@ class AskedFor:
         stated = [link for link in links if not link.mention.negated]
         found: dict[Role, list[Evidence]] = {}
         for row in types_asked(query.text):
+            if row is CULPRIT:
+                return [piece for link in stated[:1] for piece in self._culprits(link)]
             if row.role is None or row.of_what or row.role in found:
                 continue
             for role in (row.role, *row.also):
@@ -170,6 +174,33 @@ class AskedFor:
             for entity, why in self._speaking(link, role).items()
             for piece in self._listed(entity, role, why)
         ]
+
+    def _culprits(self, link: Link) -> Iterator[Evidence]:
+        """The medicines of which a thing is a side effect, a triple a substance: first what most labels say it of."""
+        family = Family(self.graph)
+        things = [
+            *family.twins(link),
+            *(m.entity for n in lay.others(link.entity.name) for m in self.graph.lookup(n)[:1]),
+        ]
+        groups: dict[str, list[Triple]] = {}
+        for entity in dict.fromkeys(things):
+            for t in family.ordered(entity, Role.ADVERSE, own=False):
+                groups.setdefault(family.substance(self.graph.number(t.subject.id)), []).append(t)
+        labels = medicines_of(self.graph)
+
+        def place(name: str) -> tuple[float, str]:
+            said, all_of_it = len(groups[name]), len(labels.get(name, ()))
+            return -float(np.log2(1 + said)) * said / (1 + max(said, all_of_it)), name
+
+        def plain(name: str, t: Triple) -> tuple[bool, int]:
+            return substance(t.subject.name) != name, len(t.subject.name)
+
+        rows = [min(groups[name], key=partial(plain, name)) for name in sorted(groups, key=place)]
+        for begin in range(0, min(len(rows), self.listed * self.pieces), self.listed):
+            shown = rows[begin : begin + self.listed]
+            more = len(rows) - self.listed * self.pieces if begin + self.listed >= self.listed * self.pieces else 0
+            text = f"{link.entity.name} {told(link.entity, shown)}" + (f", … (+{more})" if more > 0 else "")
+            yield Evidence(text, "neighbours", tuple(shown), (link.entity,), 1.0)
 
     def _about(self, query: Query, links: Sequence[Link], stated: Sequence[Link], role: Role) -> list[Evidence]:
         """The evidence for one role."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
 from kgmed.language.particulars import People, clauses_about, forbids, people_of
-from kgmed.language.question import compares, defines, types_asked
+from kgmed.language.question import CULPRIT, compares, defines, types_asked
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
@@ -117,7 +117,8 @@ def _within(lines: list[str], before: Sequence[str], language: Language) -> list
 
 def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: bool) -> Iterator[str]:
     """The lines below the verdicts; of these, with a verdict, only the first that was asked for, and the warnings."""
-    asked = [role for row in types_asked(query.text) if row.role for role in (row.role, *row.also) if not row.of_what]
+    rows_asked = [row for row in types_asked(query.text) if row.role and (row is CULPRIT or not row.of_what)]
+    asked = [role for row in rows_asked if row.role for role in (row.role, *row.also)]
     diagnoses = [row for row in rows if is_diagnosis(row[1])]
     warnings = [row for row in rows if row[1].kind == "warning"]
     rest = [row for row in rows if row not in diagnoses and row not in warnings]
@@ -296,7 +297,7 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
         return _cited(f"{head}{_colon(language)}{clipped(whole, wide * room)}", list(group.numbers)[:marks])
     kept = _once(group, substance) if group.role in _OF_MEDICINES else group.names
     kept = _once(group, same_test) if group.role is Role.TESTS else kept
-    if group.role is Role.TREATS and not language:
+    if (group.role is Role.TREATS or (group.role is Role.ADVERSE and not group.own)) and not language:
         kept = {_without_form(n): often for n, often in kept.items()}
     names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
     shown = _fitting(names, language, room)[: LISTED if group.role in (*_OF_MEDICINES, Role.TESTS) else None]

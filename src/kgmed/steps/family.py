@@ -327,7 +327,10 @@ class Family:
         if role is Role.TREATS and not own:
             return self._by_substance(edges, breadth, self._of_others(entity, ends, back))
         usual = 1 if own or role is Role.TESTS else -1
-        tells = telling(self.graph, node[0], ends) if own and role is Role.FINDING else {}
+        findings = own and role is Role.FINDING
+        tells = telling(self.graph, node[0], ends) if findings else {}
+        if findings:
+            edges = {end: said for end, said in edges.items() if _is_finding(entity, self.graph.at(end))} or edges
 
         def place(end: int) -> tuple[bool, float, bool, float, int, int, int]:
             said = edges[end]
@@ -411,6 +414,22 @@ class Family:
         """The classes that entries belong to, one step up, with the triple that says so."""
         up = ByRole(self.graph, Role.IS_A).objects(list(nodes))
         return {n: (self.graph.triple(e),) for n, e in zip(up.node.tolist(), up.edge.tolist(), strict=True)}
+
+
+def _is_finding(disease: Entity, other: Entity) -> bool:
+    """Whether a thing can be a finding of a disease: no part of the body, nor the disease itself, acute or chronic.
+
+    >>> named = [Entity("", name) for name in ("Acute appendicitis", "Fever", "阑尾炎")]
+    >>> [_is_finding(Entity("", "Appendicitis"), other) for other in named]
+    [False, True, True]
+    """
+    own, said = disease.name.casefold(), other.name.casefold()
+    bare = _STAGE.sub("", said)
+    same = said == own or (bare != said and len(bare) > 1 and own.endswith(bare))
+    return other.kind != "body part" and not same
+
+
+_STAGE = lazily(r"^(?:(?:(?:sub)?acute|chronic|recurrent|severe|mild|simple) |亚?[急慢]性|复发性|重症|轻症|单纯性)")
 
 
 def names_of(graph: LocalGraph, node: int) -> Iterator[tuple[str, Scope]]:
