@@ -238,3 +238,18 @@ def test_when_it_hurts_is_no_question_of_when_to_take_it() -> None:
 )
 def test_drugs_that_cause_a_thing_are_not_those_that_treat_it(text: str, names: list[str]) -> None:
     assert [row.name for row in types_asked(text)] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("my tsh is 9, is that bad?", True),
+        ("My cholesterol is 6.2. Is that high?", True),
+        ("my hemoglobin came back at 10.2, what does that mean?", True),
+        ("creatinine 1.8 should i worry", True),
+        ("my son is 9 years old and has a rash, is that serious?", False),
+        ("i have had a cough for 3 weeks, should i worry?", False),
+    ],
+)
+def test_what_a_value_means_may_be_asked_behind_the_value(text: str, value: bool) -> None:
+    assert ("value" in [row.name for row in texts_asked(text)]) is value

@@ -299,3 +299,48 @@ def test_a_warning_of_an_illness_that_is_told_comes_before_the_complaint_for_whi
     said = told_verdicts("She has asthma. Can she take propranolol for measles?", "asthma", "propranolol", "measles")
     assert [e.id for e in said] == ["class", "other"]
     assert "esmolol" in said[0].text
+
+
+def test_a_product_is_told_as_the_substance_that_was_asked_about() -> None:
+    said = verdicts("Does colchicine interact with simvastatin?", "colchicine", "simvastatin")
+    assert said[0].text == "Yes: colchicine interacts with simvastatin."
+    assert said[0].triples[0].head.name == "colchicine tablets"
+
+
+SHAKY = RoleGraph(
+    [
+        ("hand tremor", "kind of", "tremor by site"),
+        ("tremor by site", "kind of", "tremor"),
+        ("salbutamol", "side effect", "tremor"),
+        ("ibuprofen", "treats", "belly pain"),
+        ("ibuprofen", "side effect", "belly pain"),
+        ("esmolol", "must not", "asthma"),
+        ("esmolol", "side effect", "asthma"),
+    ],
+    RELATIONS,
+    {"phenotype": ["tremor", "hand tremor", "belly pain"], "drug": ["salbutamol", "ibuprofen", "esmolol"]},
+    isolated=["fever"],
+)
+
+
+@pytest.mark.parametrize(
+    ("medicine", "finding", "said"),
+    [
+        ("salbutamol", "hand tremor", "Yes: salbutamol can cause tremor."),
+        ("salbutamol", "belly pain", "The graph has no link between salbutamol and belly pain."),
+        (
+            "ibuprofen",
+            "belly pain",
+            "What the graph says of both: ibuprofen is given for belly pain; ibuprofen can cause belly pain.",
+        ),
+        ("esmolol", "asthma", "No: esmolol must not be used in asthma."),
+    ],
+)
+def test_a_medicine_and_a_finding_without_a_verb_ask_for_a_side_effect(medicine: str, finding: str, said: str) -> None:
+    links = [SHAKY.link(medicine), SHAKY.link(finding)]
+    object.__setattr__(links[1].mention, "start", 20)
+    object.__setattr__(links[1].mention, "end", 25)
+    between, asked = Between(SHAKY), query(f"{medicine} {finding}")
+    pair = between.fitting(asked, links, ())
+    assert pair is not None
+    assert between(asked, links, pair)[0].text == said

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kgmed.language.question import asking_part
-from kgmed.language.text import lazily, spelled
+from kgmed.language.text import has_cjk, lazily, spelled
 from kgmed.records import Role
 
 
@@ -171,7 +171,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "link",
-        r"\blink(?:ed|s)?\b|relat(?:ed|ion)|associat|connect|to do with|有关|关系|关联|联系",
+        r"(?<!\b[xy][ -])\blink(?:ed|s)?\b|relat(?:ed|ion)|associat|connect|to do with|有关|关系|关联|联系",
         "",
         ("Yes", "有"),
     ),
@@ -234,3 +234,40 @@ def pairs_asked(text: str) -> tuple[PairType, ...]:
     said = spelled(asking_part(text))
     asks = is_yes_no(text) or _ASKS_OF_TWO.search(said)
     return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()
+
+
+_FRAME = lazily(  # words around the two things of a question
+    r"^(?:and|but|so|is|are|was|were|can|could|should|may|might|will|would|do|does|did|has|have|there|it|true|that|which"
+    r"|who|any|an?|the|some|my|your|his|her|be|being|been|really|actually|to|for|of|in|with|people|me|you|help|helps|get"
+    r"|getting|having|by|from|just|only|ever|also|too|much|many|more|drugs?|medic(?:ine|ation)s?|pills?|tablets?"
+    r"|treatments?|cures?|remed(?:y|ies)|something|anything|things?|ways?|this|these|those|it|they|them|he|she|i|we|one"
+    r"|doctors?|permanent(?:ly)?|complete(?:ly)?|not|no|what|how|why|when|if|or|known|possible|definitive)$",
+    re.IGNORECASE,
+)
+
+
+def other_side(text: str, pair: PairType, linked: tuple[tuple[int, int], ...]) -> str:
+    """Of a question about two things of which all that is linked is one side, the words of the other; "" for none.
+
+    >>> caused = next(row for row in PAIRS if row.name == "is caused")
+    >>> other_side("is gout caused by eating too much sugar", caused, ((3, 7),))
+    'eating too much sugar'
+    >>> other_side("is gout caused by something", caused, ((3, 7),))
+    ''
+    """
+    found = pair.pattern.search(text)
+    if not found or has_cjk(text):
+        return ""
+    sides = ((0, found.start()), (found.end(), len(text)))
+    empty = [side for side in sides if not any(a < side[1] and side[0] < b for a, b in linked)]
+    if len(empty) != 1 or not linked:
+        return ""
+    words = re.split(r"[?.!,;]", text[slice(*empty[0])])[-1 if empty[0][0] == 0 else 0].split()
+    while words and _FRAME.match(words[0]):
+        words.pop(0)
+    while words and _FRAME.match(words[-1]):
+        words.pop()
+    return " ".join(words) if words and len(words) <= _FEW and any(len(w) > _SHORT for w in words) else ""
+
+
+_FEW, _SHORT = 6, 2  # words of a name, letters of a word that is none

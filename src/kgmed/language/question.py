@@ -252,7 +252,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
     QuestionType(
         "inheritance",
-        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|x-linked|\bruns? in (?:the |my |our )?famil"
+        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|\b[xy][- ]?linked|\bruns? in (?:the |my |our )?famil"
         r"|\bpass(?:es|ed)? (?:it )?(?:on|down)\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
@@ -402,7 +402,9 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "animals",
-        r"\b(?:my|our|the|an?|his|her|your) (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|horses?|hamsters?"
+        r"\b(?:can|do|does|will|could|may|should) (?:(?:the|an?|my|your|our) )?(?:dogs?|cats?|pupp(?:y|ies)"
+        r"|kittens?|rabbits?|horses?|hamsters?|parrots?|pets?|animals) (?:get|have|catch|eat|take|drink|develop)\b"
+        r"|\b(?:my|our|the|an?|his|her|your) (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|horses?|hamsters?"
         r"|parrots?|pets?)"
         r"(?:['’]s)? (?:has|have|had|be|get|gets|got|take|takes|eat|eats|ate|needs?|keeps)\b"
         r"|\b(?:safe|ok|okay|dangerous|poisonous|toxic|bad) (?:for|to) (?:my |our |the )?(?:dogs?|cats?|pupp(?:y"
@@ -430,6 +432,7 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|\b(?:came back|results?|reading|level)\b.{0,20} \d[\d.]{0,20}"
         r"|^\W*\w[\w ]{0,20} \d[\d.]{0,20}\W{1,4}(?:is (?:that|it|this) )?(?:bad|ok|okay|good|normal|high|low"
         r"|dangerous)\W*$"
+        r"|^\W*[a-z]\w+ \d[\d.,/]{0,20} (?:should|do) i (?:need to )?(?:be )?worr"
         r"|(?:normal|reference) (?:range|value|level)|cut.?off"
         r"|正常(?:值|范围)|参考(?:值|范围)"
         r"|[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:指标|值|水平)?(?:偏|过|太|有点|升|增)?[高低](?:了)?(?:说明|提示|意味"
@@ -535,7 +538,23 @@ def texts_asked(text: str) -> tuple[QuestionType, ...]:
     (['price'], ())
     """
     said = spelled(asking_part(text))
-    return tuple(row for row in TEXTS if row.pattern.search(said))
+    rows = tuple(row for row in TEXTS if row.pattern.search(said))
+    if not rows and _OF_A_VALUE.search(said) and _A_VALUE.search(text):
+        return (next(row for row in TEXTS if row.name == "value"),)
+    return rows
+
+
+_OF_A_VALUE = lazily(  # "my TSH is 9, is that bad?": the number stands in what is told
+    r"^\W*(?:(?:is|are) (?:that|this|it|these|they)(?: \w+)? (?:bad|high|low|normal|ok|okay|good|dangerous|serious"
+    r"|a (?:problem|concern)|worrying|anything to worry about)|should i (?:be )?worr(?:y|ied)"
+    r"|what does (?:that|this|it) mean|do i need to worry)\b[^,.;]*$",
+    re.IGNORECASE,
+)
+_A_VALUE = lazily(
+    r"\b[a-z]\w+ (?:(?:is|are|was|were|of|at|as|level|count|came|back|result|reading) ){0,3}\d[\d.,/]*"
+    r"(?! ?(?:years?|yrs?|yo|months?|weeks?|days?|hours?|times|y/o|old)\b)\b",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=1024)

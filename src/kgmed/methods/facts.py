@@ -8,8 +8,8 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
-from kgmed.language.pair import PairType, is_yes_no, pairs_asked
-from kgmed.language.particulars import People, circumstances_of, clauses_about, is_of_an_animal, people_of
+from kgmed.language.pair import PairType, asks_what, is_yes_no, other_side, pairs_asked
+from kgmed.language.particulars import People, circumstances_of, clauses_about, drinks_of, is_of_an_animal, people_of
 from kgmed.language.question import (
     CULPRIT,
     TYPES,
@@ -34,7 +34,7 @@ from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findin
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked, names_people
-from kgmed.steps.phrase import Numbered, language_of, verdict
+from kgmed.steps.phrase import Numbered, affirmed, language_of, named, sentence, verdict
 from kgmed.steps.retrieve import First, Overview
 from kgmed.toolkit import Toolkit
 
@@ -211,6 +211,9 @@ class Fitting:
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         verdicts = self._modes(query, links) or (between(query, links, pair) if pair else between.why(query, links))
+        verdicts = verdicts or self._half_known(query, links, pair) or self._vaccines(query, links)
+        if any(is_verdict(e, "lacking") for e in verdicts):
+            return verdicts
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
             return [*verdicts, *self._asked(query, links, patient=False)]
         texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
@@ -219,8 +222,10 @@ class Fitting:
         if names := self._strangers(query, links):
             return [_lacks("unknown", query, names[0])]
         if verdicts:
-            return [*verdicts, *self._instead(links, pair)]
-        return texts or self._of_types(query, links, pair, patient=patient)
+            return [*verdicts, *self._instead(query, links, pair)]
+        if texts and not (roles_asked(query.text) and asks_what(query.text)):
+            return texts
+        return [*texts, *self._of_types(query, links, pair, patient=patient)]
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
@@ -236,7 +241,7 @@ class Fitting:
         ):
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
         patient = patient and CULPRIT not in types_asked(query.text)
-        found = self._asked(query, links, patient=patient) or (self._instead(links, pair) if pair else [])
+        found = self._asked(query, links, patient=patient) or (self._instead(query, links, pair) if pair else [])
         if patient and (not found or (self._is_a_case(query, links) and not _names_the_disease(links, found))):
             first = self._against_each(query, links, found)
             found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
@@ -266,6 +271,37 @@ class Fitting:
         twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
         about = (t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.CAUSE, Role.RISK)))
         return mode_asked(query.text, pieces, [t for t in about if t.subject in twins and from_outside(t)])
+
+    def _half_known(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
+        """That nothing ties what is named to the other thing of a yes or no question, which no graph names."""
+        things = [link for link in links if not link.mention.negated]
+        if not pair or pair.name not in _OF_EFFECTS or len(stated(links)) != 1 or not is_yes_no(query.text):
+            return []
+        if texts_asked(query.text):
+            return []
+        places = tuple((link.mention.start, link.mention.end) for link in things if link.mention.start >= 0)
+        other = other_side(query.text, pair, places)
+        if not other:
+            return []
+        language, thing = language_of(query.text), things[0]
+        two = (named(thing.entity, language), other)
+        two = two if query.text.find(other) > thing.mention.start else two[::-1]
+        return [Evidence(verdict("none", language, (), *two), VERDICT, (), (thing.entity,), 1.0, "none")]
+
+    def _vaccines(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """Whether there is a vaccine for what is named, if that is asked: among what treats and prevents it."""
+        if not _VACCINE.search(asking_part(query.text)) or not is_yes_no(query.text) or len(stated(links)) != 1:
+            return []
+        twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
+        near = (
+            t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.PREVENTION, Role.TREATS))
+        )
+        known = list(dict.fromkeys(t for t in near if _A_VACCINE.search(f"{t.head.name} {t.tail.name}")))[:2]
+        language = language_of(query.text)
+        if not known:
+            return [_lacks("lacking", query, stated(links)[0].name, _NO_VACCINE)]
+        said = affirmed(("Yes", "有")[language], language, [sentence(t, language) for t in known])
+        return [Evidence(said, VERDICT, tuple(known), (twins[0],), 1.0, "yes")]
 
     def _whose(self, link: Link) -> Link:
         """The link, to what people have where it is to the people who have it: 高血压 for 高血压患者."""
@@ -346,10 +382,12 @@ class Fitting:
         things = stated(links)
         return [_lacks("lacking", query, things[0].name, row), *self._overview(query, links)] if things else []
 
-    def _instead(self, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
+    def _instead(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
         """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
         asked, roles = AskedFor(self.graph, pieces=1), pair.roles if pair else ()
         named = [link for link in links if not link.mention.negated]
+        drinks = drinks_of(query.text) if pair and (pair.safety or pair.name == "interaction") else ()
+        named = [link for link in named if not names_people(link, drinks)] or named
         if pair and pair.safety and len(named) > 1 and all(map(Between(self.graph).is_medicine, named)):
             roles = ((Role.INTERACTS, "*"), *roles)
         for link in named:
@@ -398,6 +436,24 @@ def _without_names(text: str, links: Sequence[Link]) -> str:
     return text
 
 
+_OF_EFFECTS = (  # rows of which the other thing may be anything: "caused by eating sugar"
+    *(
+        "is treated",
+        "is caused",
+        "causes",
+        "cures",
+        "treats",
+        "is prevented",
+        "prevents",
+        "link",
+        "is a risk",
+        "affects",
+    ),
+    *("is a symptom", "is a side effect", "is a complication"),
+)
+_VACCINE = lazily(r"\bvaccin(?:e|es|ation)\b|\bjabs?\b|疫苗", re.IGNORECASE)
+_A_VACCINE = lazily(r"\bvaccine|\bBCG\b|疫苗|卡介苗|接种", re.IGNORECASE)
+_NO_VACCINE = QuestionType("vaccine", r"(?!)", says=("Word of a vaccine", "疫苗记载"))
 _ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
 _WHICH_DISEASE = lazily(

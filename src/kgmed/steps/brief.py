@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
 from kgmed.language.particulars import People, clauses_about, forbids, people_of
-from kgmed.language.question import CULPRIT, compares, defines, types_asked
+from kgmed.language.question import CULPRIT, compares, defines, texts_asked, types_asked
 from kgmed.language.text import has_cjk, lazily, one_line
-from kgmed.records import Answer, Context, Evidence, Query, Role, Triple
+from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import substance
@@ -88,6 +88,9 @@ def brief(query: Query, context: Context) -> Answer:
     nothing = bool(verdicts) and all(is_verdict(e, "none", "unknown", "lacking") for _, e in verdicts)
     lines = [_cited(e.text, [i] if e.triples else []) for i, e in verdicts]
     others = [row for row in rows if row not in verdicts]
+    if verdicts:  # what is said of two things is no reason to warn of all that is given for one
+        told = {t.subject for _, e in verdicts for t in e.triples} | {thing for _, e in verdicts for thing in e.about}
+        others = [row for row in others if row[1].kind != "warning" or told & {*row[1].about}]
     if not nothing:
         lines += _within(list(_body(query, others, language, short=bool(verdicts))), lines, language)
     elif any(is_verdict(e, "none") for _, e in verdicts):
@@ -134,6 +137,8 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     groups = _groups(rest, language, apart=compares(query.text))
     wanted = [g for g in groups if g.role in asked]
     wanted.sort(key=lambda g: asked.index(g.role))
+    if wanted and texts_asked(query.text):  # "what causes it and is it contagious"
+        wanted = [*(g for g in groups if g.role is Role.OTHER and g.texts), *wanted]
     shown = wanted if wanted or diagnoses else _usual(groups, language)[: 3 if defines(query.text) else None]
     if compares(query.text):
         shown = _unlike(groups)
@@ -233,13 +238,14 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
     groups: dict[tuple[Role, bool, str], _Group] = {}
     for i, e in rows:
         main = [t for t in e.triples if _is_main(t, e)]
+        made_of = _substance_of(e)
         for t in main:
             own = _is_own(t, e)
             said_of = own or t.relation.role is Role.INTERACTS  # which of the two is the subject tells nothing
             relation = one_line(str(t.relation)) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
             relation = f"{e.about[0].id} {relation}" if apart else relation
             group = groups.setdefault((t.relation.role, said_of, relation), _Group(t.relation.role, said_of, relation))
-            _add(group, t, i, language, own=own)
+            _add(group, t, i, language, own=own, called=made_of if own else None)
         left = _LEFT_OUT.search(e.text)
         if main and left:
             group.more = max(group.more, int(left[1]))
@@ -257,9 +263,15 @@ def _is_own(triple: Triple, e: Evidence) -> bool:
     return triple.subject in about
 
 
-def _add(group: _Group, t: Triple, number: int, language: Language, *, own: bool) -> None:
-    """One more fact of a group, of the subject of its triple or of the object."""
+def _substance_of(e: Evidence) -> Entity | None:
+    """What the product that a piece is about was asked for as: its one ingredient, which leads to it."""
+    return next((t.object for t in e.triples[1:] if t.relation.role is Role.INGREDIENT and t.subject in e.about), None)
+
+
+def _add(group: _Group, t: Triple, number: int, language: Language, *, own: bool, called: Entity | None = None) -> None:
+    """One more fact of a group, of the subject of its triple or of the object; the thing under another name."""
     thing, other = (t.subject, t.object) if own else (t.object, t.subject)
+    thing = called if called and not language and group.role is not Role.INGREDIENT else thing
     group.subjects.setdefault(named(thing, language))
     group.numbers.setdefault(number)
     if not t.tail.id:

@@ -193,8 +193,15 @@ class Between:
             return None
         if all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER
-        treats = not warned and any(t.triple.relation.role is Role.TREATS for t in self.ties(*things))
-        return _TREATS if treats else _FOR_PEOPLE
+        ties = [] if warned else [*self.ties(*things), *self._texts(*things)]
+        said = {t.triple.relation.role for t in ties}
+        if Role.TREATS in said:
+            return ANY_TIE if Role.ADVERSE in said and not any(map(_grade, ties)) else _TREATS
+        if warned or any(map(_grade, ties)):
+            return _FOR_PEOPLE
+        other = next((link for link in things if not self.is_medicine(link)), things[0])
+        finding = Role.ADVERSE in said or other.entity.kind in _FINDINGS
+        return _SIDE_EFFECT if finding and not circumstances_of(other.mention.surface) else _FOR_PEOPLE
 
     def is_medicine(self, link: Link) -> bool:
         """Whether a link is to something that is taken."""
@@ -221,9 +228,25 @@ class Between:
         if good:
             order = [role for role, _ in pair.roles]
             good.sort(key=lambda t: (t.of_kinds, _rank(order, t.triple.relation.role), t.cost))
+            if pair is ANY_TIE:  # one of each kind first: what treats a finding may cause it
+                firsts = {t.triple.relation.role: t for t in reversed(good)}.values()
+                good.sort(key=lambda t: (t not in firsts, t.triple.relation.role is not Role.TREATS))
             return self._verdict("yes", good, place)
+        if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
+            return self._verdict("yes", wider, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
+
+    def _wider(self, a: Link, b: Link) -> list[Tie]:
+        """That a medicine can cause what a finding is a kind of: shaking hands are a tremor."""
+        taken, finding = (a, b) if self.is_medicine(a) else (b, a)
+        nodes: dict[int, tuple[Triple, ...]] = dict.fromkeys(self.family.of(finding, narrower=False), ())
+        for _ in range(_STEPS_UP):
+            nodes = self.family.classes(nodes)
+            ties = self._tied(self.family.of(taken, narrower=False), nodes)
+            if found := [t for t in ties if t.triple.relation.role is Role.ADVERSE]:
+                return found
+        return []
 
     def _mates(self, a: Link, b: Link, place: NamedPlace) -> Evidence:
         """That nothing is known of two things; of two medicines, with what is known of others of a class of that name.
@@ -252,7 +275,20 @@ class Between:
         """The verdict with its nearest ties, in words."""
         shown = _different(ties)[: self.most]
         triples = tuple(dict.fromkeys([*(t.triple for t in shown), *(w for t in shown for w in t.why)]))
-        return Evidence(_said(which, shown, place), VERDICT, triples, place.about, 1.0, which)
+        told = shown if which in ("class", "none") else [self._by_substance(t, place) for t in shown]
+        return Evidence(_said(which, told, place), VERDICT, triples, place.about, 1.0, which)
+
+    def _by_substance(self, tie: Tie, place: NamedPlace) -> Tie:
+        """The tie as it is told: of the substance that was asked about, and not of a product of it and nothing else."""
+        owner, product = place.about[0 if tie.along else 1], tie.triple.subject
+        node, other = self.graph.number(owner.id), self.graph.number(product.id)
+        if place.language or owner.kind not in MEDICINES or owner.name != self.graph.at(node).name or node == other:
+            return tie
+        called = [{substance(name) for name in self._called(e)} for e in (owner, product)]
+        if called[0].isdisjoint(called[1]) and not any(t.relation.role is Role.INGREDIENT for t in tie.why):
+            return tie
+        ends = ("tail",) if tie.triple.relation.reverse else ("head",)
+        return replace(tie, triple=replace(tie.triple, **dict.fromkeys(ends, owner)))
 
     def ties(self, a: Link, b: Link) -> list[Tie]:
         """The triples between the entries of two things, the nearest first."""
@@ -457,6 +493,9 @@ _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
 _CAUSES = next(row for row in PAIRS if row.name == "causes")
 _TREATS = next(row for row in PAIRS if row.name == "treats")
+_SIDE_EFFECT = next(row for row in PAIRS if row.name == "is a side effect")
+_FINDINGS = ("phenotype", "symptom", "finding")
+_STEPS_UP = 2  # ours: what a finding is a kind of, by a part of the body and by itself
 _ANY_TIE = ("affects", "link", "causes", "has", "is a risk")  # rows that of two medicines mean that they interact
 
 

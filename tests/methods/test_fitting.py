@@ -1,0 +1,55 @@
+"""What evidence fits a question: the verdict on what is asked before any list."""
+
+from kgmed.methods.facts import Fitting
+from kgmed.records import Evidence, Relation, Role
+from role_graph import RoleGraph, query
+
+RELATIONS = (
+    Relation("caused by", Role.CAUSE),
+    Relation("treats", Role.TREATS),
+    Relation("prevented by", Role.PREVENTION),
+    Relation("gene", Role.GENE),
+    Relation("mode", Role.INHERITANCE),
+)
+G = RoleGraph(
+    [
+        ("gout", "caused by", "uric acid"),
+        ("colchicine", "treats", "gout"),
+        ("measles", "prevented by", "measles vaccine"),
+        ("dystrophy", "gene", "DMD"),
+        ("dystrophy", "mode", "X-linked recessive inheritance"),
+    ],
+    RELATIONS,
+    {"disease": ["gout", "measles", "dystrophy"], "drug": ["colchicine"]},
+)
+
+
+def asked(text: str, name: str) -> list[Evidence]:
+    link = G.link(name)
+    object.__setattr__(link.mention, "start", text.index(name))
+    object.__setattr__(link.mention, "end", text.index(name) + len(name))
+    return Fitting(G, lambda _: [])(query(text), [link])
+
+
+def test_what_no_graph_names_is_told_of_with_the_thing_it_is_asked_of() -> None:
+    first, *rest = asked("is gout caused by eating too much sugar", "gout")
+    assert first.text == "The graph has no link between gout and eating too much sugar."
+    assert [e.triples[0].object.name for e in rest] == ["uric acid"]
+    [said] = asked("does standing in the rain cause measles", "measles")
+    assert said.text == "The graph has no link between standing in the rain and measles."
+
+
+def test_whether_there_is_a_vaccine_is_answered_of_vaccines_and_of_nothing_else() -> None:
+    assert asked("is there a vaccine for measles", "measles")[0].text.startswith("Yes: measles vaccine helps to")
+    assert [e.text for e in asked("is there a vaccine for gout", "gout")] == [
+        "The graph has no word of a vaccine for gout."
+    ]
+
+
+def test_both_halves_of_a_question_are_answered() -> None:
+    said = asked("which gene is mutated in dystrophy and is it x linked", "dystrophy")
+    assert [t.object.name for e in said for t in e.triples] == ["DMD", "X-linked recessive inheritance"]
+
+
+def test_the_animals_of_a_question_are_declined() -> None:
+    assert "advice for animals" in asked("can dogs get measles", "measles")[0].text
