@@ -94,7 +94,7 @@ def test_an_entity_that_has_nothing_gives_way_to_one_of_the_same_name() -> None:
     twin = replace(G.link("GOUT twin"), entity=replace(G.entity("gout twin"), kind="disease"))
     linked = replace(twin, ties=(G.entity("gout"),))
     assert [e.text for e in AskedFor(G)(query("symptoms of gout"), [linked])] == [
-        "gout — has symptom → toe pain, redness"
+        "gout — has symptom → redness, toe pain"
     ]
 
 
