@@ -137,6 +137,9 @@ BAD = [
     (("-m", "facts"), "each once"),
     (("-s", "nope"), "no data set is called 'nope'"),
     (("-g", "nope"), "nope"),
+    (("--llm", "nope"), "no language model is called 'nope'"),
+    (("--llm", "nope", "--dry-run"), "no language model is called 'nope'"),
+    (("--preset", "paper"), "the method facts has no presets"),
     (("--threads", "2", "--workers", "2"), "give one of"),
 ]
 

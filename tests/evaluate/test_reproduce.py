@@ -307,3 +307,19 @@ def test_bad_input_is_one_line_and_exit_code_2(home: Path, tmp_path: Path, serve
         assert told in done.stderr
         assert len(done.stderr.splitlines()) == 1
     assert server.asked == []
+
+
+@pytest.mark.parametrize("more", [("--llm", "nope"), ("--llm", "smollm2", "--judge", "nope", "--dry-run")])
+def test_a_model_or_judge_that_there_is_not_is_refused_before_anything_is_counted(
+    home: Path, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    told = kgmed(home, "reproduce", "mkg-rank/main", "--data", str(home), "--out", str(tmp_path / "out"), *more)
+    assert isinstance(told.exception, UnknownName)
+    assert "no language model is called 'nope'" in str(told.exception)
+    assert "at most" not in told.output
+
+
+def test_the_help_of_reproduce_names_its_own_preset(home: Path) -> None:
+    assert "paper = as the paper has it (the default here)" in " ".join(
+        kgmed(home, "reproduce", "--help").output.split()
+    )

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from kgmed.evaluate.reproduce import Wanted
 
 Trained = Annotated[list[str] | None, typer.Option(help="A model that you have trained for a row, as RLKGF=hf/FOLDER.")]
-_OURS = ("graph", "method", "settings", "seed", "llm", "log")
+_Preset = Annotated[
+    str,
+    typer.Option(
+        "--preset",
+        help="paper = as the paper has it (the default here); code = as the authors' code; safe = as kgmed ask.",
+        rich_help_panel=options.panel_of("preset"),
+    ),
+]
+_OURS = ("graph", "method", "preset", "settings", "seed", "llm", "log")
 
 
 @options.with_options(*(name for name in options.OPTIONS if name not in _OURS))
@@ -43,6 +51,7 @@ def reproduce(
     ] = None,
     judge: Annotated[str, typer.Option(help="The model that judges, for tables of preferences.")] = "",
     trained: Trained = None,
+    preset: _Preset = "",
     threads: Annotated[int, typer.Option(help="Questions at once.", min=1)] = 1,
     again: Annotated[bool, typer.Option("--again", help="Also ask again what failed.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is missing and what it takes.")] = False,
@@ -55,12 +64,17 @@ def reproduce(
     Says first what is missing and what it will take at most. Exit codes are those of kgmed eval run.
     """
     from kgmed.evaluate import reproduce as making
+    from kgmed.models.named import check_name
 
     if listed or not table:
         _list(data, as_json=as_json)
         return
     found = making.with_trained(making.table(table), assignments(trained or []))
-    chosen = config.replace(graph=graph or making.graph_for(found), preset=config.preset or "paper", log=False)
+    for name in filter(None, [*(llm or []), judge]):
+        check_name(name)
+    chosen = config.replace(
+        graph=graph or making.graph_for(found), preset=preset or config.preset or "paper", log=False
+    )
     wanted = making.Wanted(
         table=found, data=data, out=out or Path("out") / found.id.replace("/", "-"), config=chosen,
         models=tuple(llm or ()), number=number, sample=sample, seeds=tuple(seed or [0]),

@@ -26,7 +26,7 @@ from kgmed.evaluate.datasets import checksum, dataset, load
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.log import Entry, Job, Log, read_manifest
 from kgmed.models.base import LLM
-from kgmed.models.named import llm_of
+from kgmed.models.named import check_name, llm_of
 from kgmed.pipeline import Pipeline
 from kgmed.records import Question, Run
 from kgmed.registry import controls, methods
@@ -356,6 +356,8 @@ class Evaluation:
         names = [name for name, _, _ in split]
         if len({*names}) != len(names):
             raise BadInput("name each model once")
+        for name in names:
+            check_name(name)
         urls = tuple((name, f"http{rest}") for name, at, rest in split if at)
         if len(names) < 2:
             config = self.config.replace(llm=names[0] if names else self.config.llm)
@@ -369,8 +371,8 @@ class Evaluation:
             raise BadInput("name at least one method, each once")
         for name in self.methods:
             found = controlled(name)
-            given = {**self.config.settings, **dict(found.settings)} if found.settings else {}
-            settings_of(methods.get(found.method), preset=self.config.preset if given else "", given=given)
+            given = {**self.config.settings, **dict(found.settings)}
+            settings_of(methods.get(found.method), preset=self.config.preset, given=given)
             if found.control:
                 controls.get(found.control)
         part = self.part or ("test" if not self.dataset.endswith(".jsonl") else "")

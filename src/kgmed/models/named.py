@@ -40,6 +40,11 @@ def llm_from(spec: str, *, base_url: str = "", folder: Path, **here: Any) -> LLM
     return made
 
 
+def check_name(spec: str) -> None:
+    """Raises `UnknownName` for what is no name of a language model, before anything is read or counted for it."""
+    models.find(_form(spec)[0])
+
+
 def _asked(given: Mapping[str, Any]) -> set[str]:
     """Which of the choices are made."""
     return {name for name in HERE if given[name] and (name, given[name]) != ("batch", 1)}
