@@ -121,7 +121,7 @@ def test_the_reward_in_training_is_the_scorer_of_that_choice() -> None:
     [
         (("rlkgf", "cases.jsonl", "--scorer", "wlak"), "did you mean walk"),
         (("rlkgf", "cases.jsonl", "--scorer", "walk", "--mu", "0.2"), "no network that mu could weigh"),
-        (("rlkgf", "cases.jsonl", "--restart", "0"), "a c of at least 0 and below 1"),
+        (("rlkgf", "cases.jsonl", "--restart", "0"), "above 0 and at most 1"),
         (("sft", "DXY"), "name the folder of data sets"),
         (("sft", "cases.jsonl", "--labels", "wrong"), "no kind of labels is called 'wrong'"),
         (("rlkgf", "cases.jsonl", "--preset", "papr"), "did you mean paper"),

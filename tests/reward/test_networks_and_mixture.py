@@ -100,7 +100,7 @@ def test_the_ablations_are_the_halves_of_the_whole() -> None:
         ({"name": "gcn", "restart": 0.3}, "does not walk; leave out --restart"),
         ({"name": "rlkgf", "mu": "lern"}, "not 'lern'"),
         ({"name": "rlkgf", "mu": "nan"}, "not 'nan'"),
-        ({"name": "rlkgf", "restart": 0.0}, "a c of at least 0 and below 1"),
+        ({"name": "rlkgf", "restart": 0.0}, "above 0 and at most 1"),
         ({"name": "rlkgf", "normalization": "rows"}, "did you mean row"),
         ({"name": "rlkgt"}, "did you mean rlkgf"),
     ],

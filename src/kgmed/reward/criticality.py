@@ -64,7 +64,9 @@ class Criticality:
             if word not in get_args(known):
                 raise UnknownName(what, word, get_args(known))
         if not (self.temperature > 0 and self.h > 0 and 0 <= self.c < 1):
-            raise BadInput("a walk needs a temperature and an h above 0, and a c of at least 0 and below 1")
+            raise BadInput(
+                "a walk needs a temperature and an h above 0, and a chance to restart (1 - c) above 0 and at most 1"
+            )
 
     @property
     def diseases(self) -> tuple[str, ...]:
