@@ -1,5 +1,6 @@
 """Who may ask, and what is refused before anything is done. Requests go over real sockets."""
 
+import asyncio
 import json
 import socket
 import stat
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 from typer.testing import CliRunner
 
 import served
@@ -15,7 +17,7 @@ from kgmed.cli import app
 from kgmed.errors import BadInput, UnknownName
 from kgmed.service.app import ServiceSettings
 from kgmed.service.client import ServiceClient
-from kgmed.service.guard import LARGEST, Keys, Rate
+from kgmed.service.guard import LARGEST, Guard, Keys, Rate, Rules
 from served import HTTP, QUESTION, Running, until
 
 DOORS = (
@@ -225,6 +227,42 @@ def test_a_body_that_says_it_is_too_large_is_refused_unread(service: Running) ->
     for length in (LARGEST + 1, 10**15, "-1", "x"):
         told = raw(service.port, ["POST /v1/ask HTTP/1.1", "Host: localhost", f"Content-Length: {length}"])
         assert told.startswith(("HTTP/1.1 413", "HTTP/1.1 400"))
+
+
+def test_a_body_that_never_ends_is_given_up_and_who_has_sent_all_is_heard_as_long_as_it_takes(keys: Keys) -> None:
+    heard: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        while (message := await receive())["type"] == "http.request":
+            heard.append("part")
+        heard.append(message["type"])
+
+    async def asked(*parts: Message, rest: asyncio.Event) -> list[Message]:
+        left, told = list(parts), list[Message]()
+
+        async def receive() -> Message:
+            if not left:
+                await rest.wait()
+                return {"type": "http.disconnect"}
+            return left.pop(0)
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/v1/ask", "headers": [(b"host", b"localhost")]}
+        async with asyncio.TaskGroup() as group:
+            group.create_task(Guard(app, Rules(within=0.1), keys, Rate(0))(scope, receive, send))
+            await asyncio.sleep(0.3)  # longer than a body may take
+            rest.set()
+        return told
+
+    some: Message = {"type": "http.request", "body": b"{", "more_body": True}
+    late, *_ = asyncio.run(asked(some, rest=asyncio.Event()))
+    assert late["status"] == 408
+    assert dict(late["headers"])[b"connection"] == b"close"
+    assert heard == ["part", "http.disconnect"]
+    assert asyncio.run(asked(some, {**some, "more_body": False}, rest=asyncio.Event())) == []
+    assert heard[2:] == ["part", "part", "http.disconnect"]
 
 
 @pytest.mark.parametrize("path", ["/v1/ask", "/mcp", "/v1/chat/completions"])

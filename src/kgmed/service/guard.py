@@ -112,6 +112,7 @@ def _hashed(key: str) -> str:
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 LARGEST = 1 << 20  # bytes of a body
+WITHIN = 30.0  # seconds in which a body is there, so that nobody holds a place by sending slowly
 BUCKETS = 10_000  # clients whose rate is remembered
 _LIVE = "/health/live"
 _PATIENCE, _AWAY = 1.0, 16  # seconds, and bodies of the largest size, that are read of one that is refused
@@ -151,6 +152,7 @@ class Rules:
     origins: tuple[str, ...] = ()
     keyed: bool = False
     largest: int = LARGEST
+    within: float = WITHIN
 
 
 class Guard:
@@ -219,26 +221,22 @@ class Guard:
     async def _handed_on(self, scope: Scope, receive: Receive, send: Send, more: Mapping[str, str]) -> None:
         """The request, its body counted as it comes, and the answer with the headers of all.
 
-        A body that grows too large is answered here and now; to the application the client has gone.
+        A body that grows too large or comes too slowly is answered here; to the application the client has gone.
         """
-        read, begun, refused = 0, False, False
+        begun, body = False, _Body(receive, self.rules)
 
         async def counted() -> Message:
-            nonlocal read, refused
-            message: Message = {"type": "http.disconnect"} if refused else await receive()
-            read += len(message.get("body", b""))
-            if read <= self.rules.largest or refused:
+            message = await body.more()
+            if body.refused is None or body.told:
                 return message
-            refused = True
-            await _read_away(receive, self.rules.largest)
+            body.told = True
             if not begun:
-                large = problem(413, f"the body is larger than {self.rules.largest:,} bytes")
-                await _answer(send, large, scope["path"], {**more, "connection": "close"})
-            return {"type": "http.disconnect"}
+                await _answer(send, body.refused, scope["path"], {**more, "connection": "close"})
+            return message
 
         async def sent(message: Message) -> None:
             nonlocal begun
-            if refused:
+            if body.refused is not None:
                 return
             if message["type"] == "http.response.start":
                 begun = True
@@ -250,8 +248,36 @@ class Guard:
         try:
             await self.app(scope, counted, sent)
         except ClientDisconnect:
-            if not refused:
+            if body.refused is None:
                 raise
+
+
+class _Body:
+    """A body as it comes: counted, and awaited so long and no longer; for one that is refused the client has gone."""
+
+    def __init__(self, receive: Receive, rules: Rules) -> None:
+        self._receive, self._rules = receive, rules
+        self._read, self._whole, self._until = 0, False, asyncio.get_running_loop().time() + rules.within
+        self.refused: Problem | None = None
+        self.told = False  # that it is refused
+
+    async def more(self) -> Message:
+        """The next part of it; when it is whole, what is heard of the client, whenever that may be."""
+        if self.refused is not None:
+            return {"type": "http.disconnect"}
+        try:
+            async with asyncio.timeout_at(None if self._whole else self._until):
+                message = await self._receive()
+        except TimeoutError:
+            self.refused = problem(408, f"the body did not come within {self._rules.within:.0f} seconds")
+            return {"type": "http.disconnect"}
+        self._read += len(message.get("body", b""))
+        self._whole = not message.get("more_body")
+        if self._read > self._rules.largest:
+            self.refused = problem(413, f"the body is larger than {self._rules.largest:,} bytes")
+            await _read_away(self._receive, self._rules.largest)
+            return {"type": "http.disconnect"}
+        return message
 
 
 async def _read_away(receive: Receive, largest: int) -> None:
