@@ -13,13 +13,14 @@ import pytest
 import hostile
 from hostile import KEY
 from hostile import hostile as serving
-from kgmed.errors import Unavailable
+from kgmed.errors import Stopped, Unavailable
 from kgmed.graph.remote.sparql import DBPEDIA, Sparql
 from kgmed.graph.remote.umls import VARIABLE, Umls
 from kgmed.models.base import Message
 from kgmed.models.encoders import HttpEncoder, HttpPairScorer
 from kgmed.models.hosted import Anthropic, OpenAI
 from kgmed.servers import Limits
+from kgmed.stop import Stop, stopping_by
 
 TIMEOUT = 0.25
 MEMORY = 400 << 20  # bytes: a reply has at most 32 MB, one of vectors 256 MB
@@ -81,6 +82,27 @@ def test_a_server_that_misbehaves_ends_in_an_error_of_ours_in_time(
     assert len(str(error.value)) < 500
     assert KEY not in str(error.value) + caplog.text
     assert error.value.__cause__ is None
+
+
+def patient(kind: str, url: str) -> object:
+    """A client that would wait for an hour."""
+    more: dict[str, Any] = {"timeout": 3600.0, "retries": 3, "environment": WITH_KEY}
+    if kind == "openai":
+        return OpenAI("m", base_url=url, **more)(SAID)
+    if kind == "openai_stream":
+        return list(OpenAI("m", base_url=url, **more).stream(SAID))
+    if kind == "anthropic":
+        return Anthropic("m", base_url=url, **more)(SAID)
+    return Sparql(DBPEDIA, url, limits=Limits(timeout=3600.0, retries=3)).lookup(QUESTION)
+
+
+@pytest.mark.parametrize("client", ["openai", "openai_stream", "anthropic", "sparql"])
+@pytest.mark.parametrize("kind", ["a drip of body", "a drip of headers", "a drip of events", "silence"])
+def test_no_server_is_awaited_for_longer_than_the_run_has_left(client: str, kind: str) -> None:
+    with serving(KINDS[kind]) as server:
+        with pytest.raises(Stopped), stopping_by(Stop(seconds=0.5)):
+            patient(client, server.url)
+        assert not server.outlasted
 
 
 @pytest.mark.parametrize("client", [openai, openai_stream, encoder, sparql], ids=lambda c: c.__name__)

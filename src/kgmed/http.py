@@ -35,6 +35,7 @@ from kgmed.servers import (
     seconds_to_wait,
     split_login,
 )
+from kgmed.stop import check_stop, seconds_left
 
 AGENT = "kgmed/0.1 (https://pypi.org/project/kgmed/)"
 _EVENTS = "text/event-stream"
@@ -112,11 +113,12 @@ class OneServer(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The reply, decompressed, of at most so many bytes and seconds."""
         deadline = _Deadline(self._limits.timeout)
-        deadline.until = time.monotonic() + self._limits.timeout
+        deadline.until = time.monotonic() + min(self._limits.timeout, seconds_left())
         response = self._inner.handle_request(self._as_sent(request, deadline))
         self._keep_home(request.url, response.headers)
         if response.headers.get("content-type", "").startswith(_EVENTS):
-            deadline.until += (_STREAMS - 1) * self._limits.timeout
+            more = (_STREAMS - 1) * self._limits.timeout
+            deadline.until = min(deadline.until + more, time.monotonic() + seconds_left())
         headers = [(k, v) for k, v in response.headers.raw if k.lower() not in (b"content-encoding", b"content-length")]
         body = _Bounded(response, self._limits.largest, deadline)
         return httpx2.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
@@ -274,8 +276,12 @@ class JsonClient:
         for attempt in range(self.limits.retries):
             if outcome.status not in AGAIN and outcome.problem in ("", "large"):
                 break
-            self.limits.sleep(pause_before(attempt, after=outcome.after, first=self.limits.pause))
+            check_stop()
+            pause = pause_before(attempt, after=outcome.after, first=self.limits.pause)
+            self.limits.sleep(max(0.0, min(pause, seconds_left())))
             outcome = self._try(method, path, data, headers)
+        if outcome.problem == "late":
+            check_stop()
         return outcome
 
     def _ask(self, method: str, path: str, data: bytes, headers: Mapping[str, str]) -> Any:

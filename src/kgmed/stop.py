@@ -1,13 +1,14 @@
 """A stop token: whoever asks can end a run from another thread, or after so many seconds.
 
-The token is looked at between the stages of a run, in the searches of a graph, and with each word that a model streams;
-a stage that is stopped raises `Stopped`, and nothing of it is kept. It travels in a context variable, so that no stage
-and no search needs a parameter for it.
+The token is looked at between the stages of a run, in the searches of a graph, and with each word that a model streams,
+and no server is awaited for longer than the run has left; a stage that is stopped raises `Stopped`, and nothing of it
+is kept. It travels in a context variable, so that no stage and no search needs a parameter for it.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from threading import Event
 from time import monotonic
 
@@ -36,8 +37,13 @@ class Stop:
     @property
     def is_set(self) -> bool:
         """Whether to stop."""
-        late = self._until is not None and monotonic() >= self._until
-        return late or self._event.is_set() or (self._also is not None and self._also.is_set)
+        return self.left <= 0 or self._event.is_set() or (self._also is not None and self._also.is_set)
+
+    @property
+    def left(self) -> float:
+        """The seconds until it is set by itself; without end where none were given."""
+        own = inf if self._until is None else self._until - monotonic()
+        return own if self._also is None else min(own, self._also.left)
 
 
 _current: ContextVar[Stop | None] = ContextVar("stop", default=None)
@@ -54,6 +60,12 @@ def stopping_by(stop: Stop | None) -> Iterator[None]:
         yield
     finally:
         _current.reset(before)
+
+
+def seconds_left() -> float:
+    """The seconds that the run that this is part of has left; without end where it has no deadline."""
+    stop = _current.get()
+    return inf if stop is None else stop.left
 
 
 def check_stop() -> None:

@@ -16,6 +16,7 @@ from kgmed.errors import BadInput, Busy, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.base import PENALTY, Message, Reply, sampling
 from kgmed.registry import models
 from kgmed.servers import Attempt, Key, Limits, Problem, Server, host_of, seconds_to_wait, split_login
+from kgmed.stop import check_stop
 
 # --- What every model behind a server shares: its name, its key, our errors, and calls through an official SDK.
 
@@ -102,7 +103,11 @@ class SdkCalls:
             try:
                 yield self._client
             except (base, httpx2.HTTPError, ValueError, RecursionError) as error:  # ValueError: what is no JSON
-                raise self._ours(error) from None
+                ours = self._ours(error)
+            else:
+                return
+        check_stop()  # where the run has no time left, that is why
+        raise ours from None
 
     def mended(self, ask: Callable[[], dict[str, Any]], send: Callable[..., T], mends: Callable[..., bool]) -> T:
         """What `send(**ask())` gives, asked again as long as `mends(refusal, asked)` finds something to leave out."""
