@@ -234,6 +234,8 @@ def test_when_it_hurts_is_no_question_of_when_to_take_it() -> None:
         ("what medicines can raise potassium", ["culprit"]),
         ("哪些药物可导致便秘", ["culprit"]),
         ("which drugs treat constipation caused by opioids", ["treatment"]),
+        ("what foods should I avoid with gout", ["to avoid"]),
+        ("what drugs should I avoid with gout", ["contraindication", "to avoid"]),
     ],
 )
 def test_drugs_that_cause_a_thing_are_not_those_that_treat_it(text: str, names: list[str]) -> None:

@@ -134,7 +134,7 @@ def test_a_name_in_chinese_alone_is_said_in_english_where_its_words_are_known() 
 
 def test_what_cannot_be_read_is_only_counted_where_enough_can() -> None:
     said = answer("What are the symptoms of gout?", findings("pain", "清化热痰", "redness", "fever"))
-    assert said.text == "Findings of gout: pain, redness, fever and 1 more [1]"
+    assert said.text == "Findings of gout: pain, redness, fever and 1 more named in Chinese [1]"
 
 
 def test_who_it_is_for_is_said_or_that_the_graph_does_not_say_it() -> None:
@@ -184,3 +184,35 @@ def test_whether_it_is_contagious_is_not_the_first_that_is_told_of_a_disease() -
     text = Triple(GOUT, Relation("传染性"), Entity("", "无", "text"))
     said = answer("痛风是什么病", Evidence("痛风 — 传染性 → 无", "neighbours", (text,), (GOUT,)), findings("pain"))
     assert said.text.splitlines()[0].endswith("pain [2]")
+
+
+def test_names_that_an_asker_cannot_read_are_counted_behind_those_that_can_be_read() -> None:
+    said = answer("What are the symptoms of gout?", findings("pain", "顽固难愈", "持续时间长久"))
+    assert said.text == "Findings of gout: pain and 2 more named in Chinese [1]"
+    only = answer("What are the symptoms of gout?", findings("顽固难愈"))
+    assert only.text == "Findings of gout (in Chinese): 顽固难愈 [1]"
+
+
+def test_two_things_are_told_apart_by_what_they_are_and_what_one_of_them_shows() -> None:
+    other = Entity("e", "pseudogout", "disease")
+    what = [
+        Evidence("x", "text", (Triple(d, Relation("definition"), Entity("", f"{d.name} of crystals")),), (d,))
+        for d in (GOUT, other)
+    ]
+    said = answer("gout vs pseudogout", *what, findings("pain", "tophi"), findings("pain", "chalk", thing=other))
+    assert said.text.splitlines() == [
+        "gout, definition: gout of crystals [1]",
+        "pseudogout, definition: pseudogout of crystals [2]",
+        "Findings of gout: tophi [3]",
+        "Findings of pseudogout: chalk [4]",
+    ]
+
+
+def test_a_product_in_a_heading_is_told_as_its_substance() -> None:
+    product, substance = Entity("p", "Ibiptofen Capsules", "drug"), Entity("i", "ibuprofen", "drug")
+    triples = (
+        Triple(product, Relation("interacts", Role.INTERACTS), Entity("w", "warfarin", "drug")),
+        Triple(product, Relation("contains", Role.INGREDIENT), substance),
+    )
+    said = answer("interactions of ibuprofen", Evidence("x", "neighbours", triples, (product,)))
+    assert said.text == "Interactions of ibuprofen: warfarin [1]"

@@ -288,7 +288,7 @@ TYPES: tuple[QuestionType, ...] = (
         "to avoid",
         r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)(?!药)",
         Role.AVOID,
-        says=("What to avoid", "忌口"),
+        says=("Food to avoid", "忌口"),
     ),
     QuestionType(
         "differential",
@@ -459,6 +459,7 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
 )
 CULPRIT = next(row for row in TYPES if row.name == "culprit")
+_FOOD = lazily(r"\bfoods?\b|\beat(?:ing)?\b|\bdiet|\bdrinks?\b", re.IGNORECASE)
 _TREATED = lazily(r"\btreat|\bcure|\btherap|治", re.IGNORECASE)
 # Asked of an entity, these mean what it has, never what has it: the symptoms of gout, not what gout is a symptom of.
 OF_THE_SUBJECT = frozenset(
@@ -523,6 +524,10 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     """
     said = spelled(asking_part(text))
     rows = tuple(row for row in TYPES if row.pattern.search(said))
+    if _FOOD.search(said) and any(
+        row.role is Role.AVOID for row in rows
+    ):  # what not to eat: no medicine, nor what to eat
+        return tuple(row for row in rows if row.role not in (Role.FOOD, Role.CONTRAINDICATED))
     if any(row is CULPRIT for row in rows) and not _TREATED.search(said):
         return (CULPRIT,)
     if _UNTREATED.search(said) or (any(row.role in _OF_A_MEDICINE for row in rows) and not _TREATS.search(said)):

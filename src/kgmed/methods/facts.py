@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -43,6 +44,9 @@ from kgmed.toolkit import Toolkit
 _ENDS_IN_VERB = lazily(r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?|works?)$", re.IGNORECASE)
 
 
+_BEGINS_WITH_VS = lazily(r"(?:vs\.?|versus) (?=\w)", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class WithoutVerb:
     """The mentions of a recogniser; one that takes in a verb of the question is looked for again without it."""
@@ -59,6 +63,10 @@ class WithoutVerb:
         verb = _ENDS_IN_VERB.search(mention.surface)
         if verb and mention.start >= 0:
             return [replace(mention, surface=verb[1], name=verb[1], end=mention.start + len(verb[1]))]
+        against = _BEGINS_WITH_VS.match(mention.surface)
+        if against and mention.start >= 0:
+            said = mention.surface[against.end() :]
+            return [replace(mention, surface=said, name=said, start=mention.start + against.end())]
         cut = next((end for start, end in spans if start < mention.start < end < mention.end), 0)
         if not cut or not has_cjk(mention.surface):
             return [mention]
@@ -423,8 +431,22 @@ class Fitting:
         """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
         roles = tuple(role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL) or _TELLING
         asked = AskedFor(self.graph, pieces=1, forms=1)
-        named = {link.entity: link for link in links if not link.mention.negated}
-        return [piece for role in roles for link in named.values() for piece in asked.of(link, role)]
+        things = list({link.entity: link for link in links if not link.mention.negated}.values())
+        told = [] if len(roles) < len(_TELLING) else [e for link in things for e in self._definition(query, link)]
+        own = {link.entity: Family(self.graph).twins(link) for link in things}  # what is said of both is no difference
+        return told + [
+            piece
+            for role in roles
+            for link in things
+            for piece in asked.of(link, role)
+            if link.entity.kind != "disease" or piece.about[0] in own[link.entity] or len(roles) < len(_TELLING)
+        ]
+
+    def _definition(self, query: Query, link: Link) -> list[Evidence]:
+        """What a thing is, in the language of the question; [] where the graph does not say."""
+        told = (e for twin in Family(self.graph).twins(link) for e in Overview(self.graph).definition(twin))
+        read = (e for e in told if has_cjk(e.triples[0].tail.name) == bool(language_of(query.text)))
+        return list(islice(read, 1))
 
 
 def _without_names(text: str, links: Sequence[Link]) -> str:

@@ -52,6 +52,7 @@ _USEFUL = (  # what is told of a thing where nothing in particular is asked
     *(Role.CONTRAINDICATED, Role.CARE, Role.IS_A),
 )
 _MORE = (" and {} more", "等，另有{}项")
+_IN_CHINESE = " and {} more named in Chinese"
 _ETC = (" …", "……")
 _LEFT_OUT = lazily(r"… \(\+(\d+)\)")
 Numbered = tuple[int, Evidence]
@@ -221,7 +222,11 @@ def _usual(groups: list[_Group], language: Language) -> list[_Group]:
         readable += [g for g in groups if g.relation in _RELATIONS]
     return sorted(
         readable or groups,
-        key=lambda g: (not g.texts.keys() - _YES_OR_NO, _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL)),
+        key=lambda g: (
+            g.relation != "definition",
+            not g.texts.keys() - _YES_OR_NO,
+            _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL),
+        ),
     )
 
 
@@ -243,8 +248,8 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
             own = _is_own(t, e)
             said_of = own or t.relation.role is Role.INTERACTS  # which of the two is the subject tells nothing
             relation = one_line(str(t.relation)) if t.relation.role in (Role.OTHER, Role.SAME_AS) else ""
-            relation = f"{e.about[0].id} {relation}" if apart else relation
-            group = groups.setdefault((t.relation.role, said_of, relation), _Group(t.relation.role, said_of, relation))
+            key = f"{e.about[0].id} {relation}" if apart else relation
+            group = groups.setdefault((t.relation.role, said_of, key), _Group(t.relation.role, said_of, relation))
             _add(group, t, i, language, own=own, called=made_of if own else None)
         left = _LEFT_OUT.search(e.text)
         if main and left:
@@ -315,6 +320,11 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     shown = _fitting(names, language, room)[: LISTED if group.role in (*_OF_MEDICINES, Role.TESTS) else None]
     more = len(kept if group.role is Role.TESTS else group.names) - len(shown) + group.more
     end = _MORE[language].format(more) if more else ""
+    hidden = 0 if language else sum(has_cjk(name) for name in names if name not in shown)
+    if hidden and hidden == more and not any(map(has_cjk, shown)):
+        end = _IN_CHINESE.format(more)
+    elif not language and shown and all(map(has_cjk, shown)):
+        head += _ORIGINAL[language]
     end += _labels(group, language, room // 2)
     return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
 
@@ -388,10 +398,9 @@ def same_test(name: str) -> str:
 
 
 def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:
-    """The first names that fit; in English those that can be read, and what stands in Chinese alone where few can."""
+    """The first names that fit; in English those that can be read, and what stands in Chinese only where none can."""
     foreign = [name for name in names if not language and has_cjk(name)]
-    shown = _first([name for name in names if name not in foreign], room)
-    return shown if len(shown) >= _ENOUGH else shown + _first(foreign, room)
+    return _first([name for name in names if name not in foreign], room) or _first(foreign, room)
 
 
 def _first(names: Sequence[str], room: int) -> list[str]:
@@ -402,9 +411,6 @@ def _first(names: Sequence[str], room: int) -> list[str]:
             break
         kept.append(name)
     return kept or [clipped(name, room) for name in names[:1] if room > 20]
-
-
-_ENOUGH = 3  # ours: names that can be read; then the others are only counted
 
 
 _PRODUCT = lazily(

@@ -183,12 +183,12 @@ class Overview:
         for t in (*triples, *texts):
             what = t.relation.name if t.relation.role in (Role.OTHER, Role.SAME_AS) else t.relation.role.value
             groups.setdefault((what, t.subject == entity), []).append(t)
-        found = [] if self.roles else list(self._definition(entity, score))
+        found = [] if self.roles else list(self.definition(entity, score))
         return found + [
             piece for rows in groups.values() for piece in self._pieces(entity, _one_way(entity, rows), score)
         ]
 
-    def _definition(self, entity: Entity, score: float) -> Iterator[Evidence]:
+    def definition(self, entity: Entity, score: float = 1.0) -> Iterator[Evidence]:
         """What the graph says that the entity is."""
         text = self.graph.entity(entity.id).description
         if text:
