@@ -86,7 +86,7 @@ def test_a_pickle_of_tensors_is_read_and_one_with_code_in_it_is_refused_unrun(
     torch.save(weights, tmp_path / "m" / "pytorch_model.bin")
     assert np.allclose(SentenceEncoder(tmp_path / "m")(TEXTS), SentenceEncoder(saved / "encoder")(TEXTS), atol=1e-5)
     torch.save({**weights, "x": Attack()}, tmp_path / "m" / "pytorch_model.bin")
-    with pytest.raises(KgmedError, match=r"is no model that can be used|cannot load"):
+    with pytest.raises(KgmedError, match="is a pickle of more than tensors"):
         SentenceEncoder(tmp_path / "m")
     assert "attacked" not in capsys.readouterr().out
 
