@@ -299,7 +299,9 @@ def _reading(part: str, model: str | Path) -> Iterator[None]:
             if part == "tokenizer" and Path(model).is_dir() and not any(map(any, map(Path(model).glob, _TOKENIZER))):
                 raise BadInput(f"{model} holds no tokenizer; save it there too (save_pretrained)") from error
             if isinstance(error, pickle.UnpicklingError):  # torch's words tell how to load it all the same
-                raise BadInput(f"the {part} in {model} is a pickle of more than tensors; get its safetensors") from error
+                raise BadInput(
+                    f"the {part} in {model} is a pickle of more than tensors; get its safetensors"
+                ) from error
             of = "" if part == "model" else f"the {part} in "
             raise BadInput(f"{of}{model} cannot be used: {_short(error)}; {_ANEW}") from error
         if isinstance(error, OSError):  # no such name, no network

@@ -287,8 +287,8 @@ class Between:
         called = [{substance(name) for name in self._called(e)} for e in (owner, product)]
         if called[0].isdisjoint(called[1]) and not any(t.relation.role is Role.INGREDIENT for t in tie.why):
             return tie
-        ends = ("tail",) if tie.triple.relation.reverse else ("head",)
-        return replace(tie, triple=replace(tie.triple, **dict.fromkeys(ends, owner)))
+        t = tie.triple
+        return replace(tie, triple=replace(t, tail=owner) if t.relation.reverse else replace(t, head=owner))
 
     def ties(self, a: Link, b: Link) -> list[Tie]:
         """The triples between the entries of two things, the nearest first."""

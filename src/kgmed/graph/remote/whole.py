@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told, unpacked_support
@@ -40,9 +39,9 @@ class Whole(Store):
         """The label of the graph in the database."""
         return self.told
 
-    def _sources(self, edges: NDArray[np.int64]) -> Iterable[str]:
+    def _sources(self, edges: Iterable[int], relations: list[int]) -> Iterable[str]:
         """The graph and release of each edge: that of its relation."""
-        return [self.origins[r] for r in self.adjacency.out.relation[edges].tolist()]
+        return [self.origins[r] for r in relations]
 
     def speaking(self, language: str) -> Store:
         """The same graph whose entities and relations are called in a language; see `Store`."""
