@@ -164,7 +164,15 @@ def test_a_method_that_searches_the_whole_graph_says_what_it_needs(
 ) -> None:
     result = run(tmp_path, llm, f"umls-rest+{graph.url}", QUESTION, "-m", method)
     assert isinstance(result.exception, BadInput)
-    assert "behind a server: kg-rank, mkg-rank" in str(result.exception)
+    assert "behind a server: kg-rank, mkg-rank, zero-shot, cot, tot" in str(result.exception)
+
+
+def test_a_method_that_looks_nothing_up_is_asked_beside_a_graph_behind_a_server(
+    graph: Loopback, llm: JsonServer, tmp_path: Path
+) -> None:
+    result = run(tmp_path, llm, f"umls-rest+{graph.url}", QUESTION, "-m", "zero-shot")
+    assert result.exit_code == 0, result.exception
+    assert graph.asked == []
 
 
 def bindings(*rows: dict[str, str]) -> Said:

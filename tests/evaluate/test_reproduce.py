@@ -296,8 +296,11 @@ def test_bad_input_is_one_line_and_exit_code_2(home: Path, tmp_path: Path, serve
         "name at least one model": ["reproduce", "mkg-rank/main", "--graph", "flu"],
         "cannot be made here": ["reproduce", "kg-rank/table2", "--llm", "smollm2"],
         "mkg-rank cannot be asked: no key": ["reproduce", "mkg-rank/time", "--llm", "smollm2"],
+        "mkg-rank cannot be asked: 127.0.0.1:9 cannot be reached": [
+            "reproduce", "mkg-rank/main", "--llm", "smollm2", "--graph", "sparql+http://127.0.0.1:9/sparql",
+        ],
         "name each model once": words_of(server, tmp_path, models=("a", "a")),
-    }
+    }  # fmt: skip
     for told, words in bad.items():
         command = [sys.executable, "-c", "from kgmed.cli import main; main()", *words]
         done = subprocess.run(

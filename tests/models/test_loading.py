@@ -85,8 +85,11 @@ def test_an_adapter_that_does_not_say_its_model_is_refused_and_so_is_what_is_non
     (folder / "adapter_config.json").write_text("nothing", encoding="utf-8")
     with pytest.raises(BadInput, match="cannot be read"):
         llm_from(f"hf/{folder}", folder=tmp_path)
-    with pytest.raises(KgmedError, match=r"cannot load|no model"):
+    with pytest.raises(KgmedError, match=r"cannot load|is no adapter"):
         llm_from(f"hf/{saved}", folder=tmp_path, adapter=str(tmp_path / "nowhere"))
+    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"lost is no adapter that can be used .*; name a folder with"):
+        llm_from(f"hf/{saved}", folder=tmp_path, adapter=str(folder))
 
 
 def _without(name: str) -> Callable[[Path], None]:
@@ -179,6 +182,13 @@ def test_narrow_weights_may_carry_an_adapter(saved: Path, adapter: Path) -> None
     words = [" gout", " fever", " toe"]
     bare, put_on = TransformersLM(saved, bits=4), TransformersLM(saved, bits=4, adapter=adapter)
     assert not np.allclose(bare.logprobs("is a", words).totals, put_on.logprobs("is a", words).totals, atol=1e-2)
+
+
+def test_a_folder_without_a_model_is_bad_input_that_says_what_is_not_in_it(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"holds no model: config\.json is not in it; name one"):
+        llm_from(f"hf/{tmp_path}", folder=tmp_path)
+    with pytest.raises(BadInput, match=r"holds no model: config\.json"):
+        encoder_from(f"local/{tmp_path}")
 
 
 def test_other_widths_are_refused(saved: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, ModelFailed
 from kgmed.models.transformers_lm import TransformersLM
-from kgmed.models.transformers_rows import BatchedReplies, RowRequest, generate_tokens
+from kgmed.models.transformers_rows import BatchedReplies, RowRequest, computing, generate_tokens
 from tiny_causal import WORDS, saved_in
 
 torch = pytest.importorskip("torch", reason="needs torch and transformers")
@@ -73,3 +73,19 @@ def test_a_model_that_keeps_a_state_is_refused_as_a_batch_and_answers_alone(tmp_
     with pytest.raises(BadInput, match="without --batch"):
         TransformersLM(place, batch=4)
     assert TransformersLM(place)._one
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            torch.OutOfMemoryError("CUDA out of memory.\nTried"),
+            r"m has not enough memory .*memory\. Tried\); give --bits",
+        ),
+        (AssertionError("N must be divisible"), r"m cannot compute \(N must be divisible\); try --precision"),
+        (RuntimeError(""), r"m cannot compute \(RuntimeError\); try"),
+    ],
+)
+def test_what_a_device_cannot_compute_is_one_line_with_a_mend(error: Exception, told: str) -> None:
+    with pytest.raises(ModelFailed, match=told), computing("m"):
+        raise error

@@ -18,7 +18,7 @@ from kgmed.config import Config
 from kgmed.errors import BadInput
 from kgmed.evaluate.controls import controlled
 from kgmed.evaluate.log import Entry, Job
-from kgmed.evaluate.run import Evaluation, NamedMethods, Plan, StoppedEarly, answered_entry, session_with
+from kgmed.evaluate.run import Evaluation, NamedMethods, Plan, StoppedEarly, answered_entry, is_gone, session_with
 from kgmed.graph import library
 from kgmed.models.base import Message, Reply
 from kgmed.models.hosted import ANTHROPIC, OFFICIAL
@@ -222,8 +222,10 @@ def _measured(name: str, plan: Plan, makers: Sequence[_StoodIn], probe: int) -> 
         return (0, 0), (0, 0)
     before = makers[0].stand_in.read
     ends = [[_asked(make, name, plan.seeds[0], item) for item in asked] for make in makers]
-    if not any(book.calls for of_maker in ends for book, _ in of_maker) and all(why for _, why in ends[0]):
-        raise BadInput(f"{name} cannot be asked: {ends[0][0][1]}")
+    failed = [why for _, why in ends[0]]
+    none = not any(book.calls for of_maker in ends for book, _ in of_maker)
+    if all(failed) and (none or all(is_gone(why) for why in failed)):  # what is read after that step is not known
+        raise BadInput(f"{name} cannot be asked: {failed[0].partition(': ')[2] or failed[0]}")
     books = [[book for book, _ in of_maker] for of_maker in ends]
     read, said = zip(*(_tokens(book) for of_maker in books for book in of_maker), strict=True)
     usual = makers[0].stand_in.read - before, sum(s for _, s in map(_tokens, books[0]))
@@ -251,7 +253,7 @@ def _asked(make: NamedMethods, name: str, seed: int, item: Any) -> tuple[Ledger,
     """The calls that one question takes, and why there is no answer where there is none."""
     with ledger() as book:
         entry = answered_entry(make, Job(name, item.question.id, seed), item)
-    return book, entry.error.partition(": ")[2] or entry.error
+    return book, entry.error
 
 
 def _tokens(book: Ledger) -> Taken:

@@ -110,10 +110,15 @@ def is_lost(entry: Entry) -> bool:
     return entry.run is None or is_unserved(entry)
 
 
+def is_gone(error: str) -> bool:
+    """Whether an error in a log is that a server or a model was not there."""
+    return error.partition(":")[0] in _NOT_THERE
+
+
 def is_unserved(entry: Entry) -> bool:
     """Whether a server or a model was not there: for the answer, or for each of the calls that were made for it."""
     if entry.run is None:
-        return entry.error.partition(":")[0] in _NOT_THERE
+        return is_gone(entry.error)
     spent = entry.run.spent
     return spent.failed > 0 and spent.failed == spent.calls - spent.cached
 

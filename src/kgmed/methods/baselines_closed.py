@@ -4,7 +4,7 @@ Any retrieval has to beat them; the baselines differ in their own steps only.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,12 @@ from kgmed.models.replies import nonempty_strings, number
 from kgmed.pipeline import Expander, Phraser, Pipeline, Ranker, Reader, Retriever
 from kgmed.prompts import ANSWER_TOKENS, task
 from kgmed.records import Answer, Context, Link, Mention, Query, Question
-from kgmed.registry import About, Calls, methods
+from kgmed.registry import About, Calls, Need, methods
 from kgmed.steps.citations import Citations
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader, Steps, cited_answer, split_conclusion, usable_answer
-from kgmed.toolkit import Toolkit
+from kgmed.toolkit import RemoteToolkit, Toolkit
 
 # What the baselines share, so that they differ in their own steps only.
 
@@ -31,6 +31,7 @@ T = TypeVar("T")
 FROM_MEMORY = "from the model's own memory: no evidence was looked up"
 NO_EVIDENCE = "from the model's own memory: no evidence was found"
 _NOTHING = Context("")
+_NEEDS: Collection[Need] = frozenset({"model"})  # nothing is looked up, so that a graph behind a server does as well
 SAME = "the graph, the linker and the reader's prompt are those of every other method here"
 
 
@@ -39,7 +40,7 @@ def both(settings: T) -> dict[str, T]:
     return {"safe": settings, "paper": settings}
 
 
-def model(toolkit: Toolkit, method: str) -> LLM:
+def model(toolkit: Toolkit | RemoteToolkit, method: str) -> LLM:
     """The toolkit's language model; raises `BadInput` without one."""
     if toolkit.llm is None:
         raise BadInput(f"the method {method} needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
@@ -115,7 +116,7 @@ def aided(
     )
 
 
-def unaided(toolkit: Toolkit, name: str, read: Reader) -> Pipeline:
+def unaided(toolkit: Toolkit | RemoteToolkit, name: str, read: Reader) -> Pipeline:
     """A method that looks nothing up; where its reader fails there is nothing to fall back on, and the run fails."""
     return Pipeline(_no_mentions, _no_links, (), (), Numbered(), read, name=name, graph=toolkit.graph.label)
 
@@ -249,11 +250,12 @@ class ZeroShotSettings:
         does="asks the model the question alone",
         calls=Calls.always(1, "the answer; HyKGE's and KG-Rank's base row"),
         ours=("the prompt is ours: the papers do not print theirs",),
+        needs=_NEEDS,
         baseline=True,
     ),
     presets=both(ZeroShotSettings()),
 )
-def zero_shot(toolkit: Toolkit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
+def zero_shot(toolkit: Toolkit | RemoteToolkit, *, settings: ZeroShotSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or ZeroShotSettings(), "zero-shot"
     return unaided(toolkit, name, ZeroShot(model(toolkit, name), s.answer_tokens, toolkit.prompts))
@@ -282,11 +284,12 @@ class ChainOfThoughtSettings:
             "an instruction in place of worked examples, as in Kojima et al. 2022 (arXiv 2205.11916)",
             "thoughts that come to no answer are followed by a question for it, as in Kojima et al.",
         ),
+        needs=_NEEDS,
         baseline=True,
     ),
     presets=both(ChainOfThoughtSettings()),
 )
-def cot(toolkit: Toolkit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
+def cot(toolkit: Toolkit | RemoteToolkit, *, settings: ChainOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or ChainOfThoughtSettings(), "cot"
     return unaided(toolkit, name, ChainOfThought(model(toolkit, name), s.answer_tokens, toolkit.prompts))
@@ -318,11 +321,12 @@ class TreeOfThoughtSettings:
             "thoughts are proposed together, since a greedy model would repeat a sampled one",
             "one vote a level, one state kept (b = 1); MindMap gives no settings for its row",
         ),
+        needs=_NEEDS,
         baseline=True,
     ),
     presets=both(TreeOfThoughtSettings()),
 )
-def tot(toolkit: Toolkit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
+def tot(toolkit: Toolkit | RemoteToolkit, *, settings: TreeOfThoughtSettings | None = None) -> Pipeline:
     """The method; nothing of the graph is looked up. Raises `BadInput` without a model."""
     s, name = settings or TreeOfThoughtSettings(), "tot"
     read = TreeOfThought(model(toolkit, name), s.depth, s.width, s.thought_tokens, s.answer_tokens, toolkit.prompts)

@@ -29,6 +29,7 @@ from kgmed.models.transformers_rows import (
     RowRequest,
     Schema,
     SchemaState,
+    computing,
     ends_of,
     generate_tokens,
     schema_processor,
@@ -194,7 +195,8 @@ class TransformersLM:
         longest = max(map(len, rows), default=0)
         if longest > self.context:
             raise self._too_long(longest)
-        found = self._one.submit(self._scored, rows, begins).result()
+        with computing(self.name):
+            found = self._one.submit(self._scored, rows, begins).result()
         return LogProbs(tuple(found), sum(map(len, rows)))
 
     def _scored(self, rows: list[list[int]], begins: list[int]) -> list[NDArray[np.float64]]:
@@ -214,14 +216,18 @@ class TransformersLM:
     def _replied(self, asked: RowRequest) -> Reply:
         """The reply, alone or beside others."""
         alone = self._together is None or asked.sampling.temperature > 0 or asked.sampling.penalty != 1
-        return self._alone(asked) if alone or self._together is None else self._reply(asked, self._together(asked))
+        if alone or self._together is None:
+            return self._alone(asked)
+        with computing(self.name):
+            return self._reply(asked, self._together(asked))
 
     def _alone(self, asked: RowRequest, put: Callable[[str], bool] | None = None) -> Reply:
         """The reply; its pieces are handed to `put` on the way."""
         told = dict(streaming(self._tokenizer, put) if put else {})
         if asked.schema is not None:
             told["logits_processor"] = schema_processor(self._held(asked.schema))
-        row = self._one.submit(generate_tokens, self._model, self._tokenizer, asked, self._device, told).result()
+        with computing(self.name):
+            row = self._one.submit(generate_tokens, self._model, self._tokenizer, asked, self._device, told).result()
         return self._reply(asked, row)
 
     def _held(self, schema: Schema) -> SchemaState:

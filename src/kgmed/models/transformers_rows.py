@@ -9,8 +9,9 @@ import inspect
 import json
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -102,6 +103,26 @@ class RowRequest(NamedTuple):
     most: int
     schema: Schema | None = None
     sampling: Sampling = GREEDY
+
+
+@contextmanager
+def computing(name: str) -> Iterator[None]:
+    """A block in which a model computes; what its device or its library cannot do becomes a `ModelFailed`."""
+    import torch  # heavy
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        mend = "give --bits 8 or 4, a smaller --batch, or --evidence-tokens"
+        raise ModelFailed(f"{name} has not enough memory on its device ({_said(error)}); {mend}") from None
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        mend = "try --precision float32 without --bits, or another --device"
+        raise ModelFailed(f"{name} cannot compute ({_said(error)}); {mend}") from error
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, in a line."""
+    return " ".join(str(error).split())[:160] or type(error).__name__
 
 
 def generate_tokens(model: Any, tokenizer: Any, asked: RowRequest, device: str, told: Mapping[str, Any]) -> list[int]:
