@@ -79,3 +79,17 @@ def test_threads_that_take_stems_at_once_get_those_that_one_gets() -> None:
     finally:
         sys.setswitchinterval(before)
     assert found == [porter2(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        ("runny nose and itchy eyes", ["Rhinorrhea", "Ocular pruritus"]),
+        ("cracked lips, swollen hands", ["Lip fissure", "Palmar edema"]),
+        ("sticky yellow eye discharge", ["Eye discharge"]),
+        ("itchy rash", ["Pruritus", "Skin rash"]),
+        ("a tight feeling in the middle of my chest when I walk uphill", ["Exertional chest pain"]),
+    ],
+)
+def test_words_of_findings_that_are_told_side_by_side_tell_no_third(text: str, findings: list[str]) -> None:
+    assert told(text) == findings

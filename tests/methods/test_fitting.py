@@ -10,6 +10,7 @@ RELATIONS = (
     Relation("prevented by", Role.PREVENTION),
     Relation("gene", Role.GENE),
     Relation("mode", Role.INHERITANCE),
+    Relation("shows", Role.FINDING),
 )
 G = RoleGraph(
     [
@@ -53,3 +54,38 @@ def test_both_halves_of_a_question_are_answered() -> None:
 
 def test_the_animals_of_a_question_are_declined() -> None:
     assert "advice for animals" in asked("can dogs get measles", "measles")[0].text
+
+
+STORY = RoleGraph(
+    [("stroke", "shows", "weak arm"), ("gout", "shows", "toe pain"), ("flu", "shows", "toe pain")],
+    RELATIONS,
+    {"disease": ["stroke", "gout", "flu"], "phenotype": ["toe pain", "weak arm"]},
+)
+
+
+def test_what_a_relative_has_is_no_finding_of_the_patient() -> None:
+    text = "My dad had a stroke. I have toe pain. What might it be?"
+    links = [STORY.link(name) for name in ("stroke", "toe pain")]
+    for link in links:
+        object.__setattr__(link.mention, "start", text.index(link.mention.surface))
+        object.__setattr__(link.mention, "end", text.index(link.mention.surface) + len(link.mention.surface))
+    said = Fitting(STORY, lambda _: [])(query(text), links)
+    assert {e.about[0].name for e in said} == {"gout", "flu"}
+    assert all("stroke" not in e.text for e in said)
+
+
+def test_two_things_are_compared_by_what_they_are_first() -> None:
+    graph = RoleGraph(
+        [("gout", "shows", "tophus"), ("flu", "shows", "cough")],
+        RELATIONS,
+        {"disease": ["gout", "flu"]},
+        descriptions={"gout": "Crystals in a joint.", "flu": "A virus of the airways."},
+    )
+    links = [graph.link(name) for name in ("gout", "flu")]
+    said = Fitting(graph, lambda _: [])(query("difference between gout and flu"), links)
+    assert [e.triples[0].tail.name for e in said] == [
+        "Crystals in a joint.",
+        "A virus of the airways.",
+        "tophus",
+        "cough",
+    ]

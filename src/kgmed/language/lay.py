@@ -10,10 +10,10 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module, resources
 from importlib.util import find_spec
-from itertools import product
+from itertools import pairwise, product
 from threading import Lock
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -63,19 +63,49 @@ def said(text: str, known: Callable[[str], object] = str, table: str = LAY) -> l
     >>> [(s.names[-1], s.span) for s in said("昨晚开始拉肚子，喘不上气")]
     [('腹泻', (4, 7)), ('气促', (8, 12))]
     """
-    clauses = [*_in_english(text, table), *(_in_chinese(text, table) if has_cjk(text) else ())]
-    return sorted((one for clause in clauses for one in _fullest(clause, known)), key=lambda one: one.span)
+    found = [one for clause in _in_english(text, table) for one in _fullest(clause, known, spaced=True)]
+    if has_cjk(text):
+        found += [one for clause in _in_chinese(text, table) for one in _fullest(clause, known, spaced=False)]
+    return sorted(found, key=lambda one: one.span)
 
 
-def _fullest(found: Iterable[Said], known: Callable[[str], object]) -> list[Said]:
-    """Of what a clause tells, each finding once, without what is told in some of the words of another."""
+def _fullest(found: Iterable[Said], known: Callable[[str], object], *, spaced: bool) -> list[Said]:
+    """Of what a clause tells, each finding once, without what is told in some of the words of another.
+
+    `spaced` = its words have spaces between them, so that it is seen which of them stand side by side.
+    """
     named = [Said(names, one.words) for one in found if (names := tuple(filter(known, one.names)))]
-    named.sort(key=lambda s: (-len(s.words), -sum(b - a for a, b in s.words), s.span[1] - s.span[0], s.span))
+    named.sort(key=partial(_fuller, spaced=spaced))
     kept: list[Said] = []
     for one in named:
-        if not any(_holds(other.words, one.words) or other.names == one.names for other in kept):
+        held = any(_holds(other.words, one.words) or other.names == one.names for other in kept)
+        if not held and not (spaced and _taken(one, kept)):
             kept.append(one)
     return kept
+
+
+def _fuller(one: Said, *, spaced: bool) -> tuple[int, bool, int, int, tuple[int, int]]:
+    """What is told in more words first, side by side before apart, then in longer words and closer together."""
+    start, end = one.span
+    return -len(one.words), spaced and _apart_by(one) > _NEXT, -sum(b - a for a, b in one.words), end - start, one.span
+
+
+_NEXT = 1  # characters between words that stand side by side
+
+
+def _apart_by(one: Said) -> int:
+    """The most characters between two words of what is told."""
+    places = sorted(one.words)
+    return max((b[0] - a[1] for a, b in pairwise(places)), default=0)
+
+
+def _taken(one: Said, kept: Iterable[Said]) -> bool:
+    """Whether all words of what is told in words apart are those of others that are told side by side.
+
+    The nose does not itch in "runny nose and itchy eyes", nor are the lips swollen in "cracked lips, swollen hands".
+    """
+    beside = {word for other in kept if len(other.words) > 1 and _apart_by(other) <= _NEXT for word in other.words}
+    return _apart_by(one) > _NEXT and beside.issuperset(one.words)
 
 
 def others(name: str) -> Iterator[str]:

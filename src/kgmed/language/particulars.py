@@ -174,6 +174,38 @@ def is_of_an_animal(text: str) -> bool:
     return bool(_OF_ANIMALS.search(text))
 
 
+_RELATIVE = (
+    r"(?:mum|mom|mother|dad|father|parents?|(?:grand|god)(?:ma|pa|mother|father|parents?|mum|dad)|gran|granny|nan"
+    r"|brothers?|sisters?|siblings?|uncles?|aunt(?:ie|y|s)?|cousins?|family|relatives?)"
+)
+_THEIRS = lazily(
+    rf"\b(?:my|our) (?:late |own |\w+['’]s |whole |other )?{_RELATIVE}(?: (?:also|once|both|all|and \w+))*"
+    rf" (?:had|has|have|died (?:of|from)|suffers? from|suffered from|is|was|with|got)\b"
+    rf"|\b(?:family|strong) history(?: of)?\b|\bruns in (?:the|my) family\b",
+    re.IGNORECASE,
+)
+_MINE = lazily(
+    r"\bi(?:['’](?:m|ve)| am| have| had| get| got| feel| keep| noticed| started| can(?:no|['’])t| do| also| smoke| just"
+    r"| wake| cough| walk)\b|\bmy (?:\w+ )?(?:hands?|feet|legs?|arms?|head|chest|back|skin|eyes?|throat|stomach|belly"
+    r"|heart|knees?|joints?|nose|ears?|face|urine|period|neck)\b",
+    re.IGNORECASE,
+)
+_OF_ONE = lazily(r"[^.!?;,\n]*")
+
+
+def of_relatives(text: str) -> Spans:
+    """Where a text tells what the patient's relatives have, and of the patient too.
+
+    >>> said = ("My dad had gout. I have a swollen toe.", "My dad has gout, what helps?", "I have gout, dad had fits")
+    >>> [of_relatives(t).hold(t.index("gout"), t.index("gout") + 4) for t in said]
+    [True, False, False]
+    """
+    if not _MINE.search(text):
+        return Spans([])
+    clauses = (_OF_ONE.match(text, m.start()) for m in _THEIRS.finditer(text))
+    return Spans([c.span() for c in clauses if c])
+
+
 def drinks_of(text: str) -> tuple[People, ...]:
     """What a question names that is drunk beside a medicine.
 

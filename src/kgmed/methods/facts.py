@@ -10,7 +10,15 @@ import numpy as np
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
 from kgmed.language.pair import PairType, asks_what, is_yes_no, other_side, pairs_asked
-from kgmed.language.particulars import People, circumstances_of, clauses_about, drinks_of, is_of_an_animal, people_of
+from kgmed.language.particulars import (
+    People,
+    circumstances_of,
+    clauses_about,
+    drinks_of,
+    is_of_an_animal,
+    of_relatives,
+    people_of,
+)
 from kgmed.language.question import (
     CULPRIT,
     TYPES,
@@ -206,7 +214,7 @@ class Fitting:
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
-        links = _of_people([self._whose(link) for link in links], query.text)
+        links = _of_people([self._whose(link) for link in _of_the_patient(links, query.text)], query.text)
         if is_of_an_animal(query.text):
             return [_lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
         if query.question.options:
@@ -324,6 +332,8 @@ class Fitting:
         What a sign alone may mean (流鼻血是怎么回事, 白细胞高说明什么) is asked of its cause too.
         """
         things = stated(links)
+        if asks_diagnosis(query.text) and self._names_an_illness(query, links):
+            return []
         means = asks_diagnosis(query.text) and not defines(query.text)
         means = means and {*roles_asked(query.text)} <= {Role.FINDING, Role.CAUSE}  # "how is it diagnosed" is of tests
         if not (means or Role.CAUSE in roles_asked(query.text)) or len(things) != 1 or _GETS.search(query.text):
@@ -345,10 +355,15 @@ class Fitting:
     def _names_an_illness(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether all that is told of someone is an illness that has a name: no other that shows it is looked for."""
         things = stated(links)
-        if len(things) != 1 or asks_diagnosis(query.text) or things[0].kind != "disease":
+        if len(things) != 1 or things[0].kind != "disease":
             return False
         node, ties = [self.graph.number(things[0].id)], ByRole(self.graph, Role.FINDING)
-        return len(ties.objects(node).node) > len(ties.subjects(node).node)
+        own, seen = len(ties.objects(node).node), len(ties.subjects(node).node)
+        told = any(link.mention.name.casefold() != link.mention.surface.casefold() for link in links)  # and not named
+        treated = (
+            len(ByRole(self.graph, Role.TREATS).subjects(node).node) > seen if told and own >= _DESCRIBED else False
+        )
+        return treated or (own > seen and not asks_diagnosis(query.text))
 
     def _asks_of_several(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether the disease is asked for of one name that is made of several findings: 尿频尿急尿痛是什么病."""
@@ -412,7 +427,13 @@ class Fitting:
         """What the graph says of each thing under the name of which it says most."""
         family = Family(self.graph)
         fullest = [replace(link, entity=family.fullest(link)) for link in links]
-        return Overview(self.graph)(query, fullest)
+        pieces = Overview(self.graph)(query, fullest)
+        telling = [e for link in fullest for e in AskedFor(self.graph, pieces=1).of(link, Role.FINDING)]
+        told = [e for e in telling if any(e.about == p.about and _tells_findings(p) for p in pieces)]
+        about = {e.about for e in told}
+        at = next((i for i, e in enumerate(pieces) if _tells_findings(e)), len(pieces))
+        rest = [e for e in pieces[at:] if not (_tells_findings(e) and e.about in about)]
+        return [*pieces[:at], *told, *rest]
 
     def _texts(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The texts that answer a question no role stands for; the word that there is none."""
@@ -485,6 +506,13 @@ _WHICH_DISEASE = lazily(
 )
 
 
+def _of_the_patient(links: Sequence[Link], text: str) -> list[Link]:
+    """The links without those to what the patient's relatives have, where something else is told."""
+    theirs = of_relatives(text)
+    mine = [link for link in links if not theirs.hold(link.mention.start, link.mention.end)]
+    return mine or list(links)
+
+
 def _of_people(links: list[Link], text: str) -> list[Link]:
     """The links without those to the people for whom a treatment is asked: 孕妇 in 孕妇感冒了吃什么药."""
     groups = people_of(text) if Role.TREATS in roles_asked(text) else ()
@@ -494,6 +522,7 @@ def _of_people(links: list[Link], text: str) -> list[Link]:
 
 _GETS = lazily("[会易么啥何][得患](?!到)")  # what one gets is a disease, and no sign of others
 _SHORTEST, _LONGEST = 3, 16  # characters of a medicine's name in a longer one, and of that
+_DESCRIBED = 40  # ours: findings of an illness; a symptom has fewer of its own: a tight chest uphill is angina
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 
@@ -502,6 +531,11 @@ def stated(links: Sequence[Link]) -> list[Entity]:
     """The entities that a question names and does not deny, each once; people only where it names nothing else."""
     named = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
     return [entity for entity in named if entity.kind != "population"] or named
+
+
+def _tells_findings(e: Evidence) -> bool:
+    """Whether a piece lists what a disease shows."""
+    return bool(e.triples) and all(t.relation.role is Role.FINDING and t.subject in e.about for t in e.triples)
 
 
 def _two(things: Sequence[Entity]) -> list[Entity]:
