@@ -9,7 +9,7 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
-from kgmed.language.pair import PairType, asks_what, is_yes_no, other_side, pairs_asked
+from kgmed.language.pair import PairType, asks_what, is_yes_no, pairs_asked
 from kgmed.language.particulars import (
     People,
     circumstances_of,
@@ -41,9 +41,10 @@ from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
 from kgmed.steps.brief import brief
 from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findings
 from kgmed.steps.family import MEDICINES, Family
+from kgmed.steps.halves import half_known, lacks, stated, vaccines
 from kgmed.steps.labels import WarnedOf
-from kgmed.steps.pairs import VERDICT, Between, from_outside, is_verdict, mode_asked, names_people
-from kgmed.steps.phrase import Numbered, affirmed, language_of, named, sentence, verdict
+from kgmed.steps.pairs import Between, from_outside, is_verdict, mode_asked, names_people
+from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.retrieve import First, Overview
 from kgmed.toolkit import Toolkit
 
@@ -216,7 +217,7 @@ class Fitting:
         """The evidence, verdicts first."""
         links = _of_people([self._whose(link) for link in _of_the_patient(links, query.text)], query.text)
         if is_of_an_animal(query.text):
-            return [_lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
+            return [lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
         if query.question.options:
             return OptionPaths(self.graph, self.link)(query, links)
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
@@ -227,7 +228,7 @@ class Fitting:
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         verdicts = self._modes(query, links) or (between(query, links, pair) if pair else between.why(query, links))
-        verdicts = verdicts or self._half_known(query, links, pair) or self._vaccines(query, links)
+        verdicts = verdicts or half_known(query, links, pair) or vaccines(self.graph, query, links)
         if any(is_verdict(e, "lacking") for e in verdicts):
             return verdicts
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
@@ -236,7 +237,7 @@ class Fitting:
         if texts and is_verdict(texts[0], "lacking"):
             return texts
         if names := self._strangers(query, links):
-            return [_lacks("unknown", query, names[0])]
+            return [lacks("unknown", query, names[0])]
         if verdicts:
             return [*verdicts, *self._instead(query, links, pair)]
         if texts and not (roles_asked(query.text) and asks_what(query.text)):
@@ -269,7 +270,7 @@ class Fitting:
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
             return []  # a list that says neither yes nor no is no answer
         if not found and CULPRIT in types_asked(query.text):
-            return [_lacks("lacking", query, things[0].name, CULPRIT)] if (things := stated(links)) else []
+            return [lacks("lacking", query, things[0].name, CULPRIT)] if (things := stated(links)) else []
         return [*mode_asked(query.text, found), *found] or self._overview(query, links)
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
@@ -287,37 +288,6 @@ class Fitting:
         twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
         about = (t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.CAUSE, Role.RISK)))
         return mode_asked(query.text, pieces, [t for t in about if t.subject in twins and from_outside(t)])
-
-    def _half_known(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
-        """That nothing ties what is named to the other thing of a yes or no question, which no graph names."""
-        things = [link for link in links if not link.mention.negated]
-        if not pair or pair.name not in _OF_EFFECTS or len(stated(links)) != 1 or not is_yes_no(query.text):
-            return []
-        if texts_asked(query.text):
-            return []
-        places = tuple((link.mention.start, link.mention.end) for link in things if link.mention.start >= 0)
-        other = other_side(query.text, pair, places)
-        if not other:
-            return []
-        language, thing = language_of(query.text), things[0]
-        two = (named(thing.entity, language), other)
-        two = two if query.text.find(other) > thing.mention.start else two[::-1]
-        return [Evidence(verdict("none", language, (), *two), VERDICT, (), (thing.entity,), 1.0, "none")]
-
-    def _vaccines(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """Whether there is a vaccine for what is named, if that is asked: among what treats and prevents it."""
-        if not _VACCINE.search(asking_part(query.text)) or not is_yes_no(query.text) or len(stated(links)) != 1:
-            return []
-        twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
-        near = (
-            t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.PREVENTION, Role.TREATS))
-        )
-        known = list(dict.fromkeys(t for t in near if _A_VACCINE.search(f"{t.head.name} {t.tail.name}")))[:2]
-        language = language_of(query.text)
-        if not known:
-            return [_lacks("lacking", query, stated(links)[0].name, _NO_VACCINE)]
-        said = affirmed(("Yes", "有")[language], language, [sentence(t, language) for t in known])
-        return [Evidence(said, VERDICT, tuple(known), (twins[0],), 1.0, "yes")]
 
     def _whose(self, link: Link) -> Link:
         """The link, to what people have where it is to the people who have it: 高血压 for 高血压患者."""
@@ -403,7 +373,7 @@ class Fitting:
         rows = (row for row in types_asked(query.text) if row.role and not row.of_what)
         row = next(rows, next(row for row in TYPES if row.role is Role.CONTRAINDICATED))
         things = stated(links)
-        return [_lacks("lacking", query, things[0].name, row), *self._overview(query, links)] if things else []
+        return [lacks("lacking", query, things[0].name, row), *self._overview(query, links)] if things else []
 
     def _instead(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
         """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
@@ -428,12 +398,13 @@ class Fitting:
         family = Family(self.graph)
         fullest = [replace(link, entity=family.fullest(link)) for link in links]
         pieces = Overview(self.graph)(query, fullest)
-        telling = [e for link in fullest for e in AskedFor(self.graph, pieces=1).of(link, Role.FINDING)]
-        told = [e for e in telling if any(e.about == p.about and _tells_findings(p) for p in pieces)]
-        about = {e.about for e in told}
-        at = next((i for i, e in enumerate(pieces) if _tells_findings(e)), len(pieces))
-        rest = [e for e in pieces[at:] if not (_tells_findings(e) and e.about in about)]
-        return [*pieces[:at], *told, *rest]
+        diseases = [link for link in fullest if link.entity.kind == "disease"]
+        for role in _ORDERED:  # what tells it from others and what is usual come first
+            told = (e for link in diseases for e in AskedFor(self.graph, listed=24, pieces=1).of(link, role))
+            told = (e for e in told if _is_of(e, role))
+            best = {e.about: e for e in reversed(list(told))}
+            pieces = list(dict.fromkeys(best.get(p.about, p) if _is_of(p, role) else p for p in pieces))
+        return pieces
 
     def _texts(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The texts that answer a question no role stands for; the word that there is none."""
@@ -446,12 +417,12 @@ class Fitting:
             if row.named.search(t.relation.name)
         ]
         things = stated(links)
-        return found or [_lacks("lacking", query, things[0].name if things else "", row)]
+        return found or [lacks("lacking", query, things[0].name if things else "", row)]
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
         roles = tuple(role for role in roles_asked(query.text) if role is not Role.DIFFERENTIAL) or _TELLING
-        asked = AskedFor(self.graph, pieces=1, forms=1)
+        asked = AskedFor(self.graph, listed=24, pieces=1, forms=1)
         things = list({link.entity: link for link in links if not link.mention.negated}.values())
         told = [] if len(roles) < len(_TELLING) else [e for link in things for e in self._definition(query, link)]
         own = {link.entity: Family(self.graph).twins(link) for link in things}  # what is said of both is no difference
@@ -479,24 +450,6 @@ def _without_names(text: str, links: Sequence[Link]) -> str:
     return text
 
 
-_OF_EFFECTS = (  # rows of which the other thing may be anything: "caused by eating sugar"
-    *(
-        "is treated",
-        "is caused",
-        "causes",
-        "cures",
-        "treats",
-        "is prevented",
-        "prevents",
-        "link",
-        "is a risk",
-        "affects",
-    ),
-    *("is a symptom", "is a side effect", "is a complication"),
-)
-_VACCINE = lazily(r"\bvaccin(?:e|es|ation)\b|\bjabs?\b|疫苗", re.IGNORECASE)
-_A_VACCINE = lazily(r"\bvaccine|\bBCG\b|疫苗|卡介苗|接种", re.IGNORECASE)
-_NO_VACCINE = QuestionType("vaccine", r"(?!)", says=("Word of a vaccine", "疫苗记载"))
 _ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
 _WHICH_DISEASE = lazily(
@@ -527,15 +480,13 @@ _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it ar
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
 
 
-def stated(links: Sequence[Link]) -> list[Entity]:
-    """The entities that a question names and does not deny, each once; people only where it names nothing else."""
-    named = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
-    return [entity for entity in named if entity.kind != "population"] or named
+_ORDERED = (Role.FINDING, Role.TREATS)
 
 
-def _tells_findings(e: Evidence) -> bool:
-    """Whether a piece lists what a disease shows."""
-    return bool(e.triples) and all(t.relation.role is Role.FINDING and t.subject in e.about for t in e.triples)
+def _is_of(e: Evidence, role: Role) -> bool:
+    """Whether a piece lists what a disease has in a role."""
+    own = role is Role.FINDING
+    return bool(e.triples) and all(t.relation.role is role and (t.subject in e.about) is own for t in e.triples)
 
 
 def _two(things: Sequence[Entity]) -> list[Entity]:
@@ -545,14 +496,6 @@ def _two(things: Sequence[Entity]) -> list[Entity]:
     kinds = ["drug" if t.kind == "ingredient" else t.kind for t in things]
     alike = [[t for t, k in zip(things, kinds, strict=True) if k == kind] for kind in dict.fromkeys(kinds)]
     return next((group for group in alike if len(group) == 2), [])
-
-
-def _lacks(which: str, query: Query, name: str, row: QuestionType | None = None) -> Evidence:
-    """The verdict that the graph does not have a name, or of a thing what is asked."""
-    language = language_of(query.text)
-    thing, what = name or ("this", "此项")[language], row.says[language] if row else ""
-    what = what if language else what[:1].lower() + what[1:]
-    return Evidence(verdict(which, language, (), thing, what), VERDICT, (), (), 1.0, which)
 
 
 _A_DISEASE = lazily(

@@ -267,7 +267,9 @@ class AskedFor:
         is_a = ByRole(self.graph, Role.IS_A).subjects([self.graph.number(e.id) for e in Family(self.graph).twins(link)])
         steps = dict(zip(is_a.node.tolist(), is_a.edge.tolist(), strict=True))
         much = {node: len(ByRole(self.graph, role).objects([node]).node) for node in islice(steps, _KINDS)}
-        best = sorted((node for node in much if much[node]), key=lambda n: (-much[n], n))[: self.kinds]
+        given = ByRole(self.graph, Role.TREATS) if role is Role.FINDING else None  # a usual kind, and no rare syndrome
+        usual = {node: len(given.subjects([node]).node) if given else 0 for node in much if much[node]}
+        best = sorted(usual, key=lambda n: (-usual[n], -much[n], n))[: self.kinds]
         return {self.graph.at(node): (self.graph.triple(steps[node]),) for node in best}
 
     def _much(self, entity: Entity, role: Role) -> int:

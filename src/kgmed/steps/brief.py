@@ -148,6 +148,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     if is_yes_no(query.text):
         shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
     room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
+    room = room * 3 // 4 if compares(query.text) else room  # what is said of one must leave room for the other
     for group in shown[:6]:
         yield _list(_made_for(group, people_of(query.text)), language, room // 2 if short else room)
     if not each:
@@ -407,10 +408,14 @@ def _first(names: Sequence[str], room: int) -> list[str]:
     """The first names that have together at most so many characters."""
     kept: list[str] = []
     for name in names:
-        if sum(map(len, kept)) + len(name) > room:
+        if sum(map(len, kept)) + len(name) <= room:
+            kept.append(name)
+        elif len(name) <= _WIDE:  # a sentence among names is left out, and the names behind it are not
             break
-        kept.append(name)
     return kept or [clipped(name, room) for name in names[:1] if room > 20]
+
+
+_WIDE = 40  # characters; a longer name is a sentence
 
 
 _PRODUCT = lazily(
