@@ -89,3 +89,8 @@ def test_two_things_are_compared_by_what_they_are_first() -> None:
         "tophus",
         "cough",
     ]
+
+
+def test_how_one_catches_a_disease_is_told_by_its_causes_where_no_way_of_infection_is() -> None:
+    assert [e.triples[0].object.name for e in asked("how do you catch gout", "gout")] == ["uric acid"]
+    assert "way of infection" in asked("is gout contagious", "gout")[0].text

@@ -216,3 +216,17 @@ def test_a_product_in_a_heading_is_told_as_its_substance() -> None:
     )
     said = answer("interactions of ibuprofen", Evidence("x", "neighbours", triples, (product,)))
     assert said.text == "Interactions of ibuprofen: warfarin [1]"
+
+
+def test_what_a_list_does_not_say_of_what_is_asked_is_told_before_it() -> None:
+    drug = Entity("m", "allopurinol", "drug")
+    care = Evidence(
+        "", "neighbours", (Triple(drug, Relation("care", Role.PRECAUTION), Entity("p", "pregnancy")),), (drug,)
+    )
+    said = answer("allopurinol contraindications", care)
+    assert said.text.startswith(
+        "The graph names no contraindications, only what care is needed with:\nPrecautions with"
+    )
+    given = Evidence("x", "neighbours", (Triple(drug, TREATS, GOUT),), (GOUT,))
+    assert answer("is there a cure for gout", given).text.startswith("The graph names treatments, and does not say")
+    assert answer("what is the cure for gout", given).text.startswith("Treatments of gout: allopurinol")

@@ -242,7 +242,7 @@ class Fitting:
             return [*verdicts, *self._instead(query, links, pair)]
         if texts and not (roles_asked(query.text) and asks_what(query.text)):
             return texts
-        return [*texts, *self._of_types(query, links, pair, patient=patient)]
+        return list(dict.fromkeys([*texts, *self._of_types(query, links, pair, patient=patient)]))
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
@@ -417,6 +417,8 @@ class Fitting:
             if row.named.search(t.relation.name)
         ]
         things = stated(links)
+        if not found and row.name == "contagion" and Role.CAUSE in roles_asked(query.text):
+            found = self._asked(query, links, patient=False)  # "how do you catch it": what causes it is how
         return found or [lacks("lacking", query, things[0].name if things else "", row)]
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -431,7 +433,7 @@ class Fitting:
             for role in roles
             for link in things
             for piece in asked.of(link, role)
-            if link.entity.kind != "disease" or piece.about[0] in own[link.entity] or len(roles) < len(_TELLING)
+            if link.entity.kind in MEDICINES or piece.about[0] in own[link.entity] or len(roles) < len(_TELLING)
         ]
 
     def _definition(self, query: Query, link: Link) -> list[Evidence]:

@@ -149,6 +149,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
     room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
     room = room * 3 // 4 if compares(query.text) else room  # what is said of one must leave room for the other
+    yield from _not_said(query, shown, language)
     for group in shown[:6]:
         yield _list(_made_for(group, people_of(query.text)), language, room // 2 if short else room)
     if not each:
@@ -156,6 +157,24 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     treats = any(group.role is Role.TREATS for group in shown)
     if shown and people and (treats or not any(_of_people(e, people) for _, e in warnings)):
         yield _NOT_SAID[language].format(people[0].name[language])
+
+
+def _not_said(query: Query, shown: Sequence[_Group], language: Language) -> Iterator[str]:
+    """What is asked and not said by the lists that follow: that something is forbidden, that something cures."""
+    mild = shown and all(g.role is Role.PRECAUTION and not any(map(forbids, g.texts)) for g in shown)
+    if mild and _FORBIDDEN.search(query.text):
+        yield _NONE_NAMED[language]
+    if _CURES.search(query.text) and is_yes_no(query.text) and any(g.role is Role.TREATS for g in shown):
+        yield _NO_CURE[language]
+
+
+_NONE_NAMED = (
+    "The graph names no contraindications, only what care is needed with:",
+    "图谱未列禁忌，仅有注意事项：",
+)
+_FORBIDDEN = lazily(r"contra-?indicat|禁忌|禁用", re.IGNORECASE)
+_CURES = lazily(r"\bcur(?:e[sd]?|able)\b|治愈|根治|治好", re.IGNORECASE)
+_NO_CURE = ("The graph names treatments, and does not say of any that it cures.", "图谱记有治疗，但未说能治愈。")
 
 
 def _at_once(
@@ -233,7 +252,7 @@ def _usual(groups: list[_Group], language: Language) -> list[_Group]:
 
 def _foreign(group: _Group, language: Language) -> bool:
     """Whether the texts of a group are in the other language alone."""
-    return all(has_cjk(text) != bool(language) for text in group.texts)
+    return all(has_cjk(text) != bool(language) and text not in _YES_OR_NO for text in group.texts)
 
 
 # --- groups
