@@ -185,7 +185,7 @@ _YES_NO = lazily(
     r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
     r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) [a-z]"
     r"|\b(?:ok|okay|safe|allowed|alright)\s*\?*\s*$"
-    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
+    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|(?:能|可以|会|有)[^，,。？?]{1,15}不\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
     r"|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
     re.IGNORECASE,
 )
@@ -224,6 +224,22 @@ _ASKS_OF_TWO = lazily(
 )
 
 
+_CLAIM = lazily(  # what is taken for granted before something else is asked: 既然胰岛素会上瘾，怎么戒掉它
+    r"(?:^|[，,。；])\s*(?:既然|听说|据说|都说|有人说)(?P<told>[^，,。；？?]{3,40})[，,。；]"
+    r"|^\W*(?P<sure>[^，,。；？?]{3,40}?)(?:是吧|对吧|是不是|对不对|没错吧|对吗|是吗)(?:\W|$)"
+)
+
+
+def claim_of(text: str) -> str:
+    """What a Chinese question takes for granted, as a question; "" where it does not.
+
+    >>> claim_of("既然胰岛素会上瘾，怎么戒掉它"), claim_of("青霉素能治感冒是吧，吃几天"), claim_of("痛风怎么治")
+    ('胰岛素会上瘾吗', '青霉素能治感冒吗', '')
+    """
+    found = _CLAIM.search(text)
+    return f"{found['told'] or found['sure']}吗" if found else ""
+
+
 @lru_cache(maxsize=1024)
 def pairs_asked(text: str) -> tuple[PairType, ...]:
     """The rows of `PAIRS` whose words a question has; () where it asks for no tie of two things.
@@ -231,8 +247,9 @@ def pairs_asked(text: str) -> tuple[PairType, ...]:
     >>> [row.name for row in pairs_asked("Can I take ibuprofen with warfarin?")]
     ['safety']
     """
-    said = spelled(asking_part(text))
-    asks = is_yes_no(text) or _ASKS_OF_TWO.search(said)
+    claim = claim_of(text)
+    said = spelled(claim or asking_part(text))
+    asks = claim or is_yes_no(text) or _ASKS_OF_TWO.search(said)
     return tuple(row for row in PAIRS if row.pattern.search(said)) if asks else ()
 
 

@@ -102,6 +102,25 @@ ALCOHOL = Circumstance(
         *("喝酒", "Alcohol", "Ethanol"),
     ),
 )
+SMOKE = People(
+    ("smoking", "吸烟"),
+    r"\bsmok(?:es|ed|er|ing)\b|\bcigarettes?\b|\bpack.?years?\b|[抽吸]烟|烟民|烟龄|烟瘾",
+    r"smok|tobacco|[吸抽]烟|烟草",
+)
+_NO_SMOKE = lazily(
+    r"(?:不|没|从不|未|戒)[抽吸]?烟|\b(?:never|no[nt]?)[ -](?:a )?smok|does(?:n['’]t| not) smoke", re.IGNORECASE
+)
+
+
+def smokes(text: str) -> bool:
+    """Whether a story tells of someone who smokes.
+
+    >>> smokes("抽烟四十年，咳嗽"), smokes("不抽烟，咳嗽"), smokes("A smoker with a cough")
+    (True, False, True)
+    """
+    return bool(SMOKE.in_question.search(text)) and not _NO_SMOKE.search(text)
+
+
 DRINKS = (ALCOHOL,)  # what is drunk beside a medicine: the texts of medicines speak of it as they do of people
 CIRCUMSTANCES = (
     ALCOHOL,
@@ -204,6 +223,52 @@ def of_relatives(text: str) -> Spans:
         return Spans([])
     clauses = (_OF_ONE.match(text, m.start()) for m in _THEIRS.finditer(text))
     return Spans([c.span() for c in clauses if c])
+
+
+_MEASURED = lazily(
+    r"(?:[一-鿿]血症|尿症|蛋白尿|血尿|糖尿|(?:细胞|血小板|转氨酶|肌酐|尿酸|胆红素|血糖|血脂|胆固醇|甘油三酯|蛋白|激酶|血沉|甲胎蛋白|抗原)"
+    r"(?:\w{0,4})(?:升高|增高|增多|减少|降低|异常|过多)(?:症)?)$"
+    r"|^(?:hyper|hypo)\w+emia$|(?:cytosis|penia|cytopenia)$|^elevated "
+    r"|^(?:in|de)creased .*(?:level|count|concentration)",
+    re.IGNORECASE,
+)
+
+
+def is_measured(name: str) -> bool:
+    """Whether a finding is a value of the laboratory, high or low.
+
+    >>> is_measured("高尿酸血症"), is_measured("转氨酶升高"), is_measured("败血症"), is_measured("头痛")
+    (True, True, False, False)
+    """
+    return bool(_MEASURED.search(name)) and not re.search("败血|脓毒|菌血|毒血|脓血|白血", name)
+
+
+# What an illness is made worse by: side effects that are its own act, as graphs name them.
+_WORSENED = (
+    (r"哮喘|asthma", ("支气管痉挛", "哮喘", "气道痉挛", "Bronchospasm")),
+    (r"癫痫|epilep", ("惊厥", "抽搐", "癫痫发作", "癫痫", "Seizure")),
+    (r"溃疡(?!性结肠)|peptic ulcer|stomach ulcer", ("消化道出血", "胃肠道出血", "胃出血", "消化性溃疡", "胃溃疡")),
+    (r"青光眼|glaucoma", ("眼压升高", "眼内压升高", "青光眼")),
+    (r"高血压|hypertension|high blood pressure", ("血压升高", "高血压", "Hypertension")),
+    (r"低血压|hypotension|low blood pressure", ("血压下降", "低血压", "体位性低血压", "Hypotension")),
+    (r"糖尿病|diabet", ("血糖升高", "高血糖", "高血糖症", "Hyperglycemia")),
+    (r"痛风|gout", ("高尿酸血症", "血尿酸升高", "尿酸升高", "痛风", "Hyperuricemia")),
+    (r"前列腺(?:增生|肥大)|prostat", ("尿潴留", "排尿困难", "Urinary retention")),
+    (r"抑郁|depression", ("抑郁", "抑郁症", "自杀倾向", "Depression")),
+    (r"心力衰竭|心衰|heart failure", ("心力衰竭", "水钠潴留", "Heart failure")),
+    (r"便秘|constipation", ("便秘", "肠梗阻", "Constipation")),
+    (r"失眠|insomnia", ("失眠", "Insomnia")),
+    (r"重症肌无力|myasthenia", ("肌无力", "呼吸抑制", "神经肌肉阻滞")),
+)
+
+
+def worsened_by(illness: str) -> tuple[str, ...]:
+    """The side effects that make an illness worse, by the names that graphs may have for them.
+
+    >>> worsened_by("支气管哮喘")[0], worsened_by("麻疹")
+    ('支气管痉挛', ())
+    """
+    return next((acts for looks, acts in _WORSENED if re.search(looks, illness, re.IGNORECASE)), ())
 
 
 def drinks_of(text: str) -> tuple[People, ...]:

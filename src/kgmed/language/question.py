@@ -125,7 +125,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can|to) (?:(?:i|you|u|we"
         r"|one|people) )?get rid of"
         r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)"
-        r"|(?<=哪类))药物|(?:用|吃|打)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针)"
+        r"|(?<=哪类))药物|(?:用|吃|打|首选|选)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针|治疗)"
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
         r"|如何缓解|怎么整|咋整|怎么处理"
@@ -175,7 +175,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "side effect",
         r"side.?[ae]f+ect|adverse|\bharm|\b(?:look|watch) out for\b|\bwatch for\b"
-        r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|毒性",
+        r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|(?<!病)毒性",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
     ),
@@ -256,7 +256,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bpass(?:es|ed)? (?:it )?(?:on|down)\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
-        r"|inherit) it(?: too)?\b|遗传|显性|隐性",
+        r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
     ),
@@ -438,7 +438,9 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:指标|值|水平)?(?:偏|过|太|有点|升|增)?[高低](?:了)?(?:说明|提示|意味"
         r"|代表|是什么意思|严重吗)"
         r"|(?<![\d.])(?!(?:3[5-9]|4[0-2])(?:\.\d)?\s?(?:度|℃|°C).{0,8}怎么办)\d[\d.]{0,20}\s?\S{0,8}(?:说明什么"
-        r"|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)",
+        r"|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)"
+        r"|(?:血[钾钠钙磷镁糖脂压氧]|尿酸|肌酐|转氨酶|血红蛋白|血小板|白细胞|胆红素|胆固醇|甘油三酯|尿素氮|血沉)"
+        r"(?:值|水平)?(?:是|为|到了?|才|只有)?\s?\d+(?:\.\d+)?(?!.*(?:药|治|怎么办|饮食|吃|什么病|哪些病))",
         relations=r"参考值|正常值|reference|normal",
         says=("meaning of values", "数值的意义"),
     ),

@@ -9,12 +9,13 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
-from kgmed.language.pair import PairType, asks_what, is_yes_no, pairs_asked
+from kgmed.language.pair import PairType, asks_what, claim_of, is_yes_no, pairs_asked
 from kgmed.language.particulars import (
     People,
     circumstances_of,
     clauses_about,
     drinks_of,
+    is_measured,
     is_of_an_animal,
     of_relatives,
     people_of,
@@ -31,58 +32,24 @@ from kgmed.language.question import (
     roles_asked,
     texts_asked,
     types_asked,
-    words_that_ask,
 )
 from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
-from kgmed.steps.brief import brief
-from kgmed.steps.diagnosis import CARE, Consult, OnlyRare, first, several_findings
+from kgmed.steps.brief import ITSELF, brief
+from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family
+from kgmed.steps.food import Diet
 from kgmed.steps.halves import half_known, lacks, stated, vaccines
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import Between, from_outside, is_verdict, mode_asked, names_people
 from kgmed.steps.phrase import Numbered, language_of
+from kgmed.steps.respell import Respelled
 from kgmed.steps.retrieve import First, Overview
+from kgmed.steps.verbs import WithoutVerb
 from kgmed.toolkit import Toolkit
-
-# Mentions without the verb of the question: 阿托品, and not 用阿托品, in 能不能用阿托品.
-
-_ENDS_IN_VERB = lazily(r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?|works?)$", re.IGNORECASE)
-
-
-_BEGINS_WITH_VS = lazily(r"(?:vs\.?|versus) (?=\w)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class WithoutVerb:
-    """The mentions of a recogniser; one that takes in a verb of the question is looked for again without it."""
-
-    find: Recognizer
-
-    def __call__(self, query: Query, /) -> list[Mention]:
-        """The mentions, in the order of the text."""
-        spans = words_that_ask(query.text)
-        return [part for m in self.find(query) for part in self._behind(query, m, spans)]
-
-    def _behind(self, query: Query, mention: Mention, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """The mention, or what is found of it behind the words that ask, or before the verb that ends it."""
-        verb = _ENDS_IN_VERB.search(mention.surface)
-        if verb and mention.start >= 0:
-            return [replace(mention, surface=verb[1], name=verb[1], end=mention.start + len(verb[1]))]
-        against = _BEGINS_WITH_VS.match(mention.surface)
-        if against and mention.start >= 0:
-            said = mention.surface[against.end() :]
-            return [replace(mention, surface=said, name=said, start=mention.start + against.end())]
-        cut = next((end for start, end in spans if start < mention.start < end < mention.end), 0)
-        if not cut or not has_cjk(mention.surface):
-            return [mention]
-        rest = query.text[cut : mention.end]
-        found = self.find(replace(query, question=replace(query.question, text=rest), hypothesis=""))
-        return [replace(m, start=m.start + cut, end=m.end + cut) for m in found if m.start >= 0] or [mention]
-
 
 # Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
 
@@ -215,20 +182,18 @@ class Fitting:
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
-        links = _of_people([self._whose(link) for link in _of_the_patient(links, query.text)], query.text)
-        if is_of_an_animal(query.text):
-            return [lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
-        if query.question.options:
+        things = [link for link in _of_the_patient(links, query.text) if not _NO_THING.match(link.entity.name)]
+        links = _of_people([self._whose(link, query.text) for link in things], query.text)
+        if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
+        if said := self._at_once(query, links):
+            return said
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
         patient = patient and not self._names_an_illness(query, links)
         patient = patient or self._asks_of_several(query, links)
         if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
             return [*cards, *self._asked(query, links, patient=True)]
-        between = Between(self.graph)
-        pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
-        verdicts = self._modes(query, links) or (between(query, links, pair) if pair else between.why(query, links))
-        verdicts = verdicts or half_known(query, links, pair) or vaccines(self.graph, query, links)
+        pair, verdicts = self._verdicts(query, links)
         if any(is_verdict(e, "lacking") for e in verdicts):
             return verdicts
         if verdicts and any(not is_verdict(e, "none") for e in verdicts):
@@ -243,6 +208,20 @@ class Fitting:
         if texts and not (roles_asked(query.text) and asks_what(query.text)):
             return texts
         return list(dict.fromkeys([*texts, *self._of_types(query, links, pair, patient=patient)]))
+
+    def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """What is all that is said: that animals are not spoken of, whether a food may be eaten with an illness."""
+        if is_of_an_animal(query.text):
+            return [lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
+        return Diet(self.graph).verdict(query, links)
+
+    def _verdicts(self, query: Query, links: Sequence[Link]) -> tuple[PairType | None, list[Evidence]]:
+        """Which question of two things is asked, and what is said first to it or to another of yes or no."""
+        between = Between(self.graph)
+        pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
+        tied = _claimed(query.text, links)
+        verdicts = self._modes(query, links) or (between(query, tied, pair) if pair else between.why(query, links))
+        return pair, verdicts or half_known(query, links, pair) or vaccines(self.graph, query, links)
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
@@ -259,7 +238,9 @@ class Fitting:
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
         patient = patient and CULPRIT not in types_asked(query.text)
         found = self._asked(query, links, patient=patient) or (self._instead(query, links, pair) if pair else [])
-        if patient and (not found or (self._is_a_case(query, links) and not _names_the_disease(links, found))):
+        if patient and (
+            not found or (self._is_a_case(query, links) and not _names_the_disease(self.graph, links, found))
+        ):
             first = self._against_each(query, links, found)
             found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
         if seen := [] if patient else self._seen_in(query, links, found):
@@ -289,9 +270,21 @@ class Fitting:
         about = (t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.CAUSE, Role.RISK)))
         return mode_asked(query.text, pieces, [t for t in about if t.subject in twins and from_outside(t)])
 
-    def _whose(self, link: Link) -> Link:
+    def _of_type(self, link: Link, text: str) -> Link | None:
+        """The link to the type of an illness that is written otherwise than in the graph: 二型糖尿病."""
+        found = _TYPE.search(text[max(0, link.mention.start - _TYPE_LONGEST) : max(0, link.mention.start)])
+        digit = _DIGITS.get(found[1].upper(), found[1]) if found else ""
+        names = [f"{written}型{link.entity.name}" for written in dict.fromkeys((*_ROMAN.get(digit, ()), digit))]
+        match = next((m for name in names if digit for m in self.graph.lookup(name)[:1]), None)
+        if match is None:
+            return None
+        return replace(link, entity=match.entity, mention=replace(link.mention, name=match.entity.name))
+
+    def _whose(self, link: Link, text: str) -> Link:
         """The link, to what people have where it is to the people who have it: 高血压 for 高血压患者."""
         bare = _WHO_HAVE.sub("", link.entity.name)
+        if link.entity.kind == "disease" and (typed := self._of_type(link, text)):
+            return typed
         if bare == link.entity.name:
             return link
         return next((replace(link, entity=m.entity) for m in self.graph.lookup(bare)[:1]), link)
@@ -316,7 +309,21 @@ class Fitting:
         if means:
             own = set(ByRole(self.graph, Role.CAUSE).objects([self.graph.number(things[0].id)]).node.tolist())
         few = len(own) < _FEW_CAUSES or _WHICH_DISEASE.search(query.text)
+        if not several and is_measured(things[0].name):
+            return self._measured(query, links)
         return self._cards(query, links) if several or (symptom and few) else []
+
+    def _measured(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """What a value out of the ordinary is, and the diseases that show it, those that are seen often first.
+
+        One value alone says little of which disease it is, so that how common each is counts twice.
+        """
+        whole = [e for e in self._overview(query, links) if e.triples and _own(e)]
+        itself = [replace(e, id=ITSELF) for e in whole if e.triples[0].relation.role in _OF_ITSELF]
+        model, cards = posterior(self.graph), self._cards(query, links)
+        shown = [e for e in cards if e.kind == "candidate" and e.score > 0]
+        shown.sort(key=lambda e: -(np.log(e.score) + model.prior[self.graph.number(e.about[0].id)]))
+        return [*itself, *shown[:_MEASURED]]
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
@@ -344,7 +351,9 @@ class Fitting:
         asked = roles_asked(query.text)
         through = not patient or any(role in PATIENT and role not in CARE for role in asked)
         asks = asked or CULPRIT in types_asked(query.text)
-        return AskedFor(self.graph, through=through)(query, links) if asks else []
+        found = AskedFor(self.graph, through=through)(query, links) if asks else []
+        eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked)
+        return Diet(self.graph).of([link for link in links if not link.mention.negated]) if eats else found
 
     def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The diseases that fit, with what is done about them."""
@@ -354,8 +363,9 @@ class Fitting:
         """The names that are asked about and were not linked; of what a patient tells only medicines are."""
         if self.recognize is None:
             return []
-        linked = {link.mention for link in links}
-        missed = [m for m in self.recognize(query) if m not in linked]
+        linked = {(link.mention.start, link.mention.surface) for link in links}
+        found = [m for m in self.recognize(query) if (m.start, m.surface) not in linked]
+        missed = [m for m in found if not _NO_THING.match(m.name)]
         other = [m.surface for m in missed if m.start >= 0 and self._holds_a_medicine(m.surface)]
         if _describes_a_patient(query.text, links):
             asked = [m.surface for m in missed if m.start >= 0 and asks_at(query.text, m.start)]
@@ -452,7 +462,37 @@ def _without_names(text: str, links: Sequence[Link]) -> str:
     return text
 
 
+_OF_ITSELF = (Role.IS_A, Role.CAUSE, Role.FINDING, Role.COMPLICATION)
+_MEASURED = 8  # diseases that are told of a value of the laboratory
+
+
+def _own(e: Evidence) -> bool:
+    """Whether what a piece is about is the subject of its triples."""
+    return all(t.subject in e.about for t in e.triples)
+
+
+def _claimed(text: str, links: Sequence[Link]) -> Sequence[Link]:
+    """The links of what a question takes for granted, where it does so of two things; else all."""
+    claim = claim_of(text).removesuffix("吗")
+    at = text.find(claim) if claim else -1
+    mine = [link for link in links if at <= link.mention.start < at + len(claim)] if at >= 0 else []
+    return mine if claim and at >= 0 else links
+
+
 _ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
+_NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作
+    r"(?:(?![男女两阴阳])[一-鿿]{1,2}性|(?:急性|慢性|反复)?(?:发作|加重)期?|急性|慢性|[早中晚]期|恢复期|稳定期|缓解期|不利)$"
+)
+_TYPE = lazily(r"([1-4一二三四ⅠⅡⅢⅣ]|I{1,3}|IV)型(?:的)?$", re.IGNORECASE)
+_TYPE_LONGEST = 5  # characters of 三型的
+_ROMAN = {"1": ("I", "Ⅰ"), "2": ("II", "Ⅱ"), "3": ("III", "Ⅲ"), "4": ("IV", "Ⅳ")}
+_DIGITS = {
+    written: digit
+    for digit, (chinese, roman, sign) in {
+        "1": ("一", "I", "Ⅰ"), "2": ("二", "II", "Ⅱ"), "3": ("三", "III", "Ⅲ"), "4": ("四", "IV", "Ⅳ"),
+    }.items()
+    for written in (chinese, roman, sign)
+}  # fmt: skip
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
 _WHICH_DISEASE = lazily(
     r"(?:which|what) (?:\w+ )?(?:diseases?|conditions?|disorders?|illness(?:es)?)\b"
@@ -501,13 +541,17 @@ def _two(things: Sequence[Entity]) -> list[Entity]:
 
 
 _A_DISEASE = lazily(
-    r"(?:[病症炎癌瘤]|感染|中毒|综合征)$|(?:itis|osis|oma|disease|syndrome|infection|cancer)s?$", re.IGNORECASE
+    r"(?:[病症炎癌瘤痔癣疝]|(?<![皮红丘斑药])疹|感染|中毒|综合征|痛风|溃疡|结石|哮喘|梗[死塞]|青光眼|白内障|[流重]感|感冒)$"
+    r"|(?:itis|osis|oma|disease|syndrome|infection|cancer)s?$",
+    re.IGNORECASE,
 )
 
 
-def _names_the_disease(links: Sequence[Link], found: Sequence[Evidence]) -> bool:
+def _names_the_disease(graph: LocalGraph, links: Sequence[Link], found: Sequence[Evidence]) -> bool:
     """Whether a patient's findings are told with the one disease that has them: what is asked is asked of that."""
     named = [entity for entity in stated(links) if _A_DISEASE.search(entity.name)]
+    if len(named) > 1:  # 瘙痒症 beside 湿疹 is what it shows
+        named = [entity for entity in named if not Family(graph).is_symptom(entity)]
     return len(named) == 1 and any(named[0] in e.about for e in found)
 
 
@@ -518,7 +562,8 @@ def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
     (False, True)
     """
     things = stated(links)
-    several = len(things) > 1 and not pairs_asked(text) and not compares(text)
+    shown = [thing for thing in things if thing.kind not in TAKEN]
+    several = len(shown) > 1 and len(shown) == len(things) and not pairs_asked(text) and not compares(text)
     named = len(things) == 1 and _A_DISEASE.search(things[0].name) and roles_asked(text) and not asks_diagnosis(text)
     return several or (asking_part(text).strip() != text.strip() and not named)  # "gout, which drugs"
 
@@ -588,7 +633,7 @@ _SMALL = 64  # tokens of an answer by a model in this process
 )
 def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
-    s, recognize = settings or Facts(), Once(WithoutVerb(toolkit.recognize))
+    s, recognize = settings or Facts(), Once(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph))
     return Pipeline(
         recognize=recognize,
         link=toolkit.link,

@@ -14,7 +14,8 @@ from kgmed.language.question import CULPRIT, OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis
-from kgmed.steps.family import Family, medicines_of, substance
+from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
+from kgmed.steps.phrase import joined, language_of, named, verdict
 from kgmed.steps.retrieve import told
 
 # Names that a question asks about and the graph does not have: of these nothing is said, whatever else it names.
@@ -125,6 +126,14 @@ _STAGE = lazily(
     r"|\W*(?:acute )?(?:exacerbations?|attacks?|flares?|relapses?|sequela\w*)$",
     re.IGNORECASE,
 )
+_COURSE = lazily("^(?:亚?急性|慢性|重症|[轻中重]度|[早中晚]期|复发性|反复)(?=[一-鿿]{2})")
+_LONGEST = 12  # characters of an illness and its finding
+_OFTEN = 20  # ours: diseases that show what a graph calls a disease where it is a complaint for all that: a rash
+_VOTES = 3  # ours: products that must stand in a class before others are passed over
+_FOR_ALL = frozenset(
+    {"急诊科", "儿科", "肿瘤科", "其他"}
+)  # see patients by age, haste or stage, whatever they complain of
+_DEPARTMENTS = 3  # that are told of a symptom
 _SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
 
@@ -165,6 +174,48 @@ class AskedFor:
                 if found[role] and not role.is_safety:
                     break
         return [piece for pieces in found.values() for piece in pieces]
+
+    def _is_complaint(self, entity: Entity) -> bool:
+        """Whether an entity is a complaint, and no illness by its name or, where a graph calls it one, shown by few."""
+        shown = len(ByRole(self.graph, Role.FINDING).subjects([self.graph.number(entity.id)]).node)
+        enough = entity.kind != "disease" or shown >= _OFTEN
+        return enough and Family(self.graph).is_symptom(entity) and not _ILL.search(entity.name)
+
+    def _classes(self, link: Link) -> list[Evidence]:
+        """The classes of a medicine in which a third as many of its products stand as in the first, or more."""
+        family = Family(self.graph)
+        nodes = list(family.of(link, narrower=False)) if link.entity.kind in MEDICINES else []
+        up = ByRole(self.graph, Role.IS_A).objects(nodes)
+        found: dict[int, dict[int, int]] = {}
+        for above, origin, edge in zip(up.node.tolist(), up.origin.tolist(), up.edge.tolist(), strict=True):
+            found.setdefault(above, {})[origin] = edge
+        most = max(map(len, found.values()), default=0)
+        if most < _VOTES:
+            return []
+        order = sorted((n for n in found if 3 * len(found[n]) >= most), key=lambda n: (-len(found[n]), n))
+        triples = tuple(self.graph.triple(edge) for n in order for edge in list(found[n].values())[:2])
+        return [Evidence(_joined((t,)), "neighbours", (t,), (t.subject,), 1.0) for t in triples]
+
+    def _departments(self, query: Query, symptom: Entity) -> list[Evidence]:
+        """The departments that see most of the diseases which show a symptom, less those that see everything."""
+        node, care = [self.graph.number(symptom.id)], ByRole(self.graph, Role.CARE)
+        shown = ByRole(self.graph, Role.FINDING).subjects(node)
+        why = dict(zip(shown.node.tolist(), shown.edge.tolist(), strict=True))
+        ill = list(why)
+        hops = care.objects(ill)
+        found: dict[int, dict[int, int]] = {}
+        for department, origin, edge in zip(hops.node.tolist(), hops.origin.tolist(), hops.edge.tolist(), strict=True):
+            found.setdefault(department, {})[ill[origin]] = edge
+        seen = {n: len(mine) / np.sqrt(len(care.subjects([n]).node)) for n, mine in found.items()}
+        best = [n for n in sorted(seen, key=lambda n: (-seen[n], n)) if self.graph.at(n).name not in _FOR_ALL]
+        rows = [min(found[n].items()) for n in best[:_DEPARTMENTS]]
+        if not rows:
+            return []
+        triples = tuple(self.graph.triple(e) for d, edge in rows for e in (edge, why[d]))
+        language = language_of(query.text)
+        names = [named(self.graph.at(n), language) for n in best[:_DEPARTMENTS]]
+        said = verdict("departments", language, [joined(names, language)], named(symptom, language))
+        return [Evidence(said, "verdict", triples, (symptom,), 1.0, "other")]
 
     def of(self, link: Link, *roles: Role) -> list[Evidence]:
         """What the graph says of one thing in some roles."""
@@ -208,6 +259,8 @@ class AskedFor:
         for link in stated:
             speaking |= self._speaking(link, role)
         pieces = [piece for entity, why in speaking.items() for piece in self._listed(entity, role, why)]
+        if role is Role.IS_A and has_cjk(query.text) and len(stated) == 1 and (classes := self._classes(stated[0])):
+            return classes
         if role is Role.INTERACTS:  # what its own label says comes before the labels of others
             pieces.sort(key=lambda piece: piece.triples[0].subject not in piece.about)
         if role not in PATIENT or any(entity.kind == "disease" for entity in speaking):
@@ -216,6 +269,8 @@ class AskedFor:
             return pieces
         illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
         illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
+        if role is Role.CARE and not pieces and len(stated) == 1 and self._is_complaint(stated[0].entity):
+            return self._departments(query, stated[0].entity)
         implied = self._implied(query, links) if speaking or (self.through and not illness) else {}
         if not implied:
             return pieces
@@ -256,11 +311,24 @@ class AskedFor:
         return self._at_other_times(link, role) or (self._narrower(link, role) if narrower else {})
 
     def _at_other_times(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
-        """The disease of which a stage or what it leaves behind was named: COPD of COPD急性加重, 中风 of 中风后遗症."""
-        bare = _STAGE.sub("", link.entity.name).strip()
-        named = self.graph.lookup(bare)[:1] if bare != link.entity.name and len(bare) > 1 else []
+        """The disease of which a stage, a course or a finding was named: COPD of COPD急性加重, 中风 of 中风后遗症.
+
+        So 细菌性痢疾 of 急性细菌性痢疾, and 痔疮 of 痔疮便血.
+        """
+        name = link.entity.name
+        bare = (_STAGE.sub("", name).strip(), _COURSE.sub("", name), *self._with_a_finding(name))
+        named = [m for b in dict.fromkeys(bare) if b != name and len(b) > 1 for m in self.graph.lookup(b)[:1]]
         twins = [e for m in named for e in Family(self.graph).twins(replace(link, entity=m.entity))]
         return {e: () for e in sorted(twins, key=lambda e: -self._much(e, role))[:1] if self._speaks(e, role)}
+
+    def _with_a_finding(self, name: str) -> Iterator[str]:
+        """The illness that a Chinese name puts before a finding of its own: 痔疮 of 痔疮便血."""
+        family, said = Family(self.graph), name if has_cjk(name) and len(name) <= _LONGEST else ""
+        for cut in range(len(said) - 2, 1, -1):
+            ends = [m.entity for part in (said[:cut], said[cut:]) for m in self.graph.lookup(part)[:1]]
+            ill = len(ends) > 1 and (bool(_ILL.search(ends[0].name)) or not family.is_symptom(ends[0]))
+            if ill and ends[0].kind == "disease" and family.is_symptom(ends[1]) and not _ILL.search(ends[1].name):
+                yield said[:cut]
 
     def _narrower(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """Of the kinds of a thing those of which the graph says most in a role, and the step to each."""
@@ -281,7 +349,10 @@ class AskedFor:
     def _speaks(self, entity: Entity, role: Role) -> bool:
         """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
         steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
-        if len(steps.objects(node).node) or (role not in OF_THE_SUBJECT and len(steps.subjects(node).node)):
+        slip = role in _DONE and _is_ill(entity)
+        if not slip and len(steps.objects(node).node):
+            return True
+        if role not in OF_THE_SUBJECT and len(steps.subjects(node).node):
             return True
         return any(t.relation.role is role for t in self.graph.attributes(entity.id))
 
@@ -290,7 +361,7 @@ class AskedFor:
         reason, family = "".join(f"; {_written(t)}" for t in why), Family(self.graph, medicines=self.medicines)
         for own in (True, False):
             rows = family.ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
-            if own and role in _DONE and entity.kind == "disease" and family.ordered(entity, role, own=False):
+            if own and role in _DONE and _is_ill(entity):
                 continue  # what a disease is given for is a slip of the graph
             most = self.listed * self.pieces
             for begin in range(0, min(len(rows), most), self.listed):
@@ -338,6 +409,14 @@ class AskedFor:
         shown = tuple(dict.fromkeys([*facts, *reasons]))
         about = (self.graph.at(node), *(self.graph.at(origin) for origin in strongest))
         return Evidence(_joined(shown), "candidate", shown, about, round(score, 4))
+
+
+def _is_ill(entity: Entity) -> bool:
+    """Whether an entity is a disease, by its kind or, where a graph mistook it for what is done, by its name."""
+    return entity.kind == "disease" or (entity.kind == "treatment" and bool(_ILL.search(entity.name)))
+
+
+_ILL = lazily("(?:[病症炎癌瘤疾痔]|感染|中毒|溃疡|综合征)$")
 
 
 def _written(triple: Triple) -> str:

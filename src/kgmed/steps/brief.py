@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
@@ -12,10 +12,12 @@ from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
-from kgmed.steps.family import substance
+from kgmed.steps.family import is_vague, substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
+from kgmed.steps.retrieve import DEFINITION
 
+ITSELF = "itself"  # the id of pieces on the one finding whose diseases are told
 LINES = 9  # ours: a dozen on a screen of 80 columns, wrapped
 _GRAVE = 2  # ours: emergencies among the best five diseases
 LISTED = 12  # ours: names in a list of medicines
@@ -133,25 +135,26 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         yield from _at_once(each, diagnoses, language, people)
         yield from _warnings(warnings, language, people)
     elif diagnoses:
+        itself = [row for row in rest if row[1].id == ITSELF]
+        if language and itself and (whole := _what_it_is(_groups(itself, language))):
+            yield whole
         yield from _diagnoses(diagnoses, language)
+        rest = [row for row in rest if row not in itself]
     rest = [] if each else [*_care(diagnoses, asked), *rest]
     groups = _groups(rest, language, apart=compares(query.text))
-    wanted = [g for g in groups if g.role in asked]
-    wanted.sort(key=lambda g: asked.index(g.role))
-    if wanted and texts_asked(query.text):  # "what causes it and is it contagious"
-        wanted = [*(g for g in groups if g.role is Role.OTHER and g.texts), *wanted]
-    shown = wanted if wanted or diagnoses else _usual(groups, language)[: 3 if defines(query.text) else None]
-    if compares(query.text):
-        shown = _unlike(groups)
-    if short:
-        shown = []
-    if is_yes_no(query.text):
-        shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
+    plain = language and not (asked or short or diagnoses) and defines(query.text)
+    if plain and (whole := _what_it_is(groups)):
+        yield whole
+        return
+    shown = [] if short else _asked_for(query, groups, asked, language, proposed=bool(diagnoses))
     room = CHARACTERS[language] * (2 if language else 3) // 4 // max(min(len(shown), 4), 1)
     room = room * 3 // 4 if compares(query.text) else room  # what is said of one must leave room for the other
     yield from _not_said(query, shown, language)
+    if asked[:1] == [Role.TREATS] and shown and _FIRST_CHOICE.search(query.text):
+        yield _NOT_RANKED[language]
     for group in shown[:6]:
-        yield _list(_made_for(group, people_of(query.text)), language, room // 2 if short else room)
+        mine = 2 * room if compares(query.text) and group.role is Role.FINDING else room  # what tells two apart
+        yield _list(_made_for(group, people_of(query.text)), language, mine // 2 if short else mine)
     if not each:
         yield from _warnings(warnings, language, people)
     treats = any(group.role is Role.TREATS for group in shown)
@@ -175,6 +178,67 @@ _NONE_NAMED = (
 _FORBIDDEN = lazily(r"contra-?indicat|禁忌|禁用", re.IGNORECASE)
 _CURES = lazily(r"\bcur(?:e[sd]?|able)\b|治愈|根治|治好", re.IGNORECASE)
 _NO_CURE = ("The graph names treatments, and does not say of any that it cures.", "图谱记有治疗，但未说能治愈。")
+
+
+def _asked_for(
+    query: Query, groups: list[_Group], asked: Sequence[Role], language: Language, *, proposed: bool
+) -> list[_Group]:
+    """The groups that are told: those of the roles asked for, in their order, or the usual; of two things what differs.
+
+    `proposed` = whether diseases that fit are told already.
+    """
+    shown = sorted((g for g in groups if g.role in asked), key=lambda g: asked.index(g.role))
+    if shown and texts_asked(query.text):  # "what causes it and is it contagious"
+        shown = [*(g for g in groups if g.role is Role.OTHER and g.texts), *shown]
+    if not shown and not proposed:
+        shown = _usual(groups, language)[: 3 if defines(query.text) else None]
+    if compares(query.text):
+        shown = _unlike(groups)
+    if is_yes_no(query.text):
+        shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
+    return shown
+
+
+_PARTS = (  # of what a thing is, in Chinese, where no graph has a definition in it: role, how it is said, names
+    (Role.IS_A, "属于{}", 3),
+    (Role.CARE, "就诊科室：{}", 2),
+    (Role.CAUSE, "病因：{}", 5),
+    (Role.FINDING, "主要表现：{}", 10),
+    (Role.INHERITANCE, "遗传方式：{}", 2),
+    (Role.COMPLICATION, "并发症：{}", 5),
+)
+
+
+def _what_it_is(groups: Sequence[_Group]) -> str:
+    """What a thing is, in one Chinese sentence from its kind, department, causes and findings; "" of too little.
+
+    A definition in Chinese is an answer by itself.
+    """
+    if any(g.relation == DEFINITION.name and not _foreign(g, 1) for g in groups):
+        return ""
+    own = {g.role: g for g in reversed(groups) if g.own and g.names}
+    said, numbers = [], dict[int, None]()
+    for role, form, most in _PARTS:
+        names = [n for n in _readable(own[role].names) if has_cjk(n)] if role in own else []
+        if names:
+            said.append(form.format(joined(names[:most], 1)))
+            numbers |= own[role].numbers
+    if len(said) < 2:
+        return ""
+    subject = next(iter(next(g for g in groups if g.role in own).subjects))
+    return _cited(f"{subject}：{'；'.join(said)}。", list(numbers)[:4])
+
+
+_FRAGMENT = lazily(  # cut out of sentences: 亦可发生, 致死病例常有肺
+    r"^(?:亦|也|但|且|则|均|若|并可|其(?!他)|致死|少数|重者|而|还|从而|以及|及(?!时)|或|和|与(?!.*[关触]$)|可发生|常有)"
+    r"|(?:可发生|常有|时有|所致的|引起的|等|为主|不能|可以|可能|如|为|于|的|与|及|和|或|其|而|有)$"
+)
+
+
+def _readable(names: Iterable[str]) -> list[str]:
+    """Names without fragments of sentences and headings (治疗原则); all where nothing else is there."""
+    kept = [name for name in names if not _FRAGMENT.search(name) and not is_vague(name)]
+    return kept or list(names)
 
 
 def _at_once(
@@ -207,6 +271,15 @@ def _made_for(group: _Group, groups: Sequence[People]) -> _Group:
 _NOT_SAID = (
     "Which of these suit {}, and how much, the graph does not say: ask a doctor.",
     "其中哪些适合{}、用量多少，图谱没有说明，请询问医生。",
+)
+
+
+_FIRST_CHOICE = lazily(
+    r"首选|最好的药|哪种药最好|第一选择|一线(?:用?药|治疗)|\bfirst.?(?:line|choice)\b", re.IGNORECASE
+)
+_NOT_RANKED = (
+    "The graph does not say which treatment is the first choice; what it has, the best borne out first:",
+    "图谱没有说明何者为首选；所载治疗如下，来源多者在前：",
 )
 
 
@@ -317,6 +390,21 @@ def _text(text: str, language: Language) -> str:
 _CLAUSES = lazily(r"[。；;]")
 
 
+def _varied(names: dict[str, str]) -> dict[str, str]:
+    """Findings, each once in a list; a Chinese one that ends in another before it (面色苍白, 苍白) behind the others.
+
+    >>> list(_varied({"苍白": "", "面色苍白": "", "乏力": "", "pallor": "", "Pallor": ""}))
+    ['苍白', '乏力', 'pallor', '面色苍白']
+    """
+    first, later = dict[str, str](), dict[str, str]()
+    for name, often in names.items():
+        if name.casefold() in {n.casefold() for n in first}:
+            continue
+        again = not often and has_cjk(name) and any(name.endswith(n) for n in first)
+        (later if again else first)[name] = often
+    return first | later
+
+
 def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     """A heading and its facts on one line, with how many are not shown and the first numbers of its evidence."""
     head = _heading(group, language)
@@ -334,11 +422,16 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
         return _cited(f"{head}{_colon(language)}{clipped(whole, wide * room)}", list(group.numbers)[:marks])
     kept = _once(group, substance) if group.role in _OF_MEDICINES else group.names
     kept = _once(group, same_test) if group.role is Role.TESTS else kept
+    whole_names = _readable(kept) if language else list(kept)
+    dropped = len(kept) - len(whole_names)
+    kept = {name: kept[name] for name in whole_names}
     if (group.role is Role.TREATS or (group.role is Role.ADVERSE and not group.own)) and not language:
         kept = {_without_form(n): often for n, often in kept.items()}
+    kept = _varied(kept) if group.role is Role.FINDING and group.own else kept
     names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
     shown = _fitting(names, language, room)[: LISTED if group.role in (*_OF_MEDICINES, Role.TESTS) else None]
     more = len(kept if group.role is Role.TESTS else group.names) - len(shown) + group.more
+    more -= 0 if group.role is Role.TESTS else dropped
     end = _MORE[language].format(more) if more else ""
     hidden = 0 if language else sum(has_cjk(name) for name in names if name not in shown)
     if hidden and hidden == more and not any(map(has_cjk, shown)):
@@ -374,7 +467,15 @@ _RELATIONS = {
     "传播途径": ("way of spreading", "传播途径"),
 }
 _ORIGINAL = (" (in Chinese)", "（原文为英文）")
-_OF_A_PRODUCT = (Role.ADVERSE, Role.CONTRAINDICATED, Role.PRECAUTION, Role.INTERACTS, Role.DOSAGE, Role.INGREDIENT)
+_OF_A_PRODUCT = (
+    Role.ADVERSE,
+    Role.CONTRAINDICATED,
+    Role.PRECAUTION,
+    Role.INTERACTS,
+    Role.DOSAGE,
+    Role.INGREDIENT,
+    Role.IS_A,
+)
 _OF_MEDICINES = (Role.TREATS, Role.INTERACTS, Role.ADVERSE)
 
 
@@ -474,6 +575,8 @@ def _heading(group: _Group, language: Language) -> str:
 def _diagnoses(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
     """A line for each of the best five, and how many more the evidence has."""
     yield ("Diseases that fit the findings, best first:", "与所述表现相符的疾病（依次）：")[language]
+    if language:  # a name that is not translated says little to whoever asks in Chinese
+        rows = sorted(rows, key=lambda row: not has_cjk(named(row[1].about[0], language)))
     for i, e in rows[:5]:
         yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{_why(e, language)}", [i])
     if len(rows) > 5:
@@ -542,7 +645,7 @@ def _warnings(rows: Sequence[Numbered], language: Language, groups: Sequence[Peo
         yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
 
 
-_SAYS_NOTHING = lazily(r"^(?:尚?[不未]明确?|尚不清楚|不详|无|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
+_SAYS_NOTHING = lazily(r"^(?:尚?[不未]明确?|尚不清楚|不详|无|无毒|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
 _ON_EVERY_LABEL = lazily(  # what every label of a country says tells nothing of a medicine
     r"正在使用其他药品|监护下使用|接触的地方|触及|性状发生改变|咨询医师|按照用法用量|触摸|吞服|症状无缓解|应去医院就诊|立即就医"
 )

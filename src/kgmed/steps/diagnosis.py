@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.language import lay as lay
-from kgmed.language.particulars import ALCOHOL, CONDITIONS, People, about, conditions, odds, people_of
+from kgmed.language.particulars import ALCOHOL, CONDITIONS, SMOKE, People, about, conditions, odds, people_of, smokes
 from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import note
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.family import Family
 from kgmed.steps.retrieve import told
+from kgmed.steps.urgent import MEANT, is_emergency
 
 # --- How well each disease of a graph explains some findings.
 # A disease d is scored by log P(d) plus the sum over the findings q of log P(q | d) / P(q), where P(q | d) is
@@ -24,7 +25,8 @@ from kgmed.steps.retrieve import told
 # - the frequency that the graph states of q in d, or of the most frequent finding of d that is a kind of q;
 # - where it states none (a weight of 1), `told` / (`told` + number of findings of d): of a long list few are there;
 # - else, by back-off, that of the nearest broader finding a that d is annotated with, times P(q) / P(a), at most
-#   `share` of it: some of those with "muscle weakness" have a progressive one;
+#   `share` of it: some of those with "muscle weakness" have a progressive one; of a word that few diseases list at
+#   least `worded`, since most list it under what it means (水样便 under 腹泻);
 # - else P(q) * `elsewhere`, at most `unlisted`; P(q) * `left_out` where no frequency of d is stated, since what is
 #   listed and not counted is listed in part; a finding that d excludes has `excluded`;
 # - never above `certain`.
@@ -39,7 +41,8 @@ from kgmed.steps.retrieve import told
 # - over 1 + diseases that show it / findings that it has: what many diseases show explains little.
 #
 # and times what a patient of whom its name's needs are not told leaves of it (`particulars.odds`). What may kill within
-# hours, and has several of the findings and as many as the best has, counts e to the power of `urgent`.
+# hours, and has several of the findings and as many as the best has, counts e to the power of `urgent`; what the
+# signs of an emergency that is told mean (a stroke), e to the power of `meant`.
 #
 # Nothing is fitted; docs/diagnose.md says on what each number was chosen.
 
@@ -70,6 +73,7 @@ class PosteriorNumbers:
 
     told: float = 100.0
     share: float = 0.5
+    worded: float = 0.05  # ours: of those with a finding, the share that a word which few diseases list tells of
     elsewhere: float = 0.5
     left_out: float = 5.0
     unlisted: float = 0.01
@@ -78,6 +82,7 @@ class PosteriorNumbers:
     common: float = 1.0
     befalls: float = 1.1  # ours: log 3; of people whom the graph names as befallen, on stories of our own
     urgent: float = 1.0
+    meant: float = 3.0  # ours: of what the signs of an emergency mean, where they are told: a stroke
 
 
 class Posterior:
@@ -144,7 +149,8 @@ class Posterior:
         for broader in up[1:]:
             hops = self.found.subjects([broader])
             if len(hops.node):  # the broadest have thousands of kinds and no disease of their own
-                np.maximum.at(p, hops.node, self._weights(hops) * min(base / self.share_of(broader), n.share))
+                part = max(base / self.share_of(broader), n.worded if self.own(q) < _OFTEN else 0.0)
+                np.maximum.at(p, hops.node, self._weights(hops) * min(part, n.share))
         hops = self.found.subjects(self._own_below(q))
         direct = np.zeros(len(p), bool)
         direct[hops.node] = True
@@ -196,7 +202,18 @@ class Posterior:
             cuts = range(1, len(name) - 1) if has_cjk(name) else ()
             nodes = [self.graph.number(m.entity.id) for cut in cuts for m in self.graph.lookup(name[cut:])[:1]]
             found |= dict.fromkeys(n for n in nodes if n != node and self.own(n) >= _FEW)
-        return list(found)
+        return list(found | dict.fromkeys(self._meant_by(node)))
+
+    def _meant_by(self, node: int) -> Iterator[int]:
+        """What a finding that few diseases list means where it is a patient's word for it: 腹泻 of 水样便."""
+        name = self.graph.at(node).name
+        if not has_cjk(name) or self.own(node) >= _OFTEN:
+            return
+        for one in lay.said(name):
+            if name in one.names or one.span != (0, len(name)):
+                continue
+            nodes = (self.graph.number(m.entity.id) for n in one.names for m in self.graph.lookup(n)[:1])
+            yield from (n for n in nodes if n != node and self.own(n) >= _FEW)
 
     def _names(self, node: int) -> list[str]:
         """The names of a finding."""
@@ -210,6 +227,7 @@ class Posterior:
             ends |= dict(zip(hops.node.tolist(), hops.edge.tolist(), strict=True))
         below = self.is_a.closure(finding, up=False)
         near = [*below, *self._own_below(finding).tolist(), *self._broader(finding)]
+        near += self._broader_by_name(finding)
         return next((ends[node] for node in near if node in ends), -1)
 
     def _broader(self, node: int) -> list[int]:
@@ -334,6 +352,10 @@ def posterior(graph: LocalGraph, numbers: PosteriorNumbers | None = None) -> Pos
     return Posterior(graph, numbers or PosteriorNumbers())
 
 
+_A_CLASS = lazily("(?:药物?|抗生素|激素类?|疫苗)$")  # what is taken, whatever kind a graph gives it
+TAKEN = frozenset({"drug", "ingredient", "medicine"})  # what is taken is no finding of a disease
+
+
 # --- What of the links are findings: the entity itself, the findings that its name is made of, or a broader one.
 
 
@@ -342,7 +364,7 @@ def findings_of(graph: LocalGraph, links: Sequence[Link], model: Posterior | Non
     model = model or posterior(graph)
     found: dict[int, Link] = {}
     for link in sorted(links, key=lambda link: link.mention.negated):
-        if link.entity.name in ALCOHOL.names:
+        if link.entity.name in ALCOHOL.names or link.entity.kind in TAKEN or _A_CLASS.search(link.entity.name):
             continue
         for node in _meant(model, link.entity):
             if not any(model.alike(node, other) for other in found):
@@ -363,11 +385,18 @@ def _meant(model: Posterior, entity: Entity) -> list[int]:
     """
     node = model.graph.number(entity.id)
     if model.is_place(node):
-        return []
+        return _by_words(model, entity.name)
     parts = _parts(model, node, entity.name)
     if parts:
         return parts
     return next(([n] for n in model.above(node)[:3] if model.is_finding(n)), [])
+
+
+def _by_words(model: Posterior, name: str) -> list[int]:
+    """The finding that a name is a patient's words for: 右下腹痛 of 右下腹; [] = none."""
+    told = [one for one in lay.said(name) if one.span == (0, len(name))] if has_cjk(name) else []
+    nodes = (model.graph.number(m.entity.id) for one in told for n in one.names for m in model.graph.lookup(n)[:1])
+    return [n for n in nodes if model.own(n) >= _FEW][:1]
 
 
 def _parts(model: Posterior, node: int, name: str) -> list[int]:
@@ -400,32 +429,7 @@ def _cut(model: Posterior, said: str, least: int, *, whole: bool = False) -> lis
 # --- Retriever: the diseases that explain the linked findings.
 
 
-_EMERGENCY = (  # what may kill or maim within hours
-    r"myocardial infarct|heart attack|coronary syndrome|\bstroke|cerebral infarct"
-    r"|(?:cerebral|subarachnoid) ha?emorrhage|\b(?:encephalo)?meningitis|\bsepsis|pulmonary embol|aortic dissection"
-    r"|appendicitis|ectopic pregnan|epiglottitis"
-    r"|testicular torsion|ketoacidosis|status epilepticus|\bperforation|intestinal obstruction|pneumothorax"
-    r"|anaphyla(?!ctoid)|acute pancreatitis|angle.closure|gastrointestinal ha?emorrhage|suicid"
-    r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|(?<!膜)(?<!膜—)脑膜炎|急性胰腺炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
-    r"|阑尾炎|异位妊娠|宫外孕|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
-)
-
-
-@lru_cache(maxsize=1)
-def _emergency() -> re.Pattern[str]:
-    """The pattern, compiled where diseases are ranked."""
-    return re.compile(_EMERGENCY, re.IGNORECASE)
-
-
-def is_emergency(name: str) -> bool:
-    """Whether a disease or finding of that name may kill within hours, so that it is not to be missed.
-
-    >>> is_emergency("Acute myocardial infarction"), is_emergency("肺栓塞"), is_emergency("Angina pectoris")
-    (True, True, False)
-    """
-    return _emergency().search(name) is not None
-
-
+_LOOKED = 200  # diseases among which those are looked for that the signs of an emergency mean
 EMERGENCY = "emergency"  # the id of a candidate that may kill within hours
 _USUAL = 3  # cards whose care is ordered by what is usual, which takes time; a reader looks no further
 _ASKED = 2  # findings of each of the first two diseases that are asked for
@@ -453,9 +457,19 @@ class Diagnosis:
             return []
         scores = model.scores({node: link.mention.negated for node, link in known.items()}, about(query.text))
         present = [node for node, link in known.items() if not link.mention.negated]
-        drinks = (ALCOHOL,) if _told(query.text, links) else ()
-        best = self._best(model, scores, present, (*people_of(query.text), *drinks))
+        habits = ((ALCOHOL,) if _told(query.text, links) else ()) + ((SMOKE,) if smokes(query.text) else ())
+        told = lay.emergency(query.text)
+        if told and told.kind in MEANT:
+            scores = scores + np.where(self._named(MEANT[told.kind], scores), self.numbers.meant, 0.0)
+        best = self._best(model, scores, present, (*people_of(query.text), *habits))
         return [_candidate(model, d, score, known) for d, score in best]
+
+    def _named(self, looks: str, scores: Scores) -> Bools:
+        """The best diseases that have such a name."""
+        most = np.argsort(-scores)[:_LOOKED]
+        found = np.zeros(len(scores), bool)
+        found[[n for n in most.tolist() if re.search(looks, self.graph.at(n).name, re.IGNORECASE)]] = True
+        return found
 
     def _best(
         self, model: Posterior, scores: Scores, present: Sequence[int], groups: Sequence[People]

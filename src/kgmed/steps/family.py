@@ -1,6 +1,7 @@
 """Under which other entries a graph may speak of a thing: its twins, products and ingredients, kinds and classes."""
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -94,10 +95,13 @@ _CLASSES = (
     (r"sulfonylureas?|磺(?:酰|脲)脲?", "格列(?![汀净酮])|甲苯磺丁脲|glipizide|gliclazide|glimepiride|glibenclamide"),
 )
 _CLASS_NAME = r"(?:第?[一二三四]代)?(?:{})(?:类|菌素)*(?:的?药物?|抗生素|降[压脂糖]药)?"
+_HERBAL = {"功能主治": 1, "主治": 2}  # relations of patent medicines; of plants, minerals and old recipes
 _ONE_LABEL = 2  # a label says it, of one graph
 _UNSTATED = 0.5  # ours: what counts as the frequency of a finding that a graph lists without one
 _VAGUE = lazily(
-    r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断)$"
+    r"^(?:(?:实验室|影像学?|辅助|一般|常规|特殊|其他|相关)?(?:检查|检验|化验)|体检|体格检查|实验室和其他检查|诊断"
+    r"|(?:(?:一般|基础|药物|病因|对症|支持|手术|中医|西医|内科|外科|其他|综合|辅助|非手术|局部|全身)?治疗(?:原则|手段|方法|措施|目的|方案)?"
+    r"|药物|随诊|预后)(?:治疗)?)$"
 )
 _SHORT = 4  # letters of a name that may stand within many: MODY, gout
 _KINDS_BEFORE = ("β", "α", "遗传性", "家族性", "先天性")  # β地中海贫血 is a form of 地中海贫血
@@ -117,6 +121,15 @@ _SERIES = (
     "1型",
     "2型",
 )
+
+
+def is_vague(name: str) -> bool:
+    """Whether a name of a treatment or a test says nothing of what is done.
+
+    >>> is_vague("治疗原则"), is_vague("温水坐浴")
+    (True, False)
+    """
+    return bool(_VAGUE.search(name))
 
 
 def class_named(text: str) -> list[re.Match[str]]:
@@ -329,15 +342,17 @@ class Family:
         usual = 1 if own or role is Role.TESTS else -1
         findings = own and role is Role.FINDING
         tells = telling(self.graph, node[0], ends) if findings else {}
+        has = Counter(ends[steps.objects(ends).origin].tolist()) if findings else Counter[int]()
         if findings:
             edges = {end: said for end, said in edges.items() if _is_finding(entity, self.graph.at(end))} or edges
 
-        def place(end: int) -> tuple[bool, float, bool, float, int, int, int]:
+        def place(end: int) -> tuple[bool, bool, float, bool, float, int, int, int]:
             said = edges[end]
-            ways, vague = len({t.relation.name for t in said}), bool(_VAGUE.search(self.graph.at(end).name))
+            ways, vague = len({t.relation.name for t in said}), is_vague(self.graph.at(end).name)
             others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
             share = max(often(t) if role is Role.FINDING else t.weight for t in said)
-            return vague, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
+            illness = has[end] > breadth[end] and not any(map(stated, said))  # what goes with it is no sign of it
+            return vague, illness, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
 
         return [max(edges[end], key=often) for end in sorted(edges, key=place)]
 
@@ -370,7 +385,7 @@ class Family:
         for node in edges:
             groups.setdefault(self.substance(node), []).append(node)
 
-        def place(name: str) -> tuple[bool, bool, float, int, float, str]:
+        def place(name: str) -> tuple[bool, bool, int, float, int, float, str]:
             said = [t for node in groups[name] for t in edges[node]]
             worth = min(1 / (1 + np.log10(breadth[node])) for node in groups[name])
             label = {(t.source, t.relation.name) for t in said if t.subject == t.head}
@@ -383,7 +398,8 @@ class Family:
             usual = 1.0 if borne_out > _ONE_LABEL else 1 + float(np.log2(len(groups[name])))
             other = self.medicines and not any(self.graph.at(node).kind in MEDICINES for node in groups[name])
             others = 2 * sum(node in of_others for node in groups[name]) >= len(groups[name])
-            return other, others, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
+            herbal = min(_HERBAL.get(t.relation.name, 0) for t in said)
+            return other, others, herbal, -max(t.weight for t in said), -borne_out, -float(worth) * usual, name
 
         def plain(name: str, node: int) -> tuple[bool, int, str]:
             entity = self.graph.at(node)

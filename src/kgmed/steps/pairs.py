@@ -21,7 +21,16 @@ import numpy as np
 from kgmed.graph.base import Csr, LocalGraph, Scope
 from kgmed.language import lay
 from kgmed.language.pair import ANY_TIE, PAIRS, WITH_A_DRINK, PairType, asks_what, is_yes_no
-from kgmed.language.particulars import DRINKS, People, circumstances_of, clauses_about, drinks_of, forbids, people_of
+from kgmed.language.particulars import (
+    DRINKS,
+    People,
+    circumstances_of,
+    clauses_about,
+    drinks_of,
+    forbids,
+    people_of,
+    worsened_by,
+)
 from kgmed.language.question import asking_part, asks_at, roles_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
@@ -189,6 +198,9 @@ class Between:
         """
         things = _things(links)
         whole = asking_part(query.text).strip() == query.text.strip()
+        taken = [link for link in things if self.is_medicine(link)]
+        if len(things) > 2 and len(taken) == 1 and whole and not warned and not asks_what(query.text):
+            return _DOES  # 异烟肼 肝损害 周围神经炎 对吗
         if len(things) != 2 or not _fits(things[0], things[1], _FOR_PEOPLE) or not whole or asks_what(query.text):
             return None
         if all(map(self.is_medicine, things)):
@@ -216,6 +228,8 @@ class Between:
         if pair.safety or pair.name == "interaction":
             ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
             given = any(t.triple.relation.role in (Role.TREATS, Role.ADVERSE) for t in ties)
+            if not (given or any(map(_grade, ties))) and (worse := self._worsened(a, b)):
+                return self._verdict("harm", worse, place)
             if not (given or any(map(_grade, ties))) and (alike := self._alike(a, b)):
                 return self._verdict("class", alike, place)
             return self._warned(ties, place, medicines=self.is_medicine(a) and self.is_medicine(b)) or self._mates(
@@ -235,6 +249,8 @@ class Between:
         if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
             return self._verdict("yes", wider, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
+        if not ties and any(role is Role.TREATS for role, _ in pair.roles):
+            return self._verdict("none", self._of_mates(a, b), place)
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
 
     def _wider(self, a: Link, b: Link) -> list[Tie]:
@@ -260,6 +276,14 @@ class Between:
         if any(_grade(t) == "no" for t in alike):
             return self._verdict("class", [t for t in alike if _grade(t) == "no"], place)
         return self._verdict("none", alike, place)
+
+    def _of_mates(self, a: Link, b: Link) -> list[Tie]:
+        """What other medicines of a class of that name are given for, of a medicine and an illness without a tie."""
+        medicine, illness = (a, b) if self.is_medicine(a) else (b, a)
+        if not self.is_medicine(medicine) or self.is_medicine(illness):
+            return []
+        found = self._tied(self.family.mates(medicine), self.family.of(illness, narrower=False))
+        return [t for t in found if t.triple.relation.role is Role.TREATS]
 
     def _warned(self, ties: Sequence[Tie], place: NamedPlace, *, medicines: bool) -> Evidence | None:
         """A verdict on taking something by what warns, or what it does for a disease; None where there is neither."""
@@ -369,6 +393,16 @@ class Between:
             ties = self._tied(members, self.family.of(other, narrower=False))
             found += [t for t in (*ties, *self._told(members, other, along=along)) if _grade(t) in grades]
         return sorted(found, key=lambda t: t.cost)
+
+    def _worsened(self, a: Link, b: Link) -> list[Tie]:
+        """What one, a medicine, can cause that makes the other, an illness, worse: bronchospasm and asthma."""
+        medicine, illness = (a, b) if self.is_medicine(a) else (b, a)
+        if not self.is_medicine(medicine) or self.is_medicine(illness):
+            return []
+        acts = worsened_by(f"{illness.mention.surface} {illness.entity.name}")
+        nodes = {self.graph.number(m.entity.id): () for name in acts for m in self.graph.lookup(name)[:1]}
+        ties = self._tied(self.family.of(medicine, narrower=False), nodes)
+        return [t for t in ties if t.triple.relation.role is Role.ADVERSE and t.triple.object.kind not in MEDICINES]
 
     # --- texts: "禁用于青光眼" is a contraindication of its drug for glaucoma
 
@@ -491,6 +525,7 @@ def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] =
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
+_DOES = replace(ANY_TIE, ties="adverse* treats* contraindicated* precaution*", yes=("Yes", "是"))
 _CAUSES = next(row for row in PAIRS if row.name == "causes")
 _TREATS = next(row for row in PAIRS if row.name == "treats")
 _SIDE_EFFECT = next(row for row in PAIRS if row.name == "is a side effect")
@@ -511,6 +546,8 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
         which = "no warning, but"
     if which == "none" and (pair.safety or pair.name == "interaction" or pair is WITH_A_DRINK):
         which = "no warning, but of others" if ties else "no warning"
+    elif which == "none" and ties:
+        which = "none, but of others"
     return verdict(which, language, facts, named(one, language), named(other, language))
 
 

@@ -420,6 +420,10 @@ _VERDICTS: dict[str, tuple[str, str]] = {
         "据说明书，{1}禁用或慎用（未列出者不等于安全）：{0}。",
     ),
     "none": ("The graph has no link between {1} and {2}.", "图谱中没有{1}与{2}之间的联系。"),
+    "none, but of others": (
+        "The graph has no link between {1} and {2}; of medicines of the same class it says: {0}.",
+        "图谱中没有{1}与{2}之间的联系；对同类药物，图谱记载：{0}。",
+    ),
     "no warning": (
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken.",
         "图谱中没有{1}与{2}的禁忌或相互作用，但不能据此认为可以使用。",
@@ -432,6 +436,14 @@ _VERDICTS: dict[str, tuple[str, str]] = {
         "The graph has no warning about {1} and {2}, which is no proof that it may be taken; of medicines of the same "
         "class it says: {0}.",
         "图谱中没有{1}与{2}的禁忌或相互作用，但不能据此认为可以使用；对同类药物，图谱记载：{0}。",
+    ),
+    "departments": (
+        "Who treats {1} the graph does not say; most diseases that show it are seen by: {0}.",
+        "图谱未载{1}的就诊科室；有此表现的疾病多由以下科室诊治：{0}。",
+    ),
+    "food": (
+        "The graph has no link between {1} and {2}, which says nothing of whether it may be eaten.",
+        "图谱中没有{1}与{2}的联系，不能据此判断能不能吃。",
     ),
     "class": (
         "Caution: of {1} and {2} itself the graph says nothing, but it warns of a medicine of the same class: {0}.",

@@ -1,0 +1,35 @@
+"""Which diseases may kill within hours, by their names, and which of them the signs of an emergency mean."""
+
+import re
+from functools import lru_cache
+
+_EMERGENCY = (  # what may kill or maim within hours
+    r"myocardial infarct|heart attack|coronary syndrome|\bstroke|cerebral infarct"
+    r"|(?:cerebral|subarachnoid) ha?emorrhage|\b(?:encephalo)?meningitis|\bsepsis|pulmonary embol|aortic dissection"
+    r"|appendicitis|ectopic pregnan|epiglottitis"
+    r"|testicular torsion|ketoacidosis|status epilepticus|\bperforation|intestinal obstruction|pneumothorax"
+    r"|anaphyla(?!ctoid)|acute pancreatitis|angle.closure|gastrointestinal ha?emorrhage|suicid"
+    r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|(?<!膜)(?<!膜—)脑膜炎|急性胰腺炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
+    r"|阑尾炎|异位妊娠|宫外孕|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
+)
+
+
+@lru_cache(maxsize=1)
+def _emergency() -> re.Pattern[str]:
+    """The pattern, compiled where diseases are ranked."""
+    return re.compile(_EMERGENCY, re.IGNORECASE)
+
+
+def is_emergency(name: str) -> bool:
+    """Whether a disease or finding of that name may kill within hours, so that it is not to be missed.
+
+    >>> is_emergency("Acute myocardial infarction"), is_emergency("肺栓塞"), is_emergency("Angina pectoris")
+    (True, True, False)
+    """
+    return _emergency().search(name) is not None
+
+
+MEANT = {  # what is meant by the signs of an emergency that is told
+    "stroke": r"脑卒中|中风|脑梗[死塞]|脑血管意外|脑出血|\bstroke\b|cerebral infarct|intracerebral ha?emorrhage",
+    "heart": r"心肌梗[死塞]|急性冠|myocardial infarct|coronary syndrome",
+}

@@ -1,0 +1,90 @@
+"""Chinese questions to the packaged graphs: what a person who asks them must read, and must not."""
+
+import pytest
+
+from kgmed.graph.store.store import Store
+from kgmed.session import Session
+
+pytestmark = pytest.mark.starter
+
+
+@pytest.fixture(scope="module")
+def chinese(hpo: Store, cmekg: Store) -> Session:
+    return Session(("hpo", "cmekg"), {"hpo": hpo, "cmekg": cmekg}.__getitem__, {"hpo": "en", "cmekg": "zh"})
+
+
+SAID = [  # question, what is said, what is not
+    # a medicine is no finding, and no list of diseases answers a question about it
+    ("青光眼能用阿托品不", ["不能", "阿托品", "青光眼"], ["相符的疾病"]),
+    ("异烟肼 肝损害 周围神经炎 对吗", ["是：", "异烟肼"], ["相符的疾病"]),
+    ("既然胰岛素会上瘾，糖尿病人怎么戒掉它", ["没有胰岛素"], ["相符的疾病"]),
+    ("青霉素可以治病毒性感冒是吧，那我该吃几天", ["青霉素", "病毒性感冒"], ["相符的疾病"]),
+    ("痛风急性发作首选什么药", ["首选", "秋水仙碱"], ["相符的疾病"]),
+    # adjectives that are entries of a graph are no diseases; 病毒性 speaks of no 毒性
+    ("细菌性感冒吃什么药", ["感冒的治疗"], ["相符的疾病"]),
+    ("病毒性感冒吃什么药", ["治疗"], ["不良反应", "治疗原则"]),
+    # an illness with a finding or a course behind its name falls back to the illness
+    ("痔疮便血怎么办", ["痔", "治疗"], ["没有"]),
+    ("急性细菌性痢疾怎么治", ["细菌性痢疾的治疗"], ["适应症"]),
+    # what a thing is, in Chinese, and no fragments of sentences
+    ("系统性红斑狼疮是一种什么病", ["系统性红斑狼疮：", "主要表现"], ["原文为英文"]),
+    ("水痘会引起哪些并发症", ["并发症"], ["亦可发生", "常有肺"]),
+    ("二型糖尿病首选什么药", ["没有说明何者为首选", "II型糖尿病的治疗", "二甲双胍"], []),
+    # what may be eaten is told under risks, prevention and treatment; of a food that has no tie that is said
+    ("高血压平时饮食要注意啥", ["低盐饮食"], []),
+    ("痛风发作时脚趾头疼得不行能吃海鲜吗", ["不宜：", "海鲜"], []),
+    ("甲亢病人可以吃海带吗", ["没有", "海带"], ["可以：", "不宜："]),
+    ("糖尿病人能吃西瓜吗", ["没有", "西瓜"], ["西瓜霜"]),
+    # a side effect that is the illness's own act is a warning, of the very medicine before others of its class
+    ("哮喘病人可以吃普萘洛尔吗", ["慎用", "普萘洛尔", "支气管痉挛"], ["艾司洛尔"]),
+    # a value of the laboratory: what it is called, common diseases before rare; what a number means is not known
+    ("尿酸高说明什么", ["高尿酸血症", "痛风"], []),
+    ("转氨酶高是什么病引起的", ["肝炎", "肝硬化"], []),
+    ("血钾2.8 会怎么样", ["没有血钾的数值的意义"], []),
+    # one character typed for another of its sound; of a longer name that no graph has nothing is guessed
+    ("湿诊怎么治 身上痒的很", ["湿疹"], ["相符的疾病"]),
+    ("辛伐他丁副作用大吗", ["辛伐他汀的不良反应"], []),
+    ("二甲双瓜副作用", ["二甲双胍的不良反应"], []),
+    ("肺炎首选什么抗生素", ["没有说明何者为首选", "肺炎的治疗"], ["相符的疾病"]),
+    ("荨麻诊怎么办", ["荨麻疹的治疗"], []),
+    ("格里森海默氏综合症怎么治", ["没有“格里森海默氏综合症”"], []),
+    ("大姨妈肚子疼怎么办", ["痛经的治疗"], []),
+    # who sees a complaint is told by most diseases that show it; the class of a medicine by most of its products
+    ("咳嗽看什么科", ["未载咳嗽的就诊科室", "呼吸内科"], ["皮肤科"]),
+    ("皮疹挂什么号", ["皮肤科"], []),
+    ("抑郁症看什么科", [], ["耳鼻喉科"]),
+    ("硝苯地平属于哪一类药", ["硝苯地平属于", "二氢吡啶衍生物"], ["抗氧化剂"]),
+]
+
+
+@pytest.mark.parametrize(("question", "said", "unsaid"), SAID, ids=[row[0] for row in SAID])
+def test_a_chinese_question_is_answered_as_it_is_meant(
+    chinese: Session, question: str, said: list[str], unsaid: list[str]
+) -> None:
+    text = chinese.ask(question).answer.text
+    assert [word for word in said if word not in text] == []
+    assert [word for word in unsaid if word in text] == []
+
+
+STORIES = [  # a story, names of which one is among the first of the list, how far down
+    ("突然一边胳膊腿没劲嘴歪说话不清楚", ("脑血管意外", "脑梗死", "脑卒中", "中风"), 1),
+    ("老人突然口角歪斜，一侧手脚无力，说话不清", ("脑血管意外", "脑梗死", "脑卒中", "中风"), 1),
+    ("我爸抽烟四十年了，一到冬天就咳嗽咳痰，现在走几步路就喘，脚也有点肿，可能是什么病", ("慢性阻塞性肺疾病",), 3),
+    ("胃疼反酸是什么病", ("胃炎", "消化性溃疡", "食管"), 2),
+    ("上腹疼后来转到右下腹，还发烧恶心，是什么病", ("阑尾炎",), 4),
+    ("拉水样便，低烧，恶心，是什么病", ("胃肠炎", "肠炎"), 5),
+]
+
+
+@pytest.mark.parametrize(("story", "names", "top"), STORIES, ids=[row[0] for row in STORIES])
+def test_a_common_illness_in_plain_chinese_is_among_the_first(
+    chinese: Session, story: str, names: tuple[str, ...], top: int
+) -> None:
+    found = [line for line in chinese.ask(story).answer.text.splitlines() if line.startswith("- ")]
+    told = [line.removeprefix("- ").partition("：")[0] for line in found[:top]]
+    assert any(name in line for name in names for line in told)
+
+
+def test_a_stroke_in_plain_chinese_is_told_to_be_an_emergency_first(chinese: Session) -> None:
+    for story in ("突然一边胳膊腿没劲嘴歪说话不清楚", "左边脸歪了，左手没劲，该怎么办"):
+        assert "急救" in chinese.ask(story).answer.text.splitlines()[0]
