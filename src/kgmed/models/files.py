@@ -237,6 +237,8 @@ def load_transformer(
     if not sys.stderr.isatty():
         bars: Any = transformers.utils.logging
         bars.disable_progress_bar()
+    for noisy in ("huggingface_hub", "bitsandbytes"):  # what goes wrong is told once, in the error
+        logging.getLogger(noisy).setLevel(logging.ERROR)
     check_device(device)
     model, adapter = (adapted(Path(model)), model) if is_adapter(model) else (model, adapter)
     _check_place(model, CONFIG)
