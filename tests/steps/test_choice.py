@@ -56,5 +56,48 @@ def test_a_doubtful_choice_is_none(reply: str) -> None:
     assert chosen_letters(reply, ABCD) == ()
 
 
+@pytest.mark.parametrize(
+    ("reply", "options", "letters"),
+    [
+        ("The patient has measles, which is a disease of children.", ABCD, ("C",)),
+        ("The child is most likely suffering from mumps.", ABCD, ("D",)),
+        ("The most likely diagnosis is pneumonia.", ABCD, ("A",)),
+        ("Diagnosis: measles", ABCD, ("C",)),
+        ("患者患有麻疹，因为有皮疹。", ZH, ("C",)),
+        ("诊断：手足口病", ZH, ("B",)),
+        ("最可能的疾病是肺炎。", ZH, ("A",)),
+    ],
+)
+def test_a_diagnosis_is_a_choice_where_no_other_option_is_named(
+    reply: str, options: tuple[tuple[str, str], ...], letters: tuple[str, ...]
+) -> None:
+    assert chosen_letters(reply, options) == letters
+
+
+@pytest.mark.parametrize(
+    ("reply", "options"),
+    [
+        ("The patient does not have measles.", ABCD),
+        ("The patient has measles or mumps.", ABCD),
+        ("The patient has measles. Pneumonia is possible.", ABCD),
+        ("If the patient has measles, stay at home.", ABCD),
+        ("It is unclear whether the child has mumps.", ABCD),
+        ("Measles is dangerous.", ABCD),
+        ("不考虑肺炎。", ZH),
+        ("不能诊断为肺炎。", ZH),
+        ("患者患有肺炎球菌感染。", ZH),
+        ("如果患有麻疹，应隔离。", ZH),
+    ],
+)
+def test_a_diagnosis_denied_doubted_or_beside_another_is_no_choice(
+    reply: str, options: tuple[tuple[str, str], ...]
+) -> None:
+    assert chosen_letters(reply, options) == ()
+
+
+def test_an_answer_that_is_stated_counts_before_a_diagnosis() -> None:
+    assert chosen_letters("The patient has measles. The answer is D.", ABCD) == ("D",)
+
+
 def test_an_open_question_has_no_choice() -> None:
     assert chosen_letters("B", ()) == ()

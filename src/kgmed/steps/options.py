@@ -156,13 +156,13 @@ def mentions(options: tuple[tuple[str, str], ...]) -> Mentions:
 # --- Which options a reply settles on, however it says so: one parser for Chinese and English replies.
 # A reply is read in this order, and the first that tells something counts: options and nothing else; a statement of the
 # answer ("the answer is B", 正确选项是A和C; where they differ, the last that draws a conclusion); an option as headline
-# that is not the first of a list of all; a weaker statement ("the drug is C: aspirin"); the option called wrong;
-# verdicts
+# that is not the first of a list of all; a weaker statement ("the drug is C: aspirin"); a diagnosis, where no other
+# option is named ("the patient has gout"); the option called wrong; verdicts
 # on single options; at last the only option whose text is in the first, the last or any sentence. Several letters are
 # handed back as several: whether that is wrong is for who grades.
 
 
-How = Literal["letters", "stated", "headline", "is", "wrong one", "verdicts", "named", "at odds", ""]
+How = Literal["letters", "stated", "headline", "is", "diagnosis", "wrong one", "verdicts", "named", "at odds", ""]
 
 _LINK = r"(?:\s?(?:应该?|可能|只有?|就|会|will|would|should|must|be|is|are))*\s?(?:是|为|即|包括|有|选)?\s?:?\s?\s?"
 _OTHER = "(?<!其他)(?<!其余)(?<!其它)(?<!不)"
@@ -176,6 +176,18 @@ _IS = re.compile(r"(?<!不)(?<!不[应能可])(?<!非)(?:是|为|选择?|包括|
 _WRONG = re.compile(
     rf"(?:错误|不正确|不对|有误|不恰当|不属于)的?(?:选项|答案|说法|叙述|描述)?{_LINK}"
     rf"|\b(?:wrong|incorrect|false)(?: (?:answers?|options?|choices?|one|statement))?{_LINK}",
+    re.IGNORECASE,
+)
+_MAYBE = r"(?: (?:most |very )?(?:likely|probably))?"
+_HAS = rf"(?:has|have|had|(?:is|are|am|be){_MAYBE} (?:suffering from|diagnosed with)|suffers? from)"
+_DIAGNOSED = re.compile(
+    rf"\b(?:patient|person|child|man|woman|boy|girl|he|she|you|they){_MAYBE} {_HAS}{_MAYBE} "
+    rf"|(?<!differential )\bdiagnosis{_LINK}|\b(?:condition|disease|illness){_MAYBE} (?:is|would be){_MAYBE} "
+    r"|(?<![不没有无未非])(?:患有?|诊断(?:结果)?(?:为|是|考虑|:)|考虑(?:为|是)?|可能的?(?:疾病|诊断|病)(?:是|为|:)) ?",
+    re.IGNORECASE,
+)
+_DOUBT = re.compile(
+    r"\b(?:if|whether|unclear|cannot|unlikely|rule[sd]? out)\b|如果|假如|[若倘]|是否|不能|不一定|未必|排除",
     re.IGNORECASE,
 )
 _ALL = re.compile(
@@ -237,6 +249,7 @@ def _readings(text: str, by: Mentions) -> Iterator[tuple[How, frozenset[str] | N
     yield "stated", _stated(text, by)
     yield "headline", _headline(text, by)
     yield "is", _agreed(_weak(text, by))
+    yield "diagnosis", _diagnosed(text, by)
     yield "wrong one", _agreed([c for c in _claims(_WRONG, text, by) if c.row.lettered])
     good, bad = _judged(text, by)
     yield "verdicts", _odd_one(set(by.letters), good, bad)
@@ -296,6 +309,13 @@ def _agreed(claims: Sequence[_Claim]) -> frozenset[str] | None:
     if last := [c for c in claims if c.concludes]:
         return _sure(last[-1].row)
     return _sure(claims[0].row) if len({c.row.letters for c in claims}) == 1 else frozenset()
+
+
+def _diagnosed(text: str, by: Mentions) -> frozenset[str] | None:
+    """The option that the reply says the patient has, by its text; none where another is named anywhere."""
+    claims = [c for piece in _END.split(text) if not _DOUBT.search(piece) for c in _claims(_DIAGNOSED, piece, by)]
+    rows = {row.letters for row in by.rows(text)} if claims else set()
+    return _agreed(claims) if len(rows) == 1 else None
 
 
 def _lists(text: str, by: Mentions) -> bool:
@@ -364,7 +384,7 @@ def _named(text: str, by: Mentions, wrong: set[str]) -> frozenset[str] | None:
 # --- Which options a reply chooses, where that is beyond doubt.
 
 
-_SURE = {"letters", "stated", "headline", "is"}
+_SURE = {"letters", "stated", "headline", "is", "diagnosis"}
 
 
 def chosen_letters(reply: str, options: Sequence[tuple[str, str]]) -> tuple[str, ...]:
