@@ -27,7 +27,7 @@ from kgmed.records import Relation, Role
 _ROWS, _EDGES, _SAMPLES = 200_000, 20_000, 5
 _IDS = 0.5  # of the names in the samples that may look like ids before it is said
 _ID = re.compile(
-    r"[A-Za-z][\w .-]{0,40}::\S+|[A-Za-z][\w.-]{0,19}[:_]\w*\d\w*|[A-Z]{1,4}\d{3,}\w*|\d+|[\da-f]{8}-[\da-f-]{27}"
+    r"[A-Za-z][\w .-]{0,40}::\S+|[A-Za-z][\w.-]{0,19}[:_][^\W\d]*\d\w*|[A-Z]{1,4}\d{3}\w*|\d+|[\da-f]{8}-[\da-f-]{27}"
 )
 
 
