@@ -1,13 +1,16 @@
 """What ties two things that a question names: yes, no, a warning, the other way round, something else, nothing."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from kgmed.graph.base import Alias, NodeRow, Scope
 from kgmed.language.pair import pairs_asked
-from kgmed.records import Entity, Evidence, Mention, Relation, Role, Triple
+from kgmed.records import Entity, Evidence, Link, Mention, Relation, Role, Triple
 from kgmed.steps.family import Family, substance
 from kgmed.steps.pairs import Between, from_outside, mode_asked
+from named_graph import small
 from role_graph import RoleGraph, query
 
 RELATIONS = (
@@ -344,3 +347,19 @@ def test_a_medicine_and_a_finding_without_a_verb_ask_for_a_side_effect(medicine:
     pair = between.fitting(asked, links, ())
     assert pair is not None
     assert between(asked, links, pair)[0].text == said
+
+
+def test_one_name_in_one_of_many_languages_makes_no_product_of_a_medicine(tmp_path: Path) -> None:
+    def drug(name: str, *called: str) -> NodeRow:
+        return NodeRow(name, name, "drug", "", tuple(Alias(c, Scope.TRANSLATION, "") for c in called))
+
+    rows = (
+        drug("doxycycline", "doxiciclina", "Doxycyclin"),
+        drug("erythromycin", "doxiciclina", "eritromicina"),
+        drug("doxycycline tablets", "doxiciclina compresse"),
+        drug("Vibramycin", "doxiciclina", "Doxycyclin"),
+    )
+    graph = small(tmp_path, rows)
+    link = Link(Mention("doxycycline", "doxycycline", 0, 11), graph.lookup("doxycycline")[0].entity, 1.0, "exact")
+    names = {graph.at(node).name for node in Family(graph).of(link)}
+    assert names == {"doxycycline", "doxycycline tablets", "Vibramycin"}

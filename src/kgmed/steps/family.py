@@ -313,11 +313,24 @@ class Family:
             if node in alone or not brand:
                 yield node, (self.graph.triple(edge),)
         for name in sorted(names, key=lambda name: (name not in own_names, name)):
-            yield from ((node, ()) for node in medicines_of(self.graph).get(name, ()))
+            yield from ((n, ()) for n in medicines_of(self.graph).get(name, ()) if self.is_called(n, names))
         held = contains.objects(nodes)
         for node, edge in zip(held.node.tolist(), held.edge.tolist(), strict=True):
             if substance(self.graph.at(node).name) in names:
                 yield node, (self.graph.triple(edge),)
+
+    def is_called(self, node: int, names: Container[str]) -> bool:
+        """Whether a medicine is one of some substances by its own name, or by two others.
+
+        One name in one of many languages may be a slip: in Greek a list calls two medicines doxycycline.
+        """
+        if substance(self.graph.at(node).name) in names:
+            return True
+        row = getattr(self.graph, "name_row", None)
+        if row and substance(row(node).text) in names:
+            return True
+        told = {substance(text) for text, scope in names_of(self.graph, node) if scope <= Scope.TRANSLATION}
+        return sum(name in names for name in told) > 1 or any(has_cjk(name) and name in names for name in told)
 
     def _kinds(self, own: Iterable[int]) -> Iterator[int]:
         """The narrower entries."""

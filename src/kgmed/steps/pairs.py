@@ -308,8 +308,8 @@ class Between:
         node, other = self.graph.number(owner.id), self.graph.number(product.id)
         if place.language or owner.kind not in MEDICINES or owner.name != self.graph.at(node).name or node == other:
             return tie
-        called = [{substance(name) for name in self._called(e)} for e in (owner, product)]
-        if called[0].isdisjoint(called[1]) and not any(t.relation.role is Role.INGREDIENT for t in tie.why):
+        called = {substance(name) for name in self._called(owner)}
+        if not self.family.is_called(other, called) and not any(t.relation.role is Role.INGREDIENT for t in tie.why):
             return tie
         t = tie.triple
         return replace(tie, triple=replace(t, tail=owner) if t.relation.reverse else replace(t, head=owner))
