@@ -230,3 +230,15 @@ def test_what_a_list_does_not_say_of_what_is_asked_is_told_before_it() -> None:
     given = Evidence("x", "neighbours", (Triple(drug, TREATS, GOUT),), (GOUT,))
     assert answer("is there a cure for gout", given).text.startswith("The graph names treatments, and does not say")
     assert answer("what is the cure for gout", given).text.startswith("Treatments of gout: allopurinol")
+
+
+def test_findings_and_causes_with_names_in_chinese_alone_are_said_in_english() -> None:
+    case = Evidence(
+        "gout: pain; not listed: 鼻痒, 搏动性头痛", "candidate", (Triple(GOUT, HAS, PAIN),), (GOUT, PAIN), 1.0
+    )
+    assert (
+        "not listed: itchy nose, throbbing headache" in answer("I have pain and an itchy nose. What is it?", case).text
+    )
+    causes = tuple(Triple(GOUT, Relation("by", Role.CAUSE), Entity(c, c, "cause")) for c in ("肾排钾减少", "禁食"))
+    said = answer("what causes gout", Evidence("x", "neighbours", causes, (GOUT,)))
+    assert said.text == "Causes of gout: too little potassium passed by the kidneys, fasting [1]"

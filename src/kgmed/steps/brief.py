@@ -609,7 +609,8 @@ def _why(e: Evidence, language: Language) -> str:
     why = [_finding(t, language) for t in mine if not is_denied(e, t)]
     against = [_finding(t, language) for t in mine if is_denied(e, t)]
     told = clipped(joined(list(dict.fromkeys(why)), language), (90, 40)[language])
-    lacks = (f"; not listed: {told_of(e, 'lacks')}", f"；未载：{told_of(e, 'lacks')}")[language]
+    missing = ", ".join(worded(name, language) for name in told_of(e, "lacks").split(", "))
+    lacks = (f"; not listed: {missing}", f"；未载：{missing}")[language]
     told += clipped(lacks, (50, 24)[language]) if told_of(e, "lacks") else ""
     denied = clipped(joined(list(dict.fromkeys(against)), language), (40, 20)[language])
     return told + ((f"; against: {denied}", f"；不符：{denied}")[language] if denied else "")
