@@ -208,13 +208,10 @@ def test_two_things_are_told_apart_by_what_they_are_and_what_one_of_them_shows()
     ]
 
 
-def test_a_product_in_a_heading_is_told_as_its_substance() -> None:
+def test_a_product_in_a_heading_is_told_as_the_substance_that_was_asked_for() -> None:
     product, substance = Entity("p", "Ibiptofen Capsules", "drug"), Entity("i", "ibuprofen", "drug")
-    triples = (
-        Triple(product, Relation("interacts", Role.INTERACTS), Entity("w", "warfarin", "drug")),
-        Triple(product, Relation("contains", Role.INGREDIENT), substance),
-    )
-    said = answer("interactions of ibuprofen", Evidence("x", "neighbours", triples, (product,)))
+    triple = Triple(product, Relation("interacts", Role.INTERACTS), Entity("w", "warfarin", "drug"))
+    said = answer("interactions of ibuprofen", Evidence("x", "neighbours", (triple,), (product, substance)))
     assert said.text == "Interactions of ibuprofen: warfarin [1]"
 
 
@@ -242,3 +239,10 @@ def test_findings_and_causes_with_names_in_chinese_alone_are_said_in_english() -
     causes = tuple(Triple(GOUT, Relation("by", Role.CAUSE), Entity(c, c, "cause")) for c in ("肾排钾减少", "禁食"))
     said = answer("what causes gout", Evidence("x", "neighbours", causes, (GOUT,)))
     assert said.text == "Causes of gout: too little potassium passed by the kidneys, fasting [1]"
+
+
+def test_a_label_that_says_nothing_of_what_it_forbids_is_not_told() -> None:
+    drug = Entity("m", "paracetamol", "drug")
+    texts = [Triple(drug, NOT_IN, Entity("", said)) for said in ("尚不明确", "孕妇禁用")]
+    said = answer("对乙酰氨基酚的禁忌", *(Evidence("x", "text", (t,), (drug,)) for t in texts))
+    assert said.text == "paracetamol的禁忌：孕妇禁用 [2]"

@@ -353,7 +353,9 @@ class Fitting:
         asks = asked or CULPRIT in types_asked(query.text)
         found = AskedFor(self.graph, through=through)(query, links) if asks else []
         eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked)
-        return Diet(self.graph).of([link for link in links if not link.mention.negated]) if eats else found
+        if eats:
+            return Diet(self.graph).of([link for link in links if not link.mention.negated])
+        return _as_asked(found, stated(links))
 
     def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The diseases that fit, with what is done about them."""
@@ -393,14 +395,15 @@ class Fitting:
         named = [link for link in named if not names_people(link, drinks)] or named
         if pair and pair.safety and len(named) > 1 and all(map(Between(self.graph).is_medicine, named)):
             roles = ((Role.INTERACTS, "*"), *roles)
-        for link in named:
-            for role, way in roles:
-                own = way != "-"
-                pieces = [
-                    e for e in asked.of(link, role) if len(named) == 1 or (e.triples[0].subject in e.about) is own
-                ]
-                if pieces:
-                    return pieces
+        elif pair and pair.safety and people_of(query.text):  # of people no other medicine tells
+            roles = tuple(r for r in roles if r[0] is not Role.INTERACTS)
+        leading = roles[:1] if roles and roles[0][0] is Role.INTERACTS else ()
+        tried = [(link, r) for r in leading for link in named] + [(link, r) for link in named for r in roles]
+        for link, (role, way) in tried:
+            own = way != "-"
+            pieces = [e for e in asked.of(link, role) if len(named) == 1 or (e.triples[0].subject in e.about) is own]
+            if pieces:
+                return _as_asked(pieces, [link.entity])
         return []
 
     def _overview(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -520,6 +523,16 @@ _SHORTEST, _LONGEST = 3, 16  # characters of a medicine's name in a longer one, 
 _DESCRIBED = 40  # ours: findings of an illness; a symptom has fewer of its own: a tight chest uphill is angina
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
+
+
+def _as_asked(pieces: Sequence[Evidence], things: Sequence[Entity]) -> list[Evidence]:
+    """The pieces; those on a product of the one medicine that is asked about are about that too."""
+    taken = [thing for thing in things if thing.kind in MEDICINES]
+    if len(taken) != 1:
+        return list(pieces)
+    own = taken[0]
+    alone = (len(e.about) == 1 and e.about[0].kind in MEDICINES and e.about[0].id != own.id for e in pieces)
+    return [replace(e, about=(*e.about, own)) if a else e for e, a in zip(pieces, alone, strict=True)]
 
 
 _ORDERED = (Role.FINDING, Role.TREATS)

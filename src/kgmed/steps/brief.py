@@ -12,7 +12,7 @@ from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
-from kgmed.steps.family import is_vague, substance
+from kgmed.steps.family import MEDICINES, is_vague, substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
 from kgmed.steps.retrieve import DEFINITION
@@ -335,7 +335,7 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
     """The facts by role and direction, `apart` also by what they are about, in the order of the evidence."""
     groups: dict[tuple[Role, bool, str], _Group] = {}
     for i, e in rows:
-        main = [t for t in e.triples if _is_main(t, e)]
+        main = [t for t in e.triples if _is_main(t, e) and not (t.relation.role in _IN and _says_nothing(t))]
         made_of = _substance_of(e)
         for t in main:
             own = _is_own(t, e)
@@ -362,8 +362,8 @@ def _is_own(triple: Triple, e: Evidence) -> bool:
 
 
 def _substance_of(e: Evidence) -> Entity | None:
-    """What the product that a piece is about was asked for as: its one ingredient, which leads to it."""
-    return next((t.object for t in e.triples[1:] if t.relation.role is Role.INGREDIENT and t.subject in e.about), None)
+    """What the product that a piece is about was asked for as."""
+    return e.about[1] if e.kind != "candidate" and len(e.about) > 1 and e.about[1].kind in MEDICINES else None
 
 
 def _add(group: _Group, t: Triple, number: int, language: Language, *, own: bool, called: Entity | None = None) -> None:
@@ -650,6 +650,13 @@ _SAYS_NOTHING = lazily(r"^(?:尚?[不未]明确?|尚不清楚|不详|无|无毒|
 _ON_EVERY_LABEL = lazily(  # what every label of a country says tells nothing of a medicine
     r"正在使用其他药品|监护下使用|接触的地方|触及|性状发生改变|咨询医师|按照用法用量|触摸|吞服|症状无缓解|应去医院就诊|立即就医"
 )
+
+
+def _says_nothing(triple: Triple) -> bool:
+    """Whether the text of a warning says that nothing is known."""
+    return not triple.tail.id and bool(_SAYS_NOTHING.match(triple.tail.name.strip()))
+
+
 _IN = {Role.CONTRAINDICATED: ("not in {}", "{}禁用"), Role.PRECAUTION: ("with care in {}", "{}慎用")}
 
 
