@@ -320,9 +320,9 @@ class Family:
                 yield node, (self.graph.triple(edge),)
 
     def is_called(self, node: int, names: Container[str]) -> bool:
-        """Whether a medicine is one of some substances by its own name, or by two others.
+        """Whether a medicine that has one of some names is meant by them: one in one of many languages may be a slip.
 
-        One name in one of many languages may be a slip: in Greek a list calls two medicines doxycycline.
+        In Greek a list calls two medicines doxycycline.
         """
         if substance(self.graph.at(node).name) in names:
             return True
@@ -330,7 +330,7 @@ class Family:
         if row and substance(row(node).text) in names:
             return True
         told = {substance(text) for text, scope in names_of(self.graph, node) if scope <= Scope.TRANSLATION}
-        return sum(name in names for name in told) > 1 or any(has_cjk(name) and name in names for name in told)
+        return len(told) <= _LANGUAGES or sum(name in names for name in told) > 1
 
     def _kinds(self, own: Iterable[int]) -> Iterator[int]:
         """The narrower entries."""
@@ -443,6 +443,9 @@ class Family:
         """The classes that entries belong to, one step up, with the triple that says so."""
         up = ByRole(self.graph, Role.IS_A).objects(list(nodes))
         return {n: (self.graph.triple(e),) for n, e in zip(up.node.tolist(), up.edge.tolist(), strict=True)}
+
+
+_LANGUAGES = 4  # names; what has more is named in many languages
 
 
 def _is_finding(disease: Entity, other: Entity) -> bool:
