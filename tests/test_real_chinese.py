@@ -52,6 +52,7 @@ SAID = [  # question, what is said, what is not
     # who sees a complaint is told by most diseases that show it; the class of a medicine by most of its products
     ("咳嗽看什么科", ["未载咳嗽的就诊科室", "呼吸内科"], ["皮肤科"]),
     ("皮疹挂什么号", ["皮肤科"], []),
+    ("耳朵疼挂什么科", ["耳鼻"], []),  # told of kinds of it
     ("抑郁症看什么科", [], ["耳鼻喉科"]),
     ("硝苯地平属于哪一类药", ["硝苯地平属于", "二氢吡啶衍生物"], ["抗氧化剂"]),
 ]

@@ -13,7 +13,7 @@ from kgmed.language import lay
 from kgmed.language.question import CULPRIT, OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
-from kgmed.steps.diagnosis import Diagnosis
+from kgmed.steps.diagnosis import Diagnosis, posterior
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.phrase import joined, language_of, named, verdict
 from kgmed.steps.retrieve import told
@@ -198,8 +198,8 @@ class AskedFor:
 
     def _departments(self, query: Query, symptom: Entity) -> list[Evidence]:
         """The departments that see most of the diseases which show a symptom, less those that see everything."""
-        node, care = [self.graph.number(symptom.id)], ByRole(self.graph, Role.CARE)
-        shown = ByRole(self.graph, Role.FINDING).subjects(node)
+        kinds, care = posterior(self.graph).kinds(self.graph.number(symptom.id)), ByRole(self.graph, Role.CARE)
+        shown = ByRole(self.graph, Role.FINDING).subjects(kinds)
         why = dict(zip(shown.node.tolist(), shown.edge.tolist(), strict=True))
         ill = list(why)
         hops = care.objects(ill)
@@ -269,8 +269,9 @@ class AskedFor:
             return pieces
         illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
         illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
-        if role is Role.CARE and not pieces and len(stated) == 1 and self._is_complaint(stated[0].entity):
-            return self._departments(query, stated[0].entity)
+        alone = role is Role.CARE and not pieces and len(stated) == 1 and self._is_complaint(stated[0].entity)
+        if alone and (seen_by := self._departments(query, stated[0].entity)):
+            return seen_by
         implied = self._implied(query, links) if speaking or (self.through and not illness) else {}
         if not implied:
             return pieces
