@@ -12,6 +12,8 @@ from hostile import KEY
 from hostile import hostile as serving
 from kgmed.errors import Unavailable
 
+LONGEST = 12.5  # seconds: ten times a try's timeout, as a stream may take, and what a machine that is busy may add
+
 
 @dataclass
 class Served:
@@ -43,7 +45,7 @@ def serve(*, every: bool, tell: bool = False) -> Served:
 
 def _one(client: Callable[[str], object], kind: str, found: Served) -> str:
     """What is wrong with how a client ends at a server; "" = nothing."""
-    from test_hostile_servers import KINDS, LONGEST
+    from test_hostile_servers import KINDS
 
     with serving(hostile.just(b"")) as other, serving(KINDS[kind]) as server:
         server.elsewhere = other.url

@@ -136,6 +136,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "OrElse": lambda w, c: c(Lexicon(w.graph), Lexicon(w.graph)),
         "DrawnEntities": lambda w, c: c(Scripted(['{"terms": ["cough", "fever"]}', "-", '{"terms": ["sepsis"]}'])),
         "Once": lambda w, c: c(Lexicon(w.graph)),
+        "Respelled": lambda w, c: c(Lexicon(w.graph), w.graph),
         "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),

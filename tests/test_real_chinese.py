@@ -32,6 +32,7 @@ SAID = [  # question, what is said, what is not
     ("二型糖尿病首选什么药", ["没有说明何者为首选", "II型糖尿病的治疗", "二甲双胍"], []),
     # what may be eaten is told under risks, prevention and treatment; of a food that has no tie that is said
     ("高血压平时饮食要注意啥", ["低盐饮食"], []),
+    ("痛风不能吃什么？", ["海鲜"], []),
     ("痛风发作时脚趾头疼得不行能吃海鲜吗", ["不宜：", "海鲜"], []),
     ("甲亢病人可以吃海带吗", ["没有", "海带"], ["可以：", "不宜："]),
     ("糖尿病人能吃西瓜吗", ["没有", "西瓜"], ["西瓜霜"]),
