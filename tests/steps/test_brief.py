@@ -246,3 +246,14 @@ def test_a_label_that_says_nothing_of_what_it_forbids_is_not_told() -> None:
     texts = [Triple(drug, NOT_IN, Entity("", said)) for said in ("尚不明确", "孕妇禁用")]
     said = answer("对乙酰氨基酚的禁忌", *(Evidence("x", "text", (t,), (drug,)) for t in texts))
     assert said.text == "paracetamol的禁忌：孕妇禁用 [2]"
+
+
+def test_of_a_medicine_it_is_told_first_what_it_is_given_for_and_never_what_causes_it() -> None:
+    drug = Entity("m", "colchicine", "drug")
+    rows = [
+        Triple(drug, NOT_IN, Entity("k", "kidney failure", "disease")),
+        Triple(Entity("o", "other tablet", "drug"), Relation("side effect", Role.ADVERSE), drug),
+        Triple(drug, TREATS, GOUT),
+    ]
+    said = answer("What is colchicine?", *(Evidence("x", "neighbours", (t,), (drug,)) for t in rows)).text.splitlines()
+    assert said == ["What colchicine is given for: gout [3]", "Contraindications of colchicine: kidney failure [1]"]

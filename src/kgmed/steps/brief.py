@@ -309,7 +309,12 @@ def _unlike(groups: Sequence[_Group]) -> list[_Group]:
 
 
 def _usual(groups: list[_Group], language: Language) -> list[_Group]:
-    """The groups that say what a thing is: a definition that can be read, then the roles that matter, the rest."""
+    """The groups that say what a thing is: a definition that can be read, then the roles that matter, the rest.
+
+    Of a medicine what it is and what it is given for come before warnings, and forms and strengths last.
+    """
+    medicine = any(g.own and g.role is Role.TREATS for g in groups)
+    groups = [g for g in groups if not medicine or g.own or g.role not in (Role.CAUSE, Role.ADVERSE)]  # of no medicine
     readable = [g for g in groups if not g.texts or not _foreign(g, language)]
     if not any(g.relation in _RELATIONS for g in readable):
         readable += [g for g in groups if g.relation in _RELATIONS]
@@ -317,6 +322,8 @@ def _usual(groups: list[_Group], language: Language) -> list[_Group]:
         readable or groups,
         key=lambda g: (
             g.relation != "definition",
+            medicine and not (g.own and g.role in (Role.IS_A, Role.TREATS)),
+            medicine and g.role is Role.DOSAGE,
             not g.texts.keys() - _YES_OR_NO,
             _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL),
         ),
