@@ -155,7 +155,7 @@ def test_what_is_asked_of_a_disease_is_no_disease_of_that_name(tmp_path: Path) -
 
 
 def test_two_medicines_side_by_side_are_two_names(tmp_path: Path) -> None:
-    rows = [NodeRow(name, name, "drug") for name in ("simvastatin", "clarithromycin", "lithium", "ibuprofen")]
+    rows = tuple(NodeRow(name, name, "drug") for name in ("simvastatin", "clarithromycin", "lithium", "ibuprofen"))
     lexicon = Lexicon(small(tmp_path, rows))
     assert surfaces(lexicon, "simvastatin clarithromycin") == ["simvastatin", "clarithromycin"]
     assert surfaces(lexicon, "lithium ibuprofen") == ["lithium", "ibuprofen"]

@@ -130,7 +130,10 @@ TYPES: tuple[QuestionType, ...] = (
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
         r"|如何缓解|怎么整|咋整|怎么处理"
         r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
-        r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)",
+        r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)"
+        r"|\bwhy (?:did|does|would|has|is|was|am|are|do)\b.{0,40}"
+        r"\b(?:give|gave|given|prescribed?|take|taking|put (?:me |us )?on)\b"
+        r"|为(?:什么|啥|何)(?:给我|要|让我)?(?:开|吃|用)",
         Role.TREATS,
         says=("Treatments", "治疗"),
     ),
@@ -253,7 +256,8 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "inheritance",
         r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|\b[xy][- ]?linked|\bruns? in (?:the |my |our )?famil"
-        r"|\bpass(?:es|ed)? (?:it )?(?:on|down)\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
+        r"|\bpass(?:es|ed)? (?:it )?(?:on|down|from (?:mother|father|mum|mom|dad|parents?)|to (?:(?:my|our|the|your) )?"
+        r"(?:sons?|daughters?|kids|child(?:ren)?|babies|baby))\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
         r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性",
@@ -599,7 +603,7 @@ def compares(text: str) -> bool:
     >>> compares("What is the difference between gout and pseudogout?"), compares("What treats gout?")
     (True, False)
     """
-    return bool(next(row for row in TYPES if row.role is Role.DIFFERENTIAL).pattern.search(text))
+    return bool(next(row for row in TYPES if row.role is Role.DIFFERENTIAL).pattern.search(spelled(text)))
 
 
 _DEFINES = lazily(

@@ -208,7 +208,8 @@ class Between:
         ties = [] if warned else [*self.ties(*things), *self._texts(*things)]
         said = {t.triple.relation.role for t in ties}
         if Role.TREATS in said:
-            return ANY_TIE if Role.ADVERSE in said and not any(map(_grade, ties)) else _TREATS
+            known_way = self.is_medicine(things[0]) and (Role.ADVERSE not in said or any(map(_grade, ties)))
+            return _TREATS if known_way else ANY_TIE
         if warned or any(map(_grade, ties)):
             return _FOR_PEOPLE
         other = next((link for link in things if not self.is_medicine(link)), things[0])
@@ -242,9 +243,12 @@ class Between:
         if good:
             order = [role for role, _ in pair.roles]
             good.sort(key=lambda t: (t.of_kinds, _rank(order, t.triple.relation.role), t.cost))
-            if pair is ANY_TIE:  # one of each kind first: what treats a finding may cause it
+            if pair is ANY_TIE:  # one of each kind first: what treats a finding may cause it, but warnings before all
                 firsts = {t.triple.relation.role: t for t in reversed(good)}.values()
-                good.sort(key=lambda t: (t not in firsts, t.triple.relation.role is not Role.TREATS))
+                warned = any(map(_grade, good))
+                good.sort(
+                    key=lambda t: (t not in firsts, not _grade(t), warned == (t.triple.relation.role is Role.TREATS))
+                )
             return self._verdict("yes", good, place)
         if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
             return self._verdict("yes", wider, place)
@@ -293,6 +297,7 @@ class Between:
             return self._verdict(worst, [t for grade, t in graded if grade == worst], place)
         said = [t for t in ties if not medicines and t.triple.relation.role in (Role.TREATS, Role.ADVERSE)]
         harms = bool(said) and all(t.triple.relation.role is Role.ADVERSE for t in said)
+        said.sort(key=lambda t: t.triple.relation.role is Role.TREATS)  # whether it is safe is told by what it does
         return self._verdict("harm" if harms else "other", said, place) if said else None
 
     def _verdict(self, which: str, ties: Sequence[Tie], place: NamedPlace) -> Evidence:
