@@ -78,3 +78,9 @@ def test_a_thread_that_would_wait_for_itself_is_told_so(path: Path) -> None:
     with pytest.raises(StoreError, match="works on it already"):
         hold(path)
     lock.release()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc, in which no folder can be made")
+def test_a_folder_that_cannot_be_made_is_an_error_and_no_wait_for_ever() -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        hold(Path("/proc/nowhere/graphs/lock"))

@@ -357,6 +357,9 @@ def _compiled() -> tuple[tuple[Role, bool, re.Pattern[str]], ...]:
     return tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in _RULES)
 
 
+_LONGEST_RELATION = 200  # characters of a relation's name that are read; longer ones are no names
+
+
 @lru_cache(maxsize=4096)
 def infer(relation_name: str) -> Relation:
     """The relation with the role and direction that its English or Chinese name suggests; `Role.OTHER` if none.
@@ -366,7 +369,7 @@ def infer(relation_name: str) -> Relation:
     >>> infer("not_has_symptom").role.value, infer("药物治疗").reverse
     ('excludes', True)
     """
-    words = _words(relation_name)
+    words = _words(relation_name[:_LONGEST_RELATION])
     for role, reverse, pattern in _compiled():
         if pattern.search(words):
             role = _NEGATED.get(role, _unless_warning(role)) if _NOT.search(words) else role

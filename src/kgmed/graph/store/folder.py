@@ -31,21 +31,25 @@ if TYPE_CHECKING:
 LOCK = ".lock"
 
 
+_TRIES = 1000  # ours: a folder that is removed as often by others is one that cannot be made
+
+
 def hold(path: Path) -> "BaseFileLock":
     """The lock on the file `path`, made with its folder if need be, until `release`; waits for another process."""
     from filelock import FileLock  # only here: opening a graph must not load it
 
     lock = FileLock(path, thread_local=False)  # what one thread took, another may release
-    while True:
+    for left in reversed(range(_TRIES)):
         try:
             lock.acquire(poll_interval=0.01)
         except (FileNotFoundError, FileExistsError):  # its last holder removes the folder just now
-            if os.path.lexists(path.parent) and not path.parent.is_dir():
+            if not left or (os.path.lexists(path.parent) and not path.parent.is_dir()):
                 raise
             continue
         except RuntimeError as error:  # to wait for oneself would take for ever
             raise StoreError(f"{path}: this process works on it already; let that end first") from error
         return lock
+    raise StoreError(f"{path}: its folder cannot be made")
 
 
 def is_held(path: Path) -> bool:
