@@ -1,7 +1,9 @@
 """What evidence fits a question: the verdict on what is asked before any list."""
 
+from dataclasses import replace
+
 from kgmed.methods.facts import Fitting
-from kgmed.records import Evidence, Relation, Role
+from kgmed.records import Evidence, Mention, Relation, Role
 from role_graph import RoleGraph, query
 
 RELATIONS = (
@@ -94,3 +96,13 @@ def test_two_things_are_compared_by_what_they_are_first() -> None:
 def test_how_one_catches_a_disease_is_told_by_its_causes_where_no_way_of_infection_is() -> None:
     assert [e.triples[0].object.name for e in asked("how do you catch gout", "gout")] == ["uric acid"]
     assert "way of infection" in asked("is gout contagious", "gout")[0].text
+
+
+def test_two_names_of_one_thing_are_told_to_be_the_same() -> None:
+    links = [
+        replace(G.link("gout"), mention=Mention(name, name, at, at + len(name)))
+        for name, at in (("gout", 3), ("podagra", 20))
+    ]
+    [said] = Fitting(G, lambda _: [])(query("is gout the same as podagra"), links)
+    assert said.text == "Yes: gout and podagra are names of gout."
+    assert [t.tail.name for t in said.triples] == ["gout"]  # what the graph itself calls it

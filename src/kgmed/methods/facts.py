@@ -23,7 +23,6 @@ from kgmed.language.particulars import (
 from kgmed.language.question import (
     CULPRIT,
     TYPES,
-    QuestionType,
     asking_part,
     asks_at,
     asks_diagnosis,
@@ -42,7 +41,7 @@ from kgmed.steps.brief import ITSELF, brief
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.food import Diet
-from kgmed.steps.halves import half_known, lacks, stated, vaccines
+from kgmed.steps.halves import animals, codes, half_known, lacks, one_thing, stated, vaccines
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import Between, from_outside, is_verdict, mode_asked, names_people
 from kgmed.steps.phrase import Numbered, language_of
@@ -210,10 +209,9 @@ class Fitting:
         return list(dict.fromkeys([*texts, *self._of_types(query, links, pair, patient=patient)]))
 
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """What is all that is said: that animals are not spoken of, whether a food may be eaten with an illness."""
-        if is_of_an_animal(query.text):
-            return [lacks("lacking", query, ("animals", "动物")[language_of(query.text)], _ILLNESS)]
-        return Diet(self.graph).verdict(query, links)
+        """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
+        said = animals(query) or codes(self.graph, query, links) or one_thing(self.graph, query, links)
+        return said or Diet(self.graph).verdict(query, links)
 
     def _verdicts(self, query: Query, links: Sequence[Link]) -> tuple[PairType | None, list[Evidence]]:
         """Which question of two things is asked, and what is said first to it or to another of yes or no."""
@@ -482,7 +480,6 @@ def _claimed(text: str, links: Sequence[Link]) -> Sequence[Link]:
     return mine if claim and at >= 0 else links
 
 
-_ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
 _NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作
     r"(?:(?![男女两阴阳])[一-鿿]{1,2}性|(?:急性|慢性|反复)?(?:发作|加重)期?|急性|慢性|[早中晚]期|恢复期|稳定期|缓解期|不利)$"
 )

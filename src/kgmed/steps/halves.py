@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kgmed.graph.base import LocalGraph
-from kgmed.language.pair import PairType, is_yes_no, other_side
+from kgmed.language.pair import PairType, is_yes_no, other_side, pairs_asked
+from kgmed.language.particulars import is_of_an_animal
 from kgmed.language.question import QuestionType, asking_part, texts_asked
 from kgmed.language.text import lazily
-from kgmed.records import Entity, Evidence, Link, Query, Role
+from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
 from kgmed.steps.family import Family
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import affirmed, language_of, named, sentence, verdict
@@ -25,6 +27,12 @@ def lacks(which: str, query: Query, name: str, row: QuestionType | None = None) 
     thing, what = name or ("this", "此项")[language], row.says[language] if row else ""
     what = what if language else what[:1].lower() + what[1:]
     return Evidence(verdict(which, language, (), thing, what), VERDICT, (), (), 1.0, which)
+
+
+def animals(query: Query) -> list[Evidence]:
+    """That nothing is said of animals, where one is asked about."""
+    name = ("animals", "动物")[language_of(query.text)]
+    return [lacks("lacking", query, name, _ILLNESS)] if is_of_an_animal(query.text) else []
 
 
 def half_known(query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
@@ -58,6 +66,67 @@ def vaccines(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evi
     return [Evidence(said, VERDICT, tuple(known), (twins[0],), 1.0, "yes")]
 
 
+def codes(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
+    """The codes of what is named in the system that is asked for (ICD-10, OMIM, ...), from the names of its entries."""
+    asked = _CODE.search(query.text)
+    if not asked:
+        return []
+    system, language = _bare(asked["one"] or asked["other"]), language_of(query.text)
+    system = {"ICD": "ICD10"}.get(system, system)
+    things = [link for link in links if not link.mention.negated and _bare(link.mention.surface) not in _SYSTEMS]
+    called = "ICD-10" if system == "ICD10" else system
+    row = replace(_NO_CODE, says=(f"Code in {called}", f"{called}编码"))
+    if not things:
+        return [lacks("lacking", query, "", row)]
+    entities = [m.entity for x in things for n in (x.mention.name, x.entity.name) for m in graph.lookup(n)]
+    entities += [e for x in things for e in Family(graph).twins(x)]
+    written = getattr(graph, "aliases", None)
+    found: dict[str, Triple] = {}
+    for e in dict.fromkeys(entities):
+        for name in (e.id, *(text for text, _ in (written(graph.number(e.id)) if written else ()))):
+            of, _, code = name.partition(":")
+            if _bare(of) == system and not _RANGE.search(code):
+                found.setdefault(code, Triple(e, Relation(f"{called} code"), Entity("", code)))
+    if not found:
+        return [lacks("lacking", query, named(things[0].entity, language), row)]
+    told = list(found)[:_CODES]
+    name = named(things[0].entity, language)
+    head = (f"Code of {name} in {called}", f"{name}的{called}编码")[language]
+    said = affirmed(head, language, [", ".join(told)])
+    return [Evidence(said, VERDICT, tuple(found[code] for code in told), (things[0].entity,), 1.0, "yes")]
+
+
+def _bare(name: str) -> str:
+    """Letters and digits alone: ICD10 of icd-10."""
+    return re.sub(r"\W|_", "", name).upper()
+
+
+def one_thing(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
+    """That two names of a yes or no question are of one thing: Panadol and paracetamol."""
+    mine = [link for link in links if not link.mention.negated and link.mention.start >= 0]
+    names, language = list(dict.fromkeys(link.mention.surface for link in mine)), language_of(query.text)
+    if len(names) != 2 or len(stated(mine)) != 1 or not any(p.name == "same" for p in pairs_asked(query.text)):
+        return []
+    thing = mine[0].entity
+    written = [n for n in names if any(m.entity.id == thing.id for m in graph.lookup(n))]
+    triples = tuple(Triple(thing, Relation("also called"), Entity("", n)) for n in written)
+    told = (f"{names[0]} and {names[1]} are names of {named(thing, 0)}", f"{names[0]}与{names[1]}是同一物的名称")
+    said = affirmed(("Yes", "是")[language], language, [told[language]])
+    return [Evidence(said, VERDICT, triples, (thing,), 1.0, "yes")]
+
+
+_SYSTEMS = frozenset({"ICD", "ICD10", "OMIM", "ORPHA", "UMLS", "SNOMEDCTUS", "SNOMED", "HP", "HPO", "MESH", "MONDO"})
+_CODE = lazily(
+    r"(?<![A-Za-z])(?P<one>ICD(?:[- ]?10)?|OMIM|ORPHA|UMLS|MESH|MONDO)(?![A-Za-z]).{0,20}"
+    r"(?:\b(?:code|id|number)s?\b|编码|代码|编号)"
+    r"|(?:\b(?:code|id|number)s?\b|编码|代码|编号).{0,60}"
+    r"(?<![A-Za-z])(?P<other>ICD(?:[- ]?10)?|OMIM|ORPHA|UMLS|MESH|MONDO)(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\w-\w")  # of a chapter: E10-E14
+_CODES = 6  # ours: codes that are told
+_ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment", "疾病与用药"))
+_NO_CODE = QuestionType("code", r"(?!)", says=("Code", "编码"))
 _OF_EFFECTS = (  # rows of which the other thing may be anything: "caused by eating sugar"
     *("is treated", "is caused", "causes", "cures", "treats", "is prevented", "prevents", "link", "affects"),
     *("is a risk", "is a symptom", "is a side effect", "is a complication"),
