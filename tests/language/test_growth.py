@@ -18,6 +18,7 @@ from kgmed.graph import formats
 from kgmed.graph.formats import tables
 from kgmed.language import affixes, lay, negation, pair, particulars, question, text
 from kgmed.linking import recognise
+from kgmed.methods import mkg_rank
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
 from kgmed.steps import asked, citations, options, read
@@ -189,6 +190,11 @@ def test_signs_that_are_several_words_each_take_time_in_proportion(tmp_path: Pat
 @pytest.mark.parametrize("unit", ["a", ",", "(", ":", ":ID(", ": ", '"', "\\t"])
 def test_the_format_of_a_file_is_told_in_proportion_to_its_first_line(unit: str) -> None:
     assert grows(lambda said: formats._by_looks((said * 2, "a")), unit) <= RATIO
+
+
+@pytest.mark.parametrize("unit", [" ", "answer ", "answer A ", "(", "maybe A "])
+def test_the_letter_of_a_reply_is_found_in_proportion_to_it(unit: str) -> None:
+    assert grows(lambda said: mkg_rank.letter(f"The answer {said}x", (("A", "gout"), ("B", "flu"))), unit) <= RATIO
 
 
 def test_a_cell_of_many_names_takes_time_in_proportion_to_its_blanks() -> None:

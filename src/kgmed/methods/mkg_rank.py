@@ -210,7 +210,7 @@ def fragments(background: str) -> list[str]:
 # 答案：B, 答えはB, 정답은 B, jibu ni B), which must agree, then an option's own text.
 
 
-_LETTER = r"[(\[{<「『【\"'*\s]*(?P<letter>[A-Z])(?![A-Za-z'])"
+_LETTER = r"[(\[{<「『【\"'*\s]*+(?P<letter>[A-Z])(?![A-Za-z'])"
 _SAYS = (
     r"answers?(?:\s+(?:choice|option))?|choice|correct(?:\s+(?:option|answer|one))?|boxed"  # en
     r"|答案|正确选项|正确的?(?:选项)?|应?选择?|"  # zh
@@ -218,8 +218,10 @@ _SAYS = (
     r"정답|답안?|답변|선택지?|"  # ko
     r"jibu(?:\s+(?:sahihi|langu|ni))?|chaguo(?:\s+sahihi)?"  # sw
 )
-_LINKS = r"\s*(?:is|are|would be|must be|应?为|应?是|は|が|은|는|이|가|ni)?\s*[:=]?\s*(?:option\s+|选项\s*|chaguo\s+)?"
-_STATED = re.compile(rf"(?<![A-Za-z])(?:{_SAYS}){_LINKS}{_LETTER}(?!\W*(?:is|are) (?:wrong|not\b|in))", re.IGNORECASE)
+_LINKS = (  # possessive, since one run of blanks would else be cut in four in every way
+    r"\s*+(?:is|are|would be|must be|应?为|应?是|は|が|은|는|이|가|ni)?\s*+[:=]?\s*+(?:option\s++|选项\s*+|chaguo\s++)?"
+)
+_STATED = re.compile(rf"(?<![A-Za-z])(?:{_SAYS}){_LINKS}{_LETTER}(?!\W*+(?:is|are) (?:wrong|not\b|in))", re.IGNORECASE)
 _AFTER = re.compile(
     r"(?<![A-Za-z])(?:option\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?\s*"
     r"(?:is (?:the )?(?:correct|right)\b|が正解|が正しい|[가이] 정답|是?正确|(?:ni|ndiyo) sahihi)"
@@ -277,11 +279,10 @@ def _stated(pieces: Sequence[str]) -> set[str] | None:
     """The letters of all statements; two where one of them names several or hedges; None where there is none."""
     found: set[str] = set()
     for piece in pieces:
-        for match in [*_STATED.finditer(piece), *_AFTER.finditer(piece)]:
-            if not match["letter"].isupper():
-                continue
-            several = _JOINED.match(piece, match.end("letter")) is not None
-            found |= {match["letter"], "?"} if several or _HEDGES.search(piece) else {match["letter"]}
+        said = [m for m in (*_STATED.finditer(piece), *_AFTER.finditer(piece)) if m["letter"].isupper()]
+        found |= {m["letter"] for m in said}
+        if said and (_HEDGES.search(piece) or any(_JOINED.match(piece, m.end("letter")) for m in said)):
+            found.add("?")
     return found or None
 
 
