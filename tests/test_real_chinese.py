@@ -48,6 +48,8 @@ SAID = [  # question, what is said, what is not
     ("二甲双瓜副作用", ["二甲双胍的不良反应"], []),
     ("肺炎首选什么抗生素", ["没有说明何者为首选", "肺炎的治疗"], ["相符的疾病"]),
     ("荨麻诊怎么办", ["荨麻疹的治疗"], []),
+    ("请问康维洛韦孕妇可以用吗", ["没有“康维洛韦”"], ["禁忌"]),
+    ("艾滋病一起吃饭会传染吗", ["传播途径", "未说明"], ["有："]),
     ("格里森海默氏综合症怎么治", ["没有“格里森海默氏综合症”"], []),
     ("大姨妈肚子疼怎么办", ["痛经的治疗"], []),
     # who sees a complaint is told by most diseases that show it; the class of a medicine by most of its products

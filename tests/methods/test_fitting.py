@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from kgmed.methods.facts import Fitting
-from kgmed.records import Evidence, Mention, Relation, Role
+from kgmed.records import Entity, Evidence, Mention, Relation, Role, Triple
+from kgmed.steps.halves import by_the_way_named
 from role_graph import RoleGraph, query
 
 RELATIONS = (
@@ -106,3 +107,18 @@ def test_two_names_of_one_thing_are_told_to_be_the_same() -> None:
     [said] = Fitting(G, lambda _: [])(query("is gout the same as podagra"), links)
     assert said.text == "Yes: gout and podagra are names of gout."
     assert [t.tail.name for t in said.triples] == ["gout"]  # what the graph itself calls it
+
+
+def test_a_way_of_infection_that_is_asked_about_is_no_plain_yes() -> None:
+    spreads = Relation("传播途径"), Relation("传染性")
+    ill = G.entity("measles")
+    pieces = [
+        Evidence("x", "text", (Triple(ill, relation, Entity("", said)),), (ill,))
+        for relation, said in zip(spreads, ("血液", "有"), strict=True)
+    ]
+    [said] = by_the_way_named(pieces, query("麻疹一起吃饭会传染吗"))
+    assert said.text == "图谱所载传播途径：血液。是否也经所问的途径传播，图谱未说明。"
+    assert [t.tail.name for t in said.triples] == ["血液"]
+    assert by_the_way_named(pieces, query("麻疹会传染吗")) == pieces
+    [bare] = by_the_way_named(pieces[1:], query("麻疹握手会传染吗"))
+    assert "未说明是否经所问的途径" in bare.text

@@ -9,7 +9,8 @@ from kgmed.graph.base import Alias, NodeRow, Scope
 from kgmed.language.pair import pairs_asked
 from kgmed.records import Entity, Evidence, Link, Mention, Relation, Role, Triple
 from kgmed.steps.family import Family, substance
-from kgmed.steps.pairs import Between, from_outside, mode_asked
+from kgmed.steps.halves import from_outside, mode_asked
+from kgmed.steps.pairs import Between
 from named_graph import small
 from role_graph import RoleGraph, query
 

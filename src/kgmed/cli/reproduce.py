@@ -64,14 +64,12 @@ def reproduce(
     Says first what is missing and what it will take at most. Exit codes are those of kgmed eval run.
     """
     from kgmed.evaluate import reproduce as making
-    from kgmed.models.named import check_name
 
     if listed or not table:
         _list(data, as_json=as_json)
         return
     found = making.with_trained(making.table(table), assignments(trained or []))
-    for name in filter(None, [*(llm or []), judge]):
-        check_name(name)
+    _check_names([*(llm or []), judge])
     chosen = config.replace(
         graph=graph or making.graph_for(found), preset=preset or config.preset or "paper", log=False
     )
@@ -80,14 +78,26 @@ def reproduce(
         models=tuple(llm or ()), number=number, sample=sample, seeds=tuple(seed or [0]),
         metric_models=tuple(metric_model or ()), judge=judge,
     )  # fmt: skip
-    if judge and not found.judge:
-        raise BadInput(f"no judge is asked for {table}; leave --judge out")
-    can = wanted.can
-    if not can.any:
-        raise BadInput(f"{table} cannot be made here: {'; '.join(can.missing)}")
+    _check(wanted)
     said = _said_before(wanted, probe, speed, as_json=as_json, dry=dry_run)
     if not dry_run:
         _make(wanted, said, threads=threads, again=again, as_json=as_json)
+
+
+def _check_names(names: "Sequence[str]") -> None:
+    """Refuse a model that there is not, before anything is counted."""
+    from kgmed.models.named import check_name
+
+    for name in filter(None, names):
+        check_name(name)
+
+
+def _check(wanted: "Wanted") -> None:
+    """Refuse what cannot be made: a table without what it needs, or a judge that it does not ask."""
+    if wanted.judge and not wanted.table.judge:
+        raise BadInput(f"no judge is asked for {wanted.table.id}; leave --judge out")
+    if not wanted.can.any:
+        raise BadInput(f"{wanted.table.id} cannot be made here: {'; '.join(wanted.can.missing)}")
 
 
 def _list(data: Path, *, as_json: bool) -> None:

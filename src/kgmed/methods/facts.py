@@ -36,14 +36,15 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
+from kgmed.steps import halves
 from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
 from kgmed.steps.brief import ITSELF, brief
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.food import Diet
-from kgmed.steps.halves import animals, codes, half_known, lacks, one_thing, stated, vaccines
+from kgmed.steps.halves import lacks, stated
 from kgmed.steps.labels import WarnedOf
-from kgmed.steps.pairs import Between, from_outside, is_verdict, mode_asked, names_people
+from kgmed.steps.pairs import Between, is_verdict, names_people
 from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.respell import Respelled
 from kgmed.steps.retrieve import First, Overview
@@ -210,8 +211,7 @@ class Fitting:
 
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
-        said = animals(query) or codes(self.graph, query, links) or one_thing(self.graph, query, links)
-        return said or Diet(self.graph).verdict(query, links)
+        return halves.at_once(self.graph, query, links) or Diet(self.graph).verdict(query, links)
 
     def _verdicts(self, query: Query, links: Sequence[Link]) -> tuple[PairType | None, list[Evidence]]:
         """Which question of two things is asked, and what is said first to it or to another of yes or no."""
@@ -219,7 +219,7 @@ class Fitting:
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         tied = _claimed(query.text, links)
         verdicts = self._modes(query, links) or (between(query, tied, pair) if pair else between.why(query, links))
-        return pair, verdicts or half_known(query, links, pair) or vaccines(self.graph, query, links)
+        return pair, verdicts or halves.half_known(query, links, pair) or halves.vaccines(self.graph, query, links)
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
@@ -250,7 +250,7 @@ class Fitting:
             return []  # a list that says neither yes nor no is no answer
         if not found and CULPRIT in types_asked(query.text):
             return [lacks("lacking", query, things[0].name, CULPRIT)] if (things := stated(links)) else []
-        return [*mode_asked(query.text, found), *found] or self._overview(query, links)
+        return [*halves.mode_asked(query.text, found), *found] or self._overview(query, links)
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
         """What is taken against each finding, where nothing else is asked: that much can be done at once."""
@@ -266,7 +266,7 @@ class Fitting:
         pieces = AskedFor(self.graph, through=False)(query, links)
         twins = [e for link in links if not link.mention.negated for e in Family(self.graph).twins(link)]
         about = (t for e in twins for t in self.graph.neighbours(e.id, limit=_MANY, roles=(Role.CAUSE, Role.RISK)))
-        return mode_asked(query.text, pieces, [t for t in about if t.subject in twins and from_outside(t)])
+        return halves.mode_asked(query.text, pieces, [t for t in about if t.subject in twins])
 
     def _of_type(self, link: Link, text: str) -> Link | None:
         """The link to the type of an illness that is written otherwise than in the graph: 二型糖尿病."""
@@ -430,6 +430,7 @@ class Fitting:
         things = stated(links)
         if not found and row.name == "contagion" and Role.CAUSE in roles_asked(query.text):
             found = self._asked(query, links, patient=False)  # "how do you catch it": what causes it is how
+        found = halves.by_the_way_named(found, query) if row.name == "contagion" else found
         return found or [lacks("lacking", query, things[0].name if things else "", row)]
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:

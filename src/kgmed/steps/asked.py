@@ -32,16 +32,17 @@ _AFTER = lazily(
     r"|^(?:和|跟|与|同|能|可以|会|是|治|的|有|对|一天|怎么|引起|导致|病|症|综合征|片|胶囊|颗粒)",
     re.IGNORECASE,
 )
-_LIKE_A_MEDICINE = lazily(
-    r"(?:片|胶囊|颗粒|丸|注射液|口服液|糖浆|霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净)$"
+_STEMS = (  # ends of the Chinese names of substances
+    "霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净|洛韦|那韦|福韦|昔布|司琼|唑仑|西泮|沙班|曲坦|环素|硝唑|康唑|洛芬|西汀|替丁"
 )
+_LIKE_A_MEDICINE = lazily(rf"(?:片|胶囊|颗粒|丸|注射液|口服液|糖浆|{_STEMS})$")
 _NEAR = 60  # characters before and behind a name that are looked at: more than the longest pattern above has
 _QUOTES = "\"“‘'「"  # before a name; a mark behind it may open what comes next
 _LIKE_A_NAME = lazily(
     r"(?:itis|osis|emia|aemia|oma|pathy|plasia|trophy|mab|nib|pril|sartan|statin|olol|azole|cillin|mycin|cycline|vir"
     r"|tide|gliptin|gliflozin|prazole|parin|caine|dipine|setron|triptan|lukast|zepam|zolam|oxetine|floxacin|profen)\b"
     r"|\b(?:syndrome|disease|disorder|fever)\b"
-    r"|(?:病|症|炎|综合征|片|胶囊|颗粒|丸|注射液|口服液|霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净)$",
+    rf"|(?:病|症|炎|综合征|片|胶囊|颗粒|丸|注射液|口服液|{_STEMS})$",
     re.IGNORECASE,
 )
 _PLAIN = frozenset(

@@ -195,7 +195,7 @@ def _asked_for(
     if compares(query.text):
         shown = _unlike(groups)
     if is_yes_no(query.text):
-        shown.sort(key=lambda g: not _YES_OR_NO.keys() & g.texts.keys())
+        shown.sort(key=lambda g: not YES_OR_NO.keys() & g.texts.keys())
     return shown
 
 
@@ -324,7 +324,7 @@ def _usual(groups: list[_Group], language: Language) -> list[_Group]:
             g.relation != "definition",
             medicine and not (g.own and g.role in (Role.IS_A, Role.TREATS)),
             medicine and g.role is Role.DOSAGE,
-            not g.texts.keys() - _YES_OR_NO,
+            not g.texts.keys() - YES_OR_NO,
             _USEFUL.index(g.role) if g.role in _USEFUL else len(_USEFUL),
         ),
     )
@@ -332,7 +332,7 @@ def _usual(groups: list[_Group], language: Language) -> list[_Group]:
 
 def _foreign(group: _Group, language: Language) -> bool:
     """Whether the texts of a group are in the other language alone."""
-    return all(has_cjk(text) != bool(language) and text not in _YES_OR_NO for text in group.texts)
+    return all(has_cjk(text) != bool(language) and text not in YES_OR_NO for text in group.texts)
 
 
 # --- groups
@@ -415,12 +415,12 @@ def _varied(names: dict[str, str]) -> dict[str, str]:
 def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     """A heading and its facts on one line, with how many are not shown and the first numbers of its evidence."""
     head = _heading(group, language)
-    told = next((text for text in group.texts if text in _YES_OR_NO), "")
+    told = next((text for text in group.texts if text in YES_OR_NO), "")
     if told and group.relation.endswith("传染性"):
-        said = _CONTAGIOUS[_YES_OR_NO[told][0]][language].format(joined(list(group.subjects)[:2], language))
+        said = _CONTAGIOUS[YES_OR_NO[told][0]][language].format(joined(list(group.subjects)[:2], language))
         return _cited(said, list(group.numbers)[:marks])
     if told:
-        return _cited(f"{_YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
+        return _cited(f"{YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
     if group.texts and not group.names:
         foreign = _foreign(group, language)
         whole = ("；" if language else "; ").join(group.texts)
@@ -457,7 +457,7 @@ def _labels(group: _Group, language: Language, room: int) -> str:
     return f"{mark}{clipped(whole, room)}" if whole else ""
 
 
-_YES_OR_NO = {
+YES_OR_NO = {
     **dict.fromkeys(("有", "是", "能", "会", "yes", "Yes"), ("Yes", "有")),
     **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
 }

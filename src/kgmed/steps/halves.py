@@ -10,9 +10,10 @@ from kgmed.language.particulars import is_of_an_animal
 from kgmed.language.question import QuestionType, asking_part, texts_asked
 from kgmed.language.text import lazily
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
+from kgmed.steps.brief import YES_OR_NO
 from kgmed.steps.family import Family
 from kgmed.steps.pairs import VERDICT
-from kgmed.steps.phrase import affirmed, language_of, named, sentence, verdict
+from kgmed.steps.phrase import affirmed, joined, language_of, named, sentence, verdict, worded
 
 
 def stated(links: Sequence[Link]) -> list[Entity]:
@@ -27,6 +28,11 @@ def lacks(which: str, query: Query, name: str, row: QuestionType | None = None) 
     thing, what = name or ("this", "此项")[language], row.says[language] if row else ""
     what = what if language else what[:1].lower() + what[1:]
     return Evidence(verdict(which, language, (), thing, what), VERDICT, (), (), 1.0, which)
+
+
+def at_once(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
+    """What is all that is said of some questions: nothing of animals, a code, that two names are of one thing."""
+    return animals(query) or codes(graph, query, links) or one_thing(graph, query, links)
 
 
 def animals(query: Query) -> list[Evidence]:
@@ -115,6 +121,36 @@ def one_thing(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Ev
     return [Evidence(said, VERDICT, triples, (thing,), 1.0, "yes")]
 
 
+def by_the_way_named(found: Sequence[Evidence], query: Query) -> list[Evidence]:
+    """What is said of infection where a question names a way of it: the ways that the graph names, and no plain yes.
+
+    That a disease is contagious does not say that it spreads by eating together.
+    """
+    if not found or not _WAY.search(query.text) or not is_yes_no(query.text):
+        return list(found)
+    ways, language = [t for e in found for t in e.triples if t.object.name not in YES_OR_NO], language_of(query.text)
+    if not ways:
+        return [Evidence(_NO_WAY[language], VERDICT, found[0].triples, found[0].about, 1.0, "other")]
+    told = joined(list(dict.fromkeys(worded(t.object.name, language) for t in ways)), language)
+    said = affirmed(_WAYS[language], language, [told]) + _NOT_THIS_WAY[language]
+    return [Evidence(said, VERDICT, tuple(ways), found[0].about, 1.0, "other")]
+
+
+_WAY = lazily(
+    r"吃饭|共餐|聚餐|接吻|亲嘴|握手|拥抱|同床|共用|毛巾|餐具|碗筷|唾液|口水|蚊|马桶|游泳|性生活|同房|说话|咳嗽|喷嚏|接触|喂奶|哺乳|空气"
+    r"|\b(?:kiss\w*|shar(?:e|ing)|toilets?|touch\w*|hug\w*|shak(?:e|ing) hands|saliva|mosquito\w*|breast ?feed\w*|sex"
+    r"|air|eating|swimming|cough\w*|sneez\w*|towels?|food|water|cups?|handshakes?)\b",
+    re.IGNORECASE,
+)
+_WAYS = ("Ways of infection that the graph names", "图谱所载传播途径")
+_NOT_THIS_WAY = (
+    " Whether it also spreads in the way that is asked about it does not say.",
+    "是否也经所问的途径传播，图谱未说明。",
+)
+_NO_WAY = (
+    "The graph says that it is contagious, and not whether it spreads in the way that is asked about.",
+    "图谱只记载有无传染性，未说明是否经所问的途径传播。",
+)
 _SYSTEMS = frozenset({"ICD", "ICD10", "OMIM", "ORPHA", "UMLS", "SNOMEDCTUS", "SNOMED", "HP", "HPO", "MESH", "MONDO"})
 _CODE = lazily(
     r"(?<![A-Za-z])(?P<one>ICD(?:[- ]?10)?|OMIM|ORPHA|UMLS|MESH|MONDO)(?![A-Za-z]).{0,20}"
@@ -135,3 +171,51 @@ _VACCINE = lazily(r"\bvaccin(?:e|es|ation)\b|\bjabs?\b|疫苗", re.IGNORECASE)
 _A_VACCINE = lazily(r"\bvaccine|\bBCG\b|疫苗|卡介苗|接种", re.IGNORECASE)
 _NO_VACCINE = QuestionType("vaccine", r"(?!)", says=("Word of a vaccine", "疫苗记载"))
 _ALL = 1 << 20
+
+
+# Whether a disease is inherited, and how.
+
+_MODES = (  # what tells a mode of inheritance from the others, in a question and in the name of the mode
+    r"recessive|隐性",
+    r"(?<!co)dominant|显性",
+    r"x[- ]?linked|x连锁|伴x",
+    r"mitochondrial|线粒体|母系",
+)
+_INHERITED = r"recessive|dominant|linked|mitochondrial|maternal|polygenic|digenic|oligogenic|隐性|显性|连锁|母系|多基因"
+_EITHER = lazily(r"\bor\b|还是|或", re.IGNORECASE)
+_NAMED = 3  # ours: beside inheritance
+_FROM_OUTSIDE = lazily(
+    r"infect|virus|environment|drug|medicine|smok|alcohol|trauma|obes|stress|hormon|endocrin|sunlight|ultraviolet|diet"
+    r"|感染|病毒|环境|药物|吸烟|饮酒|酗酒|外伤|创伤|肥胖|精神|内分泌|日光|紫外|饮食",
+    re.IGNORECASE,
+)
+
+
+def from_outside(triple: Triple) -> bool:
+    """Whether a triple names a cause or a risk that is no gene: what has some is not inherited by one gene alone."""
+    return triple.relation.role in (Role.CAUSE, Role.RISK) and bool(_FROM_OUTSIDE.search(triple.object.name))
+
+
+def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] = ()) -> list[Evidence]:
+    """Yes or no to "is it recessive?" or "is it inherited?", where the evidence has the modes of inheritance.
+
+    `others` are causes of the same thing from outside: a record of an inherited form is not all there is to it.
+    """
+    asked = [mode for mode in _MODES if re.search(mode, text, re.IGNORECASE)]
+    triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
+    others = list(filter(from_outside, others))
+    if not triples or not is_yes_no(text):
+        return []
+    if len(asked) > 1 and _EITHER.search(text):  # "dominant or recessive?"
+        return []
+    wanted = asked or [_INHERITED]
+    named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in wanted)]
+    which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
+    facts = [sentence(t, language) for t in shown]
+    if named and not asked and others:
+        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_NAMED], language)
+        said = verdict("partly", language, facts, causes)
+        return [Evidence(said, VERDICT, (*shown, *others[:_NAMED]), (shown[0].subject, shown[0].object), 1.0, which)]
+    words = (("Yes", "是") if named else ("No", "不是")) if asked else (("Yes", "会") if named else ("No", "不会"))
+    said = affirmed(words[language], language, facts)
+    return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]

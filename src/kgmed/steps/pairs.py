@@ -35,7 +35,7 @@ from kgmed.language.question import asking_part, asks_at, roles_asked, types_ask
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, class_named, names_of, substance
-from kgmed.steps.phrase import Language, abroad, affirmed, joined, language_of, named, sentence, verdict, worded
+from kgmed.steps.phrase import Language, abroad, affirmed, language_of, named, sentence, verdict
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
@@ -477,55 +477,6 @@ def _is_a_drink(link: Link) -> bool:
 _HAVING = ("感染", "病人", "患者")
 _CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
 _CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
-
-
-_MODES = (  # what tells a mode of inheritance from the others, in a question and in the name of the mode
-    r"recessive|隐性",
-    r"(?<!co)dominant|显性",
-    r"x[- ]?linked|x连锁|伴x",
-    r"mitochondrial|线粒体|母系",
-)
-
-
-_INHERITED = r"recessive|dominant|linked|mitochondrial|maternal|polygenic|digenic|oligogenic|隐性|显性|连锁|母系|多基因"
-
-
-_EITHER = lazily(r"\bor\b|还是|或", re.IGNORECASE)
-_NAMED = 3  # ours: beside inheritance
-_FROM_OUTSIDE = lazily(
-    r"infect|virus|environment|drug|medicine|smok|alcohol|trauma|obes|stress|hormon|endocrin|sunlight|ultraviolet|diet"
-    r"|感染|病毒|环境|药物|吸烟|饮酒|酗酒|外伤|创伤|肥胖|精神|内分泌|日光|紫外|饮食",
-    re.IGNORECASE,
-)
-
-
-def from_outside(triple: Triple) -> bool:
-    """Whether a triple names a cause or a risk that is no gene: what has some is not inherited by one gene alone."""
-    return triple.relation.role in (Role.CAUSE, Role.RISK) and bool(_FROM_OUTSIDE.search(triple.object.name))
-
-
-def mode_asked(text: str, pieces: Sequence[Evidence], others: Sequence[Triple] = ()) -> list[Evidence]:
-    """Yes or no to "is it recessive?" or "is it inherited?", where the evidence has the modes of inheritance.
-
-    `others` are causes of the same thing from outside: a record of an inherited form is not all there is to it.
-    """
-    asked = [mode for mode in _MODES if re.search(mode, text, re.IGNORECASE)]
-    triples = [t for e in pieces for t in e.triples if t.relation.role is Role.INHERITANCE]
-    if not triples or not is_yes_no(text):
-        return []
-    if len(asked) > 1 and _EITHER.search(text):  # "dominant or recessive?"
-        return []
-    wanted = asked or [_INHERITED]
-    named = [t for t in triples if all(re.search(mode, t.object.name, re.IGNORECASE) for mode in wanted)]
-    which, shown, language = "yes" if named else "no", (named or triples)[:2], language_of(text)
-    facts = [sentence(t, language) for t in shown]
-    if named and not asked and others:
-        causes = joined(list(dict.fromkeys(worded(t.object.name, language) for t in others))[:_NAMED], language)
-        said = verdict("partly", language, facts, causes)
-        return [Evidence(said, VERDICT, (*shown, *others[:_NAMED]), (shown[0].subject, shown[0].object), 1.0, which)]
-    words = (("Yes", "是") if named else ("No", "不是")) if asked else (("Yes", "会") if named else ("No", "不会"))
-    said = affirmed(words[language], language, facts)
-    return [Evidence(said, VERDICT, tuple(shown), (shown[0].subject, shown[0].object), 1.0, which)]
 
 
 _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")

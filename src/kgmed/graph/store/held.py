@@ -19,7 +19,7 @@ LEAST = 1024  # records read from the files before any are held, and as many as 
 _BLOCK = 1 << 12  # entities made at a time
 
 
-class Held(NamedTuple):
+class InMemory(NamedTuple):
     """The entities of a graph and what leads to them, about 500 bytes an entity and 4 an edge."""
 
     entities: list[Entity]  # by node
@@ -34,10 +34,10 @@ class Holding:
     def __init__(self, entities: int, names: int, edges: int) -> None:
         """Begin with nothing; the counts tell when it is worth it."""
         fits = names <= MOST and edges <= 8 * MOST
-        self.now: Held | None = None
+        self.now: InMemory | None = None
         self._left, self._making = max(LEAST, entities) if fits else -1, threading.Lock()
 
-    def read(self, many: int, make: Callable[[], Held]) -> None:
+    def read(self, many: int, make: Callable[[], InMemory]) -> None:
         """Count records that were read; one thread calls `make` when that is enough, others go on with the files."""
         if self._left <= 0:
             return
@@ -46,7 +46,7 @@ class Holding:
             self.now = make()  # the lock is never let go of: once is enough
 
 
-def held(store: "Store", make: Callable[[list[int]], list[Entity]]) -> Held:
+def held(store: "Store", make: Callable[[list[int]], list[Entity]]) -> InMemory:
     """All of a store in memory; `make` gives the entities of node numbers."""
     n = len(store)
     entities = [entity for i in range(0, n, _BLOCK) for entity in make(list(range(i, min(i + _BLOCK, n))))]
@@ -58,7 +58,7 @@ def held(store: "Store", make: Callable[[list[int]], list[Entity]]) -> Held:
         for node, name in enumerate(names)
     }
     heads = np.repeat(np.arange(n, dtype=np.int32), np.diff(store.adjacency.out.indptr))
-    return Held(entities, {entity.id: node for node, entity in enumerate(entities)}, named, heads)
+    return InMemory(entities, {entity.id: node for node, entity in enumerate(entities)}, named, heads)
 
 
 def _alone(store: "Store") -> NDArray[np.bool_]:
