@@ -270,6 +270,31 @@ GRAPHML = one(
 </graph></graphml>
 """,
 )
+GEXF = one(
+    "x.gexf",
+    f"""
+<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph defaultedgetype="directed">
+<attributes class="edge"><attribute id="0" title="relation" type="string"/></attributes>
+<attributes class="node"><attribute id="0" title="kind" type="string"/></attributes>
+<nodes><node id="a" label="{GOUT}"><attvalues><attvalue for="0" value="disease"/></attvalues></node>
+<node id="b" label="{PAIN}"/><node id="c" label="{COLCHICINE}"/></nodes>
+<edges><edge source="a" target="b" label="has_symptom" weight="3.0"/>
+<edge source="c" target="a"><attvalues><attvalue for="0" value="treats"/></attvalues></edge></edges>
+</graph></gexf>
+""",
+)
+XGMML = one(
+    "x.xgmml",
+    f"""
+<?xml version="1.0"?>
+<graph label="x" xmlns="http://www.cs.rpi.edu/XGMML"><att name="networkMetadata" value="x"/>
+<node id="1" label="{GOUT}"><att name="kind" type="string" value="disease"/><graphics>
+<att name="NODE" value="y"/></graphics></node>
+<node id="2" label="{PAIN}"/><node id="3" label="{COLCHICINE}"/>
+<edge source="1" target="2" label="1 (has_symptom) 2"><att name="interaction" value="has_symptom"/></edge>
+<edge source="3" target="1" label="treats"/></graph>
+""",
+)
 TRIPLES = f"{GOUT},has_symptom,{PAIN}\n{COLCHICINE},treats,{GOUT}\n"
 LAYOUTS: dict[str, tuple[Makes, set[tuple[Role, str]]]] = {
     "Hetionet": (HETIONET, {TREATS, FINDING}),
@@ -288,6 +313,8 @@ LAYOUTS: dict[str, tuple[Makes, set[tuple[Role, str]]]] = {
     "OWL": (OWL, {FINDING}),
     "Turtle with labelled properties": (TURTLE, {FINDING}),
     "GraphML": (GRAPHML, {TREATS, FINDING}),
+    "GEXF": (GEXF, {TREATS, FINDING}),
+    "XGMML": (XGMML, {TREATS, FINDING}),
     "CSV without a header": (one("x.csv", TRIPLES), {TREATS, FINDING}),
     "head, relation, tail": (one("x.csv", "head,relation,tail\n" + TRIPLES), {TREATS, FINDING}),
     "source, type, target": (one("x.csv", "source,type,target\n" + TRIPLES), {TREATS, FINDING}),
@@ -432,6 +459,8 @@ def test_a_table_says_what_columns_of_other_names_mean(tmp_path: Path) -> None:
         (one("x.csv", "relation,a,b,c\nis,x,y,z\n"), "without a column for the head"),
         (one("x.graphml", '<!DOCTYPE a [<!ENTITY b "c">]><graphml>&b;</graphml>'), "declares a document type"),
         (one("x.graphml", "<graphml><graph><node id='a'/>"), "is no XML"),
+        (one("x.gexf", "<gexf><graph><nodes><node id='a'>"), "is no XML"),
+        (one("x.xgmml", '<!DOCTYPE a [<!ENTITY b "c">]><graph>&b;</graph>'), "declares a document type"),
         (one("x.json", '{"graphs": [3]}'), "holds no list of graphs"),
         (one("x.zip", "PK no zip"), "is no zip"),
         (files(sct2_Concept_Snapshot_1__txt="id | active\n1 | 1\n"), "no snapshot of SNOMED's description file"),
@@ -485,6 +514,6 @@ def test_the_layouts_are_those_that_are_told_in_the_documentation() -> None:
         "SNOMED CT (RF2)",
         "OBO Graphs",
         "OWL",
-        "GraphML",
+        "GraphML, GEXF (Gephi), XGMML (Cytoscape)",
     )
     assert [layout for layout in told if f"| {layout} |" not in page] == []

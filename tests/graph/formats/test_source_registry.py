@@ -62,7 +62,7 @@ def test_a_folder_is_told_by_what_it_holds(tmp_path: Path) -> None:
 def test_an_unsure_format_is_an_error_that_lists_the_formats(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
-    with pytest.raises(SourceError, match="name it: babelon, cmekg, disease_json, disease_table"):
+    with pytest.raises(SourceError, match="name it by --format: babelon, cmekg, disease_json, disease_table"):
         formats.detect(path)
 
 

@@ -1,4 +1,7 @@
-"""GraphML, as kgmed, networkx, igraph, Gephi and Neo4j's APOC write it: nodes and edges with attributes."""
+"""GraphML, as kgmed, networkx, igraph, Gephi and Neo4j's APOC write it, Gephi's GEXF and Cytoscape's XGMML.
+
+All three are nodes and edges with attributes; they differ in how an attribute is named and where its value stands.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,15 +14,16 @@ from kgmed.errors import SourceError
 from kgmed.graph.base import Source
 from kgmed.graph.formats.base import name_of, need_file, open_bytes, reading
 from kgmed.graph.formats.tables import COLUMNS, RecordReader, TableRecord
+from kgmed.language.text import one_line
 from kgmed.registry import formats
 
 _BLOCK = 1 << 17
 _MEND = "export it again"
 
 
-@formats.register("graphml", suffixes=(".graphml",), starts=("<graphml",))
+@formats.register("graphml", suffixes=(".graphml", ".gexf", ".xgmml"), starts=("<graphml", "<gexf", "<graph "))
 def read_graphml(path: Path | None, *, name: str = "", release: str = "") -> Source:
-    """The graph of a GraphML file; raises `SourceError`, for damage when its turn comes."""
+    """The graph of a GraphML, GEXF or XGMML file; raises `SourceError`, for damage when its turn comes."""
     file = need_file(path, "graphml")
     reader = RecordReader(name or name_of(file), {}, {})
     return Source(
@@ -76,13 +80,28 @@ class _Elements:
         tag = element.rpartition(" ")[2]
         if tag == "key":
             self.called[given.get("id", "")] = given.get("attr.name", given.get("id", "")).casefold()
+        elif tag == "attributes":
+            self.key = given.get("class", "")
+        elif tag == "attribute":  # GEXF: one list of the nodes', one of the edges' with numbers of its own
+            self.called[f"{self.key} {given.get('id', '')}"] = given.get("title", "").casefold()
         elif tag == "node":
-            self.open = {"id": given.get("id", ""), "labels": given.get("labels", "")}
+            self.open = {"id": given.get("id", ""), "labels": given.get("labels", ""), "label": given.get("label", "")}
         elif tag == "edge":
             ends = {"source": given.get("source", ""), "target": given.get("target", "")}
-            self.open = ends | {"label": given.get("label", "")}
-        elif tag == "data" and self.open is not None:
+            self.open = ends | {k: given[k] for k in ("label", "weight") if k in given}
+        elif self.open is not None:
+            self._attribute(tag, given, self.open)
+
+    def _attribute(self, tag: str, given: dict[str, str], of: dict[str, str]) -> None:
+        """What is said of a node or an edge: GraphML's data, GEXF's attvalue, XGMML's att."""
+        if tag == "data":
             self.key, self.said = self.called.get(given.get("key", ""), given.get("key", "")), []
+        elif tag == "attvalue":
+            number = given.get("for", given.get("id", ""))
+            called = self.called.get(f"{'edge' if 'source' in of else 'node'} {number}", number)
+            of[called] = one_line(given.get("value", ""))
+        elif tag == "att" and "value" in given:
+            of[given.get("name", "").casefold()] = one_line(given["value"])
 
     def _text(self, text: str) -> None:
         if self.said is not None:

@@ -78,6 +78,10 @@ _MANY = re.compile(r"[|;；]")
 _SUFFIXES = (".tsv", ".csv", ".txt", ".sif", ".jsonl", ".json", ".tab")
 _PACKED = (".gz", ".xz", ".bz2")
 COLUMNS_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
+_TRIPLES_MEND = (
+    f"{COLUMNS_MEND}; if these are triples without a header, give each file of its own, or all joined: "
+    "cat FOLDER/* | kgmed graph build NAME -"
+)
 _ENDS = (("head", "tail"), ("subject", "object"), ("source", "target"))  # by which a list of triples is told
 
 
@@ -259,7 +263,8 @@ def _delimited(path: Path, apart: Path | None, line: str, own: tuple[tuple[str, 
     places = said_by(tuple(header), own)
     edges, nodes = {"head", "tail"} <= places.keys(), bool({"id", "name"} & places.keys())
     if not (edges or nodes):
-        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", COLUMNS_MEND)
+        mend = _TRIPLES_MEND if len(header) == 3 else COLUMNS_MEND
+        raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", mend)
     spaces = _spaces(header)
     plain = relation_of(path) if edges and "relation" not in places else ""
     for number, cells in rows:

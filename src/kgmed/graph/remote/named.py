@@ -362,7 +362,10 @@ def source_from(address: str, name: str, environment: Mapping[str, str], *, quer
             raise BadInput("--query needs --from sparql+https://HOST/PATH")
         return snapshot(address.removeprefix("sparql+"), name, query)
     if not address.startswith((*DATABASES, *SPARQL)):
-        raise BadInput("--from needs postgresql://, bolt:// or sparql+https://...#NAME; see docs/servers.md")
+        raise BadInput(
+            "--from needs postgresql://, bolt:// or sparql+https://...#NAME, see docs/servers.md; "
+            "a file is given without it: kgmed graph build NAME FILE"
+        )
     return source_of(open_database(address, environment, graph=name)[0], name)
 
 
