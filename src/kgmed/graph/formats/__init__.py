@@ -84,9 +84,7 @@ def detect(path: Path) -> str:
     """
     found = _of_folder(path) if path.is_dir() else _of_file(path)
     if not found:
-        mend = (
-            f"name it by --format: {', '.join(formats.names())}; others can be written as a table of triples"
-        )
+        mend = f"name it by --format: {', '.join(formats.names())}; others can be written as a table of triples"
         raise SourceError(path, 0, "is of no format that can be told by looking", mend)
     return found
 
