@@ -20,7 +20,7 @@ from kgmed.disk import data_folder
 from kgmed.errors import BadInput, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Scope, Source, TextRow
-from kgmed.graph.remote.database import DatabaseGraph, source_of
+from kgmed.graph.remote.database import DatabaseGraph, source_of, written
 from kgmed.graph.remote.named import load_into, open_database, open_remote, open_whole
 from kgmed.graph.remote.whole import whole
 from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of, paths_on
@@ -480,6 +480,32 @@ class TestLoading:
         with pytest.raises(UnknownName, match="kgmed graph load never"):
             DatabaseGraph(Postgres(Address.of(server.running.address("never"))))
         assert load("small", Address.of(server.running.address("never")))[1]
+
+    def test_a_load_goes_on_where_it_was_killed(self, loaded: Loaded) -> None:
+        if loaded.own:
+            with pytest.raises(BadInput, match="are only read"):
+                load_into(loaded.address, loaded.store.name, os.environ)
+            return
+        address = loaded.address.replace(f"#{loaded.store.name}", "#killed")
+        code = (
+            "import os; from kgmed.graph.remote.named import load_into\n"
+            f"load_into({address!r}, {loaded.store.name!r}, os.environ, progress=lambda n: os._exit(9))"
+        )
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+        with pytest.raises(UnknownName, match="kgmed graph load killed"):
+            open_database(address, os.environ)
+        assert load_into(address, loaded.store.name, os.environ) == (loaded.store.label, True)
+        graph, _ = open_database(address, os.environ)
+        ids = [loaded.store.at(node).id for node in range(0, len(loaded.store), 97)]
+        assert neighbours_of(graph, ids) == neighbours_of(loaded.store, ids)
+        assert load_into(address, loaded.store.name, os.environ) == (loaded.store.label, False)
+        graph.close()
+
+    def test_what_stands_there_already_is_not_written_again(self, server: Beside) -> None:
+        whole = {table: list(rows) for table, rows in written(server.store, lambda _: None)}
+        some = {"entity": 3, "name": 5, "edge": 7, "attribute": 1, "relation": 1}
+        rest = {table: list(rows) for table, rows in written(server.store, lambda _: None, some)}
+        assert rest == {table: rows[some.get(table, 0) :] for table, rows in whole.items()}
 
     def test_a_schema_of_somebody_else_is_not_touched(self, server: Beside) -> None:
         from kgmed.graph.remote.postgres import Address, load

@@ -8,7 +8,7 @@ label or log holds it. Nothing that a model wrote is ever a query.
 import logging
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.remote.database import COLUMNS, LAYOUT, Progress, within, written
+from kgmed.graph.remote.database import LAYOUT, Progress, filled, said_of, within, written
 from kgmed.graph.remote.mapping import ABOUT, ALIAS, CALLED, ID, alike, proposed, read_toml, relation_of, toml, words
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
@@ -303,6 +303,7 @@ def _own_nodes(p: str) -> dict[str, tuple[str, ...]]:
 
 _INDEXED = {"Entity": ("id", "node"), "Name": ("normal", "folded", "node"), "Text": ("id", "node")}
 _LABELS = {"graph": "Graph", "relation": "Relation", "entity": "Entity", "name": "Name", "attribute": "Text"}
+_LOADING = "Loading"  # of the node that says what is being written
 
 
 def load(
@@ -315,7 +316,7 @@ def load(
 ) -> tuple[str, bool]:
     """The label of a graph that stands on the server now, and whether it was written now; a graph of it is replaced.
 
-    The graph can be asked when all of it is there: a load that was killed is begun again.
+    The graph can be asked when all of it is there: the next load goes on where one was killed.
     """
     store, bolt = library.load(name), open_bolt(address, environment)
     try:
@@ -334,34 +335,32 @@ def _write(connection: Connection, store: Store, force: bool, progress: Progress
     standing = run(f"MATCH (g:{p}_Graph) RETURN g.label, g.layout")
     if standing == [[store.label, LAYOUT]] and not force:
         return False
-    for label in _LABELS.values():
-        while run(f"MATCH (n:{p}_{label}) WITH n LIMIT {_BATCH} DETACH DELETE n RETURN count(*)")[0][0]:
-            pass
+    done = _begun(run, p, store, force=force)
     for label, fields in _INDEXED.items():
         for one in fields:
             run(f"CREATE INDEX IF NOT EXISTS FOR (n:{p}_{label}) ON (n.{one})")
-    entities: dict[int, dict[str, Any]] = {}
-    for table, rows in written(store, progress):
-        for batch in _batches(_filled(table, rows, entities)):
+    for table, rows in written(store, progress, done):
+        for batch in _batches(filled(store, table, row) for row in rows):
             if table == "edge":
                 said = _set(("edge", "relation", "weight", "source", "support"))
                 ends = f"MATCH (h:{p}_Entity {{node: row.head}}), (t:{p}_Entity {{node: row.tail}})"
                 run(f"UNWIND $rows AS row {ends} CREATE (h)-[:{p}_EDGE {said}]->(t)", rows=batch)
             else:
                 run(f"UNWIND $rows AS row CREATE (:{p}_{_LABELS[table]} {_set(batch[0])})", rows=batch)
+    run(f"MATCH (n:{p}_{_LOADING}) DELETE n")
     return True
 
 
-def _filled(
-    table: str, rows: Iterable[tuple[Any, ...]], entities: dict[int, dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Rows by field; a name and a text also have the fields of their entity, so that no query joins."""
-    for row in rows:
-        found = dict(zip(COLUMNS[table], row, strict=True))
-        if table == "entity":
-            kept = {k: found[k] for k in ("id", "name", "kind", "degree")}
-            entities[found["node"]] = kept
-        yield found | entities[found["node"]] if table in ("name", "attribute") else found
+def _begun(run: Callable[..., list[Any]], p: str, store: Store, *, force: bool) -> dict[str, int]:
+    """How many rows of each table a load of the same stands at that was killed; otherwise one is begun, with none."""
+    if run(f"MATCH (n:{p}_{_LOADING}) RETURN n.what") == [[said_of(store)]] and not force:
+        done = {table: run(f"MATCH (n:{p}_{label}) RETURN count(n)")[0][0] for table, label in _LABELS.items()}
+        return done | {"edge": run(f"MATCH ()-[r:{p}_EDGE]->() RETURN count(r)")[0][0]}
+    for label in (*_LABELS.values(), _LOADING):
+        while run(f"MATCH (n:{p}_{label}) WITH n LIMIT {_BATCH} DETACH DELETE n RETURN count(*)")[0][0]:
+            pass
+    run(f"CREATE (:{p}_{_LOADING} {{what: $what}})", what=said_of(store))
+    return {}
 
 
 def _set(fields: Iterable[str]) -> str:

@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import xxhash
 
+from kgmed import __version__
 from kgmed.disk import put_in_place
 from kgmed.errors import Busy, KgmedError, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
@@ -324,34 +326,55 @@ COLUMNS = {
 }
 
 
-def written(store: Store, progress: Progress) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
-    """The tables of a graph, each with its rows, whose fields are `COLUMNS`; `graph` comes last, when all is there."""
+def written(
+    store: Store, progress: Progress, done: Mapping[str, int] | None = None
+) -> Iterator[tuple[str, Iterable[tuple[Any, ...]]]]:
+    """The tables of a graph, each with its rows, whose fields are `COLUMNS`; `graph` comes last, when all is there.
+
+    Rows of a graph always come in the same order: `done` says how many of each table stand there and are left out.
+    """
     m, origins = store.manifest, [store.origins[i] for i in range(len(store.relations))]
-    said = zip(store.relations, origins, strict=True)
-    yield "relation", ((i, r.name, r.role.value, r.reverse, o) for i, (r, o) in enumerate(said))
-    yield "entity", _entities(store)
-    yield "name", _names(store)
-    yield "edge", _edges(store, origins, progress)
-    yield "attribute", _attributes(store, origins)
+    said, done = zip(store.relations, origins, strict=True), done or {}
+    relations = ((i, r.name, r.role.value, r.reverse, o) for i, (r, o) in enumerate(said))
+    yield "relation", islice(relations, done.get("relation", 0), None)
+    yield "entity", _entities(store, done.get("entity", 0))
+    yield "name", _names(store, done.get("name", 0))
+    yield "edge", _edges(store, origins, progress, done.get("edge", 0))
+    yield "attribute", _attributes(store, origins, done.get("attribute", 0))
     size = sum(path.stat().st_size for _, path in files_of(store))
     about = LAYOUT, store.name, store.label, store.language, size, m.source, m.release, m.licence, m.citation
     yield "graph", [(*about, len(store))]
 
 
-def _entities(store: Store) -> Iterator[tuple[Any, ...]]:
-    for node in range(len(store)):
+def filled(store: Store, table: str, row: Sequence[Any]) -> dict[str, Any]:
+    """A row by its fields; a name and a text also have those of their entity, for servers that are slow to join."""
+    found = dict(zip(COLUMNS[table], row, strict=True))
+    if table in ("name", "attribute"):
+        node = found["node"]
+        e = store.at(node)
+        found |= {"id": e.id, "name": e.name, "kind": e.kind, "degree": store.degree(node)}
+    return found
+
+
+def said_of(store: Store) -> str:
+    """What a load is of: one that was killed goes on only where this is the same."""
+    return f"{LAYOUT} {__version__} {store.label}"
+
+
+def _entities(store: Store, first: int) -> Iterator[tuple[Any, ...]]:
+    for node in range(first, len(store)):
         e = store.at(node)
         yield node, e.id, e.name, e.kind, store.description(node), store.degree(node)
 
 
-def _names(store: Store) -> Iterator[tuple[Any, ...]]:
-    for number, (text, node, scope) in enumerate(store.names()):
+def _names(store: Store, first: int) -> Iterator[tuple[Any, ...]]:
+    for number, (text, node, scope) in islice(enumerate(store.names()), first, None):
         yield number, node, text, int(scope), normalise(text), fold(text)
 
 
-def _edges(store: Store, origins: list[str], progress: Progress) -> Iterator[tuple[Any, ...]]:
+def _edges(store: Store, origins: list[str], progress: Progress, begin: int) -> Iterator[tuple[Any, ...]]:
     out = store.adjacency.out
-    for first in range(0, store.adjacency.edges, _EVERY):
+    for first in range(begin, store.adjacency.edges, _EVERY):
         edges = np.arange(first, min(first + _EVERY, store.adjacency.edges))
         heads = (out.indptr.searchsorted(edges, side="right") - 1).tolist()
         ends = zip(edges.tolist(), heads, out.relation[edges].tolist(), out.neighbour[edges].tolist(), strict=True)
@@ -362,9 +385,10 @@ def _edges(store: Store, origins: list[str], progress: Progress) -> Iterator[tup
         progress(first + len(edges))
 
 
-def _attributes(store: Store, origins: list[str]) -> Iterator[tuple[Any, ...]]:
+def _attributes(store: Store, origins: list[str], first: int) -> Iterator[tuple[Any, ...]]:
     t = store.tables
-    for i, (node, relation) in enumerate(zip(t.text_node.tolist(), t.text_relation.tolist(), strict=True)):
+    said = zip(t.text_node.tolist(), t.text_relation.tolist(), strict=True)
+    for i, (node, relation) in islice(enumerate(said), first, None):
         triple = store.text(i)
         source = None if triple.source == origins[relation] else triple.source
         yield i, node, relation, triple.tail.name, source, _packed(triple.support)

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.remote.database import LAYOUT, Progress, files_of, parts, within, written
+from kgmed.graph.remote.database import COLUMNS, LAYOUT, Progress, files_of, parts, said_of, within, written
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -246,10 +247,12 @@ class Postgres:
             self._connection = None
 
 
-# --- A graph of this machine written to PostgreSQL, whole or not at all.
+# --- A graph of this machine written to PostgreSQL, block by block beside what stands there, which it then replaces.
 
 
 COMMENT = "a graph of kgmed"  # on its schema, so that no other schema is ever replaced
+NEW = "+new"  # behind the name of a schema that is being written; no graph's name has it
+_ROWS, _PARTS = 200_000, 16  # of a transaction: rows of a table, parts of files
 _TABLES = """
 CREATE TABLE graph (layout int, name text, label text, language text, bytes bigint, source text, release text,
   licence text, citation text, nodes int);
@@ -259,6 +262,7 @@ CREATE TABLE name (number int, node int, text text, scope smallint, normal text,
 CREATE TABLE edge (edge bigint, head int, relation int, tail int, weight double precision, source text, support text);
 CREATE TABLE attribute (number int, node int, relation int, text text, source text, support text);
 CREATE TABLE file (name text, part int, data bytea);
+CREATE TABLE loading (what text, name text PRIMARY KEY, rows bigint);
 """
 _INDEXES = """
 CREATE UNIQUE INDEX ON entity (node);
@@ -280,41 +284,72 @@ def load(
 ) -> tuple[str, bool]:
     """The label of a graph that stands on the server now, and whether it was written now; a graph of it is replaced.
 
-    All is one transaction: killed in the middle, it leaves what was there. Raises `BadInput` where a schema of that
-    name is not of kgmed, and as `library.load`.
+    It is written in blocks into a schema of its own, which takes the place of the old one when all of it is there:
+    killed in the middle, it leaves what was there, and the next load of the same graph goes on where it stopped.
+    Raises `BadInput` where a schema of that name is not of kgmed, and as `library.load`.
     """
     if address.map:
         raise BadInput(f"{address.where}: tables that a mapping describes are only read; leave ?map= out")
     store = library.load(name)
-    with address.connect(write=True) as connection, said_plainly(address), connection.transaction():
+    with address.connect(write=True) as connection, said_plainly(address):
         cursor = connection.cursor()
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [address.schema])
+        cursor.execute("SELECT pg_advisory_lock(hashtext(%s))", [address.schema])
         if _standing(cursor, address) == store.label and not force:
             return store.label, False
-        cursor.execute(f'DROP SCHEMA IF EXISTS "{address.schema}" CASCADE')
-        cursor.execute(f'CREATE SCHEMA "{address.schema}"')
-        cursor.execute(f"COMMENT ON SCHEMA \"{address.schema}\" IS '{COMMENT}'")
-        cursor.execute(_TABLES)
-        for table, rows in written(store, progress):
-            _copy(cursor, table, rows)
-        _copy(cursor, "file", ((n, i, data) for n, path in files_of(store) for i, data in enumerate(parts(path))))
-        cursor.execute(_INDEXES)
-        if _has_trigrams(cursor):
-            cursor.execute(_TRIGRAMS)
-        cursor.execute("ANALYZE graph, relation, entity, name, edge, attribute")
+        done = _begun(cursor, address, said_of(store), force=force)
+        for table, rows in written(store, progress, done):
+            _copy(connection, table, rows, _ROWS)
+        files = ((n, i, data) for n, path in files_of(store) for i, data in enumerate(parts(path)))
+        _copy(connection, "file", islice(files, done.get("file", 0), None), _PARTS)
+        with connection.transaction():
+            cursor.execute(_INDEXES)
+            if _has_trigrams(cursor):
+                cursor.execute(_TRIGRAMS)
+            cursor.execute("ANALYZE graph, relation, entity, name, edge, attribute")
+            cursor.execute("DROP TABLE loading")
+            cursor.execute(f"DROP SCHEMA IF EXISTS {_quoted(address.schema)} CASCADE".encode())
+            new, schema = _quoted(address.schema + NEW), _quoted(address.schema)
+            cursor.execute(f"ALTER SCHEMA {new} RENAME TO {schema}".encode())
     return store.label, True
 
 
 def _standing(cursor: "Cursor[Any]", address: Address) -> str:
     """The label of the graph in the schema; "" = none. Raises `BadInput` where the schema is somebody else's."""
-    query = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
-    row = cursor.execute(query, [address.schema]).fetchone()
-    if row is None:
+    if not _ours(cursor, address, address.schema):
         return ""
-    if row[0] != COMMENT:
-        raise BadInput(f"{address.where}: the schema {address.schema} is not of kgmed; choose another #NAME")
     row = cursor.execute("SELECT label FROM graph WHERE layout = %s", [LAYOUT]).fetchone()
     return str(row[0]) if row else ""
+
+
+def _ours(cursor: "Cursor[Any]", address: Address, schema: str) -> bool:
+    """Whether there is a schema of that name, which kgmed made; raises `BadInput` where somebody else did."""
+    query = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
+    row = cursor.execute(query, [schema]).fetchone()
+    if row is not None and row[0] != COMMENT:
+        raise BadInput(f"{address.where}: the schema {schema} is not of kgmed; choose another #NAME")
+    return row is not None
+
+
+def _begun(cursor: "Cursor[Any]", address: Address, what: str, *, force: bool) -> dict[str, int]:
+    """How many rows of each table a load of the same stands at that was killed; otherwise one is begun, with none.
+
+    From here on tables are those of the schema that is being written.
+    """
+    schema = address.schema + NEW
+    there = _ours(cursor, address, schema)
+    cursor.execute(f"SET search_path = {_quoted(schema)}, public".encode())
+    if there and not force:
+        rows = cursor.execute("SELECT name, rows FROM loading WHERE what = %s", [what]).fetchall()
+        if rows:
+            return dict(rows)
+    with cursor.connection.transaction():
+        cursor.execute(f"DROP SCHEMA IF EXISTS {_quoted(schema)} CASCADE".encode())
+        cursor.execute(f"CREATE SCHEMA {_quoted(schema)}".encode())
+        cursor.execute(f"COMMENT ON SCHEMA {_quoted(schema)} IS '{COMMENT}'".encode())
+        cursor.execute(_TABLES)
+        tables = [[what, table] for table in (*COLUMNS, "file")]
+        cursor.executemany("INSERT INTO loading VALUES (%s, %s, 0)", tables)
+    return {}
 
 
 def _has_trigrams(cursor: "Cursor[Any]") -> bool:
@@ -322,8 +357,15 @@ def _has_trigrams(cursor: "Cursor[Any]") -> bool:
     return cursor.execute("SELECT to_regproc('gin_extract_value_trgm')").fetchone() != (None,)
 
 
-def _copy(cursor: "Cursor[Any]", table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write the rows of one table; a NUL, which PostgreSQL does not take in a text, becomes U+FFFD."""
-    with cursor.copy(f"COPY {table} FROM STDIN") as copy:
-        for row in rows:
-            copy.write_row([v.replace("\0", "\ufffd") if type(v) is str else v for v in row])
+def _copy(connection: "Connection[Any]", table: str, rows: Iterable[tuple[Any, ...]], most: int) -> None:
+    """Write the rows of one table, at most so many in a transaction, which also notes how many stand there.
+
+    A NUL, which PostgreSQL does not take in a text, becomes U+FFFD.
+    """
+    rest, cursor = iter(rows), connection.cursor()
+    while (first := next(rest, None)) is not None:
+        with connection.transaction():
+            with cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy:
+                for row in chain([first], islice(rest, most - 1)):
+                    copy.write_row([v.replace("\0", "\ufffd") if type(v) is str else v for v in row])
+            cursor.execute("UPDATE loading SET rows = rows + %s WHERE name = %s", [cursor.rowcount, table])

@@ -363,6 +363,9 @@ _VOCABULARY = "urn:kgmed:"
 _VALUES = 500  # values of one query; Virtuoso makes SQL of them, whose length is limited
 _ROWS = 100  # rows of one update; Virtuoso makes of it at most 10,000 lines of SQL
 _SUSPECT = (10_000, 100_000, 1_000_000)  # rows at which servers cut an answer without a word
+_AGAIN = (
+    2 * _ROWS
+)  # rows of a table that are written once more by a load that goes on: an update may have been cut short
 _PAGE = 1_000_000_000  # no limit
 SECONDS = 60.0  # until a query is given up
 _NO_KEY = '"\\u0007"'  # no form of a name; Virtuoso plans a query of two for .1 s and of one for 2 s
@@ -462,22 +465,33 @@ class SparqlDatabase:
     def write(self, name: str, *, force: bool = False, progress: Any = lambda rows: None) -> tuple[str, bool]:
         """The label of a graph that stands there now, and whether it was written now.
 
-        It can be asked when all of it is there: one that was killed is begun again.
+        It can be asked when all of it is there: the next load goes on where one was killed.
         """
         from kgmed.graph import library
-        from kgmed.graph.remote.database import LAYOUT, written
+        from kgmed.graph.remote.database import COLUMNS, LAYOUT, filled, said_of, written
 
         store, place = library.load(name), f"<{_VOCABULARY}graph:{self.graph}>"
         with suppress(UnknownName):
             if self.rows("about")[0][:3:2] == [LAYOUT, store.label] and not force:
                 return store.label, False
-        self._updates.tell({"update": f"CLEAR SILENT GRAPH {place}"})
-        entities: dict[int, dict[str, Any]] = {}
-        for table, rows in written(store, progress):
-            told = (_resource(self.graph, table, row, entities) for row in rows)
+        marked = f"<{_VOCABULARY}{self.graph}:loading:1> <{_VOCABULARY}loading_what> {Literal(said_of(store))} ."
+        done = {}
+        if self._counted(marked) and not force:
+            fields = ((table, f"?r <{_VOCABULARY}{table}_{columns[0]}> ?x") for table, columns in COLUMNS.items())
+            done = {table: max(0, self._counted(pattern) - _AGAIN) for table, pattern in fields}
+        else:
+            self._updates.tell({"update": f"CLEAR SILENT GRAPH {place}"})
+            self._updates.tell({"update": f"INSERT DATA {{ GRAPH {place} {{ {marked} }} }}"})
+        for table, rows in written(store, progress, done):
+            told = (_resource(self.graph, table, row[0], filled(store, table, row)) for row in rows)
             while some := "\n".join(islice(told, _ROWS)):
                 self._updates.tell({"update": f"INSERT DATA {{ GRAPH {place} {{ {some} }} }}"})
+        self._updates.tell({"update": f"DELETE DATA {{ GRAPH {place} {{ {marked} }} }}"})
         return store.label, True
+
+    def _counted(self, pattern: str) -> int:
+        """How often a pattern of ours is met in the graph."""
+        return int(self._select(self._queries["counted"].replace("%pattern%", pattern), 1)[0][0])
 
 
 _GRAPH = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
@@ -496,15 +510,8 @@ def _value(cell: object) -> Any:
     return float(text) if kind in ("double", "decimal", "float") else text
 
 
-def _resource(graph: str, table: str, row: Sequence[Any], entities: dict[int, dict[str, Any]]) -> str:
-    """A row of a table as Turtle; a name and a text also have the fields of their entity."""
-    from kgmed.graph.remote.database import COLUMNS
-
-    found = dict(zip(COLUMNS[table], row, strict=True))
-    if table == "entity":
-        entities[found["node"]] = {k: found[k] for k in ("id", "name", "kind", "degree")}
-    if table in ("name", "attribute"):
-        found |= entities[found["node"]]
+def _resource(graph: str, table: str, number: int, found: dict[str, Any]) -> str:
+    """A row of a table, by its fields, as Turtle."""
     said = []
     for field_, value in found.items():
         if (table, field_) in _IRIS:
@@ -519,7 +526,7 @@ def _resource(graph: str, table: str, row: Sequence[Any], entities: dict[int, di
                 else str(plain)
             )
             said.append(f"<{_VOCABULARY}{table}_{field_}> {text}")
-    return f"<{_VOCABULARY}{graph}:{table}:{row[0]}> {' ; '.join(said)} ."
+    return f"<{_VOCABULARY}{graph}:{table}:{number}> {' ; '.join(said)} ."
 
 
 # The queries of a graph that was written here, in the order of the fields of `Database`; %marks% are bound.
@@ -552,6 +559,7 @@ _SAID = _of("attribute", "?a", "id=id name=called kind=kind relation=relation te
 _MORE = "OPTIONAL { ?a k:attribute_source ?source } OPTIONAL { ?a k:attribute_support ?support }"
 _NODES = "VALUES ?c { %nodes% } "
 _QUERIES = {
+    "counted": "SELECT (COUNT(*) AS ?n) FROM %graph% WHERE { %pattern% }",
     "about": _of_graph(
         "layout name label language none nodes",
         "VALUES ?g { %self% } "
