@@ -138,6 +138,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Once": lambda w, c: c(Lexicon(w.graph)),
         "Respelled": lambda w, c: c(Lexicon(w.graph), w.graph),
         "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
+        "Whole": lambda w, c: c(Lexicon(w.graph), w.graph),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),
         "Tagger": lambda w, c: c(

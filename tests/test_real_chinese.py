@@ -57,6 +57,20 @@ SAID = [  # question, what is said, what is not
     ("皮疹挂什么号", ["皮肤科"], []),
     ("耳朵疼挂什么科", ["耳鼻"], []),  # told of kinds of it
     ("抑郁症看什么科", [], ["耳鼻喉科"]),
+    # why a medicine makes one cough is asked of its side effects
+    ("卡托普利为什么会咳嗽", ["是：", "咳嗽"], ["病因"]),
+    ("氨氯地平吃了脚肿是怎么回事", ["是：", "水肿"], ["相符的疾病"]),
+    # what labels of others of the class forbid comes before what a medicine can cause
+    ("我有胃溃疡能吃布洛芬吗", ["不宜：", "同类药物禁用", "溃疡"], []),
+    ("18岁以下可以用左氧氟沙星吗", ["18岁以下"], ["没有左氧氟沙星与儿童"]),
+    ("华法林能和阿司匹林一起吃吗", ["慎用：", "同类药物"], ["不能据此"]),
+    # names that were cut in two or run together
+    ("胆囊结石一定要开刀吗", ["是否需要手术图谱未说明", "胆囊结石病的治疗"], ["尿路"]),
+    # what the graph does not say is declined in a sentence with what it has
+    ("唐氏综合征是哪条染色体异常", ["没有唐氏综合征的染色体"], ["相符的疾病"]),
+    ("感冒要注意什么", ["没有记载", "图谱有其"], ["感冒见于"]),
+    ("心脏支架后能停阿司匹林吗", ["关于阿司匹林"], ["心脏的疾病"]),
+    ("小儿肺炎常见的病原体有哪些", ["小儿肺炎的病因"], ["相符的疾病"]),
     ("硝苯地平属于哪一类药", ["硝苯地平属于", "二氢吡啶衍生物"], ["抗氧化剂"]),
 ]
 

@@ -16,7 +16,7 @@ from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
 from kgmed.graph.store.store import Store
-from kgmed.language.question import asked_about, put_in
+from kgmed.language.follow import asked_about, put_in
 from kgmed.language.text import has_cjk, length_of, prompt_language
 from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling
 from kgmed.models.encoders import NgramEncoder

@@ -4,7 +4,8 @@ import pytest
 
 from kgmed.language.pair import PAIRS, is_yes_no, pairs_asked
 from kgmed.language.particulars import PEOPLE, clauses_about, people_of
-from kgmed.language.question import TEXTS, TYPES, compares, roles_asked, texts_asked, types_asked
+from kgmed.language.question import compares, roles_asked, texts_asked, types_asked
+from kgmed.language.types import TEXTS, TYPES
 from kgmed.records import Role
 
 

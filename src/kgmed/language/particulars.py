@@ -58,7 +58,8 @@ PEOPLE = (
         r"|\b(?:my|our) (?:son|daughter)\b"
         r"|\b(?:1[0-7]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ]?"
         r"(?:year|yr|month|week)s?[- ]?old"
-        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|幼儿|新生儿|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)",
+        r"|\bunder (?:the age of )?\d{1,2}\b|\bteen(?:ager)?s?\b"
+        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|幼儿|新生儿|未成年|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)|(?<!\d)18周?岁以下|未满18",
         r"\bchild|p(?:a)?ediatr|infant|neonat|newborn|adolescent|under \d{1,3} years|(?<!\d)\d{1,3} years"
         r"|儿童|小儿|患儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",
     ),
@@ -140,9 +141,21 @@ CIRCUMSTANCES = (
     ),
     Circumstance(
         ("G6PD deficiency", "蚕豆病"),
-        r"g-?6-?pd|蚕豆病|葡萄糖-?6-?磷酸|6-?磷酸葡萄糖",
-        r"g-?6-?pd|蚕豆病|葡萄糖-?6-?磷酸|6-?磷酸葡萄糖",
+        r"g-?6-?pd|蚕豆病|葡萄糖[-—–]?6[-—–]?磷酸|6[-—–]?磷酸葡萄糖",
+        r"g-?6-?pd|蚕豆病|葡萄糖[-—–]?6[-—–]?磷酸|6[-—–]?磷酸葡萄糖",
         ("葡萄糖-6-磷酸脱氢酶缺乏症",),
+    ),
+    Circumstance(
+        ("peptic ulcer", "消化性溃疡"),
+        r"(?:消化(?:性|道)|胃|十二指肠)溃疡|\b(?:peptic|stomach|gastric|duodenal) ulcers?",
+        r"消化(?:性|道)?溃疡|胃(?:肠道)?[、及和与或—]?(?:十二指肠)?溃疡|胃肠道出血|(?:peptic|gastr\w*|duodenal) ulcer",
+        ("消化性溃疡", "活动性消化性溃疡", "消化道溃疡", "胃肠道溃疡"),
+    ),
+    Circumstance(
+        ("heart failure", "心力衰竭"),
+        r"心(?:力衰竭|功能不全|衰)|\b(?:heart|cardiac) failure",
+        r"心(?:力|功能|脏)?(?:衰竭|不全)|心衰|(?:heart|cardiac) failure",
+        ("心力衰竭", "心功能不全", "严重心力衰竭", "充血性心力衰竭"),
     ),
 )
 
@@ -161,7 +174,8 @@ def circumstances_of(text: str) -> tuple[Circumstance, ...]:
 
 _FORBIDS = lazily(
     r"禁|不宜|不得|不应|不可|不能|忌用|避免|不推荐|不建议|contraindicat|(?:must|should|do) not"
-    r"|not (?:be |to be )?(?:used|taken|given|recommended)|\bavoid|\bnever\b|\bonly\b|仅",
+    r"|not (?:be |to be )?(?:used|taken|given|recommended)|\bavoid|\bnever\b|\bonly\b"
+    r"|仅(?!.{0,6}(?:明确|确有|必要|需要|大于))",
     re.IGNORECASE,
 )
 

@@ -1,19 +1,17 @@
 """Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from kgmed.errors import BadInput
-from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph
+from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.language.pair import PairType, asks_what, claim_of, is_yes_no, pairs_asked
 from kgmed.language.particulars import (
-    People,
     circumstances_of,
-    clauses_about,
     drinks_of,
     is_measured,
     is_of_an_animal,
@@ -21,8 +19,6 @@ from kgmed.language.particulars import (
     people_of,
 )
 from kgmed.language.question import (
-    CULPRIT,
-    TYPES,
     asking_part,
     asks_at,
     asks_diagnosis,
@@ -33,8 +29,9 @@ from kgmed.language.question import (
     types_asked,
 )
 from kgmed.language.text import has_cjk, lazily
+from kgmed.language.types import CULPRIT, TYPES
 from kgmed.pipeline import Pipeline, Reader, Recognizer
-from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple
+from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role
 from kgmed.registry import About, Calls, methods
 from kgmed.steps import halves
 from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
@@ -43,125 +40,18 @@ from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posteri
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
-from kgmed.steps.labels import WarnedOf
+from kgmed.steps.labels import Warned, WarnedOf
+from kgmed.steps.missing import Missing, asks_in_general
 from kgmed.steps.pairs import Between, is_verdict, names_people
 from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.respell import Respelled
 from kgmed.steps.retrieve import First, Overview
+from kgmed.steps.ties import Linked, OptionPaths
 from kgmed.steps.verbs import WithoutVerb
+from kgmed.steps.whole import Whole
 from kgmed.toolkit import Toolkit
 
 # Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
-
-# --- Ranker: adds what the graph warns of to the drugs that the evidence speaks of.
-
-
-_DRUG_ROLES = (Role.TREATS, Role.DOSAGE, Role.ADVERSE, Role.INTERACTS)
-_MANY = 1 << 20  # all of them: a contraindication is never left out
-
-
-@dataclass(frozen=True)
-class Warned:
-    """The evidence, then a warning for each drug that a piece of it is about: all its contraindications.
-
-    Where the question asks what to take, so does each drug in a list.
-    A drug without contraindications brings its first `cautions` precautions.
-    """
-
-    graph: KnowledgeGraph
-    cautions: int = 2
-
-    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
-        """All of the evidence and, kind "warning", what it must not be read without."""
-        said = {t for e in evidence for t in e.triples}
-        listed = Role.TREATS in roles_asked(query.text)
-        about = (t.subject for e in evidence for t in e.triples if _is_about(e, t, listed=listed))
-        drugs = dict.fromkeys(drug for drug in about if drug.id)  # a treatment that is only a text has no warnings
-        groups = people_of(query.text)
-        return [*evidence, *(w for drug in drugs for w in self._warning(drug, said, groups))]
-
-    def _warning(self, drug: Entity, said: set[Triple], groups: Sequence[People]) -> Iterator[Evidence]:
-        """One piece with what is not said already, and what is said of the people whom the question names."""
-        mine = [t for t in self._of(drug, Role.CONTRAINDICATED) if t not in said]
-        if groups:
-            cautions = (t for t in self._of(drug, Role.PRECAUTION) if t not in said)
-            mine += [t for t in cautions if any(clauses_about(t.object.name, g.in_text) for g in groups)]
-        if not mine and not any(t.subject == drug and t.relation.role is Role.CONTRAINDICATED for t in said):
-            mine = [t for t in self._of(drug, Role.PRECAUTION) if t not in said][: self.cautions]
-        if mine:
-            names = "; ".join(dict.fromkeys(t.object.name for t in mine))
-            yield Evidence(f"{drug.name} — {mine[0].relation} → {names}", "warning", tuple(mine), (drug,))
-
-    def _of(self, drug: Entity, role: Role) -> list[Triple]:
-        around = self.graph.neighbours(drug.id, limit=_MANY, roles=(role,))
-        said = [*around, *self.graph.attributes(drug.id)]
-        return [t for t in said if t.relation.role is role and t.subject == drug]
-
-
-def _is_about(evidence: Evidence, triple: Triple, *, listed: bool) -> bool:
-    """Whether a piece of evidence speaks of the drug of a triple, or `listed` and it names it as a treatment."""
-    role = triple.relation.role
-    return (listed and role is Role.TREATS) or (role in _DRUG_ROLES and triple.subject in evidence.about)
-
-
-# --- Retriever: for a question with options, the shortest ties between what it names and what each option names.
-
-
-Links = Callable[[str], Sequence[Link]]  # the entities named in a text
-
-
-@dataclass(frozen=True)
-class OptionPaths:
-    """Ties of one or two edges to each option. Evidence: kind "option", id = its letter, about = (entity, option).
-
-    The score of a tie is 1 / log2(2 + degree) of what it passes through, and of the ends for a single edge: a tie
-    through a hub says little. A tie of one edge counts double.
-    """
-
-    graph: LocalGraph
-    link: Links
-    keep: int = 3  # ties an option
-
-    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The ties of each option, best first; an option without one has no evidence."""
-        stem = [self.graph.number(link.entity.id) for link in links if not link.mention.negated]
-        found: list[Evidence] = []
-        for letter, text in query.question.options:
-            nodes = [self.graph.number(link.entity.id) for link in self.link(text)]
-            ties = [tie for a in stem for b in nodes if a != b for tie in self._ties(a, b, letter)]
-            found += sorted(ties, key=lambda e: -e.score)[: self.keep]
-        return sorted(found, key=lambda e: -e.score)
-
-    def _ties(self, a: int, b: int, letter: str) -> list[Evidence]:
-        near, far = self._around(a), self._around(b)
-        ties: list[tuple[tuple[int, ...], float]] = [((edge,), 2 * self._worth(b)) for edge in near.get(b, [])]
-        middles = sorted((near.keys() & far.keys()) - {a, b}, key=lambda n: (self._degree(n), n))[: self.keep]
-        ties += [((near[n][0], far[n][0]), self._worth(n)) for n in middles]
-        return [self._evidence(a, b, letter, edges, worth) for edges, worth in ties[: self.keep]]
-
-    def _around(self, node: int) -> dict[int, list[int]]:
-        """The neighbours of a node with the edges to them."""
-        out, into = self.graph.adjacency
-        rows: dict[int, list[int]] = {}
-        for csr in (out, into):
-            span = slice(int(csr.indptr[node]), int(csr.indptr[node + 1]))
-            edges = np.arange(span.start, span.stop) if csr.edge is None else csr.edge[span]
-            for near, edge in zip(csr.neighbour[span].tolist(), edges.tolist(), strict=True):
-                rows.setdefault(near, []).append(edge)
-        return rows
-
-    def _degree(self, node: int) -> int:
-        return int(self.graph.adjacency.degrees(np.array(node)))
-
-    def _worth(self, node: int) -> float:
-        return float(1 / np.log2(2 + self._degree(node)))
-
-    def _evidence(self, a: int, b: int, letter: str, edges: Sequence[int], worth: float) -> Evidence:
-        triples: list[Triple] = [self.graph.triple(edge) for edge in edges]
-        text = "; ".join(f"{t.head.name} — {t.relation} → {t.tail.name}" for t in triples)
-        about = (self.graph.at(a), self.graph.at(b))
-        return Evidence(f"{letter}: {text}", "option", tuple(triples), about, round(worth, 4), letter)
-
 
 # --- The method without a language model: what the graph says, chosen by what the question asks, cited line by line.
 
@@ -177,7 +67,7 @@ class Fitting:
     """
 
     graph: LocalGraph
-    link: Links
+    link: Linked
     recognize: Recognizer | None = None  # as the pipeline's; None = names that were not linked are not looked at
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -191,8 +81,8 @@ class Fitting:
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
         patient = patient and not self._names_an_illness(query, links)
         patient = patient or self._asks_of_several(query, links)
-        if asks_diagnosis(query.text) and patient and (cards := self._cards(query, links)):
-            return [*cards, *self._asked(query, links, patient=True)]
+        if asks_diagnosis(query.text) and (found := self._explained(query, links, patient=patient)):
+            return found
         pair, verdicts = self._verdicts(query, links)
         if any(is_verdict(e, "lacking") for e in verdicts):
             return verdicts
@@ -209,6 +99,13 @@ class Fitting:
             return texts
         return list(dict.fromkeys([*texts, *self._of_types(query, links, pair, patient=patient)]))
 
+    def _explained(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
+        """What explains what is told: that a medicine taken can cause it, else the diseases that fit a patient."""
+        if taken := Between(self.graph).why(query, links):
+            return taken
+        cards = self._cards(query, links) if patient else []
+        return [*cards, *self._asked(query, links, patient=True)] if cards else []
+
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
         return halves.at_once(self.graph, query, links) or Diet(self.graph).verdict(query, links)
@@ -218,7 +115,7 @@ class Fitting:
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         tied = _claimed(query.text, links)
-        verdicts = self._modes(query, links) or (between(query, tied, pair) if pair else between.why(query, links))
+        verdicts = self._modes(query, links) or (between(query, tied, pair) if pair else [])
         return pair, verdicts or halves.half_known(query, links, pair) or halves.vaccines(self.graph, query, links)
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
@@ -236,8 +133,10 @@ class Fitting:
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
         patient = patient and CULPRIT not in types_asked(query.text)
         found = self._asked(query, links, patient=patient) or (self._instead(query, links, pair) if pair else [])
-        if patient and (
-            not found or (self._is_a_case(query, links) and not _names_the_disease(self.graph, links, found))
+        if (
+            patient
+            and _told_by_diseases(query.text)
+            and (not found or (self._is_a_case(query, links) and not _names_the_disease(self.graph, links, found)))
         ):
             first = self._against_each(query, links, found)
             found = [*first, *self._cards(query, links), *(e for e in found if e not in first)]
@@ -247,10 +146,17 @@ class Fitting:
         if not found and roles_asked(query.text) and not patient and not habit:
             return self._nothing(query, links)
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
-            return []  # a list that says neither yes nor no is no answer
+            return self._unsaid(query, links)  # a list that says neither yes nor no is no answer
         if not found and CULPRIT in types_asked(query.text):
-            return [lacks("lacking", query, things[0].name, CULPRIT)] if (things := stated(links)) else []
-        return [*halves.mode_asked(query.text, found), *found] or self._overview(query, links)
+            return [Missing(self.graph)(query, things, CULPRIT)] if (things := stated(links)) else []
+        return [*halves.mode_asked(query.text, found), *found] or self._unsaid(query, links)
+
+    def _unsaid(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """What is said of the things named, if that is asked; else that the graph does not say what is."""
+        things = stated(links)
+        if not things or asks_in_general(query.text, links):
+            return self._overview(query, links)
+        return [Missing(self.graph)(query, things, None)]
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
         """What is taken against each finding, where nothing else is asked: that much can be done at once."""
@@ -302,26 +208,31 @@ class Fitting:
         symptom = Family(self.graph).is_symptom(things[0])
         several = several_findings(self.graph, links)
         own: set[object] = {
-            t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject == things[0]
+            t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject in e.about
         }
         if means:
             own = set(ByRole(self.graph, Role.CAUSE).objects([self.graph.number(things[0].id)]).node.tolist())
         few = len(own) < _FEW_CAUSES or _WHICH_DISEASE.search(query.text)
-        if not several and is_measured(things[0].name):
+        if not several and is_measured(things[0].name) and (means or few):
             return self._measured(query, links)
-        return self._cards(query, links) if several or (symptom and few) else []
+        if several:
+            return self._cards(query, links)
+        return self._often(query, links) if symptom and few else []
 
     def _measured(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """What a value out of the ordinary is, and the diseases that show it, those that are seen often first.
-
-        One value alone says little of which disease it is, so that how common each is counts twice.
-        """
+        """What a value out of the ordinary is, and the diseases that show it, those that are seen often first."""
         whole = [e for e in self._overview(query, links) if e.triples and _own(e)]
         itself = [replace(e, id=ITSELF) for e in whole if e.triples[0].relation.role in _OF_ITSELF]
+        return [*itself, *self._often(query, links)[:_MEASURED]]
+
+    def _often(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The diseases that show the one finding that is told, those that are seen often first.
+
+        One finding alone says little of which disease it is, so that how common each is counts twice.
+        """
         model, cards = posterior(self.graph), self._cards(query, links)
         shown = [e for e in cards if e.kind == "candidate" and e.score > 0]
-        shown.sort(key=lambda e: -(np.log(e.score) + model.prior[self.graph.number(e.about[0].id)]))
-        return [*itself, *shown[:_MEASURED]]
+        return sorted(shown, key=lambda e: -(np.log(e.score) + model.prior[self.graph.number(e.about[0].id)]))
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
@@ -350,7 +261,7 @@ class Fitting:
         through = not patient or any(role in PATIENT and role not in CARE for role in asked)
         asks = asked or CULPRIT in types_asked(query.text)
         found = AskedFor(self.graph, through=through)(query, links) if asks else []
-        eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked)
+        eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked) and Role.CONTRAINDICATED not in asked
         if eats:
             return Diet(self.graph).of([link for link in links if not link.mention.negated])
         return _as_asked(found, stated(links))
@@ -383,7 +294,7 @@ class Fitting:
         rows = (row for row in types_asked(query.text) if row.role and not row.of_what)
         row = next(rows, next(row for row in TYPES if row.role is Role.CONTRAINDICATED))
         things = stated(links)
-        return [lacks("lacking", query, things[0].name, row), *self._overview(query, links)] if things else []
+        return [Missing(self.graph)(query, things, row), *self._overview(query, links)] if things else []
 
     def _instead(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
         """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
@@ -431,7 +342,7 @@ class Fitting:
         if not found and row.name == "contagion" and Role.CAUSE in roles_asked(query.text):
             found = self._asked(query, links, patient=False)  # "how do you catch it": what causes it is how
         found = halves.by_the_way_named(found, query) if row.name == "contagion" else found
-        return found or [lacks("lacking", query, things[0].name if things else "", row)]
+        return found or ([Missing(self.graph)(query, things, row)] if things else [lacks("lacking", query, "", row)])
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
@@ -464,6 +375,7 @@ def _without_names(text: str, links: Sequence[Link]) -> str:
     return text
 
 
+_MANY = 1 << 20  # all of them
 _OF_ITSELF = (Role.IS_A, Role.CAUSE, Role.FINDING, Role.COMPLICATION)
 _MEASURED = 8  # diseases that are told of a value of the laboratory
 
@@ -560,9 +472,12 @@ _A_DISEASE = lazily(
 
 def _names_the_disease(graph: LocalGraph, links: Sequence[Link], found: Sequence[Evidence]) -> bool:
     """Whether a patient's findings are told with the one disease that has them: what is asked is asked of that."""
-    named = [entity for entity in stated(links) if _A_DISEASE.search(entity.name)]
+    family = Family(graph)
+    named = [
+        e for e in stated(links) if _A_DISEASE.search(e.name) or (e.kind == "disease" and not family.is_symptom(e))
+    ]
     if len(named) > 1:  # 瘙痒症 beside 湿疹 is what it shows
-        named = [entity for entity in named if not Family(graph).is_symptom(entity)]
+        named = [entity for entity in named if not family.is_symptom(entity)]
     return len(named) == 1 and any(named[0] in e.about for e in found)
 
 
@@ -577,6 +492,15 @@ def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
     several = len(shown) > 1 and len(shown) == len(things) and not pairs_asked(text) and not compares(text)
     named = len(things) == 1 and _A_DISEASE.search(things[0].name) and roles_asked(text) and not asks_diagnosis(text)
     return several or (asking_part(text).strip() != text.strip() and not named)  # "gout, which drugs"
+
+
+def _told_by_diseases(text: str) -> bool:
+    """Whether the diseases that fit a patient answer what is asked: what it is, why it is, what is done about it."""
+    asked = {*roles_asked(text)}
+    if asked and not asks_diagnosis(text):
+        return bool(asked & {*PATIENT, Role.CAUSE, Role.FINDING, Role.COMPLICATION})
+    asks = is_yes_no(text) or asks_what(asking_part(text))
+    return asks_diagnosis(text) or not asks or asking_part(text).strip() != text.strip()
 
 
 _DEFINES = lazily(
@@ -644,7 +568,10 @@ _SMALL = 64  # tokens of an answer by a model in this process
 )
 def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
-    s, recognize = settings or Facts(), Once(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph))
+    s, recognize = (
+        settings or Facts(),
+        Once(Whole(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph), toolkit.graph)),
+    )
     return Pipeline(
         recognize=recognize,
         link=toolkit.link,

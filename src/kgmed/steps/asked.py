@@ -10,8 +10,9 @@ import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph
 from kgmed.language import lay
-from kgmed.language.question import CULPRIT, OF_THE_SUBJECT, types_asked
+from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
+from kgmed.language.types import CULPRIT
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis, posterior
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
@@ -50,7 +51,8 @@ _PLAIN = frozenset(
     link relation interaction doctor doctors people person patient patients day days week weeks month months year years
     night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
     tablet tablets treatment dose adult adults child children baby pregnant pregnancy breastfeeding woman women man men
-    elderly alcohol safe safely together kids kid mother mom dad father son daughter body risk raise cause
+    elderly alcohol someone somebody anyone anybody everyone toddler toddlers teenager teenagers wife husband
+    safe safely together kids kid mother mom dad father son daughter body risk raise cause
     """.split()  # noqa: SIM905
 )
 
@@ -197,6 +199,14 @@ class AskedFor:
         triples = tuple(self.graph.triple(edge) for n in order for edge in list(found[n].values())[:2])
         return [Evidence(_joined((t,)), "neighbours", (t,), (t.subject,), 1.0) for t in triples]
 
+    def _of_complaint(self, query: Query, link: Link) -> list[Evidence]:
+        """Who sees a complaint of which the graph does not say it; [] of an illness, and where the graph says it."""
+        if not self._is_complaint(link.entity) or any(
+            self._speaks(e, Role.CARE) for e in Family(self.graph).twins(link)
+        ):
+            return []
+        return self._departments(query, link.entity)
+
     def _departments(self, query: Query, symptom: Entity) -> list[Evidence]:
         """The departments that see most of the diseases which show a symptom, less those that see everything."""
         kinds, care = posterior(self.graph).kinds(self.graph.number(symptom.id)), ByRole(self.graph, Role.CARE)
@@ -256,6 +266,8 @@ class AskedFor:
 
     def _about(self, query: Query, links: Sequence[Link], stated: Sequence[Link], role: Role) -> list[Evidence]:
         """The evidence for one role."""
+        if role is Role.CARE and len(stated) == 1 and (seen_by := self._of_complaint(query, stated[0])):
+            return seen_by
         speaking: dict[Entity, tuple[Triple, ...]] = {}
         for link in stated:
             speaking |= self._speaking(link, role)
@@ -270,9 +282,6 @@ class AskedFor:
             return pieces
         illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
         illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
-        alone = role is Role.CARE and not pieces and len(stated) == 1 and self._is_complaint(stated[0].entity)
-        if alone and (seen_by := self._departments(query, stated[0].entity)):
-            return seen_by
         implied = self._implied(query, links) if speaking or (self.through and not illness) else {}
         if not implied:
             return pieces

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from kgmed.language.pair import is_yes_no
 from kgmed.language.particulars import People, clauses_about, forbids, people_of
-from kgmed.language.question import CULPRIT, compares, defines, texts_asked, types_asked
+from kgmed.language.question import compares, defines, texts_asked, types_asked
 from kgmed.language.text import has_cjk, lazily, one_line
+from kgmed.language.types import CULPRIT
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
-from kgmed.steps.family import MEDICINES, is_vague, substance
+from kgmed.steps.family import MEDICINES, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
 from kgmed.steps.retrieve import DEFINITION
@@ -169,6 +170,8 @@ def _not_said(query: Query, shown: Sequence[_Group], language: Language) -> Iter
         yield _NONE_NAMED[language]
     if _CURES.search(query.text) and is_yes_no(query.text) and any(g.role is Role.TREATS for g in shown):
         yield _NO_CURE[language]
+    if _SURGERY.search(query.text) and any(g.role is Role.TREATS for g in shown):
+        yield _NOT_NEEDED[language]
 
 
 _NONE_NAMED = (
@@ -177,6 +180,14 @@ _NONE_NAMED = (
 )
 _FORBIDDEN = lazily(r"contra-?indicat|禁忌|禁用", re.IGNORECASE)
 _CURES = lazily(r"\bcur(?:e[sd]?|able)\b|治愈|根治|治好", re.IGNORECASE)
+_SURGERY = lazily(
+    r"\b(?:need|have|require|avoid)s? (?:\w+ )?(?:surgery|(?:an )?operation)\b|(?:手术|开刀|动刀)(?:吗|么|不|治)",
+    re.IGNORECASE,
+)
+_NOT_NEEDED = (
+    "Whether an operation is needed the graph does not say; the treatments that it names:",
+    "是否需要手术图谱未说明；所载治疗如下：",
+)
 _NO_CURE = ("The graph names treatments, and does not say of any that it cures.", "图谱记有治疗，但未说能治愈。")
 
 
@@ -496,33 +507,6 @@ def _once(group: _Group, key: Callable[[str], str]) -> dict[str, str]:
         rows.sort(key=lambda names: -len(names))
         return {(name := min(names, key=len)): group.names[name] for names in rows}
     return {names[0]: group.names[names[0]] for names in rows}
-
-
-_BEGUN = ("行", "做", "进行")
-_TEST_WORDS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    # how one test is written in several ways: what is left of a name is the test
-    (lazily(r"[（(][^（）()]*[）)]|[\s—-]"), ""),
-    (lazily(r"cxr|胸片|chestxray", re.IGNORECASE), "胸X线"),
-    (lazily(r"x光|x射线|xray|(?<=腹)平?片", re.IGNORECASE), "X线"),
-    (lazily(r"核?磁共振|mri|magneticresonance", re.IGNORECASE), "MRI"),
-    (lazily(r"b超|彩超|超声波|ultrasound", re.IGNORECASE), "超声"),
-    (lazily(r"^(?:行|做|进行)|胸部|chest", re.IGNORECASE), lambda m: "" if m[0] in _BEGUN else "胸"),
-    (lazily(r"检查法?|检测|检验|测定|测试|试验|扫描|成像|摄影|摄片|影像|平片|片|显像|诊断|诊$|水平"), ""),
-    (lazily(r"(?:test|scan)s?$", re.IGNORECASE), ""),
-)
-
-
-def same_test(name: str) -> str:
-    """What is tested, without the words in which it is written in one way or another.
-
-    >>> {same_test(name) for name in ("胸片", "CXR 检查", "胸部 X 线检查（CXR）", "胸部X线片", "胸部x光")}
-    {'胸x线'}
-    """
-    plain = name.strip()
-    for pattern, one in _TEST_WORDS:
-        plain = pattern.sub(one, plain)
-    plain = plain.replace("X线X线", "X线").casefold()
-    return plain or name
 
 
 def _fitting(names: Sequence[str], language: Language, room: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -46,7 +46,7 @@ _SMALL = 50  # ours: products in a class whose warnings are looked at for one of
 # Classes of medicines that are named by what their members' names have in common: how one is asked for, its stem.
 _CLASSES = (
     (r"cephalosporins?|头孢", "头孢|cef"),
-    (r"statins?|他汀", "他汀|statin"),
+    (r"statins?|他汀", "(?<!司)他汀|vastatin"),
     (r"(?:ACE inhibitor|pril)s?|普利", "普利|pril"),
     (r"(?:angiotensin receptor blocker|sartan|ARB)s?|沙坦", "沙坦|sartan"),
     (r"beta.?blockers?|洛尔|β受体阻滞剂", "洛尔|olol"),
@@ -67,7 +67,7 @@ _CLASSES = (
     ),
     (
         r"(?:non-?steroidal anti-?inflammatory (?:drug|medicine|agent)|NSAID)s?|非[甾类]体(?:类)?(?:抗|消)炎(?:镇痛)?",
-        "洛芬(?!啶)|双氯芬酸|萘普生|吲哚美辛|昔康|昔布|尼美舒利|酮咯酸|阿司匹林|profen|diclofenac|naproxen|indomet(?:h)?acin|oxicam",
+        "洛芬(?!啶)|双氯芬酸|萘普生|吲哚美辛|昔康|昔布|尼美舒利|酮咯酸|阿司匹林|保泰松|profen|diclofenac|naproxen|indomet(?:h)?acin|oxicam",
     ),
     (
         r"potassium[- ](?:sparing|retaining) diuretics?|[保留潴]钾(?:性|类)?利尿",
@@ -130,6 +130,33 @@ def is_vague(name: str) -> bool:
     (True, False)
     """
     return bool(_VAGUE.search(name))
+
+
+_BEGUN = ("行", "做", "进行")
+_TEST_WORDS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    # how one test is written in several ways: what is left of a name is the test
+    (lazily(r"[（(][^（）()]*[）)]|[\s—-]"), ""),
+    (lazily(r"cxr|胸片|chestxray", re.IGNORECASE), "胸X线"),
+    (lazily(r"x光|x射线|xray|(?<=腹)平?片", re.IGNORECASE), "X线"),
+    (lazily(r"核?磁共振|mri|magneticresonance", re.IGNORECASE), "MRI"),
+    (lazily(r"b超|彩超|超声波|ultrasound", re.IGNORECASE), "超声"),
+    (lazily(r"^(?:行|做|进行)|胸部|chest", re.IGNORECASE), lambda m: "" if m[0] in _BEGUN else "胸"),
+    (lazily(r"检查法?|检测|检验|测定|测试|试验|扫描|成像|摄影|摄片|影像|平片|片|显像|诊断|诊$|水平"), ""),
+    (lazily(r"(?:test|scan)s?$", re.IGNORECASE), ""),
+)
+
+
+def same_test(name: str) -> str:
+    """What is tested, without the words in which it is written in one way or another.
+
+    >>> {same_test(name) for name in ("胸片", "CXR 检查", "胸部 X 线检查（CXR）", "胸部X线片", "胸部x光")}
+    {'胸x线'}
+    """
+    plain = name.strip()
+    for pattern, one in _TEST_WORDS:
+        plain = pattern.sub(one, plain)
+    plain = plain.replace("X线X线", "X线").casefold()
+    return plain or name
 
 
 def class_named(text: str) -> list[re.Match[str]]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from kgmed.graph.base import LocalGraph
 from kgmed.language.pair import PairType, is_yes_no, other_side, pairs_asked
 from kgmed.language.particulars import is_of_an_animal
-from kgmed.language.question import QuestionType, asking_part, texts_asked
+from kgmed.language.question import asking_part, texts_asked
 from kgmed.language.text import lazily
+from kgmed.language.types import QuestionType
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
 from kgmed.steps.brief import YES_OR_NO
 from kgmed.steps.family import Family

@@ -31,7 +31,7 @@ from kgmed.language.particulars import (
     people_of,
     worsened_by,
 )
-from kgmed.language.question import asking_part, asks_at, roles_asked, types_asked
+from kgmed.language.question import asking_part, asks_at, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, class_named, names_of, substance
@@ -140,13 +140,14 @@ class Between:
         return list({e.text: e for e in said}.values())[:3] or verdicts[:1]
 
     def why(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """That a medicine can cause what it is asked of, where the reason is asked: 吃卡托普利为什么咳嗽; else []."""
-        if Role.CAUSE not in roles_asked(query.text) or len(things := _things(links)) < 2:
-            return []
+        """That a medicine can cause what is told, where it is asked what that is: 吃了氨氯地平脚肿怎么回事; else []."""
+        return [e for e in self(query, links, _SIDE_EFFECT) if e.id == "yes"] if self._after(links) else []
+
+    def _after(self, links: Sequence[Link]) -> bool:
+        """Whether medicines are named and something else that may come of them."""
+        things = _things(links)
         taken = [link for link in things if self.is_medicine(link)]
-        if not 0 < len(taken) < len(things):
-            return []
-        return [e for e in self(query, links, _CAUSES) if e.id == "yes"]
+        return 0 < len(taken) < len(things)
 
     def _circumstances(self, text: str, links: Sequence[Link], but: Sequence[People] = ()) -> Iterator[Link]:
         """What is asked about besides medicines and was not linked, by a name that the graph has: 酒 in 头孢和酒."""
@@ -173,6 +174,9 @@ class Between:
         people = people_of(query.text)
         safety = [row for row in rows if row.safety and people]
         asked = types_asked(query.text)
+        roles = {row.role for row in asked}
+        if not rows and Role.CAUSE in roles <= {Role.CAUSE, Role.CONTRAINDICATED} and self._after(links):
+            return _SIDE_EFFECT if len(roles) == 1 else _FOR_PEOPLE  # why one coughs of it, or must not take it
         if taken and not rows and all(row.role is Role.CONTRAINDICATED for row in asked):
             if people and not (asked and asks_what(query.text)):
                 return _FOR_PEOPLE  # "metformin pregnancy"
@@ -227,15 +231,10 @@ class Between:
         ties = sorted([*self.ties(a, b), *self._texts(a, b)], key=lambda tie: tie.cost)
         place = NamedPlace(pair, (a.entity, b.entity), language_of(query.text))
         if pair.safety or pair.name == "interaction":
-            ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
-            given = any(t.triple.relation.role in (Role.TREATS, Role.ADVERSE) for t in ties)
-            if not (given or any(map(_grade, ties))) and (worse := self._worsened(a, b)):
-                return self._verdict("harm", worse, place)
-            if not (given or any(map(_grade, ties))) and (alike := self._alike(a, b)):
-                return self._verdict("class", alike, place)
-            return self._warned(ties, place, medicines=self.is_medicine(a) and self.is_medicine(b)) or self._mates(
-                a, b, place
-            )
+            return self._taken(ties, a, b, place)
+        if pair.name == "same":  # a product of one that is named after the other is neither
+            own = {*self.family.twins(a), *self.family.twins(b)}
+            ties = [t for t in ties if {t.triple.head, t.triple.tail} <= own]
         against = [t for t in ties if _denies(t, pair)]
         good = [t for t in ties if _says(t, pair)]
         if against and (not good or against[0].cost < good[0].cost):
@@ -253,9 +252,23 @@ class Between:
         if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
             return self._verdict("yes", wider, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
-        if not ties and any(role is Role.TREATS for role, _ in pair.roles):
-            return self._verdict("none", self._of_mates(a, b), place)
+        if not ties and (role := next((role for role, _ in pair.roles if role in _OF_MATES), None)):
+            return self._verdict("none", self._of_mates(a, b, role), place)
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)
+
+    def _taken(self, ties: Sequence[Tie], a: Link, b: Link, place: NamedPlace) -> Evidence:
+        """The verdict on taking one of two things with the other."""
+        ties = [*ties, *(self._by_class(a, b) if not any(map(_grade, ties)) else [])]
+        if not any(map(_grade, ties)):
+            given = any(t.triple.relation.role in (Role.TREATS, Role.ADVERSE) for t in ties)
+            if alike := self._forbidden_to_mates(a, b, ties):
+                return self._verdict("class", alike, place)
+            if not given and (worse := self._worsened(a, b)):
+                return self._verdict("harm", worse, place)
+            if not given and (alike := self._alike(a, b)):
+                return self._verdict("class", alike, place)
+        both = self.is_medicine(a) and self.is_medicine(b)
+        return self._warned(ties, place, medicines=both) or self._mates(a, b, place)
 
     def _wider(self, a: Link, b: Link) -> list[Tie]:
         """That a medicine can cause what a finding is a kind of: shaking hands are a tremor."""
@@ -271,7 +284,7 @@ class Between:
     def _mates(self, a: Link, b: Link, place: NamedPlace) -> Evidence:
         """That nothing is known of two things; of two medicines, with what is known of others of a class of that name.
 
-        It is no warning: interactions differ within a class. It is what one would look up next.
+        One that interacts is no warning, since interactions differ within a class; several are.
         """
         found: list[Tie] = []
         for one, other in ((a, b), (b, a)) if self.is_medicine(a) and self.is_medicine(b) else ():
@@ -279,15 +292,16 @@ class Between:
         alike = sorted((t for t in found if _grade(t) in ("no", "interacts")), key=lambda t: t.cost)
         if any(_grade(t) == "no" for t in alike):
             return self._verdict("class", [t for t in alike if _grade(t) == "no"], place)
-        return self._verdict("none", alike, place)
+        several = len({substance(e.name) for t in alike for e in (t.triple.subject, t.triple.object)}) > _SEVERAL
+        return self._verdict("class" if several else "none", alike, place)
 
-    def _of_mates(self, a: Link, b: Link) -> list[Tie]:
-        """What other medicines of a class of that name are given for, of a medicine and an illness without a tie."""
+    def _of_mates(self, a: Link, b: Link, role: Role) -> list[Tie]:
+        """What other medicines of a class of that name treat or cause, of a medicine and an illness without a tie."""
         medicine, illness = (a, b) if self.is_medicine(a) else (b, a)
         if not self.is_medicine(medicine) or self.is_medicine(illness):
             return []
         found = self._tied(self.family.mates(medicine), self.family.of(illness, narrower=False))
-        return [t for t in found if t.triple.relation.role is Role.TREATS]
+        return [t for t in found if t.triple.relation.role is role]
 
     def _warned(self, ties: Sequence[Tie], place: NamedPlace, *, medicines: bool) -> Evidence | None:
         """A verdict on taking something by what warns, or what it does for a disease; None where there is neither."""
@@ -399,6 +413,21 @@ class Between:
             found += [t for t in (*ties, *self._told(members, other, along=along)) if _grade(t) in grades]
         return sorted(found, key=lambda t: t.cost)
 
+    def _forbidden_to_mates(self, a: Link, b: Link, ties: Sequence[Tie]) -> list[Tie]:
+        """What labels of others of a class of that name forbid in an illness, of a medicine that can cause it.
+
+        Of a medicine that is given for it a warning of another is no reason.
+        """
+        medicine, illness = (a, b) if self.is_medicine(a) else (b, a)
+        if not self.is_medicine(medicine) or self.is_medicine(illness):
+            return []
+        harms = ties and all(t.triple.relation.role is Role.ADVERSE for t in ties)
+        if not (harms or self._worsened(a, b)):
+            return []
+        mates = self.family.mates(medicine)
+        found = [*self._tied(mates, self.family.of(illness, narrower=False)), *self._told(mates, illness, along=True)]
+        return sorted((t for t in found if _grade(t) == "no"), key=lambda t: t.cost)
+
     def _worsened(self, a: Link, b: Link) -> list[Tie]:
         """What one, a medicine, can cause that makes the other, an illness, worse: bronchospasm and asthma."""
         medicine, illness = (a, b) if self.is_medicine(a) else (b, a)
@@ -448,7 +477,7 @@ class Between:
         found = self._speaking_of(self.family.of(link, narrower=False) | self.family.members(link), group)
         graded = [(_for_people(t), t) for t in found]
         if not graded:
-            alike = self._alike_for(link, group) if group in DRINKS else []
+            alike = self._alike_for(link, group)
             return self._verdict("class" if alike else "none", alike, place)
         worst = min((grade for grade, _ in graded), key=("no", "interacts", "caution", "other").index)
         return self._verdict(worst, sorted((t for g, t in graded if g == worst), key=lambda t: t.cost), place)
@@ -465,9 +494,12 @@ class Between:
         return found
 
     def _alike_for(self, link: Link, group: People) -> list[Tie]:
-        """What other medicines of a class of that name must not be taken with."""
-        found = [t for t in self._speaking_of(self.family.mates(link), group) if _for_people(t) == "no"]
-        return sorted(found, key=lambda t: t.cost)
+        """What others of a class of that name must not be taken with, or by: then most that speak of such people."""
+        spoken = self._speaking_of(self.family.mates(link), group)
+        found = [t for t in spoken if _for_people(t) == "no"]
+        forbidden, speaking = ({substance(t.triple.subject.name) for t in ties} for ties in (found, spoken))
+        most = group in DRINKS or (len(forbidden) > _SEVERAL and 5 * len(forbidden) >= 4 * len(speaking))
+        return sorted(found, key=lambda t: t.cost) if most else []
 
 
 def _is_a_drink(link: Link) -> bool:
@@ -482,12 +514,17 @@ _CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
 _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
 _DOES = replace(ANY_TIE, ties="adverse* treats* contraindicated* precaution*", yes=("Yes", "是"))
-_CAUSES = next(row for row in PAIRS if row.name == "causes")
 _TREATS = next(row for row in PAIRS if row.name == "treats")
 _SIDE_EFFECT = next(row for row in PAIRS if row.name == "is a side effect")
+_SEVERAL = 2  # ours: names in the ties of two medicines with others of their classes: one and one, and more
+_OF_MATES = (Role.TREATS, Role.ADVERSE)  # what is told of others of the class where nothing is known of a medicine
 _FINDINGS = ("phenotype", "symptom", "finding")
 _STEPS_UP = 2  # ours: what a finding is a kind of, by a part of the body and by itself
 _ANY_TIE = ("affects", "link", "causes", "has", "is a risk")  # rows that of two medicines mean that they interact
+
+
+def _is_medicine(entity: Entity) -> bool:
+    return entity.kind in MEDICINES
 
 
 def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
@@ -498,6 +535,8 @@ def _said(which: str, ties: Sequence[Tie], place: NamedPlace) -> str:
         return affirmed(pair.yes[language], language, facts)
     if which == "no" and any(t.triple.relation.role is Role.EXCLUDES for t in ties):
         which = "denied"
+    if which == "class" and not all(map(_is_medicine, place.about)) and all(_grade(t) == "no" for t in ties):
+        which = "class, forbidden"
     if which == "other" and pair.safety:
         which = "no warning, but"
     if which == "none" and (pair.safety or pair.name == "interaction" or pair is WITH_A_DRINK):

@@ -1,0 +1,444 @@
+"""The table of question types: what each looks like, in English and Chinese, and what of a graph answers it."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgmed.records import Role
+
+# --- The types. Every row that matches counts, in this order.
+
+
+@dataclass(frozen=True)
+class QuestionType:
+    """A row of the table: what a question of the type looks like, and what of a graph answers it.
+
+    Attributes:
+        name: What it is called.
+        looks: A pattern of its words, English and Chinese.
+        role: What answers it; None = a text whose relation is called as in `relations`, or the thing itself.
+        also: Roles that answer it where the first has nothing.
+        of_what: Whether the subject of the role is asked for: which disease has this?
+        relations: A pattern of the names of relations that answer it, for what no role stands for (a price, a year).
+        says: What it asks for, in English and Chinese: "Treatments", "治疗"; of a row without a role as it is denied.
+    """
+
+    name: str
+    looks: str
+    role: Role | None = None
+    also: tuple[Role, ...] = ()
+    of_what: bool = False
+    relations: str = ""
+    says: tuple[str, str] = ("", "")
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """`looks`, compiled."""
+        return re.compile(self.looks, re.IGNORECASE)
+
+    @cached_property
+    def named(self) -> re.Pattern[str]:
+        """`relations`, compiled; of an empty one a pattern that nothing matches."""
+        return re.compile(self.relations or r"(?!)", re.IGNORECASE)
+
+
+TYPES: tuple[QuestionType, ...] = (
+    QuestionType(
+        "diagnosis",
+        r"what (?:could|can|might|is|may) (?:it|this|that|be wrong|be the (?:problem|cause|diagnosis))\b"
+        r"|diagnos(?!tic test)"
+        r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
+        r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
+        r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|(?<!鉴别)诊断|咋回事"
+        r"|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
+        Role.FINDING,
+        of_what=True,
+        says=("Diseases that fit the findings", "与所述表现相符的疾病"),
+    ),
+    QuestionType(
+        "class",
+        r"(?:what|which) (?:(?:kind|type|sort|class|group|family) of (?:drug|medic\w+|antibiotic|painkiller)s?"
+        r"|(?:drug|medicine) (?:class|group))(?: (?:is|are|does|do)\b(?! (?:used|given|there|best|good|for)\b)|\W*$)"
+        r"|属于(?:什么|哪|啥)一?[类种]的?(?:药|抗生素)|(?:什么|哪一?)类的?(?:药物?|抗生素)\W*$",
+        Role.IS_A,
+        says=("Classes", "类别"),
+    ),
+    QuestionType(
+        "treatment",
+        r"(?<!doctor )(?<!department )(?<!specialist )(?<!who )\btreat(?!ed or not)"
+        r"|\b[tr]x\b|\bmgmt\b|\bmanagement\b"
+        r"|\bhow (?:is|are|was|were|would|do|does|should|can|to)(?= .{1,60}\b(?:handled?|dealt with|deal with"
+        r"|controll?(?:ed)?|sort(?:ed)? out|soothed?|eased?)\b)"
+        r"|\b(?:what|which) (?:tablets?|pills?|creams?|ointments?|sprays?|drops|syrups?|inhalers?|shots?|jabs?)\b"
+        r"|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b"
+        r"|\bfirst.?line\b"
+        r"|what (?:do|would|should|will|can) (?:the )?(?:you|i|we|they|doctors?|hospital|gp|er) (?:give|use"
+        r"|prescribe)\b"
+        r"|\b(?:tablets?|pills?|creams?|ointments?|sprays?|inhalers?|drops|injections?|shots?|syrups?) for\b"
+        r"|\bwhat is(?= .{1,60} for\W*$)"
+        r"|\bwhat (?:can|should|could|do|would) (?:i|we|you|he|she|they|one|people) (?:do|use|try|put|rub|apply)\b"
+        r"(?= (?:about|for|on|to (?:help|ease|stop|relieve|soothe|treat|calm))\b)"
+        r"|\b(?:anything|something)(?: (?:i|we|he|she|you) can (?:take|use|give|do))? for\b"
+        r"|\b(?:need|have|require|avoid)s? (?:\w+ )?(?:surgery|(?:an )?operation)\b"
+        r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
+        r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed"
+        r"|what (?:can|should|could) (?:i|we|he|she|they|(?:(?:an?|my|the|our) )?(?:\w+ )?\w+) (?:take|give|be given)\b"
+        r"|what to (?:take|use|give)\b"
+        r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can|to) (?:(?:i|you|u|we"
+        r"|one|people) )?get rid of"
+        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)"
+        r"|(?<=哪类))药物|(?:用|吃|打|首选|选)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针|治疗)"
+        r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
+        r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
+        r"|如何缓解|怎么整|咋整|(?:怎么|怎样|如何)(?:处理|调理|应对|护理|根治|治愈|消除|止[痛痒咳血吐泻])|(?:首选|一线|特效|最好的?)的?(?:用?药|治疗)"
+        r"|(?:手术|开刀|动刀|住院)(?:吗|么|不|治)"
+        r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
+        r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)"
+        r"|\bwhy (?:did|does|would|has|is|was|am|are|do)\b.{0,40}"
+        r"\b(?:give|gave|given|prescribed?|take|taking|put (?:me |us )?on)\b"
+        r"|为(?:什么|啥|何)(?:给我|要|让我)?(?:开|吃|用)",
+        Role.TREATS,
+        says=("Treatments", "治疗"),
+    ),
+    QuestionType(
+        "test",
+        r"\btest(?:s|ed|ing)?\b|\b(?:would|will|do|does|should) .{1,40}\border\b|\b[di]x\b|examin|\bscan|\bx-?ray"
+        r"|investigat"
+        r"|how (?=.{0,200}diagnosed?\b)|how (?=.{0,200}\bconfirm)|\bcheck(?:ed)? (?:(?:me|him|her|you|them|us"
+        r"|people) )?for\b"
+        r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
+        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊"
+        r"|(?:怎么|如何|怎样)诊断|诊断(?:方法|标准|依据)",
+        Role.TESTS,
+        says=("Tests", "检查"),
+    ),
+    QuestionType(
+        "symptom",
+        r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
+        r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether"
+        r"|that|it)\b"
+        r"|\bpresentation\b"
+        r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat (?:do|does)(?= .{1,60}(?:feel|look) like)"
+        r"|\b(?:feels?|looks?) like\W*$|how (?:do|does)(?= .{1,60} (?:present|show|start|begin)\b)"
+        r"|症状|表现|体征|(?:临床|典型|主要)(?:特征|特点)|征兆|(?:前|先|预)兆|早期信号"
+        r"|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
+        Role.FINDING,
+        says=("Findings", "症状与体征"),
+    ),
+    QuestionType(  # which drugs cause constipation: the medicines of which it is a side effect
+        "culprit",
+        r"(?:\b(?:which|what|any|some|common|list(?: of)?|name(?: of)?) (?:\w+ ){0,2}|^\W*)"
+        r"(?:drugs?|medic(?:ine|ation)s?|meds|pills?|tablets?|antibiotics?|painkillers?)\b"
+        r"(?: that| which)?(?: (?:can|could|may|might|do|commonly|often|usually|are known to))*"
+        r" (?:caus(?:e|es|ing)|trigger(?:s|ing)?|induc(?:e|es|ing)|produc(?:e|es|ing)|bring on|lead(?:s|ing)? to"
+        r"|result(?:s|ing)? in|worsens?|raises?|increases?|(?:giv|mak)(?:e|es|ing) (?:you|me|people|one|someone|it))\b"
+        r"|\b(?:drug|medic(?:ine|ation)) causes of\b|(?:caused|induced|triggered) by (?:which|what) (?:drug|medic)"
+        r"|(?:哪些|什么|哪种|哪类|啥)药(?:物)?(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发)",
+        Role.ADVERSE,
+        of_what=True,
+        says=("Medicines with that side effect", "相关药物记载"),
+    ),
+    QuestionType(
+        "side effect",
+        r"side.?[ae]f+ect|adverse|\bharm|\b(?:look|watch) out for\b|\bwatch for\b"
+        r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|(?<!病)毒性",
+        Role.ADVERSE,
+        also=(Role.COMPLICATION,),
+        says=("Side effects", "不良反应"),
+    ),
+    QuestionType(
+        "contraindication",
+        r"contraindicat|(?:should|must|can)(?: ?n[o']t| not) (?:take|use|be (?:taken|used|given|prescribed))"
+        r"|who should(?: not|n't)"
+        r"|\bwho (?:can|could|must|may) ?(?:not|n?['’]t)\b|when (?:should|must|can)(?= .{1,60}\bnot be\b)"
+        r"|\bwhen not to\b"
+        r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
+        r"|\bprecautions?\b|\bwarnings?\b|注意事项|禁忌[症证]?|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜"
+        r"|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)"
+        r"|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
+        Role.CONTRAINDICATED,
+        also=(Role.PRECAUTION,),
+        says=("Contraindications", "禁忌"),
+    ),
+    QuestionType(
+        "interaction",
+        r"interact|\btogether\b|combin(?:e|ation) with"
+        r"|(?:药物)?相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
+        Role.INTERACTS,
+        says=("Interactions", "相互作用"),
+    ),
+    QuestionType(
+        "dose",
+        r"\bdos(?:e|age|ing)|how (?:much|often)|"
+        r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
+        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:吃|用|服|喝|打)多少|多少(?:毫克|毫升|片"
+        r"|粒|mg|ml)|几(?:毫克|毫升|mg|ml)"
+        r"|(?:每|一)[天日次](?:吃|用|服|喝)?(?:几|多少)(?:次|回)?"
+        r"|(?:饭前|饭后|空腹|早上|晚上|睡前)(?:吃|服用?|用)?还是|什么时候(?:吃|服)",
+        Role.DOSAGE,
+        says=("Dosage", "用法用量"),
+    ),
+    QuestionType(
+        "cause",
+        r"\bcauses? of|what (?:\w+ )?(?:can |may |could )?causes?\b|\bpathogens?\b|\bcauses\W*$"
+        r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
+        r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
+        r"|how (?:do|does|did|can|could|would) (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
+        r"|come down with)\b(?! rid)"
+        r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
+        r"|病因|原因|病原(?:体|菌|微生物)?|致病菌|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何|怎样)(?:会)?(?:得|引起|患|来|造成|感染|染)(?:的|了|上)"
+        r"|(?:怎么|怎样|咋|如何)(?:形成|产生|发生)|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成)",
+        Role.CAUSE,
+        also=(Role.RISK,),
+        says=("Causes", "病因"),
+    ),
+    QuestionType(
+        "risk",
+        r"(?:(?:rais|increas|reduc)(?:e|es|ed|ing) (?:the |my |your )?)?\b(?:risks?|chances? of)\b"
+        r"|predispos|likely to (?:get|develop)|who gets|高危|危险因素|易感|易患|容易(?:得|患)|诱因|诱发因素",
+        Role.RISK,
+        also=(Role.CAUSE,),
+        says=("Risk factors", "危险因素"),
+    ),
+    QuestionType(
+        "complication",
+        r"complicat|sequela|lead to|what (?:will |would |might |may )?happens?\b"
+        r"|\bnot (?:be |get |being )?treated\b|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
+        r"|\blong.?term (?:effects?|problems?|damage|consequences?|outcomes?)"
+        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会|(?:会|能)(?:得|发展成|变成|导致|引发)(?:些)?(?:什么|啥"
+        r"|哪些)(?:病|问题)?|拖(?:久|着|下去).{0,6}(?:会|怎)",
+        Role.COMPLICATION,
+        says=("Complications", "并发症"),
+    ),
+    QuestionType(
+        "prevention",
+        r"prevent|prophyla|vaccin|\bavoid (?:getting|catching|having|another)\b|\b(?:stop|keep)(?: (?:myself|me|us|him"
+        r"|her|them|it))? (?:from )?(?:getting|catching|coming back|happening)\b"
+        r"|\bprotect (?:myself|me|us|yourself|against)\b"
+        r"|\blower (?:the|my|your) (?:risk|chances?)\b|预防|避免得|防止|怎么防|如何防",
+        Role.PREVENTION,
+        says=("Prevention", "预防"),
+    ),
+    QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
+    QuestionType(
+        "inheritance",
+        r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|\b[xy][- ]?linked|\bruns? in (?:the |my |our )?famil"
+        r"|\bpass(?:es|ed)? (?:it )?(?:on|down|from (?:mother|father|mum|mom|dad|parents?)|to (?:(?:my|our|the|your) )?"
+        r"(?:sons?|daughters?|kids|child(?:ren)?|babies|baby))\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
+        r"|are)(?= .{1,60} genetic\W*$)"
+        r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
+        r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性",
+        Role.INHERITANCE,
+        says=("Inheritance", "遗传方式"),
+    ),
+    QuestionType("onset", r"\bonset\b|what age|发病年龄|几岁", Role.ONSET, says=("Onset", "起病")),
+    QuestionType(
+        "location",
+        r"\bwhere in the body|affected (?:organ|part)|发病部位|哪个部位|什么部位",
+        Role.LOCATION,
+        says=("Where in the body", "部位"),
+    ),
+    QuestionType(
+        "department",
+        r"(?:which|what) (?:(?:kind|type|sort) of )?(?:doctor|department|specialist|clinic)\b"
+        r"|\bwho (?:do|should|can|must) (?:i|we|you|he|she) (?:see|go to|consult|ask|visit)\b|\bwho treats?\b"
+        r"|\bwhere (?:do|should|can|must) (?:i|we|you|he|she|they) go\b"
+        r"|\bwho (?:handles?|looks after|deals with|manages|(?:should|can|could) (?:look at|check|examine"
+        r"|treat))\b|科室|挂什么号|挂啥|挂哪|什么科|啥科|哪个科|哪科"
+        r"|(?:看|找)(?:什么|啥|哪个|哪种|哪科)(?:医生|大夫)",
+        Role.CARE,
+        says=("Who treats it", "就诊科室"),
+    ),
+    QuestionType(
+        "food",
+        r"\b(?:eat|foods?|diet)\b|饮食|(?<!不能)(?<!不宜)(?<!不要)(?<!忌)吃什么(?!药)|宜吃|食物",
+        Role.FOOD,
+        says=("Food", "饮食"),
+    ),
+    QuestionType(
+        "to avoid",
+        r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)(?!药)",
+        Role.AVOID,
+        says=("Food to avoid", "忌口"),
+    ),
+    QuestionType(
+        "differential",
+        r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|\b(?:is|['’]s) different\b|distinguish|\bvs\b"
+        r"|\bversus\b|\bcompar"
+        r"|\btell .{1,80}\b(?:apart|from)\b|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
+        r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
+        r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比",
+        Role.DIFFERENTIAL,
+        says=("To tell apart from", "鉴别"),
+    ),
+)
+# What no role stands for. A graph that has a relation of such a name answers; any other says that it does not hold it.
+# These come before the roles: "how much is metformin a month" asks for no dose.
+TEXTS: tuple[QuestionType, ...] = (
+    QuestionType(
+        "contagion",
+        r"contagious|\bcatching\b|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b|catch it|how (?:do|does"
+        r"|can) .{0,30}\b(?:catch|pick up|contract)\b|传染|传播|会不会传",
+        relations=r"传染|传播|contagi|transmi",
+        says=("way of infection", "传染性"),
+    ),
+    QuestionType(
+        "price",
+        r"\bprices?\b|\bcosts?\b|expensive|how much (?:is|are|do|does|for)\b(?!.*\b(?:take|give|dose)\b)"
+        r"|多少(?:钱|块|元|万)|价格|价钱|费用|收费|贵不贵|贵吗",
+        relations=r"price|cost|价格|费用",
+        says=("price", "价格"),
+    ),
+    QuestionType(
+        "insurance",
+        r"insurance|reimburs|医保|报销",
+        relations=r"insur|reimburs|医保",
+        says=("insurance cover", "医保信息"),
+    ),
+    QuestionType(
+        "prescription",
+        r"over.the.counter|\botc\b|prescription.only|need a prescription|处方药|非处方",
+        relations=r"处方|OTC|prescription",
+        says=("prescription status", "处方信息"),
+    ),
+    QuestionType(
+        "overdose",
+        r"overdos|too (?:much|many) (?:of|pills|tablets)|过量|吃多了|服多了",
+        relations=r"过量|overdos",
+        says=("advice on an overdose", "过量的资料"),
+    ),
+    QuestionType(
+        "storage",
+        r"\bstor(?:ed?|age|ing)\b|\bfridge\b|shelf life|expir|贮藏|储存|保存|存放|保质期|有效期",
+        relations=r"贮藏|储存|有效期|storage|shelf",
+        says=("storage", "贮藏方法"),
+    ),
+    QuestionType(
+        "survival",
+        r"surviv|life expectanc|mortality|death rate|how long (?:do|does|will|can|would|have) .{0,60}\b(?:liv|left)"
+        r"|(?:生存|存活|死亡|治愈|复发)率|能?活多|活几年|寿命",
+        relations=r"surviv|mortality|(?:生存|存活|死亡|治愈|复发)率|生存期",
+        says=("survival", "生存率或生存期"),
+    ),
+    QuestionType(
+        "prognosis",
+        r"prognos|\boutlook\b|\bhow (?:serious|bad|dangerous)\b|\b(?:is|are) .{1,60} serious\W*$"
+        r"|\b(?:come|comes|coming) back\b"
+        r"|\b(?:recur|relapse)s?\b|(?<![高低])严重(?:吗|不|么)|要紧(?:吗|不)|会死|致命|会复发|能痊愈"
+        r"|\b(?:fatal|deadly|curable|incurable|life.threatening)\b|\bdie (?:from|of)\b|预后"
+        r"|能治好|治得好|治愈吗",
+        relations=r"预后|prognos|(?:生存|存活|死亡|治愈|复发)率",
+        says=("prognosis", "预后"),
+    ),
+    QuestionType(
+        "frequency",
+        r"how many (?:people|patients|cases|deaths|children|adults|men|women)|how many \w+ (?:have|gets?|suffer"
+        r"|die[ds]?|are (?:born|diagnosed|affected))\b"
+        r"|\bpercent(?:age)?\b|what (?:proportion|fraction|share)\b|how (?:common|rare|frequent) (?:is|are)"
+        r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率"
+        r"|多少(?:个|名|位|万)?[^，。？?吃用服]{0,8}(?:人(?!民)|患者|病例)|几率|概率|多大比例",
+        relations=r"prevalen|inciden|发病率|患病率",
+        says=("frequency in the population", "发病率"),
+    ),
+    QuestionType(
+        "duration",
+        r"how long (?:does|do|will|should|is|until|before|can)|how soon|how fast"
+        r"|多久|多长时间|几天(?:能|会|可以)?好|要几天|什么时候能好",
+        relations=r"病程|住院时间|duration|疗程",
+        says=("duration", "时间"),
+    ),
+    QuestionType(
+        "chromosome",
+        r"\bchromosomes?\b|\bkaryotype|(?:哪一?[条号对]|几号|第几[号对]|多少[条对])染色体|染色体核型",
+        relations=r"染色体|chromosom|karyotyp",
+        says=("chromosome", "染色体资料"),
+    ),
+    QuestionType(
+        "history",
+        r"(?:what|which|in what) (?:(?:is|was|were|are) )?(?:the )?(?:(?:first|very|exact|last) )*"
+        r"(?:year|decade|century|date)\b"
+        r"|who (?:first |was the first |originally )?"
+        r"(?:discover|invent|describ|develop|name|isolat|synthesi[sz])"
+        r"|when (?:was|were|did) .{0,80}(?:discover|invent|describ|approv|introduc|develop|first|us(?:e|ed)\b)"
+        r"|named after"
+        r"|哪一?年|什么年代|谁(?:最早|首先|第一个)?(?:发现|发明|提出|命名|描述)|(?:何时|什么时候)(?:被)?(?:发现"
+        r"|发明|上市|批准)",
+        relations=r"discover|history|发现|历史|上市",
+        says=("history", "历史资料"),
+    ),
+    QuestionType(
+        "provider",
+        r"(?:which|what|best|good|nearest|top) (?:hospital|clinic|surgeon|pharmacy)|best (?:doctor|specialist)\b"
+        r"|near me|哪(?:家|个|所)医院|什么医院|医院(?:比较|最)?好|推荐.{0,8}(?:医院|医生|专家)"
+        r"|哪(?:里|儿)(?:能|可以)?买",
+        relations=r"hospital|医院",
+        says=("hospitals or doctors to recommend", "医院或医生的推荐"),
+    ),
+    QuestionType(
+        "instructions",
+        r"how (?:do|can|should|to) (?:(?:i|you|we|one) )?(?:bandage|wrap|splint|tape|insert|perform|remove|massage)\b",
+        relations=r"procedure|instruction|操作",
+        says=("instructions", "操作方法"),
+    ),
+    QuestionType(
+        "animals",
+        r"\b(?:can|do|does|will|could|may|should) (?:(?:the|an?|my|your|our) )?(?:dogs?|cats?|pupp(?:y|ies)"
+        r"|kittens?|rabbits?|horses?|hamsters?|parrots?|pets?|animals) (?:get|have|catch|eat|take|drink|develop)\b"
+        r"|\b(?:my|our|the|an?|his|her|your) (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|horses?|hamsters?"
+        r"|parrots?|pets?)"
+        r"(?:['’]s)? (?:has|have|had|be|get|gets|got|take|takes|eat|eats|ate|needs?|keeps)\b"
+        r"|\b(?:safe|ok|okay|dangerous|poisonous|toxic|bad) (?:for|to) (?:my |our |the )?(?:dogs?|cats?|pupp(?:y"
+        r"|ies)|kittens?|horses?|pets?)\b"
+        r"|\bgiv(?:e|ing) (?:it to )?(?:my|our|the|a) (?:dogs?|cats?|pupp(?:y|ies)|kittens?|rabbits?|horses?|pets?)\b",
+        relations=r"veterinar|兽医",
+        says=("advice for animals", "动物用药的资料"),
+    ),
+    QuestionType(
+        "pharmacokinetics",
+        r"half.?li(?:fe|ves)|bioavailab|pharmacokinetic|clearance\b|metaboli[sz]ed|excreted"
+        r"|(?:how does .{0,60}|mechanism of )(?:work|action)"
+        r"|半衰期|生物利用度|代谢途径|作用机[制理]|药代动力|药理|起效",
+        relations=r"半衰期|药代|药理|机[制理]|half|kinetic|mechanism",
+        says=("pharmacology", "药理资料"),
+    ),
+    QuestionType(
+        "value",
+        r"\b(?!type|stage|grade|class|factor|vitamin|chapter)[a-z]\w{1,12} "
+        r"(?:(?:is|of|was) )?\d[\d.]{0,9}\b.{0,20}(?:\bmean\b|normal)"
+        r"|(?:(?<![\d.,])\d[\d.,]{0,20}\s?(?:%|mg/dl|mmol|g/l|mg/l|u/l|iu|ng|pg|umol|μmol)"
+        r"|\bis \d[\d.]{0,20}\b|\bof \d[\d.]{0,20}\b)"
+        r".{0,80}(?:mean|normal|high|low|too|should i|what (?:to|do|should)|dangerous|worr)"
+        r"|(?:is|are) .{0,60}\d[\d.]{0,20} ?\S{0,8} (?:normal|too|high|low|dangerous)"
+        r"|\b(?:came back|results?|reading|level)\b.{0,20} \d[\d.]{0,20}"
+        r"|^\W*\w[\w ]{0,20} \d[\d.]{0,20}\W{1,4}(?:is (?:that|it|this) )?(?:bad|ok|okay|good|normal|high|low"
+        r"|dangerous)\W*$"
+        r"|^\W*[a-z]\w+ \d[\d.,/]{0,20} (?:should|do) i (?:need to )?(?:be )?worr"
+        r"|(?:normal|reference) (?:range|value|level)|cut.?off"
+        r"|正常(?:值|范围)|参考(?:值|范围)"
+        r"|[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:指标|值|水平)?(?:偏|过|太|有点|升|增)?[高低](?:了)?(?:说明|提示|意味"
+        r"|代表|是什么意思|严重吗)"
+        r"|(?<![\d.])(?!(?:3[5-9]|4[0-2])(?:\.\d)?\s?(?:度|℃|°C).{0,8}怎么办)\d[\d.]{0,20}\s?\S{0,8}(?:说明什么"
+        r"|正常吗|高吗|低吗|严重吗|算高|算低|是什么意思|怎么办|要紧)"
+        r"|(?:血[钾钠钙磷镁糖脂压氧]|尿酸|肌酐|转氨酶|血红蛋白|血小板|白细胞|胆红素|胆固醇|甘油三酯|尿素氮|血沉)"
+        r"(?:值|水平)?(?:是|为|到了?|才|只有)?\s?\d+(?:\.\d+)?(?!.*(?:药|治|怎么办|饮食|吃|什么病|哪些病))",
+        relations=r"参考值|正常值|reference|normal",
+        says=("meaning of values", "数值的意义"),
+    ),
+    QuestionType(
+        "dose by weight",
+        r"\bper (?:kg|kilo)|/ ?kg\b|\b\d{1,20} ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重"
+        r"|(?<!\d)\d{1,20} ?(?:公斤|千克|kg)",
+        relations=r"体重|weight",
+        says=("dose by body weight", "按体重的剂量"),
+    ),
+    QuestionType(
+        "change of dose",
+        r"(?:increase|reduce|raise|lower|double|halve|change|adjust|skip|miss(?:ed)?|stop|do with)\b.{0,40}"
+        r"\bdos(?:e|age)"
+        r"|(?:漏服|漏吃|忘(?:了|记)吃|加量|减量|停药|调整剂量|换药)",
+        relations=r"漏服|减量|停药|missed",
+        says=("advice on changing a dose", "调整用药的建议"),
+    ),
+)
+CULPRIT = next(row for row in TYPES if row.name == "culprit")

@@ -1,0 +1,67 @@
+"""Chinese names that a recogniser cut in two, or ran together: 胆囊 and 结石 are 胆囊结石, 心梗溶栓 is 溶栓 of 心梗."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kgmed.graph.base import LocalGraph
+from kgmed.language.text import has_cjk
+from kgmed.pipeline import Recognizer
+from kgmed.records import Mention, Query
+from kgmed.steps.asked import is_like_a_medicine
+
+_ILLNESS = ("", "病", "症")  # what may be left out at the end of an illness's name
+_LEAST, _LONGEST = 2, 12  # characters of a part, and of what is cut
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The mentions of a recogniser; two side by side that are one name are one, and one that is two names is two."""
+
+    find: Recognizer
+    graph: LocalGraph
+
+    def __call__(self, query: Query, /) -> list[Mention]:
+        """The mentions, in the order of the text."""
+        found = self.find(query)
+        if not has_cjk(query.text):
+            return found
+        return list(self._joined([part for m in found for part in self._cut(m)]))
+
+    def _joined(self, found: list[Mention]) -> Iterator[Mention]:
+        """The mentions, those side by side whose names together are an illness as one."""
+        i = 0
+        while i < len(found):
+            both = self._as_one(found[i], found[i + 1]) if i + 1 < len(found) else None
+            yield both or found[i]
+            i += 2 if both else 1
+
+    def _as_one(self, a: Mention, b: Mention) -> Mention | None:
+        """The illness that two mentions side by side name together; None where they do not."""
+        beside = 0 <= a.start < a.end == b.start and a.negated == b.negated
+        if not beside or not has_cjk(a.surface) or not has_cjk(b.surface):
+            return None
+        said = a.surface + b.surface
+        names = (said + end for end in _ILLNESS)
+        name = next((n for n in names if any(m.entity.kind == "disease" for m in self.graph.lookup(n))), "")
+        return replace(a, surface=said, name=name, end=b.end) if name else None
+
+    def _cut(self, mention: Mention) -> list[Mention]:
+        """The mention; of a name that no graph has, an illness and what is done about it, if it is made of two such."""
+        said = mention.surface
+        if mention.start < 0 or not has_cjk(said) or not 2 * _LEAST <= len(said) <= _LONGEST:
+            return [mention]
+        if is_like_a_medicine(said) or self.graph.lookup(mention.name) or self.graph.lookup(said):
+            return [mention]
+        for cut in range(len(said) - _LEAST, _LEAST - 1, -1):
+            ill, done = self._kinds(said[:cut]), self._kinds(said[cut:])
+            if "disease" in ill and done and "disease" not in done:
+                middle = mention.start + cut
+                return [
+                    replace(mention, surface=said[:cut], name=said[:cut], end=middle),
+                    replace(mention, surface=said[cut:], name=said[cut:], start=middle),
+                ]
+        return [mention]
+
+    def _kinds(self, name: str) -> set[str]:
+        """The kinds of the entries of a name."""
+        return {m.entity.kind for m in self.graph.lookup(name)}
