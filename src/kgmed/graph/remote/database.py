@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import xxhash
 
-from kgmed import __version__
 from kgmed.disk import put_in_place
 from kgmed.errors import Busy, KgmedError, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
@@ -358,7 +357,7 @@ def filled(store: Store, table: str, row: Sequence[Any]) -> dict[str, Any]:
 
 def said_of(store: Store) -> str:
     """What a load is of: one that was killed goes on only where this is the same."""
-    return f"{LAYOUT} {__version__} {store.label}"
+    return f"{LAYOUT} {store.label}"
 
 
 def _entities(store: Store, first: int) -> Iterator[tuple[Any, ...]]:
