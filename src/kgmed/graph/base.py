@@ -214,6 +214,15 @@ class Batched(Protocol):
 
 
 @runtime_checkable
+class Ahead(Protocol):
+    """A graph behind a server that may be told which names will be asked one by one, and asks for all in one call."""
+
+    def expect(self, names: Sequence[str], /) -> None:
+        """Look the names up."""
+        ...
+
+
+@runtime_checkable
 class Paths(Protocol):
     """A graph behind a server that searches for paths itself, by fixed queries; they come as `FoundPaths`."""
 

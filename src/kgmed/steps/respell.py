@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from kgmed.graph.base import LocalGraph
+from kgmed.graph.base import Ahead, LocalGraph
 from kgmed.language.text import has_cjk
 from kgmed.pipeline import Recognizer
 from kgmed.records import Entity, Mention, Query
@@ -38,6 +38,8 @@ class Respelled:
 
     def _meant(self, text: str, found: list[Mention]) -> Iterator[Mention]:
         """The names that are meant, the longest first, none within another or in place of a name that is known."""
+        if isinstance(self.graph, Ahead):
+            self.graph.expect([name for said in _stretches(text) for name in (said, *_others(said))])
         known = [m for m in found if m.start >= 0 and self._edges(m.name) >= _KNOWN_BY and m.surface == m.name]
         taken: list[tuple[int, int]] = [(m.start, m.end) for m in known]
         for length in range(_LONGEST, 1, -1):
@@ -63,8 +65,7 @@ class Respelled:
         own = self._edges(said)
         if own >= _KNOWN_BY:
             return ""
-        names = (said[:i] + other + said[i + 1 :] for i, c in enumerate(said) for other in _alike().get(c, ()))
-        much = {name: edges for name in names if (edges := self._edges(name)) >= max(least, own * _MUCH)}
+        much = {name: edges for name in _others(said) if (edges := self._edges(name)) >= max(least, own * _MUCH)}
         return max(much, key=lambda name: much[name], default="")
 
     def _edges(self, name: str) -> int:
@@ -80,6 +81,17 @@ class Respelled:
 def _is_of(mention: Mention, start: int, length: int) -> bool:
     """Whether a stretch is part of a longer mention."""
     return mention.start <= start and start + length <= mention.end and mention.end - mention.start > length
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """The stretches of a text that may be a name."""
+    every = (text[i : i + length] for length in range(_LONGEST, 1, -1) for i in range(len(text) - length + 1))
+    return filter(_only_cjk, every)
+
+
+def _others(said: str) -> Iterator[str]:
+    """The names that differ in one character of the same sound."""
+    return (said[:i] + other + said[i + 1 :] for i, c in enumerate(said) for other in _alike().get(c, ()))
 
 
 def _only_cjk(text: str) -> bool:

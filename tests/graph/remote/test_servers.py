@@ -26,8 +26,9 @@ from kgmed.graph.remote.whole import whole
 from kgmed.graph.search.batched import lookup_many, nearby, neighbours_of, paths_on
 from kgmed.graph.store.store import Store
 from kgmed.models.base import Message, Reply
-from kgmed.records import Evidence, Relation, Role, Stage, Support, Triple
+from kgmed.records import Evidence, Query, Question, Relation, Role, Stage, Support, Triple
 from kgmed.session import open_session
+from kgmed.steps.respell import Respelled
 from postgres_server import PASSWORD, Running, running
 from sparql_servers import serving_oxigraph, serving_virtuoso
 
@@ -265,7 +266,30 @@ def graph(loaded: Loaded) -> DatabaseGraph:
     return loaded.graph
 
 
+class Counted:
+    """A database that counts how often it is asked."""
+
+    def __init__(self, database: Any) -> None:
+        self.database, self.where, self.most, self.calls = database, database.where, database.most, 0
+
+    def rows(self, what: str, /, **values: Any) -> list[Any]:
+        self.calls += 1
+        return list(self.database.rows(what, **values))
+
+    def close(self) -> None:
+        self.database.close()
+
+
 class TestAnswersOfTheLocalStore:
+    def test_a_mistyped_name_is_looked_for_in_a_few_calls_however_many_spellings_it_may_have(
+        self, loaded: Loaded, graph: Any
+    ) -> None:
+        database = Counted(graph.database)
+        around, text = DatabaseGraph(database).excerpt(), "我家孩子得了流惑怎么治疗比较好，要不要吃消炎药"
+        database.calls = 0
+        assert Respelled(lambda query: [], around)(Query(Question(text))) == []
+        assert database.calls < 20
+
     NAMES = ("Influenza", "influenza", "INFLUENZA", "grippe", "流感", "肺炎", "Pneumonias", "uri", "s17", "?", "",
              "none", "咳嗽%_\\'; DROP TABLE edge", "' OR 1=1 --", "a%(x)s")  # fmt: skip
 

@@ -215,10 +215,14 @@ class Excerpt:
 
     def read(self, text: str) -> None:
         """Look up every run of words of a text that may be a name, at once."""
-        runs = [run for run in _runs(text) if run not in self._matches]
-        if runs:
-            self._matches |= self.graph.lookup_many(runs)
-            found = dict.fromkeys(m.entity.id for run in runs for m in self._matches[run])
+        self.expect(_runs(text))
+
+    def expect(self, names: Iterable[str], /) -> None:
+        """Look up at once what will be asked one by one."""
+        new = [name for name in dict.fromkeys(names) if name not in self._matches]
+        if new:
+            self._matches |= self.graph.lookup_many(new)
+            found = dict.fromkeys(m.entity.id for name in new for m in self._matches[name])
             self._number |= self.graph.numbers(one for one in found if one not in self._number)
 
     def names(self, *, scopes: Sequence[int] = ()) -> Iterator[NodeName]:
