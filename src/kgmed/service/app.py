@@ -105,10 +105,11 @@ def make_app(
     *,
     page: Traversable | None = None,
     write: Callable[[str], object] = to_stderr,
+    clock: Callable[[], float] = time.monotonic,
 ) -> ASGIApp:
     """The application, guard and all; while it starts it prepares what it serves. Raises `BadInput`.
 
-    `page` is the folder of the page's files, `write` takes the lines of the log.
+    `page` is the folder of the page's files, `write` takes the lines of the log, `clock` is that of the rates.
     """
     given = settings or ServiceSettings()
     keys = Keys.of(given.keys)
@@ -134,7 +135,7 @@ def make_app(
     _described(app)
     _mcp(app, served, asking)
     _static(app, files_of_page)
-    rate = Rate(given.rate or (_DEMO_RATE if given.demo else 0.0))
+    rate = Rate(given.rate or (_DEMO_RATE if given.demo else 0.0), clock)
     return Measured(Guard(app, rules, keys, rate, frozenset({"/", *files_of_page})), telemetry)
 
 
