@@ -160,5 +160,5 @@ def test_every_line_comes_back_with_its_number(tmp_path_factory: pytest.TempPath
 
 def test_a_line_without_an_end_is_an_error_before_it_fills_the_memory(write: Write) -> None:
     path = write(gzip.compress(b"a" * (80 << 20), 1))
-    with pytest.raises(SourceError, match=r":1: is longer than 64 MB"):
+    with pytest.raises(SourceError, match=r":1: is longer than 16 MB"):
         list(read_triples(path).rows())

@@ -26,7 +26,7 @@ from kgmed.records import Relation, Role
 
 _BLOCK = 1 << 17  # bytes; what is made of a block stays in the processor's cache
 _LARGEST = 1 << 30  # bytes of a file that is read as a whole
-_LONGEST = 1 << 26  # bytes of one line; a longer one is no line of any of these formats
+_LONGEST = 1 << 24  # bytes of one line; a longer one is no line of any of these formats
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 
@@ -115,7 +115,7 @@ def _check_size(path: Path) -> None:
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """Every line without its end, numbered from 1; one at a time, whatever the size of the file.
 
-    Raises `SourceError` for what is no UTF-8 text, NUL bytes and lines above 64 MB.
+    Raises `SourceError` for what is no UTF-8 text, NUL bytes and lines above 16 MB.
     """
     number = 0
     for text in blocks(path):
@@ -154,21 +154,22 @@ def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
 
 def _whole_lines(path: Path, size: int) -> Iterator[tuple[bytes, int]]:
     """Whole lines without the last newline, and how many lines stand before."""
-    done = 0
+    done, rest, parts = 0, b"", list[bytes]()  # parts of a line that is longer than a block
     with reading(path, lambda: done + 1), open_bytes(path) as file:
         rest = file.read(size).removeprefix(_BOM)
         while block := file.read(size):
             cut = block.rfind(b"\n")
             if cut < 0:
-                rest += block
-                if len(rest) > _LONGEST:
-                    raise SourceError(path, done + 1, "is longer than 64 MB", "check that this is a text file")
+                parts.append(rest)
+                rest = block
+                if len(parts) * size > _LONGEST:
+                    raise SourceError(path, done + 1, "is longer than 16 MB", "check that this is a text file")
                 continue
-            whole, rest = rest + block[:cut], block[cut + 1 :]
+            whole, rest, parts = b"".join((*parts, rest, block[:cut])), block[cut + 1 :], []
             yield whole, done
             done += whole.count(b"\n") + 1
-        if rest:
-            yield rest.removesuffix(b"\n"), done
+        if last := b"".join((*parts, rest)):
+            yield last.removesuffix(b"\n"), done
 
 
 def _decoded(path: Path, data: bytes, done: int) -> str:

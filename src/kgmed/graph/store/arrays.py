@@ -108,12 +108,23 @@ class _Extended(Arena):
         )
 
 
+LONGEST_NAME, LONGEST_TEXT = 1 << 16, 1 << 24  # bytes; the work of a name grows faster than it does
+
+
+class TextTooLong(ValueError):
+    """A text that no arena takes; its beginning, its bytes and the most that are taken."""
+
+    def __init__(self, text: bytes, most: int) -> None:
+        """Say so."""
+        super().__init__(f"{text[:40].decode(errors='ignore')!r}... of {len(text):,} bytes, above {most:,}")
+
+
 class ArenaWriter:
     """Appends texts to a file of bytes; where each stands is kept, 12 bytes a text."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        """Begin the arena `name` in a folder."""
-        self._folder, self._name = folder, name
+    def __init__(self, folder: Path, name: str, *, longest: int = LONGEST_TEXT) -> None:
+        """Begin the arena `name` in a folder; a text of more than `longest` bytes raises `TextTooLong`."""
+        self._folder, self._name, self._longest = folder, name, longest
         self._file: BinaryIO = (folder / f"{name}_bytes.npy").open("w+b")
         self._file.write(_header(0))
         self._end = 0
@@ -122,6 +133,8 @@ class ArenaWriter:
     def add(self, text: str) -> int:
         """Append a text; its number."""
         data = text.encode()
+        if len(data) > self._longest:
+            raise TextTooLong(data, self._longest)
         self._file.write(data)
         self.start.append(self._end)
         self.length.append(len(data))
@@ -133,6 +146,8 @@ class ArenaWriter:
         rest = iter(texts)
         while data := [text.encode() for text in islice(rest, _BLOCK)]:
             sizes = np.fromiter(map(len, data), np.int32, len(data))
+            if sizes.max() > self._longest:
+                raise TextTooLong(data[sizes.argmax()], self._longest)
             self._file.write(b"".join(data))
             self.start.frombytes((self._end + np.cumsum(sizes, dtype=np.int64) - sizes).tobytes())
             self.length.frombytes(sizes.tobytes())

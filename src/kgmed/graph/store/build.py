@@ -19,7 +19,19 @@ from numpy.typing import NDArray
 from kgmed.errors import SourceError
 from kgmed.graph.base import Batches, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow, Told, indptr
 from kgmed.graph.formats.base import infer, kinds_of
-from kgmed.graph.store.arrays import Arena, ArenaWriter, HashIndex, Supports, digests, rename_arena, save, write_arena
+from kgmed.graph.store.arrays import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    Arena,
+    ArenaWriter,
+    HashIndex,
+    Supports,
+    TextTooLong,
+    digests,
+    rename_arena,
+    save,
+    write_arena,
+)
 from kgmed.graph.store.folder import Manifest, beside, publish, seal
 from kgmed.graph.store.index import NameIndex
 from kgmed.records import Relation
@@ -42,7 +54,7 @@ class Interner:
 
     def __init__(self, folder: Path, kind: type[np.signedinteger[Any]] = np.int32) -> None:
         """Begin with no name; `kind` is that of the numbers."""
-        self.names, self.kind = ArenaWriter(folder, "key"), kind
+        self.names, self.kind = ArenaWriter(folder, "key", longest=LONGEST_NAME), kind
         self._table = np.full(_FIRST, -1, kind)  # slot -> number
         self._hashes = np.empty((_FIRST, 2), np.uint64)  # number -> hash; only the first `len(self)` rows count
         self._count = 0
@@ -324,9 +336,11 @@ def write_adjacency(folder: Path, head: Ints, tail: Ints, relation: Ints, nodes:
 class EntityTexts:
     """Texts with the number of their entity and further columns, as they come; sorted by entity at the end."""
 
-    def __init__(self, folder: Path, name: str, nodes: str, *, wide: bool = False, **columns: str) -> None:
+    def __init__(
+        self, folder: Path, name: str, nodes: str, *, wide: bool = False, longest: int = LONGEST_TEXT, **columns: str
+    ) -> None:
         """Begin the arena `name`; `nodes` is the file of the entities, `columns` the files and types of the others."""
-        self.texts = ArenaWriter(folder, name)
+        self.texts = ArenaWriter(folder, name, longest=longest)
         self._folder, self._files = folder, (nodes, *columns)
         self._columns = [array(code) for code in ("q" if wide else "i", *columns.values())]
 
@@ -389,6 +403,8 @@ def builder_of(source: Source, folder: Path, *, wide: bool = False) -> Iterator[
             yield builder
         except UnicodeEncodeError as e:
             raise builder.fault(f"holds half a character (a lone surrogate) in {e.object!r}", "mend that name") from e
+        except TextTooLong as e:
+            raise builder.fault(f"holds a name or text that is too long ({e})", "shorten it or leave it out") from e
         finally:
             builder.close()
 
@@ -429,9 +445,13 @@ class _Builder:
         self.declared: list[Relation] = []
         self.ends: list[tuple[int, int]] = []  # relation -> kind of head, kind of tail
         self.columns, self.supports = EdgeColumns(folder, wide=wide), Supports(folder)
-        self.given = EntityTexts(folder, "given", "given_node", wide=wide)  # names that are not the key
+        self.given = EntityTexts(
+            folder, "given", "given_node", wide=wide, longest=LONGEST_NAME
+        )  # names that are not the key
         self.description = EntityTexts(folder, "description", "described", wide=wide)
-        self.alias = EntityTexts(folder, "alias", "alias_node", wide=wide, alias_scope="B", alias_language="B")
+        self.alias = EntityTexts(
+            folder, "alias", "alias_node", wide=wide, longest=LONGEST_NAME, alias_scope="B", alias_language="B"
+        )
         self.languages: dict[str, int] = {"": 0}
         self.text = EntityTexts(folder, "text", "text_node", wide=wide, text_relation="H", text_support="I")
         self.dropped: dict[str, tuple[int, list[int]]] = {}
@@ -511,6 +531,8 @@ class _Builder:
         self.kind.frombytes(bytes(self.kind.itemsize * (len(self.number) - len(self.kind))))
 
     def _kind(self, name: str) -> int:
+        if len(name) > LONGEST_NAME:
+            raise TextTooLong(name.encode(), LONGEST_NAME)
         number = self.kinds.setdefault(name, len(self.kinds))
         if number > MOST:
             raise self.fault(f"has more than {MOST:,} kinds of entity", "check which column holds the kind")
@@ -525,6 +547,8 @@ class _Builder:
     def _relation(self, name: str) -> int:
         """The number of a relation that is met for the first time."""
         number = len(self.relations)
+        if len(data := name.encode()) > LONGEST_NAME:
+            raise TextTooLong(data, LONGEST_NAME)
         if number > MOST:
             raise self.fault(f"has more than {MOST:,} relations", "check that the relation is the second column")
         relation = self.source.relations.get(name) or infer(name)
