@@ -93,3 +93,9 @@ def test_threads_that_take_stems_at_once_get_those_that_one_gets() -> None:
 )
 def test_words_of_findings_that_are_told_side_by_side_tell_no_third(text: str, findings: list[str]) -> None:
     assert told(text) == findings
+
+
+def test_what_is_denied_of_a_finding_is_no_part_of_it() -> None:
+    assert [one.names[0] for one in said("blood in urine without pain")] == ["Hematuria"]
+    assert "Dysuria" not in [one.names[0] for one in said("小便带血但是不疼")]
+    assert "Dysuria" in [one.names[0] for one in said("no pain when I pee")]  # denied as a whole: known to be so later

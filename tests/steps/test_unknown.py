@@ -27,6 +27,9 @@ def test_a_name_in_the_place_of_what_is_asked_about_is_a_stranger(text: str, nam
         ("which symptoms does gout have at night", "night"),
         ("What meds help my dad against gout?", "dad"),
         ("痛风晚上疼怎么办", "晚上"),
+        ("what are the warning signs of a stroke", "warning signs"),
+        ("which part of the brain is affected in gout", "brain is affected"),
+        ("which drugs should someone with gout avoid", "someone"),
     ],
 )
 def test_plain_words_are_no_names(text: str, words: str) -> None:

@@ -138,8 +138,21 @@ def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
         at.setdefault(porter2(word.text), []).append(place)
     for way, names in told:
         places = _nearest([sorted({p for stem in _stems(group) for p in at.get(stem, ())}) for group in way])
-        if places:
+        if places and not (table == LAY and _partly_denied(clause, places)):
             yield Said(_names(names), tuple((clause[i].start, clause[i].end) for i in places))
+
+
+_DENIES = frozenset({"no", "not", "without", "never", "t", "cannot"})
+_REACH = 2  # words before one that is denied
+
+
+def _partly_denied(clause: Sequence[Token], places: Sequence[int]) -> bool:
+    """Whether a later word of a way is denied and its first is not: blood in urine without pain is no painful urine."""
+    mine = {*places}
+    denied = [
+        any(clause[i].text in _DENIES and i not in mine for i in range(max(0, p - _REACH), p)) for p in sorted(places)
+    ]
+    return any(denied) and not denied[0]
 
 
 def _nearest(choices: Sequence[Sequence[int]]) -> list[int]:
@@ -201,6 +214,9 @@ def _apart(clause: str, pieces: Sequence[str]) -> str:
     return _COMPOUND.sub(lambda m: m[0] if any(p in m[0] for p in long) else "\0" * len(m[0]), clause)
 
 
+_DENIED_CJK = lazily("(?:[不没无未]|没有)(?:有|带|是|太|怎么|觉得)?$")  # 小便带血但不疼 is no 小便疼
+
+
 def _in_order(clause: str, pieces: Sequence[str]) -> Places:
     """Where the pieces stand in a clause, one behind the other and near; () where they do not.
 
@@ -213,7 +229,7 @@ def _in_order(clause: str, pieces: Sequence[str]) -> Places:
         for piece in pieces[1:]:
             end = places[-1][1]
             at = clause.find(piece, end, end + _BETWEEN_CJK + len(piece))
-            if at < 0:
+            if at < 0 or _DENIED_CJK.search(clause[end:at]):
                 break
             places.append((at, at + len(piece)))
         if len(places) == len(pieces):

@@ -79,7 +79,10 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bwhat is(?= .{1,60} for\W*$)"
         r"|\bwhat (?:can|should|could|do|would) (?:i|we|you|he|she|they|one|people) (?:do|use|try|put|rub|apply)\b"
         r"(?= (?:about|for|on|to (?:help|ease|stop|relieve|soothe|treat|calm))\b)"
-        r"|\b(?:anything|something)(?: (?:i|we|he|she|you) can (?:take|use|give|do))? for\b"
+        r"|\b(?:anything|something)(?: (?:i|we|he|she|you) can (?:take|use|give|do|try|put on|rub on|apply))? for\b"
+        r"|\bwhat (?:stops|relieves|eases|soothes|gets rid of|clears|fixes|works for)\b"
+        r"|\bwhat to do (?:if|when|for|about|with)\b"
+        r"|\bhow (?:do|can|to|should) (?:(?:i|you|we|one) )?(?:stop|ease|relieve|soothe|calm|fix|clear|deal with)\b"
         r"|\b(?:need|have|require|avoid)s? (?:\w+ )?(?:surgery|(?:an )?operation)\b"
         r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
         r"|\bmeds\b|\bdrugs?\b|\bcure|\btherap|remed"
@@ -87,7 +90,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|what to (?:take|use|give)\b"
         r"|prescri(?!ption only)|\bwhat (?:creams? )?helps?\b|\bmanage[dm]?\b|how (?:do|can|to) (?:(?:i|you|u|we"
         r"|one|people) )?get rid of"
-        r"|什么药|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)"
+        r"|(?:什么|啥|哪些|哪种)[^，。？?]{0,4}药(?!店|会|能引|引起|导致|不能)|啥药|哪些药|(?:有|用)(?:哪些|什么|啥).{0,6}药|药有(?:哪些|什么|啥)|用药|吃药|(?:(?<!类)"
         r"|(?<=哪类))药物|(?:用|吃|打|首选|选)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针|治疗)"
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
@@ -105,6 +108,7 @@ TYPES: tuple[QuestionType, ...] = (
         "test",
         r"\btest(?:s|ed|ing)?\b|\b(?:would|will|do|does|should) .{1,40}\border\b|\b[di]x\b|examin|\bscan|\bx-?ray"
         r"|investigat"
+        r"|\bhow (?:is|are|can)(?= .{1,60}\b(?:detected|picked up|found out|spotted)\b)"
         r"|how (?=.{0,200}diagnosed?\b)|how (?=.{0,200}\bconfirm)|\bcheck(?:ed)? (?:(?:me|him|her|you|them|us"
         r"|people) )?for\b"
         r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
@@ -118,9 +122,10 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
         r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether"
         r"|that|it)\b"
-        r"|\bpresentation\b"
+        r"|\bpresentation\b|\bwhat (?:do|does)(?= .{1,60}\bdo to (?:you|me|one|your|my|the|people)\b)"
         r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat (?:do|does)(?= .{1,60}(?:feel|look) like)"
         r"|\b(?:feels?|looks?) like\W*$|how (?:do|does)(?= .{1,60} (?:present|show|start|begin)\b)"
+        r"|(?:怎么|如何|怎样)(?:判断|知道|看出|辨认|确认)(?:自己)?(?:是不是|是否|得没得|有没有|得了)"
         r"|症状|表现|体征|(?:临床|典型|主要)(?:特征|特点)|征兆|(?:前|先|预)兆|早期信号"
         r"|(?:什么|啥|哪些)(?:样的)?(?:感觉|反应|样子)|(?:什么|啥)样的?\W*$",
         Role.FINDING,
@@ -181,9 +186,11 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "cause",
-        r"\bcauses? of|what (?:\w+ )?(?:can |may |could )?causes?\b|\bpathogens?\b|\bcauses\W*$"
+        r"\bcauses? of|\bcaused by\W*$|what (?:\w+ )?(?:can |may |could )?causes?\b|\bpathogens?\b"
+        r"|\bcauses\W*$"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
-        r"|why (?:do|does|is|are|did)|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
+        r"|why (?:do|does|is|are|did|am|have|has|was|were|might|would)\b"
+        r"|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
         r"|how (?:do|does|did|can|could|would) (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
         r"|come down with)\b(?! rid)"
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
@@ -235,7 +242,8 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType("onset", r"\bonset\b|what age|发病年龄|几岁", Role.ONSET, says=("Onset", "起病")),
     QuestionType(
         "location",
-        r"\bwhere in the body|affected (?:organ|part)|发病部位|哪个部位|什么部位",
+        r"\bwhere in the body|\b(?:which|what) part of"
+        r"|affected (?:organ|part)|发病部位|哪个部位|什么部位",
         Role.LOCATION,
         says=("Where in the body", "部位"),
     ),
@@ -252,7 +260,7 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "food",
-        r"\b(?:eat|foods?|diet)\b|饮食|(?<!不能)(?<!不宜)(?<!不要)(?<!忌)吃什么(?!药)|宜吃|食物",
+        r"\b(?:eat|foods?|diet)\b|饮食|(?<!不能)(?<!不宜)(?<!不要)(?<!忌)吃什么(?!.{0,4}药)|宜吃|食物",
         Role.FOOD,
         says=("Food", "饮食"),
     ),
@@ -268,7 +276,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bversus\b|\bcompar"
         r"|\btell .{1,80}\b(?:apart|from)\b|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
-        r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比",
+        r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比|还是(?=.{1,14}(?:更?好|合适|管用|有效|安全))",
         Role.DIFFERENTIAL,
         says=("To tell apart from", "鉴别"),
     ),

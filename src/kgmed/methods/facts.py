@@ -73,6 +73,7 @@ class Fitting:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
         things = [link for link in _of_the_patient(links, query.text) if not _NO_THING.match(link.entity.name)]
+        things = [link for link in things if not _is_what_is_asked(link, things, query.text)] or things
         links = _of_people([self._whose(link, query.text) for link in things], query.text)
         if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
@@ -132,6 +133,8 @@ class Fitting:
         ):
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
         patient = patient and CULPRIT not in types_asked(query.text)
+        if _asks_who_may(query.text, links):
+            return [Missing(self.graph)(query, things, None)] if (things := stated(links)) else []
         found = self._asked(query, links, patient=patient) or (self._instead(query, links, pair) if pair else [])
         if (
             patient
@@ -156,6 +159,9 @@ class Fitting:
         things = stated(links)
         if not things or asks_in_general(query.text, links):
             return self._overview(query, links)
+        if not _asks(query.text) and not asks_of(query.text):  # told and not asked
+            named = self._names_an_illness(query, links)
+            return ([] if named else self._often(query, links)) or self._overview(query, links)
         return [Missing(self.graph)(query, things, None)]
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
@@ -236,7 +242,9 @@ class Fitting:
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
-        return several_findings(self.graph, links) and all(role in CARE for role in roles_asked(query.text))
+        return several_findings(self.graph, links) and all(
+            role in (*CARE, Role.CAUSE) for role in roles_asked(query.text)
+        )
 
     def _names_an_illness(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether all that is told of someone is an illness that has a name: no other that shows it is looked for."""
@@ -277,8 +285,9 @@ class Fitting:
         linked = {(link.mention.start, link.mention.surface) for link in links}
         found = [m for m in self.recognize(query) if (m.start, m.surface) not in linked]
         missed = [m for m in found if not _NO_THING.match(m.name)]
+        told = not _asks(query.text) and not asks_of(query.text) and any(e.kind not in TAKEN for e in stated(links))
         other = [m.surface for m in missed if m.start >= 0 and self._holds_a_medicine(m.surface)]
-        if _describes_a_patient(query.text, links):
+        if told or _describes_a_patient(query.text, links):
             asked = [m.surface for m in missed if m.start >= 0 and asks_at(query.text, m.start)]
             return [name for name in asked if name in other or is_like_a_medicine(name)]
         return [name for name in [*other, *strangers(query.text, missed, links)] if not circumstances_of(name)]
@@ -421,6 +430,47 @@ def _of_the_patient(links: Sequence[Link], text: str) -> list[Link]:
     return mine or list(links)
 
 
+def _is_what_is_asked(link: Link, links: Sequence[Link], text: str) -> bool:
+    """Whether a link is to a class of medicines of which one is asked for, beside what it is for: 止痛药 for 头疼."""
+    asks = Role.TREATS in roles_asked(text) and asks_what(text) and not compares(text)
+    return asks and len(links) > 1 and _is_for(link.mention.surface, [x for x in links if x is not link])
+
+
+def _is_for(said: str, links: Sequence[Link]) -> bool:
+    """Whether a class of medicines that is named is for something that is linked."""
+    named = " ".join(f"{x.mention.surface} {x.entity.name}" for x in links)
+    return any(re.search(c, said, re.IGNORECASE) and re.search(ill, named, re.IGNORECASE) for c, ill in _FOR_THIS)
+
+
+def _asks_who_may(text: str, links: Sequence[Link]) -> bool:
+    """Whether it is asked which of a class people with an illness may take, which the class is not for.
+
+    >>> _asks_who_may("Which painkiller is good for someone with an ulcer?", [])
+    True
+    """
+    named = any(re.search(c, text, re.IGNORECASE) for c, _ in _FOR_THIS)
+    return named and bool(_FOR_PEOPLE_WITH.search(text)) and not _is_for(text, links)
+
+
+_FOR_PEOPLE_WITH = lazily(
+    r"\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
+    r"|(?:病人|患者).{0,6}[吃用]",
+    re.IGNORECASE,
+)
+_FOR_THIS = (  # a class of medicines by what it is for: how it is called, and what it is for
+    (r"[止镇]痛药|pain ?killer", r"[疼痛]|pain|ache"),
+    (r"感冒药|cold (?:remed|medic)", r"感冒|流感|cold|flu"),
+    (r"(?:退烧|退热|解热)药", r"发[烧热]|高烧|fever"),
+    (r"消炎药|抗生素|抗菌药|antibiotic", r"炎|感染|itis|infect|pneumonia"),
+    (r"降压药", r"高血压|hypertens"),
+    (r"降糖药", r"糖尿病|血糖|diabet"),
+    (r"(?:止咳|化痰|镇咳)药", r"咳|痰|cough"),
+    (r"止泻药", r"腹泻|diarrh"),
+    (r"安眠药|助眠药", r"失眠|insomn"),
+    (r"抗过敏药|antihistamine", r"过敏|荨麻疹|allerg|hives|itch"),
+)
+
+
 def _of_people(links: list[Link], text: str) -> list[Link]:
     """The links without those to the people for whom a treatment is asked: 孕妇 in 孕妇感冒了吃什么药."""
     groups = people_of(text) if Role.TREATS in roles_asked(text) else ()
@@ -499,8 +549,17 @@ def _told_by_diseases(text: str) -> bool:
     asked = {*roles_asked(text)}
     if asked and not asks_diagnosis(text):
         return bool(asked & {*PATIENT, Role.CAUSE, Role.FINDING, Role.COMPLICATION})
-    asks = is_yes_no(text) or asks_what(asking_part(text))
-    return asks_diagnosis(text) or not asks or asking_part(text).strip() != text.strip()
+    return asks_diagnosis(text) or not _asks(text) or asking_part(text).strip() != text.strip()
+
+
+def _asks(text: str) -> bool:
+    """Whether a text has the words of a question, and does not only tell or name things."""
+    return is_yes_no(text) or asks_what(asking_part(text))
+
+
+def asks_of(text: str) -> bool:
+    """Whether a text has the words of a type of question: "sertraline side effects"."""
+    return bool(types_asked(text) or texts_asked(text) or pairs_asked(text))
 
 
 _DEFINES = lazily(

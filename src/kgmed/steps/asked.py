@@ -10,11 +10,11 @@ import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph
 from kgmed.language import lay
-from kgmed.language.question import OF_THE_SUBJECT, types_asked
+from kgmed.language.question import OF_THE_SUBJECT, types_asked, words_that_ask
 from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
-from kgmed.steps.diagnosis import Diagnosis, posterior
+from kgmed.steps.diagnosis import Diagnosis, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.phrase import joined, language_of, named, verdict
 from kgmed.steps.retrieve import told
@@ -48,6 +48,7 @@ _LIKE_A_NAME = lazily(
 )
 _PLAIN = frozenset(
     """
+    early warning typical common usual
     link relation interaction doctor doctors people person patient patients day days week weeks month months year years
     night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
     tablet tablets treatment dose adult adults child children baby pregnant pregnancy breastfeeding woman women man men
@@ -66,6 +67,15 @@ def strangers(text: str, missed: Sequence[Mention], links: Sequence[Link]) -> li
     linked = {link.mention.start for link in links}
     found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, linked)]
     return list(dict.fromkeys(found))
+
+
+_A_CLAUSE = lazily(r"\b(?:is|are|was|were|be|has|have|had)\b", re.IGNORECASE)  # no name has a verb in it
+
+
+def _is_new(text: str, mention: Mention, word: str) -> bool:
+    """Whether a word of a mention is none of the words of the question: no name is "warning signs"."""
+    at = text.find(word, mention.start)
+    return not any(at < end and start < at + len(word) for start, end in words_that_ask(text))
 
 
 def is_like_a_medicine(name: str) -> bool:
@@ -90,7 +100,7 @@ def _named(text: str, mention: Mention, linked: Collection[int]) -> Iterator[str
             yield surface
         return
     words = [w for w in re.findall(r"[A-Za-z][\w'’-]*", surface) if w.casefold() not in _PLAIN]
-    if not words:
+    if not words or _A_CLAUSE.search(surface) or not any(_is_new(text, mention, w) for w in words):
         return
     inner = mention.start > 0 and not said.rstrip().endswith((".", "!", "?"))
     proper = any(w[0].isupper() and len(w) > 2 for w in (words if inner else words[1:]))
@@ -137,6 +147,7 @@ _FOR_ALL = frozenset(
     {"急诊科", "儿科", "肿瘤科", "其他"}
 )  # see patients by age, haste or stage, whatever they complain of
 _DEPARTMENTS = 3  # that are told of a symptom
+_TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
 _SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
 
@@ -198,6 +209,11 @@ class AskedFor:
         order = sorted((n for n in found if 3 * len(found[n]) >= most), key=lambda n: (-len(found[n]), n))
         triples = tuple(self.graph.triple(edge) for n in order for edge in list(found[n].values())[:2])
         return [Evidence(_joined((t,)), "neighbours", (t,), (t.subject,), 1.0) for t in triples]
+
+    def _tells(self, stated: Sequence[Link]) -> bool:
+        """Whether the one finding that is named is shown by few diseases: else any of hundreds may be meant."""
+        nodes = [self.graph.number(link.entity.id) for link in stated]
+        return len(ByRole(self.graph, Role.FINDING).subjects(nodes).node) <= _TELLS
 
     def _of_complaint(self, query: Query, link: Link) -> list[Evidence]:
         """Who sees a complaint of which the graph does not say it; [] of an illness, and where the graph says it."""
@@ -282,7 +298,8 @@ class AskedFor:
             return pieces
         illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
         illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
-        implied = self._implied(query, links) if speaking or (self.through and not illness) else {}
+        several = len(stated) > 1 or several_findings(self.graph, links) or self._tells(stated)
+        implied = self._implied(query, links) if speaking or (self.through and several and not illness) else {}
         if not implied:
             return pieces
         texts = [piece for piece in pieces if piece.kind == "text"]

@@ -170,6 +170,8 @@ def _not_said(query: Query, shown: Sequence[_Group], language: Language) -> Iter
         yield _NONE_NAMED[language]
     if _CURES.search(query.text) and is_yes_no(query.text) and any(g.role is Role.TREATS for g in shown):
         yield _NO_CURE[language]
+    if compares(query.text) and _BETTER.search(query.text) and shown:
+        yield _NOT_WEIGHED[language]
     if _SURGERY.search(query.text) and any(g.role is Role.TREATS for g in shown):
         yield _NOT_NEEDED[language]
 
@@ -180,6 +182,13 @@ _NONE_NAMED = (
 )
 _FORBIDDEN = lazily(r"contra-?indicat|禁忌|禁用", re.IGNORECASE)
 _CURES = lazily(r"\bcur(?:e[sd]?|able)\b|治愈|根治|治好", re.IGNORECASE)
+_BETTER = lazily(
+    r"\bbetter\b|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|还是.{1,14}(?:更?好|合适|管用|有效|安全)", re.I
+)
+_NOT_WEIGHED = (
+    "Which is better the graph does not say; what it has of each:",
+    "图谱未比较孰优孰劣；各自所载如下：",
+)
 _SURGERY = lazily(
     r"\b(?:need|have|require|avoid)s? (?:\w+ )?(?:surgery|(?:an )?operation)\b|(?:手术|开刀|动刀)(?:吗|么|不|治)",
     re.IGNORECASE,

@@ -222,7 +222,7 @@ class Between:
 
     def is_medicine(self, link: Link) -> bool:
         """Whether a link is to something that is taken."""
-        return any(e.kind in MEDICINES for e in self.family.twins(link))
+        return link.entity.kind not in _ILL and any(e.kind in MEDICINES for e in self.family.twins(link))
 
     # --- two things
 
@@ -506,6 +506,7 @@ def _is_a_drink(link: Link) -> bool:
     return any(drink.in_question.search(link.mention.surface) for drink in DRINKS)
 
 
+_ILL = ("disease", "phenotype")  # what one has is taken by nobody, whatever else a graph calls so
 _HAVING = ("感染", "病人", "患者")
 _CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
 _CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
