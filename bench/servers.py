@@ -305,4 +305,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KgmedError as e:
+        sys.exit(f"{e}")
