@@ -28,15 +28,15 @@ GENE = next(row for row in TYPES if row.role is Role.GENE)
 
 
 def test_what_is_missing_is_named_with_what_there_is() -> None:
-    said = Missing(G)(query("which gene causes gout"), [G.link("gout").entity], GENE)
+    said = Missing(G)(query("which gene causes gout"), [G.link("gout")], GENE)
     assert said.text == "The graph has no genes for gout. What it has of it: findings, treatments, inheritance."
-    taken = Missing(G)(query("秋水仙碱的基因"), [G.link("colchicine").entity], None)
+    taken = Missing(G)(query("秋水仙碱的基因"), [G.link("colchicine")], None)
     assert taken.text == "图谱没有记载所问的关于colchicine的内容。图谱有其适应症、不良反应。"
 
 
 def test_of_several_things_it_is_said_of_the_one_that_is_asked_about_and_of_no_part_of_the_body() -> None:
-    things = [G.link("toe").entity, G.link("gout").entity]
-    assert Missing(G)(query("can my toe gout come back"), things, None).about == (things[1],)
+    things = [G.link("toe"), G.link("gout")]
+    assert Missing(G)(query("can my toe gout come back"), things, None).about == (things[1].entity,)
 
 
 @pytest.mark.parametrize(

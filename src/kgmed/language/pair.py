@@ -190,7 +190,7 @@ _YES_NO = lazily(
     re.IGNORECASE,
 )
 _WHAT = lazily(
-    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒]|(?<!be )\b(?:what|how|why)\b"
+    r"什么(?!时候)|哪些|哪种|哪个|多少|怎[么样]|咋|如何|几[次片粒种类型期级个]|(?<!be )\b(?:what|how|why)\b"
     r"|(?:^\W*|[,;.:]\s*|\b(?:in|on|of|for|to|with|by|from|and|or|but|know|say|sure|tell \w+)\s+)(?:which|who|when)\b",
     re.IGNORECASE,
 )

@@ -81,7 +81,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?= (?:about|for|on|to (?:help|ease|stop|relieve|soothe|treat|calm))\b)"
         r"|\b(?:anything|something)(?: (?:i|we|he|she|you) can (?:take|use|give|do|try|put on|rub on|apply))? for\b"
         r"|\bwhat (?:stops|relieves|eases|soothes|gets rid of|clears|fixes|works for)\b"
-        r"|\bwhat to do (?:if|when|for|about|with)\b"
+        r"|\bwhat to do (?:if|when|for|about|with)\b|\bgetting rid of\b|\brelief\b|\btips (?:for|on)\b"
+        r"|\b(?:what|which) (?:\w+ )?(?:drugs?|medic\w+|pills?|tablets?|meds) (?:lower|reduce|bring down"
+        r"|control|stop)s?\b"
         r"|\bhow (?:do|can|to|should) (?:(?:i|you|we|one) )?(?:stop|ease|relieve|soothe|calm|fix|clear|deal with)\b"
         r"|\b(?:need|have|require|avoid)s? (?:\w+ )?(?:surgery|(?:an )?operation)\b"
         r"|medic(?:ine|ation)|(?<!do )(?<!does )(?<!will )(?<!can )(?<!are )\bantibiotics?\b|\bpainkillers?\b"
@@ -94,9 +96,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"|(?<=哪类))药物|(?:用|吃|打|首选|选)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针|治疗)"
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
-        r"|如何缓解|怎么整|咋整|(?:怎么|怎样|如何)(?:处理|调理|应对|护理|根治|治愈|消除|止[痛痒咳血吐泻])|(?:首选|一线|特效|最好的?)的?(?:用?药|治疗)"
+        r"|如何缓解|怎么整|咋整|(?:怎么|怎样|如何)(?:处理|调理|应对|护理|根治|除根|断根|去根|抢救|急救|治愈|消除|止[痛痒咳血吐泻])|(?:首选|一线|特效|最好的?)的?(?:用?药|治疗)"
         r"|(?:手术|开刀|动刀|住院)(?:吗|么|不|治)"
-        r"|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
+        r"|[有没]药(?:可以?|能)?[治医]|有药吗|能治(?:吗|不|么)|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
         r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)"
         r"|\bwhy (?:did|does|would|has|is|was|am|are|do)\b.{0,40}"
         r"\b(?:give|gave|given|prescribed?|take|taking|put (?:me |us )?on)\b"
@@ -149,7 +151,6 @@ TYPES: tuple[QuestionType, ...] = (
         r"side.?[ae]f+ect|adverse|\bharm|\b(?:look|watch) out for\b|\bwatch for\b"
         r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|(?<!病)毒性",
         Role.ADVERSE,
-        also=(Role.COMPLICATION,),
         says=("Side effects", "不良反应"),
     ),
     QuestionType(
@@ -195,7 +196,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"|come down with)\b(?! rid)"
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
         r"|病因|原因|病原(?:体|菌|微生物)?|致病菌|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何|怎样)(?:会)?(?:得|引起|患|来|造成|感染|染)(?:的|了|上)"
-        r"|(?:怎么|怎样|咋|如何)(?:形成|产生|发生)|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成)",
+        r"|(?:怎么|怎样|咋|如何)(?:形成|产生|发生)|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成|诱发)"
+        r"|\bwhat (?:can |may |might |could )?(?:triggers?|sets? off|worsens?)\b|\bwhat makes(?= .{1,40} worse\b)",
         Role.CAUSE,
         also=(Role.RISK,),
         says=("Causes", "病因"),
@@ -213,7 +215,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"complicat|sequela|lead to|what (?:will |would |might |may )?happens?\b"
         r"|\bnot (?:be |get |being )?treated\b|\b(?:left )?untreated\b|what (?:can|could) (?:happen|go wrong)"
         r"|\blong.?term (?:effects?|problems?|damage|consequences?|outcomes?)"
-        r"|并发症|后遗症|后果|会引起什么|不治(?:疗)?会|(?:会|能)(?:得|发展成|变成|导致|引发)(?:些)?(?:什么|啥"
+        r"|并发症|后遗症|后果|危害|会引起什么|不治(?:疗)?会|(?:会|能)(?:得|发展成|变成|导致|引发)(?:些)?(?:什么|啥"
         r"|哪些)(?:病|问题)?|拖(?:久|着|下去).{0,6}(?:会|怎)",
         Role.COMPLICATION,
         says=("Complications", "并发症"),

@@ -134,8 +134,10 @@ class Fitting:
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
         patient = patient and CULPRIT not in types_asked(query.text)
         if _asks_who_may(query.text, links):
-            return [Missing(self.graph)(query, things, None)] if (things := stated(links)) else []
-        found = self._asked(query, links, patient=patient) or (self._instead(query, links, pair) if pair else [])
+            return [Missing(self.graph)(query, links, None)] if stated(links) else []
+        half = is_yes_no(query.text) and len(stated(links)) < 2  # the other thing is not known: no list says yes or no
+        pair = None if half and pair and not pair.safety else pair
+        found = self._asked(query, links, patient=patient) or self._instead(query, links, pair)
         if (
             patient
             and _told_by_diseases(query.text)
@@ -151,7 +153,7 @@ class Fitting:
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
             return self._unsaid(query, links)  # a list that says neither yes nor no is no answer
         if not found and CULPRIT in types_asked(query.text):
-            return [Missing(self.graph)(query, things, CULPRIT)] if (things := stated(links)) else []
+            return [Missing(self.graph)(query, links, CULPRIT)] if stated(links) else []
         return [*halves.mode_asked(query.text, found), *found] or self._unsaid(query, links)
 
     def _unsaid(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -162,7 +164,12 @@ class Fitting:
         if not _asks(query.text) and not asks_of(query.text):  # told and not asked
             named = self._names_an_illness(query, links)
             return ([] if named else self._often(query, links)) or self._overview(query, links)
-        return [Missing(self.graph)(query, things, None)]
+        return self._kinds(query, links) or [Missing(self.graph)(query, links, None)]
+
+    def _kinds(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The kinds of what is named, where these are asked for."""
+        found = self._overview(query, links) if _KINDS.search(query.text) else []
+        return [e for e in found if e.triples and all(t.relation.role is Role.IS_A for t in e.triples) and not _own(e)]
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
         """What is taken against each finding, where nothing else is asked: that much can be done at once."""
@@ -303,7 +310,7 @@ class Fitting:
         rows = (row for row in types_asked(query.text) if row.role and not row.of_what)
         row = next(rows, next(row for row in TYPES if row.role is Role.CONTRAINDICATED))
         things = stated(links)
-        return [Missing(self.graph)(query, things, row), *self._overview(query, links)] if things else []
+        return [Missing(self.graph)(query, links, row), *self._overview(query, links)] if things else []
 
     def _instead(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
         """Of what a pair was asked and has no tie, what the thing named first has in the first role that it has."""
@@ -351,7 +358,7 @@ class Fitting:
         if not found and row.name == "contagion" and Role.CAUSE in roles_asked(query.text):
             found = self._asked(query, links, patient=False)  # "how do you catch it": what causes it is how
         found = halves.by_the_way_named(found, query) if row.name == "contagion" else found
-        return found or ([Missing(self.graph)(query, things, row)] if things else [lacks("lacking", query, "", row)])
+        return found or ([Missing(self.graph)(query, links, row)] if things else [lacks("lacking", query, "", row)])
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Of each of two things what the other does not have, in the roles asked for or those that tell diseases."""
@@ -402,6 +409,7 @@ def _claimed(text: str, links: Sequence[Link]) -> Sequence[Link]:
     return mine if claim and at >= 0 else links
 
 
+_KINDS = lazily(r"\b(?:kinds?|types?|forms?|sorts?) of\b|[几哪][几些]?[种类型]|分类|分型|有哪些\W*$", re.IGNORECASE)
 _NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作
     r"(?:(?![男女两阴阳])[一-鿿]{1,2}性|(?:急性|慢性|反复)?(?:发作|加重)期?|急性|慢性|[早中晚]期|恢复期|稳定期|缓解期|不利)$"
 )
@@ -478,7 +486,9 @@ def _of_people(links: list[Link], text: str) -> list[Link]:
     return rest or links
 
 
-_GETS = lazily("[会易么啥何][得患](?!到)")  # what one gets is a disease, and no sign of others
+_GETS = lazily(
+    r"[会易么啥何][得患](?!到)|诱发|加重|\bworse|\btrigger"
+)  # what one gets is a disease, and no sign of others
 _SHORTEST, _LONGEST = 3, 16  # characters of a medicine's name in a longer one, and of that
 _DESCRIBED = 40  # ours: findings of an illness; a symptom has fewer of its own: a tight chest uphill is angina
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too

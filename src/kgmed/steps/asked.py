@@ -212,7 +212,8 @@ class AskedFor:
 
     def _tells(self, stated: Sequence[Link]) -> bool:
         """Whether the one finding that is named is shown by few diseases: else any of hundreds may be meant."""
-        nodes = [self.graph.number(link.entity.id) for link in stated]
+        model = posterior(self.graph)
+        nodes = [kind for link in stated for kind in model.kinds(self.graph.number(link.entity.id))]
         return len(ByRole(self.graph, Role.FINDING).subjects(nodes).node) <= _TELLS
 
     def _of_complaint(self, query: Query, link: Link) -> list[Evidence]:

@@ -61,7 +61,12 @@ def half_known(query: Query, links: Sequence[Link], pair: PairType | None) -> li
 
 def vaccines(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
     """Whether there is a vaccine for what is named, if that is asked: among what treats and prevents it."""
-    if not _VACCINE.search(asking_part(query.text)) or not is_yes_no(query.text) or len(stated(links)) != 1:
+    if (
+        not _IS_THERE.search(query.text)
+        or not _VACCINE.search(asking_part(query.text))
+        or not is_yes_no(query.text)
+        or len(stated(links)) != 1
+    ):
         return []
     twins = [e for link in links if not link.mention.negated for e in Family(graph).twins(link)]
     near = (t for e in twins for t in graph.neighbours(e.id, limit=_ALL, roles=(Role.PREVENTION, Role.TREATS)))
@@ -166,9 +171,10 @@ _ILLNESS = QuestionType("animal", r"(?!)", says=("Illnesses and their treatment"
 _NO_CODE = QuestionType("code", r"(?!)", says=("Code", "编码"))
 _OF_EFFECTS = (  # rows of which the other thing may be anything: "caused by eating sugar"
     *("is treated", "is caused", "causes", "cures", "treats", "is prevented", "prevents", "link", "affects"),
-    *("is a risk", "is a symptom", "is a side effect", "is a complication"),
+    *("is a risk", "is a symptom", "is a side effect", "is a complication", "danger"),
 )
 _VACCINE = lazily(r"\bvaccin(?:e|es|ation)\b|\bjabs?\b|疫苗", re.IGNORECASE)
+_IS_THERE = lazily(r"\b(?:is|are) there\b|\bexist|\bany\b|\bhave (?:they|we)\b|有", re.IGNORECASE)
 _A_VACCINE = lazily(r"\bvaccine|\bBCG\b|疫苗|卡介苗|接种", re.IGNORECASE)
 _NO_VACCINE = QuestionType("vaccine", r"(?!)", says=("Word of a vaccine", "疫苗记载"))
 _ALL = 1 << 20

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.language.question import defines
-from kgmed.language.text import lazily
+from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import QuestionType
-from kgmed.records import Entity, Evidence, Link, Mention, Query, Role
+from kgmed.records import Evidence, Link, Query, Role
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import joined, language_of, named, verdict
@@ -29,16 +29,12 @@ _HELD = {  # what a graph may have of a thing, as it is called
     Role.INTERACTS: ("interactions", "相互作用"),
     Role.DOSAGE: ("dosage", "用法用量"),
 }
-_ASKED_OF = (
-    "drug",
-    "ingredient",
-    "medicine",
-    "disease",
-)  # of several things, that of which it is asked, if it is named
+_ASKED_OF = {"drug": 0, "ingredient": 0, "medicine": 0, "disease": 1}  # of several things, the one that is asked about
 _GIVEN_FOR = ("what it is given for", "适应症")
 _FROM_BEHIND = (Role.TREATS, Role.TESTS)  # asked of a disease, which is their object
 _GENERAL = lazily(
-    r"\b(?:about|explain|describe|overview|information|info|details?|facts?|know of)\b|\btell me\b"
+    r"\b(?:explain|describe|overview|information|info|details?|facts?|know of)\b|\btell me\b"
+    r"|\b(?:know|learn|read|hear|more|told) (?:\w+ ){0,2}about\b|^\W*(?:(?:what|how|and) )?about\b"
     r"|\bwhat (?:do|does) .{1,60} do\W*$|\bwho (?:is|are)\b"
     r"|介绍|了解|讲讲|说说|科普|关于|解释|知识|信息|是什么|是啥|怎么样\W*$",
     re.IGNORECASE,
@@ -70,22 +66,23 @@ class Missing:
 
     graph: LocalGraph
 
-    def __call__(self, query: Query, things: Sequence[Entity], row: QuestionType | None) -> Evidence:
+    def __call__(self, query: Query, links: Sequence[Link], row: QuestionType | None) -> Evidence:
         """The one piece; `row` = what is asked for, None where no type of question is known."""
-        entity = min(things, key=lambda e: _ASKED_OF.index(e.kind) if e.kind in _ASKED_OF else len(_ASKED_OF))
+        link = min(links, key=lambda x: (x.mention.negated, _ASKED_OF.get(x.entity.kind, len(_ASKED_OF))))
+        entity, said = link.entity, link.mention.surface
         language = language_of(query.text)
         what = row.says[language] if row else ""
         what = what if language else what[:1].lower() + what[1:]
-        name = named(entity, language)
-        said = verdict("lacking" if row else "unsaid", language, (), name, what)
-        if held := [words[language] for words in self._held(entity)]:
-            said += _HAS[language].format(joined(held, language))
-        return Evidence(said, VERDICT, (), (entity,), 1.0, "lacking")
+        own = has_cjk(said) and language and any(m.entity == entity for m in self.graph.lookup(said))
+        name = said if own else named(entity, language)
+        told = verdict("lacking" if row else "unsaid", language, (), name, what)
+        if held := [words[language] for words in self._held(link)]:
+            told += _HAS[language].format(joined(held, language))
+        return Evidence(told, VERDICT, (), (entity,), 1.0, "lacking")
 
-    def _held(self, entity: Entity) -> list[tuple[str, str]]:
+    def _held(self, link: Link) -> list[tuple[str, str]]:
         """What the graph has of a thing, as it is called."""
-        link = Link(Mention(entity.name, entity.name, -1, -1), entity, 1.0, "name")
-        nodes = list(Family(self.graph).of(link, narrower=False)) if entity.id else []
+        nodes = list(Family(self.graph).of(link, narrower=False)) if link.entity.id else []
         medicine = any(self.graph.at(n).kind in MEDICINES for n in nodes)
         texts = {t.relation.role for n in nodes for t in self.graph.attributes(self.graph.at(n).id)}
         found = []

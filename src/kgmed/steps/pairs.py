@@ -252,6 +252,8 @@ class Between:
         if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
             return self._verdict("yes", wider, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
+        if turned and pair.name == "has":  # one gets a rash with an illness, and an illness with no rash
+            return self._verdict("yes", turned, place)
         if not ties and (role := next((role for role, _ in pair.roles if role in _OF_MATES), None)):
             return self._verdict("none", self._of_mates(a, b, role), place)
         return self._verdict("reverse" if turned else "other" if ties else "none", turned or ties, place)

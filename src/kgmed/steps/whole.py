@@ -10,6 +10,7 @@ from kgmed.records import Mention, Query
 from kgmed.steps.asked import is_like_a_medicine
 
 _ILLNESS = ("", "病", "症")  # what may be left out at the end of an illness's name
+_OF_THE_BODY = "嘴脸手脚腿头胃肚眼心舌牙"
 _LEAST, _LONGEST = 2, 12  # characters of a part, and of what is cut
 
 
@@ -50,6 +51,8 @@ class Whole:
         said = mention.surface
         if mention.start < 0 or not has_cjk(said) or not 2 * _LEAST <= len(said) <= _LONGEST:
             return [mention]
+        if (taken := self._medicine(said)) and not self.graph.lookup(said):
+            return [replace(mention, surface=taken, name=taken, end=mention.start + len(taken))]
         if is_like_a_medicine(said) or self.graph.lookup(mention.name) or self.graph.lookup(said):
             return [mention]
         for cut in range(len(said) - _LEAST, _LEAST - 1, -1):
@@ -61,6 +64,11 @@ class Whole:
                     replace(mention, surface=said[cut:], name=said[cut:], start=middle),
                 ]
         return [mention]
+
+    def _medicine(self, said: str) -> str:
+        """The medicine before what it does to the mouth in 甲硝唑嘴; "" where it may be another of a longer name."""
+        cut = said[:-1]
+        return cut if said[-1] in _OF_THE_BODY and len(cut) > _LEAST and "drug" in self._kinds(cut) else ""
 
     def _kinds(self, name: str) -> set[str]:
         """The kinds of the entries of a name."""
