@@ -1,7 +1,10 @@
 """The official client of the Model Context Protocol: in this process, and over HTTP; see test_doors for stdio."""
 
 import asyncio
+import io
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -10,13 +13,15 @@ import httpx2
 import jsonschema
 import mcp
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp.client.streamable_http import streamable_http_client
 
 import served
 from kgmed.errors import StoreError
 from kgmed.service.app import ServiceSettings
 from kgmed.service.guard import Keys
-from kgmed.service.mcp import in_thread, mcp_server
+from kgmed.service.mcp import ShortLines, in_thread, mcp_server
 from served import LENS, LONG, QUESTION, Running, until
 
 
@@ -125,6 +130,58 @@ def test_a_damaged_file_is_told_and_not_hidden() -> None:
     done = with_client(lambda client: client.call_tool("ask", {"question": QUESTION}), server)
     assert done.is_error
     assert "damaged" in done.content[0].text
+
+
+BEGUN = [
+    {
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+]  # fmt: skip
+PING = {"jsonrpc": "2.0", "id": 77, "method": "ping"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{no json", b"[" * 100_000, b'{"a":' * 50_000, bytes(range(256)).replace(b"\n", b""), b"", b"x" * (40 << 20)],
+    ids=["malformed", "a deep list", "deep objects", "bytes", "nothing", "40 MB"],
+)
+def test_a_line_that_is_no_message_is_passed_over_and_the_next_one_answered(line: bytes) -> None:
+    given = b"\n".join([*(json.dumps(m).encode() for m in BEGUN), line, json.dumps(PING).encode(), b""])
+    done = subprocess.run([sys.executable, "-m", "kgmed", "mcp"], input=given, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [json.loads(said)["id"] for said in done.stdout.splitlines()] == [0, 77]
+
+
+@given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=8), st.integers(1, 12))
+def test_of_a_line_so_many_bytes_are_given_however_they_arrive(lines: list[bytes], at_once: int) -> None:
+    class Slow(io.BytesIO):
+        def read1(self, size: int | None = -1, /) -> bytes:
+            return super().read1(min(size or 1, at_once))
+
+    source = Slow(b"".join(line + b"\n" for line in lines))
+    assert io.BufferedReader(ShortLines(source, 10)).read() == b"".join(line[:10] + b"\n" for line in lines)
+
+
+def test_who_closes_standard_input_is_told_in_a_line() -> None:
+    code = "import sys; sys.stdin = None; from kgmed.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "mcp"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "kgmed: the Model Context Protocol needs standard input and output, and one is closed; open both\n"
+    )
+
+
+def test_who_leaves_in_the_middle_ends_it_without_a_traceback() -> None:
+    words = [sys.executable, "-m", "kgmed", "mcp"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as made:
+        assert made.stdin is not None
+        assert made.stdout is not None
+        made.stdout.close()
+        _, said = made.communicate(b"\n".join(json.dumps(m).encode() for m in [*BEGUN, PING, {}]))
+    assert (made.returncode, said) == (0, b"")
 
 
 def test_over_http_a_key_is_needed_where_there_is_one(tmp_path: Any) -> None:

@@ -4,10 +4,12 @@ The SDK hides every error that is no `ToolError`; ours are translated, so that "
 called the tool.
 """
 
+import io
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import anyio
 from mcp.server import MCPServer
@@ -17,13 +19,14 @@ from pydantic import BaseModel, Field, RootModel, ValidationError
 
 from kgmed import __version__
 from kgmed.config import AUTO
-from kgmed.errors import Ambiguous, KgmedError, UnknownName
+from kgmed.errors import Ambiguous, BadInput, KgmedError, UnknownName
 from kgmed.graph.base import Match
 from kgmed.graph.library import GraphSummary
 from kgmed.graph.search.paths import FoundPaths
 from kgmed.records import Role, Run, to_json
 from kgmed.reward.phenotype import Diagnosed
 from kgmed.service import uses
+from kgmed.service.guard import LARGEST
 from kgmed.service.uses import UseCases
 from kgmed.service.work import Work
 from kgmed.show_run import to_markdown
@@ -215,6 +218,41 @@ def _text(value: object) -> str:
     return json.dumps(to_json(value), ensure_ascii=False)
 
 
+class ShortLines(io.RawIOBase):
+    """Bytes without what a line has beyond so many: it is no message then, and no one waits for memory."""
+
+    def __init__(self, source: io.BufferedIOBase, most: int) -> None:
+        """Of `source`, whose lines give at most `most` bytes."""
+        self._source, self._most, self._line = source, most, 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """As `io.RawIOBase` has it; what is cut is not given, so that 0 stays the end."""
+        while data := self._source.read1(len(into)):
+            kept = b"".join(map(self._cut, data.splitlines(keepends=True)))
+            if kept:
+                into[: len(kept)] = kept
+                return len(kept)
+        return 0
+
+    def _cut(self, part: bytes) -> bytes:
+        """As much of a part of a line as the line may have, and its end."""
+        ends = part.endswith(b"\n")
+        left = max(0, self._most - self._line)
+        self._line = 0 if ends else self._line + len(part)
+        return part if len(part) <= left else part[:left] + b"\n" * ends
+
+
 def run_stdio(cases: UseCases) -> None:
-    """Serve over standard input and output until that is closed."""
-    mcp_server(cases, in_thread).run("stdio")
+    """Serve over standard input and output until that is closed; raises `BadInput` where they are from the start."""
+    if sys.stdin is None or sys.stdout is None:
+        raise BadInput("the Model Context Protocol needs standard input and output, and one is closed; open both")
+    buffer = cast("io.BufferedIOBase", sys.stdin.buffer)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(ShortLines(buffer, LARGEST)), encoding="utf-8")
+    try:
+        mcp_server(cases, in_thread).run("stdio")
+    except* BrokenPipeError:  # who asked is gone
+        pass
