@@ -162,7 +162,38 @@ def test_damaged_weights_that_a_run_began_with_are_named(tmp_path: Path) -> None
     with pytest.raises(Stopped):
         go(tmp_path, 4)
     (tmp_path / "start.safetensors").write_bytes(b"x" * 200)
-    with pytest.raises(SourceError, match=r"start\.safetensors: no tensors.*remove the folder"):
+    with pytest.raises(SourceError, match=r"start\.safetensors: no checkpoint.*remove the folder"):
+        go(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["checkpoint.safetensors", "start.safetensors"])
+@pytest.mark.parametrize("place", [0.3, 0.6, 0.99])
+def test_a_run_does_not_go_on_from_weights_in_which_a_bit_is_turned(tmp_path: Path, name: str, place: float) -> None:
+    with pytest.raises(Stopped):
+        go(tmp_path, 4)
+    data = bytearray((tmp_path / name).read_bytes())
+    data[int(place * len(data))] ^= 1
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(SourceError, match=rf"{name}: no checkpoint .*not what was written.*remove the folder"):
+        go(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["checkpoint.safetensors", "start.safetensors", "log.jsonl"])
+def test_a_run_does_not_go_on_from_a_file_of_another_run(tmp_path: Path, name: str) -> None:
+    for run, rate in (("a", 1e-3), ("b", 2e-3)):
+        with pytest.raises(Stopped):
+            go(tmp_path / run, 4, settings=replace(SETTINGS, rate=rate))
+    shutil.copy(tmp_path / "b" / name, tmp_path / "a" / name)
+    with pytest.raises(BadInput, match=rf"{name}.* remove the folder to begin again"):
+        go(tmp_path / "a", settings=replace(SETTINGS, rate=1e-3))
+
+
+def test_a_changed_figure_in_the_log_is_told_when_the_run_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        go(tmp_path, 4)
+    log = tmp_path / "log.jsonl"
+    log.write_text(log.read_text("utf-8").replace('"kl": ', '"kl": 1e1, "was": ', 1), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"log\.jsonl: not what stood beside checkpoint"):
         go(tmp_path)
 
 

