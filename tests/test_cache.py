@@ -82,3 +82,14 @@ def test_what_is_found_is_counted_by_kind_whatever_thread_asks(tmp_path: Path) -
     assert file.hits["b"].rate == 0.5
     assert file.take_counts()
     assert file.hits == {}
+
+
+def test_a_full_disk_is_told_as_that_and_nobody_is_told_to_delete_what_was_kept(tmp_path: Path) -> None:
+    file = CacheFile(tmp_path / "c.db", BIG)
+    with sqlite3.connect(":memory:") as full:
+        full.execute("PRAGMA max_page_count = 3")
+        full.execute("CREATE TABLE t (x)")
+        with pytest.raises(StoreError, match=r"c\.db: .*is full\); make room on the disk$"), file._errors():
+            full.execute("INSERT INTO t VALUES (zeroblob(100000))")
+    full.close()
+    file.close()

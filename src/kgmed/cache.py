@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -175,7 +176,9 @@ class CacheFile:
             yield
         except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: of what a damaged file calls a table
             why = getattr(error, "strerror", None) or error
-            words = f"the cache cannot be used as a file of {self._layout.kind} ({why}); delete it or name another"
+            full = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) == ENOSPC
+            mend = "make room on the disk" if full else "delete it or name another"
+            words = f"the cache cannot be used as a file of {self._layout.kind} ({why}); {mend}"
             raise StoreError(f"{self.path}: {words}") from error
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import served
 from kgmed.cli import app
-from kgmed.errors import BadInput, UnknownName
+from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.service.app import ServiceSettings
 from kgmed.service.client import ServiceClient
 from kgmed.service.guard import LARGEST, Guard, Keys, Rate, Rules
@@ -126,6 +126,14 @@ def test_a_name_has_one_key(keys: Keys) -> None:
         keys.add(" ")
     with pytest.raises(UnknownName, match="did you mean ann"):
         keys.remove("an")
+
+
+def test_a_key_that_could_not_be_written_leaves_nothing(keys: Keys) -> None:
+    keys.path.mkdir()  # so that no file can take its place
+    (keys.path / "x").touch()
+    with pytest.raises(StoreError, match=r"keys\.json: "):
+        keys._write(())
+    assert [p.name for p in keys.path.parent.iterdir()] == ["keys.json"]
 
 
 def test_keys_are_made_listed_and_withdrawn_by_command(tmp_path: Path) -> None:

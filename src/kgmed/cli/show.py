@@ -65,12 +65,18 @@ def nobody_reads(error: OSError, *, system: str = sys.platform) -> bool:
     >>> nobody_reads(BrokenPipeError(errno.EPIPE, "")), nobody_reads(OSError(errno.EINVAL, ""), system="win32")
     (True, True)
     """
+    if error.filename is not None:  # a name that Windows cannot have is an invalid argument too
+        return False
     return error.errno == errno.EPIPE or (system == "win32" and error.errno == errno.EINVAL)
 
 
+_CANNOT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.EINVAL)
+_CANNOT += (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP)
+
+
 def may_not(error: OSError) -> bool:
-    """Whether a file or folder that is named cannot be: too long a name, or not the right to read or write it."""
-    return error.filename is not None and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
+    """Whether a file or folder that is named cannot be: by its name, by what stands there, or for want of the right."""
+    return error.filename is not None and error.errno in _CANNOT
 
 
 def no_room(error: OSError) -> bool:

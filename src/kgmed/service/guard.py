@@ -55,7 +55,7 @@ class Keys:
         """The keys; raises `StoreError` where the file cannot be read."""
         try:
             found = self.path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ()
         mark = found.st_mtime_ns, found.st_ino
         if mark != self._read[0]:
@@ -93,6 +93,7 @@ class Keys:
 
     def _write(self, keys: Sequence[ServiceKey]) -> None:
         """Put the keys in their file, which is its owner's alone."""
+        name = ""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".keys-")
@@ -100,6 +101,8 @@ class Keys:
                 json.dump([asdict(key) for key in keys], file, indent=1)
             put_in_place(Path(name), self.path)
         except OSError as error:
+            if name:
+                Path(name).unlink(missing_ok=True)
             raise StoreError(f"{self.path}: cannot be written ({error.strerror}); check whose it is") from None
 
 
