@@ -1,8 +1,10 @@
 """What Windows and macOS do differently, simulated: the modules that know the system are told another one."""
 
+import ast
 import errno
 import io
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -132,3 +134,55 @@ def test_nothing_else_asks_which_system_this_is() -> None:
     words = ("os.name", "sys.platform", "platform.system", "import fcntl", "import msvcrt", "ctypes")
     asking = {p.relative_to(root) for p in root.rglob("*.py") if any(w in p.read_text("utf-8") for w in words)}
     assert asking == known, os.fspath(root)
+
+
+def moves(tree: ast.AST) -> list[int]:
+    """The lines in which a file is moved over another by `os` or `pathlib`; `str.replace` has two arguments."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+    return [
+        call.lineno
+        for call in calls
+        if isinstance(call.func, ast.Attribute)
+        and (
+            (call.func.attr == "replace" and len(call.args) == 1 and not call.keywords)
+            or ast.unparse(call.func) in ("os.replace", "os.rename")
+        )
+    ]
+
+
+def test_nothing_else_moves_a_file_over_one_that_windows_may_hold_open() -> None:
+    import kgmed
+
+    root = Path(kgmed.__file__).parent
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in root.rglob("*.py") if path.name != "disk.py"}
+    assert not [f"{path}:{line}" for path, tree in trees.items() for line in moves(tree)]
+    assert moves(ast.parse("a.replace(b)\nos.replace(a, b)\nx.replace('a', 'b')")) == [1, 2]
+
+
+def test_nothing_reads_or_writes_text_in_the_code_page_of_a_console() -> None:
+    import kgmed
+
+    def plain(call: ast.Call) -> bool:
+        words = [*call.args[:2], *(k.value for k in call.keywords if k.arg == "encoding")]
+        texts = [w.value for w in words if isinstance(w, ast.Constant) and isinstance(w.value, str)]
+        return not {"utf-8", "utf-8-sig", "ascii", "latin-1"} & set(texts)
+
+    root, found = Path(kgmed.__file__).parent, list[str]()
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and name.endswith((".read_text", ".write_text")) and plain(node):
+                found.append(f"{path.relative_to(root)}:{node.lineno}")
+    assert not found
+
+
+def test_a_name_that_macos_took_apart_finds_what_is_written_whole(tmp_path: Path) -> None:
+    from kgmed.graph import formats
+    from kgmed.graph.store.build import build
+    from kgmed.graph.store.store import open_store
+
+    (tmp_path / "t.csv").write_text("head,relation,tail\nSjögren syndrome,has symptom,dry eyes\n", encoding="utf-8")
+    build(formats.read("", tmp_path / "t.csv", name="made"), tmp_path / "graph")
+    graph = open_store(tmp_path / "graph")
+    asked = [unicodedata.normalize(form, "Sjögren syndrome") for form in ("NFC", "NFD")]
+    assert [[m.entity.name for m in graph.lookup(name)] for name in asked] == [["Sjögren syndrome"]] * 2

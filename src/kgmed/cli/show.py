@@ -70,8 +70,8 @@ def nobody_reads(error: OSError, *, system: str = sys.platform) -> bool:
     return error.errno == errno.EPIPE or (system == "win32" and error.errno == errno.EINVAL)
 
 
-_CANNOT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.EINVAL)
-_CANNOT += (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP)
+_CANNOT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.EINVAL,
+           errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP)  # fmt: skip
 
 
 def may_not(error: OSError) -> bool:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
-from kgmed.disk import data_folder
+from kgmed.disk import data_folder, put_in_place
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.published import TABLE, File, Published, Remote, Wheel
@@ -153,14 +153,14 @@ def _take(row: Published, file: File, given: Path, target: Path) -> None:
         if not first_use(target):
             _check_first(row, file, _part(target), target)
         if is_file(file, _part(target)):
-            _part(target).replace(target)
+            put_in_place(_part(target), target)
             return
         _part(target).unlink()
     if not is_file(file, path) or (isinstance(file, Remote) and not file.pinned):
         mend = f"fetch it again, or build it as it is with: kgmed graph build NAME {path} --format {row.format}"
         raise BadInput(f"{path} is not the {file.name} of release {row.release} (its sha256 is another); {mend}")
     shutil.copyfile(path, _part(target))
-    _part(target).replace(target)
+    put_in_place(_part(target), target)
 
 
 def _otherwise(row: Published, file: File) -> str:
@@ -180,7 +180,7 @@ def _download(row: Published, wheel: Wheel, target: Path) -> None:
             raise Unavailable(f"{row.name}: {error}; {_otherwise(row, wheel)}") from error
         if not is_file(wheel, found):
             raise Unavailable(f"{row.name}: the index gave another {wheel.name} than the one known; nothing was built")
-        found.replace(target)
+        put_in_place(found, target)
 
 
 # --- A file over HTTP, gone on with where it was broken off.
@@ -212,7 +212,7 @@ def _fetch(row: Published, file: Remote, target: Path, told: Callable[[int], Non
             raise Unavailable(f"{row.name}: {server.error(outcome)}; or {_otherwise(row, file)}")
         if outcome.problem or outcome.status in AGAIN:
             time.sleep(pause_before(idle, after=outcome.after, first=0.25))
-    part.replace(target)
+    put_in_place(part, target)
 
 
 def _host(address: str) -> str:

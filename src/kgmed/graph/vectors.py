@@ -17,6 +17,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.disk import put_in_place
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.derived import check, derived_folder, exclusive, open_arrays, publish
@@ -324,7 +325,8 @@ def _save(parts: Path, start: int, rows: NDArray[np.float16]) -> Path:
     path, unfinished = parts / f"{start:09d}-{_digest(rows)}.npy", parts / "unfinished"
     with unfinished.open("wb") as out:
         np.save(out, rows, allow_pickle=False)
-    return unfinished.replace(path)
+    put_in_place(unfinished, path)
+    return path
 
 
 def _is_whole(path: Path, shape: tuple[int, int]) -> bool:

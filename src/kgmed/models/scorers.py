@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError
 from kgmed.language.text import normalise
 from kgmed.models.base import Encoder
@@ -262,7 +263,7 @@ def save(scorer: TrainedPairs, path: Path, figures: object = None) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             json.dump(data, out, ensure_ascii=False, indent=1)
-        Path(beside).replace(path)
+        put_in_place(Path(beside), path)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise

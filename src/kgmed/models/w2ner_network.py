@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError, Unavailable
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
@@ -464,7 +465,7 @@ def _replace(path: Path, write: Any) -> None:
     """Write beside the file, then rename."""
     beside = path.with_name(f"{path.name}.new")
     write(beside)
-    beside.replace(path)
+    put_in_place(beside, path)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.report import plots, tables
 from kgmed.evaluate.report.study import Study, sweeps
@@ -159,7 +160,7 @@ def write_file(path: Path, text: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_text(text, encoding="utf-8", newline="\n")
-        unfinished.replace(path)
+        put_in_place(unfinished, path)
     except OSError as e:
         raise BadInput(f"{path}: cannot be written ({e.strerror}); name a folder that you may write to") from None
     return path
