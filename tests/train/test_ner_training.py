@@ -272,3 +272,14 @@ def test_a_damaged_checkpoint_and_damaged_figures_are_refused(folder: Path, tmp_
             (tmp_path / path.name).write_bytes(damage if path.name == name else path.read_bytes())
         with pytest.raises(SourceError, match=name):
             trained(tmp_path)
+
+
+@pytest.mark.parametrize("name", [LAST, WEIGHTS])
+@pytest.mark.parametrize("place", [0.6, 0.99])
+def test_weights_in_which_a_bit_is_turned_are_refused(folder: Path, tmp_path: Path, name: str, place: float) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[int(place * len(data))] ^= 1
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(data if path.name == name else path.read_bytes())
+    with pytest.raises(SourceError, match=rf"{name}: cannot be read \(its content is not what was written\)"):
+        trained(tmp_path) if name == LAST else open_labeller(tmp_path)

@@ -457,8 +457,9 @@ def write_json(path: Path, value: object) -> None:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any] | None = None) -> None:
     """Put tensors, and plain data beside them, into one file, whole or not at all."""
     own = {name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()}
-    told = json.dumps(state or {}, ensure_ascii=False)
-    _replace(path, lambda p: save_file(own, p, {"state": told, "hash": digest_of(own, told)}))
+    said = json.dumps(state or {}, ensure_ascii=False)
+    whole = json.dumps({"hash": digest_of(own, said), "said": said}, ensure_ascii=False)
+    _replace(path, lambda p: save_file(own, p, {"state": whole}))  # one entry: of several the order is by chance
 
 
 def _replace(path: Path, write: Any) -> None:
@@ -472,14 +473,16 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors of a file and the plain data beside them; raises `SourceError`."""
     try:
         with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            found, told = {name: file.get_tensor(name) for name in file.keys()}, header.get("state", "{}")  # noqa: SIM118
-        if "hash" in header and header["hash"] != digest_of(found, told):
+            told = json.loads((file.metadata() or {}).get("state", "{}"))
+            found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if told.keys() != {"hash", "said"}:  # of before there was a hash
+            return found, told
+        if told["hash"] != digest_of(found, told["said"]):
             raise ValueError("its content is not what was written")
-        return found, dict(json.loads(told))
+        return found, dict(json.loads(told["said"]))
     except FileNotFoundError:
         raise SourceError(path, 0, "is not there", "let kgmed train ner finish its first epoch") from None
-    except (OSError, ValueError, SafetensorError) as e:
+    except (OSError, ValueError, AttributeError, TypeError, SafetensorError) as e:
         raise SourceError(path, 0, f"cannot be read ({e})", "train it again") from None
 
 
