@@ -72,6 +72,7 @@ ANSWERED = [
     ("What are the symptoms of Marfan syndrome?", "Arachnodactyly"),
     ("what is marfan syndrome caused by", "Causes of Marfan syndrome"),
     ("what medicines can make you constipated", "What can cause Constipation"),
+    ("do you always get a rash with lyme disease", "Yes:"),
     ("what can i do about heartburn", "Treatments of heartburn"),
     ("how is glaucoma detected", "Tests for glaucoma"),
     ("what are the warning signs of a stroke", "Findings of"),

@@ -68,7 +68,8 @@ SAID = [  # question, what is said, what is not
     ("胆囊结石一定要开刀吗", ["是否需要手术图谱未说明", "胆囊结石病的治疗"], ["尿路"]),
     # what the graph does not say is declined in a sentence with what it has
     ("唐氏综合征是哪条染色体异常", ["没有唐氏综合征的染色体"], ["相符的疾病"]),
-    ("感冒要注意什么", ["没有记载", "图谱有其"], ["感冒见于"]),
+    ("感冒要注意什么", ["没有感冒的禁忌", "图谱有其"], ["感冒见于"]),
+    ("怎样预防骨质疏松", ["骨质疏松"], ["预防骨质疏松的预防"]),
     ("心脏支架后能停阿司匹林吗", ["关于阿司匹林"], ["心脏的疾病"]),
     ("小儿肺炎常见的病原体有哪些", ["小儿肺炎的病因"], ["相符的疾病"]),
     # a class of medicines that is asked for, beside what it is for, is no thing of its own

@@ -58,7 +58,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "safety",
-        r"\b(?:safe|ok|okay|alright|all right|allowed|advisable)\b"
+        r"\b(?:safe|ok|okay|alright|all right|allowed|advisable|fine)\b"
         r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
         r"\b(?:take|takes|taking|use|used|have|give|given|get|drink|combine|mix|swallow|receive)\b"
@@ -123,7 +123,7 @@ PAIRS: tuple[PairType, ...] = (
     PairType(
         "treats",
         r"\btreat|\bcures?\b|\bhelps?\b|reliev|effective|good for|useful|work (?:for|against|on)|used for|indicated"
-        r"|治|管用|有效|有用|缓解|适应",
+        r"|治|管用|有效|有用|缓解|改善|减轻|适应",
         "treats+ prevention-",
         ("Yes", "可以"),
     ),
@@ -135,7 +135,9 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "is a kind",
-        r"\b(?:an?|the) (?:kind|type|form|sort|subtype|variant) of|是一种|是.{0,20}的一种|属于",
+        r"\b(?:an?|the) (?:kind|type|form|sort|subtype|variant) of|是一种|是.{0,20}的一种|属于"
+        r"|^\W*(?:is|are) (?!there\b|this\b|that\b|it\b)[\w -]{2,40}? an? [\w -]{3,30}\W*$"
+        r"|^[^，。？?]{2,12}是[^，。？?的不吗]{1,8}吗\W*$",
         "is_a+",
         ("Yes", "是"),
     ),

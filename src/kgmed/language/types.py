@@ -141,7 +141,7 @@ TYPES: tuple[QuestionType, ...] = (
         r" (?:caus(?:e|es|ing)|trigger(?:s|ing)?|induc(?:e|es|ing)|produc(?:e|es|ing)|bring on|lead(?:s|ing)? to"
         r"|result(?:s|ing)? in|worsens?|raises?|increases?|(?:giv|mak)(?:e|es|ing) (?:you|me|people|one|someone|it))\b"
         r"|\b(?:drug|medic(?:ine|ation)) causes of\b|(?:caused|induced|triggered) by (?:which|what) (?:drug|medic)"
-        r"|(?:哪些|什么|哪种|哪类|啥)药(?:物)?(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发)",
+        r"|(?:哪些|什么|哪种|哪类|啥)药(?:物)?(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发|(?=升高|伤))",
         Role.ADVERSE,
         of_what=True,
         says=("Medicines with that side effect", "相关药物记载"),
@@ -160,7 +160,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bwho (?:can|could|must|may) ?(?:not|n?['’]t)\b|when (?:should|must|can)(?= .{1,60}\bnot be\b)"
         r"|\bwhen not to\b"
         r"|safe (?:to (?:take|use)|in|for|during|while|when)\b|\bok to (?:take|use)|avoid"
-        r"|\bprecautions?\b|\bwarnings?\b|注意事项|禁忌[症证]?|禁用|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜"
+        r"|\bprecautions?\b|\bwarnings?\b|\bcareful (?:with|about|of)\b|注意事项|[要该]注意(?:些|点)?(?:什么|啥|哪些)"
+        r"|禁忌[症证]?|禁用"
+        r"|(?:哪些|什么|哪类|啥)人不(?:能|宜|可以|应)|不能吃(?!(?:什么|哪些|啥)(?!药))|不(?:要|宜"
         r"|可以?)(?:吃|用|服用?)(?:什么|哪些|啥)药|不能用|慎用|(?:可以|能)(?:吃|用|服用?)(?=.{0,12}吗)"
         r"|能不能(?:吃|用|服)|可不可以(?:吃|用|服)",
         Role.CONTRAINDICATED,
@@ -187,13 +189,13 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "cause",
-        r"\bcauses? of|\bcaused by\W*$|what (?:\w+ )?(?:can |may |could )?causes?\b|\bpathogens?\b"
+        r"\bcauses? of|\bcaused by\W*$|what (?:\w+ ){0,2}(?:can |may |could )?causes?\b|\bpathogens?\b"
         r"|\bcauses\W*$"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did|am|have|has|was|were|might|would)\b"
         r"|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
-        r"|how (?:do|does|did|can|could|would) (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
-        r"|come down with)\b(?! rid)"
+        r"|how (?:do|does|did|can|could|would)(?= (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
+        r"|come down with)\b(?! rid| passed))"
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
         r"|病因|原因|病原(?:体|菌|微生物)?|致病菌|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何|怎样)(?:会)?(?:得|引起|患|来|造成|感染|染)(?:的|了|上)"
         r"|(?:怎么|怎样|咋|如何)(?:形成|产生|发生)|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成|诱发)"
@@ -277,6 +279,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|\b(?:is|['’]s) different\b|distinguish|\bvs\b"
         r"|\bversus\b|\bcompar"
         r"|\btell .{1,80}\b(?:apart|from)\b|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
+        r"|\b(?:stronger|weaker|safer|faster|milder|more effective) than\b"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
         r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比|还是(?=.{1,14}(?:更?好|合适|管用|有效|安全))",
         Role.DIFFERENTIAL,
@@ -446,6 +449,7 @@ TEXTS: tuple[QuestionType, ...] = (
         "change of dose",
         r"(?:increase|reduce|raise|lower|double|halve|change|adjust|skip|miss(?:ed)?|stop|do with)\b.{0,40}"
         r"\bdos(?:e|age)"
+        r"|\bstop(?:ping|ped)? .{1,40}\b(?:suddenly|at once|cold turkey)\b|\bwithdrawal\b"
         r"|(?:漏服|漏吃|忘(?:了|记)吃|加量|减量|停药|调整剂量|换药)",
         relations=r"漏服|减量|停药|missed",
         says=("advice on changing a dose", "调整用药的建议"),

@@ -37,7 +37,7 @@ from kgmed.steps import halves
 from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
 from kgmed.steps.brief import ITSELF, brief
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posterior, several_findings
-from kgmed.steps.family import MEDICINES, Family
+from kgmed.steps.family import MEDICINES, Family, is_genus
 from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
 from kgmed.steps.labels import Warned, WarnedOf
@@ -161,6 +161,8 @@ class Fitting:
         things = stated(links)
         if not things or asks_in_general(query.text, links):
             return self._overview(query, links)
+        if all(e.kind == "body part" for e in things):
+            return [Missing(self.graph)(query, links, None)]
         if not _asks(query.text) and not asks_of(query.text):  # told and not asked
             named = self._names_an_illness(query, links)
             return ([] if named else self._often(query, links)) or self._overview(query, links)
@@ -244,7 +246,7 @@ class Fitting:
         One finding alone says little of which disease it is, so that how common each is counts twice.
         """
         model, cards = posterior(self.graph), self._cards(query, links)
-        shown = [e for e in cards if e.kind == "candidate" and e.score > 0]
+        shown = [e for e in cards if e.kind == "candidate" and e.score > 0 and not is_genus(e.about[0].name)]
         return sorted(shown, key=lambda e: -(np.log(e.score) + model.prior[self.graph.number(e.about[0].id)]))
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
@@ -276,7 +278,8 @@ class Fitting:
         through = not patient or any(role in PATIENT and role not in CARE for role in asked)
         asks = asked or CULPRIT in types_asked(query.text)
         found = AskedFor(self.graph, through=through)(query, links) if asks else []
-        eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked) and Role.CONTRAINDICATED not in asked
+        eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked)
+        eats = eats and (Role.FOOD in asked or Role.CONTRAINDICATED not in asked)
         if eats:
             return Diet(self.graph).of([link for link in links if not link.mention.negated])
         return _as_asked(found, stated(links))
@@ -461,7 +464,8 @@ def _asks_who_may(text: str, links: Sequence[Link]) -> bool:
 
 
 _FOR_PEOPLE_WITH = lazily(
-    r"\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
+    r"\bsafe (?:with|in|for|during|if)\b"
+    r"|\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
     r"|(?:病人|患者).{0,6}[吃用]",
     re.IGNORECASE,
 )
@@ -564,7 +568,7 @@ def _told_by_diseases(text: str) -> bool:
 
 def _asks(text: str) -> bool:
     """Whether a text has the words of a question, and does not only tell or name things."""
-    return is_yes_no(text) or asks_what(asking_part(text))
+    return is_yes_no(text) or asks_what(asking_part(text)) or "还是" in text
 
 
 def asks_of(text: str) -> bool:

@@ -130,7 +130,9 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     warnings = [row for row in rows if row[1].kind == "warning"]
     rest = [row for row in rows if row not in diagnoses and row not in warnings]
     grave = sum(e.id == EMERGENCY for _, e in diagnoses[:5]) >= _GRAVE  # no time for medicines
-    each = [r for r in rest if diagnoses and r[0] < diagnoses[0][0] and _treats(r[1]) and not grave]
+    each = [
+        r for r in rest if diagnoses and r[0] < diagnoses[0][0] and Role.TREATS in asked and _treats(r[1]) and not grave
+    ]
     people = people_of(query.text) if Role.TREATS in asked else ()
     if each:
         yield from _at_once(each, diagnoses, language, people)
@@ -183,7 +185,9 @@ _NONE_NAMED = (
 _FORBIDDEN = lazily(r"contra-?indicat|禁忌|禁用", re.IGNORECASE)
 _CURES = lazily(r"\bcur(?:e[sd]?|able)\b|治愈|根治|治好", re.IGNORECASE)
 _BETTER = lazily(
-    r"\bbetter\b|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|还是.{1,14}(?:更?好|合适|管用|有效|安全)", re.I
+    r"\b(?:stronger|weaker|safer|faster|milder|more effective) than\b|"
+    r"\bbetter\b|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|还是.{1,14}(?:更?好|合适|管用|有效|安全)",
+    re.I,
 )
 _NOT_WEIGHED = (
     "Which is better the graph does not say; what it has of each:",

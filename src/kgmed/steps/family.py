@@ -123,6 +123,22 @@ _SERIES = (
 )
 
 
+_GENUS = lazily(
+    r"^(?:皮肤|心脏|心血管|肝脏?|肾脏?|胃|肺|眼|口腔|血液|内分泌|神经|精神|妇科|传染|慢性|良性|恶性)?(?:疾?病|肿瘤|癌症?|炎症?|感染)$"
+    r"|^(?:dermatosis|(?:skin|heart|liver|kidney|lung|eye|blood) diseases?|cancer|neoplasm|infection|inflammation)$",
+    re.IGNORECASE,
+)
+
+
+def is_genus(name: str) -> bool:
+    """Whether the name of a disease is but that of all of an organ or of a sort: nothing is known by it.
+
+    >>> is_genus("皮肤病"), is_genus("dermatosis"), is_genus("白血病"), is_genus("Lung cancer")
+    (True, True, False, False)
+    """
+    return bool(_GENUS.match(name))
+
+
 def is_vague(name: str) -> bool:
     """Whether a name of a treatment or a test says nothing of what is done.
 

@@ -326,6 +326,8 @@ class Between:
     def _by_substance(self, tie: Tie, place: NamedPlace) -> Tie:
         """The tie as it is told: of the substance that was asked about, and not of a product of it and nothing else."""
         owner, product = place.about[0 if tie.along else 1], tie.triple.subject
+        if not (owner.id and product.id):
+            return tie
         node, other = self.graph.number(owner.id), self.graph.number(product.id)
         if place.language or owner.kind not in MEDICINES or owner.name != self.graph.at(node).name or node == other:
             return tie

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kgmed.graph.base import LocalGraph
-from kgmed.language.text import has_cjk
+from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Recognizer
 from kgmed.records import Mention, Query
 from kgmed.steps.asked import is_like_a_medicine
 
 _ILLNESS = ("", "病", "症")  # what may be left out at the end of an illness's name
+_DONE_ABOUT = lazily("(?:预防|治疗|防治|控制|改善|缓解)(?=[一-鿿]{2})")  # the verb of the question, and of a name
 _OF_THE_BODY = "嘴脸手脚腿头胃肚眼心舌牙"
 _LEAST, _LONGEST = 2, 12  # characters of a part, and of what is cut
 
@@ -49,6 +50,9 @@ class Whole:
     def _cut(self, mention: Mention) -> list[Mention]:
         """The mention; of a name that no graph has, an illness and what is done about it, if it is made of two such."""
         said = mention.surface
+        if mention.start >= 0 and has_cjk(said) and mention.surface == mention.name:
+            mention = self._illness(mention)
+            said = mention.surface
         if mention.start < 0 or not has_cjk(said) or not 2 * _LEAST <= len(said) <= _LONGEST:
             return [mention]
         if (taken := self._medicine(said)) and not self.graph.lookup(said):
@@ -64,6 +68,15 @@ class Whole:
                     replace(mention, surface=said[cut:], name=said[cut:], start=middle),
                 ]
         return [mention]
+
+    def _illness(self, mention: Mention) -> Mention:
+        """The illness in a name that begins with what is done about it, as a graph may have it: 预防骨质疏松."""
+        verb = _DONE_ABOUT.match(mention.surface)
+        rest = mention.surface[verb.end() :] if verb else ""
+        name = next((rest + end for end in _ILLNESS if verb and "disease" in self._kinds(rest + end)), "")
+        if verb and name:
+            return replace(mention, surface=rest, name=name, start=mention.start + verb.end())
+        return mention
 
     def _medicine(self, said: str) -> str:
         """The medicine before what it does to the mouth in 甲硝唑嘴; "" where it may be another of a longer name."""
