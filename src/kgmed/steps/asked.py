@@ -263,7 +263,7 @@ class AskedFor:
         ]
         groups: dict[str, list[Triple]] = {}
         for entity in dict.fromkeys(things):
-            for t in family.ordered(entity, Role.ADVERSE, own=False):
+            for t in (t for t in family.ordered(entity, Role.ADVERSE, own=False) if t.subject.id):  # no text
                 groups.setdefault(family.substance(self.graph.number(t.subject.id)), []).append(t)
         labels = medicines_of(self.graph)
 

@@ -483,7 +483,9 @@ class Diagnosis:
         top = [node for node in np.argpartition(-scores, size - 1)[:size].tolist() if np.isfinite(scores[node])]
         told = {self.graph.at(node).name.casefold() for node in present}  # what is told is no reason of itself
         rated = {node: float(scores[node]) for node in top if self.graph.at(node).name.casefold() not in told}
-        best = max(rated, key=lambda n: (rated[n], -n), default=-1)
+        if not rated:
+            return []
+        best = max(rated, key=lambda n: (rated[n], -n))
         enough = max(2, sum(model.tie(best, q) >= 0 for q in present))
         for node in rated:
             if model.is_urgent(node) and sum(model.tie(node, q) >= 0 for q in present) >= enough:
