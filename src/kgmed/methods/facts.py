@@ -36,16 +36,18 @@ from kgmed.registry import About, Calls, methods
 from kgmed.steps import halves
 from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
 from kgmed.steps.brief import ITSELF, brief
+from kgmed.steps.classes import asks_who_may, is_what_is_asked
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family, is_genus
 from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
 from kgmed.steps.labels import Warned, WarnedOf
 from kgmed.steps.missing import Missing, asks_in_general
-from kgmed.steps.pairs import Between, is_verdict, names_people
+from kgmed.steps.pairs import Between, is_verdict
 from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.respell import Respelled
 from kgmed.steps.retrieve import First, Overview
+from kgmed.steps.things import names_people
 from kgmed.steps.ties import Linked, OptionPaths
 from kgmed.steps.verbs import WithoutVerb
 from kgmed.steps.whole import Whole
@@ -73,7 +75,7 @@ class Fitting:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
         things = [link for link in _of_the_patient(links, query.text) if not _NO_THING.match(link.entity.name)]
-        things = [link for link in things if not _is_what_is_asked(link, things, query.text)] or things
+        things = [link for link in things if not is_what_is_asked(link, things, query.text)] or things
         links = _of_people([self._whose(link, query.text) for link in things], query.text)
         if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
@@ -121,23 +123,14 @@ class Fitting:
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
-        if compares(query.text) and (two := _two(stated(links))):
-            return self._compared(query, [link for link in links if link.entity in two])
-        if Role.CONTRAINDICATED in roles_asked(query.text) and (warned := WarnedOf(self.graph).of(query, links)):
-            return warned
-        if (
-            not pair
-            and is_yes_no(query.text)
-            and people_of(query.text)
-            and any(p.safety for p in pairs_asked(query.text))
-        ):
-            return self._nothing(query, links)  # what is to be taken is no medicine that is known
+        if first := self._by_its_form(query, links, pair):
+            return first
         patient = patient and CULPRIT not in types_asked(query.text)
-        if _asks_who_may(query.text, links):
-            return [Missing(self.graph)(query, links, None)] if stated(links) else []
         half = is_yes_no(query.text) and len(stated(links)) < 2  # the other thing is not known: no list says yes or no
         pair = None if half and pair and not pair.safety else pair
         found = self._asked(query, links, patient=patient) or self._instead(query, links, pair)
+        if patient and (untold := self._untold(query, links, found)):
+            return untold
         if (
             patient
             and _told_by_diseases(query.text)
@@ -156,6 +149,17 @@ class Fitting:
             return [Missing(self.graph)(query, links, CULPRIT)] if stated(links) else []
         return [*halves.mode_asked(query.text, found), *found] or self._unsaid(query, links)
 
+    def _by_its_form(self, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
+        """What answers a question of another form than those for one thing: two compared, which medicines warn, ..."""
+        if compares(query.text) and (two := _two(stated(links))):
+            return self._compared(query, [link for link in links if link.entity in two])
+        if Role.CONTRAINDICATED in roles_asked(query.text) and (warned := WarnedOf(self.graph).of(query, links)):
+            return warned
+        taken = any(p.safety for p in pairs_asked(query.text))
+        if taken and not pair and is_yes_no(query.text) and people_of(query.text):
+            return self._nothing(query, links)  # what is to be taken is no medicine that is known
+        return [Missing(self.graph)(query, links, None)] if stated(links) and asks_who_may(query.text, links) else []
+
     def _unsaid(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is said of the things named, if that is asked; else that the graph does not say what is."""
         things = stated(links)
@@ -172,6 +176,21 @@ class Fitting:
         """The kinds of what is named, where these are asked for."""
         found = self._overview(query, links) if _KINDS.search(query.text) else []
         return [e for e in found if e.triples and all(t.relation.role is Role.IS_A for t in e.triples) and not _own(e)]
+
+    def _untold(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
+        """That nothing is said of the illness of which treatments or tests are asked: no other is told in its place."""
+        row = next((row for row in types_asked(query.text) if row.role in CARE), None)
+        if not row or asks_diagnosis(query.text) or not {*roles_asked(query.text)} <= {*CARE}:
+            return []
+        shown, about = ByRole(self.graph, Role.FINDING), {entity for e in found for entity in e.about}
+        ill = [
+            link
+            for link in links  # what no disease shows is no finding of another
+            if link.entity.kind == "disease" and asks_at(query.text, link.mention.start) and not link.mention.negated
+            if not len(shown.subjects([self.graph.number(link.entity.id)]).node)
+        ]
+        told = len(ill) == 1 and about.isdisjoint(Family(self.graph).twins(ill[0]))
+        return [Missing(self.graph)(query, ill, row)] if told else []
 
     def _against_each(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
         """What is taken against each finding, where nothing else is asked: that much can be done at once."""
@@ -310,7 +329,8 @@ class Fitting:
 
     def _nothing(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """That the graph has nothing of what is asked for, and what it says of the things named."""
-        rows = (row for row in types_asked(query.text) if row.role and not row.of_what)
+        asked = types_asked(_without_names(query.text, links, every=True)) or types_asked(query.text)
+        rows = (row for row in asked if row.role and not row.of_what)
         row = next(rows, next(row for row in TYPES if row.role is Role.CONTRAINDICATED))
         things = stated(links)
         return [Missing(self.graph)(query, links, row), *self._overview(query, links)] if things else []
@@ -385,9 +405,9 @@ class Fitting:
         return list(islice(read, 1))
 
 
-def _without_names(text: str, links: Sequence[Link]) -> str:
-    """A text with the names of diseases blotted out: "hereditary" asks nothing in "Hereditary angioedema"."""
-    for m in (link.mention for link in links if link.entity.kind == "disease"):
+def _without_names(text: str, links: Sequence[Link], *, every: bool = False) -> str:
+    """A text with the names of diseases, or `every` name, blotted out: no mode is asked by "Hereditary angioedema"."""
+    for m in (link.mention for link in links if every or link.entity.kind == "disease"):
         if 0 <= m.start < m.end and text[m.start : m.end] == m.surface:
             blot = ("某" if has_cjk(m.surface) else "x") * (m.end - m.start)
             text = f"{text[: m.start]}{blot}{text[m.end :]}"
@@ -439,48 +459,6 @@ def _of_the_patient(links: Sequence[Link], text: str) -> list[Link]:
     theirs = of_relatives(text)
     mine = [link for link in links if not theirs.hold(link.mention.start, link.mention.end)]
     return mine or list(links)
-
-
-def _is_what_is_asked(link: Link, links: Sequence[Link], text: str) -> bool:
-    """Whether a link is to a class of medicines of which one is asked for, beside what it is for: 止痛药 for 头疼."""
-    asks = Role.TREATS in roles_asked(text) and asks_what(text) and not compares(text)
-    return asks and len(links) > 1 and _is_for(link.mention.surface, [x for x in links if x is not link])
-
-
-def _is_for(said: str, links: Sequence[Link]) -> bool:
-    """Whether a class of medicines that is named is for something that is linked."""
-    named = " ".join(f"{x.mention.surface} {x.entity.name}" for x in links)
-    return any(re.search(c, said, re.IGNORECASE) and re.search(ill, named, re.IGNORECASE) for c, ill in _FOR_THIS)
-
-
-def _asks_who_may(text: str, links: Sequence[Link]) -> bool:
-    """Whether it is asked which of a class people with an illness may take, which the class is not for.
-
-    >>> _asks_who_may("Which painkiller is good for someone with an ulcer?", [])
-    True
-    """
-    named = any(re.search(c, text, re.IGNORECASE) for c, _ in _FOR_THIS)
-    return named and bool(_FOR_PEOPLE_WITH.search(text)) and not _is_for(text, links)
-
-
-_FOR_PEOPLE_WITH = lazily(
-    r"\bsafe (?:with|in|for|during|if)\b"
-    r"|\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
-    r"|(?:病人|患者).{0,6}[吃用]",
-    re.IGNORECASE,
-)
-_FOR_THIS = (  # a class of medicines by what it is for: how it is called, and what it is for
-    (r"[止镇]痛药|pain ?killer", r"[疼痛]|pain|ache"),
-    (r"感冒药|cold (?:remed|medic)", r"感冒|流感|cold|flu"),
-    (r"(?:退烧|退热|解热)药", r"发[烧热]|高烧|fever"),
-    (r"消炎药|抗生素|抗菌药|antibiotic", r"炎|感染|itis|infect|pneumonia"),
-    (r"降压药", r"高血压|hypertens"),
-    (r"降糖药", r"糖尿病|血糖|diabet"),
-    (r"(?:止咳|化痰|镇咳)药", r"咳|痰|cough"),
-    (r"止泻药", r"腹泻|diarrh"),
-    (r"安眠药|助眠药", r"失眠|insomn"),
-    (r"抗过敏药|antihistamine", r"过敏|荨麻疹|allerg|hives|itch"),
-)
 
 
 def _of_people(links: list[Link], text: str) -> list[Link]:

@@ -90,6 +90,10 @@ _CLASSES = (
         r"aminoglycosides?|氨基(?:糖|葡萄糖)[苷甙]",
         "庆大霉素|链霉素|阿米卡星|卡那霉素|妥布霉素|新霉素|gentamicin|amikacin|tobramycin",
     ),
+    (
+        r"(?:cortico|glucocortico)?steroids?|(?:糖皮质|肾上腺皮质|皮质)?激素",
+        "泼尼松|可的松|地塞米松|倍他米松|曲安(?:奈德|西龙)|predniso|cortisone|dexamethasone|betamethasone|triamcinolone",
+    ),
     (r"tetracyclines?|四环素类", "四环素|环素|cycline"),
     (r"penicillins?|青霉素类", "西林|青霉素|cillin"),
     (r"sulfonylureas?|磺(?:酰|脲)脲?", "格列(?![汀净酮])|甲苯磺丁脲|glipizide|gliclazide|glimepiride|glibenclamide"),

@@ -36,6 +36,7 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, class_named, names_of, substance
 from kgmed.steps.phrase import Language, abroad, affirmed, language_of, named, sentence, verdict
+from kgmed.steps.things import allergies, are_two, names_people, things_of
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
@@ -117,14 +118,14 @@ class Between:
             links = [link for link in links if not _is_a_drink(link)]
         if more := list(self._circumstances(query.text, links, but=drinks)):
             links = sorted([*links, *more], key=lambda link: link.mention.start)
-        links = _allergies(links)
+        links = allergies(links)
         asked = {link.entity.id for link in links if asks_at(query.text, link.mention.start)}
         told = (*groups, *drinks)
-        things = _things([link for link in links if not (taken and names_people(link, told))], asked)
+        things = things_of([link for link in links if not (taken and names_people(link, told))], asked)
         found = [
             (len({a.entity.id, b.entity.id} & asked), self._two(query, a, b, pair))
             for a, b in combinations(things, 2)
-            if _fits(a, b, pair) and (not asked or {a.entity.id, b.entity.id} & asked)
+            if are_two(a, b) and (not asked or {a.entity.id, b.entity.id} & asked)
             if not pair.safety or self.is_medicine(a) or self.is_medicine(b)
         ]
         of_groups = [
@@ -145,7 +146,7 @@ class Between:
 
     def _after(self, links: Sequence[Link]) -> bool:
         """Whether medicines are named and something else that may come of them."""
-        things = _things(links)
+        things = things_of(links)
         taken = [link for link in things if self.is_medicine(link)]
         return 0 < len(taken) < len(things)
 
@@ -177,6 +178,8 @@ class Between:
         roles = {row.role for row in asked}
         if not rows and Role.CAUSE in roles <= {Role.CAUSE, Role.CONTRAINDICATED} and self._after(links):
             return _SIDE_EFFECT if len(roles) == 1 else _FOR_PEOPLE  # why one coughs of it, or must not take it
+        if not rows and _NEEDED.search(query.text):
+            return None  # whether one needs a medicine is not whether one may take it
         if taken and not rows and all(row.role is Role.CONTRAINDICATED for row in asked):
             if people and not (asked and asks_what(query.text)):
                 return _FOR_PEOPLE  # "metformin pregnancy"
@@ -184,9 +187,9 @@ class Between:
         row = next(iter([*safety, *rows]), None)
         if row and row.safety and not people and self._only_a_drink(links):
             return WITH_A_DRINK
-        if not row and is_yes_no(query.text) and not types_asked(query.text) and len(_things(links)) == 2:
+        if not row and is_yes_no(query.text) and not types_asked(query.text) and len(things_of(links)) == 2:
             return ANY_TIE if asking_part(query.text).strip() == query.text.strip() else None
-        if row and row.name in _ANY_TIE and len(things := _things(links)) > 1 and all(map(self.is_medicine, things)):
+        if row and row.name in _ANY_TIE and len(things := things_of(links)) > 1 and all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER  # what one medicine does to another
         return row
 
@@ -200,12 +203,12 @@ class Between:
 
         `warned` = only what it warns of is asked: 二甲双胍 肾功能不全 禁忌.
         """
-        things = _things(links)
+        things = things_of(links)
         whole = asking_part(query.text).strip() == query.text.strip()
         taken = [link for link in things if self.is_medicine(link)]
         if len(things) > 2 and len(taken) == 1 and whole and not warned and not asks_what(query.text):
             return _DOES  # 异烟肼 肝损害 周围神经炎 对吗
-        if len(things) != 2 or not _fits(things[0], things[1], _FOR_PEOPLE) or not whole or asks_what(query.text):
+        if len(things) != 2 or not are_two(things[0], things[1]) or not whole or asks_what(query.text):
             return None
         if all(map(self.is_medicine, things)):
             return _TAKEN_TOGETHER
@@ -511,6 +514,9 @@ def _is_a_drink(link: Link) -> bool:
 
 
 _ILL = ("disease", "phenotype")  # what one has is taken by nobody, whatever else a graph calls so
+_NEEDED = lazily(
+    r"(?:要|需要|该|必须)(?:不要|不该)?(?:吃|补|用|服)[^，。？?]*(?:吗|么|不)|\b(?:need|have) to take\b", re.IGNORECASE
+)
 _HAVING = ("感染", "病人", "患者")
 _CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
 _CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
@@ -591,41 +597,6 @@ def _warning(found: Sequence[tuple[int, Evidence]], of_groups: Sequence[Evidence
 def _is_a_reason(e: Evidence) -> bool:
     """Whether nothing warns of a medicine and a complaint: it may well be what the medicine is to be taken for."""
     return e.id in ("none", "other") and not all(entity.kind in MEDICINES for entity in e.about)
-
-
-def _allergies(links: Sequence[Link]) -> list[Link]:
-    """The links, a name and the allergy right behind it as one: of 磺胺过敏 it is asked, and not of any allergy."""
-    ends = {link.mention.start for link in links if link.mention.surface == _ALLERGY}
-    to = [link for link in links if link.mention.end in ends]
-    whole = {link: replace(link.mention, surface=link.mention.surface + _ALLERGY) for link in to}
-    rest = [link for link in links if not to or link.mention.surface != _ALLERGY]
-    return [replace(link, mention=whole.get(link, link.mention)) for link in rest]
-
-
-_ALLERGY = "过敏"
-
-
-def _things(links: Sequence[Link], asked: Container[str] = ()) -> list[Link]:
-    """The links of the things that are not denied, each once, in their order; of many those asked about."""
-    once: dict[str, Link] = {}
-    for link in links:
-        if not link.mention.negated and link.entity.kind != "root":
-            once.setdefault(link.entity.id, link)
-    rows = list(once.values())
-    kept = sorted(range(len(rows)), key=lambda i: rows[i].entity.id not in asked)[:4]
-    return [rows[i] for i in sorted(kept)]
-
-
-def names_people(link: Link, groups: Sequence[People]) -> bool:
-    """Whether a link is to a group of people (孕妇), and not to what only some people have (小儿肺炎)."""
-    found = (g.in_question.search(link.mention.surface) for g in groups)
-    whole = any(m and 2 * len(m[0]) > len(link.mention.surface) for m in found)
-    return whole or link.entity.kind == "population"
-
-
-def _fits(a: Link, b: Link, pair: PairType) -> bool:
-    """Whether two links are two things: one mention that was linked twice is one."""
-    return a.mention.end <= b.mention.start or b.mention.end <= a.mention.start or a.mention.start < 0
 
 
 def _says(tie: Tie, pair: PairType) -> bool:
