@@ -81,6 +81,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?= (?:about|for|on|to (?:help|ease|stop|relieve|soothe|treat|calm))\b)"
         r"|\b(?:anything|something)(?: (?:i|we|he|she|you) can (?:take|use|give|do|try|put on|rub on|apply))? for\b"
         r"|\bwhat (?:stops|relieves|eases|soothes|gets rid of|clears|fixes|works for)\b"
+        r"|\b(?:what|which) (?:\w+ ){1,3}(?:is|are) (?:usually |normally )?used\b|\bblood thinners?\b"
         r"|\bwhat to do (?:if|when|for|about|with)\b|\bgetting rid of\b|\brelief\b|\btips (?:for|on)\b"
         r"|\b(?:what|which) (?:\w+ )?(?:drugs?|medic\w+|pills?|tablets?|meds) (?:lower|reduce|bring down"
         r"|control|stop)s?\b"
@@ -96,7 +97,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|(?<=哪类))药物|(?:用|吃|打|首选|选)(?:什么|啥|哪些|哪种)(?:抗生素|消炎药|针|治疗)"
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
-        r"|如何缓解|怎么整|咋整|(?:怎么|怎样|如何)(?:处理|调理|应对|护理|根治|除根|断根|去根|抢救|急救|治愈|消除|止[痛痒咳血吐泻])|(?:首选|一线|特效|最好的?)的?(?:用?药|治疗)"
+        r"|如何缓解|怎么降|怎样降|如何降|怎么整|咋整|(?:怎么|怎样|如何)(?:处理|调理|应对|护理|根治|除根|断根|去根|抢救|急救|治愈|消除|止[痛痒咳血吐泻])|(?:首选|一线|特效|最好的?)的?(?:用?药|治疗)"
         r"|(?:手术|开刀|动刀|住院)(?:吗|么|不|治)"
         r"|[有没]药(?:可以?|能)?[治医]|有药吗|能治(?:吗|不|么)|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
         r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)"
@@ -190,6 +191,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "cause",
         r"\bcauses? of|\bcaused by\W*$|what (?:\w+ ){0,2}(?:can |may |could )?causes?\b|\bpathogens?\b"
+        r"|\bwhat(?:['’]s| is) causing\b"
         r"|\bcauses\W*$"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did|am|have|has|was|were|might|would)\b"
@@ -278,7 +280,8 @@ TYPES: tuple[QuestionType, ...] = (
         "differential",
         r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|\b(?:is|['’]s) different\b|distinguish|\bvs\b"
         r"|\bversus\b|\bcompar"
-        r"|\btell .{1,80}\b(?:apart|from)\b|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
+        r"|\btell .{1,80}\b(?:apart|from)\b|\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b(?=.* or )"
+        r"|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
         r"|\b(?:stronger|weaker|safer|faster|milder|more effective) than\b"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
         r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比|还是(?=.{1,14}(?:更?好|合适|管用|有效|安全))",

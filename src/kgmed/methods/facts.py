@@ -127,7 +127,7 @@ class Fitting:
             return first
         patient = patient and CULPRIT not in types_asked(query.text)
         half = is_yes_no(query.text) and len(stated(links)) < 2  # the other thing is not known: no list says yes or no
-        pair = None if half and pair and not pair.safety else pair
+        pair = None if half and pair and not (pair.safety and not _DOES.search(query.text)) else pair
         found = self._asked(query, links, patient=patient) or self._instead(query, links, pair)
         if patient and (untold := self._untold(query, links, found)):
             return untold
@@ -165,9 +165,10 @@ class Fitting:
         things = stated(links)
         if not things or asks_in_general(query.text, links):
             return self._overview(query, links)
-        if all(e.kind == "body part" for e in things):
+        silent = not _asks(query.text) and not asks_of(query.text)
+        if all(e.kind == "body part" for e in things) or (silent and all(e.kind in TAKEN for e in things)):
             return [Missing(self.graph)(query, links, None)]
-        if not _asks(query.text) and not asks_of(query.text):  # told and not asked
+        if silent:  # told and not asked
             named = self._names_an_illness(query, links)
             return ([] if named else self._often(query, links)) or self._overview(query, links)
         return self._kinds(query, links) or [Missing(self.graph)(query, links, None)]
@@ -432,6 +433,9 @@ def _claimed(text: str, links: Sequence[Link]) -> Sequence[Link]:
     return mine if claim and at >= 0 else links
 
 
+_DOES = lazily(
+    r"\bcan (?:i|he|she|we|you) (?!take|have|use|give|get|eat|drink|mix|be)\w+|能(?:开车|运动|锻炼|洗澡|游泳|上班|献血)"
+)
 _KINDS = lazily(r"\b(?:kinds?|types?|forms?|sorts?) of\b|[几哪][几些]?[种类型]|分类|分型|有哪些\W*$", re.IGNORECASE)
 _NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作
     r"(?:(?![男女两阴阳])[一-鿿]{1,2}性|(?:急性|慢性|反复)?(?:发作|加重)期?|急性|慢性|[早中晚]期|恢复期|稳定期|缓解期|不利)$"

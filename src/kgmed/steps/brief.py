@@ -13,7 +13,7 @@ from kgmed.language.types import CULPRIT
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
-from kgmed.steps.family import MEDICINES, is_vague, same_test, substance
+from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
 from kgmed.steps.retrieve import DEFINITION
@@ -453,7 +453,10 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
         return _cited(f"{head}{_colon(language)}{clipped(whole, wide * room)}", list(group.numbers)[:marks])
     kept = _once(group, substance) if group.role in _OF_MEDICINES else group.names
     kept = _once(group, same_test) if group.role is Role.TESTS else kept
-    whole_names = _readable(kept) if language else list(kept)
+    apart = kept
+    if group.role is Role.TREATS and not group.own:
+        apart = {name: often for name, often in kept.items() if not is_itself(name, group.subjects)}
+    whole_names = _readable(apart or kept) if language else list(apart or kept)
     dropped = len(kept) - len(whole_names)
     kept = {name: kept[name] for name in whole_names}
     if (group.role is Role.TREATS or (group.role is Role.ADVERSE and not group.own)) and not language:

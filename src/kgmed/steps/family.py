@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -141,6 +141,29 @@ def is_genus(name: str) -> bool:
     (True, True, False, False)
     """
     return bool(_GENUS.match(name))
+
+
+_DONE = lazily(
+    r"治|疗|术|药|[片丸膏散汤剂针液栓酊霜]$|胶囊|颗粒|疫苗|素|[食水]$"
+    r"|\b(?:therapy|treatment|surgery|vaccine|drugs?|tablets?)\b",
+    re.IGNORECASE,
+)
+_END = lazily(r"(?:感染|病|症)$")
+
+
+def is_itself(name: str, diseases: Iterable[str]) -> bool:
+    """Whether a treatment's name is but that of the disease, or of a kind of it: 神经梅毒 as a treatment of 梅毒感染.
+
+    >>> [is_itself(name, ["梅毒感染"]) for name in ("神经梅毒", "饮食注意事项", "梅毒疫苗", "青霉素")]
+    [True, True, False, False]
+    """
+    if _HEADING.search(name):
+        return True
+    cores = (_END.sub("", d).casefold() for d in diseases)
+    return not _DONE.search(name) and any(len(core) > 1 and core in name.casefold() for core in cores)
+
+
+_HEADING = lazily(r"注意事项$|治疗中的|治疗原则$|用药原则$|^(?:不要|要|用药要)")
 
 
 def is_vague(name: str) -> bool:
@@ -329,7 +352,7 @@ class Family:
             names, ties = names[:1], ()  # what else is shortened so is another thing: PE, of the lungs and of pregnancy
         named = [link.entity, *(t for t in ties if t.kind == link.entity.kind or link.score >= _SURE)]
         said = [m.entity for name in names for m in self.graph.lookup(name)]
-        said += [m.entity for name in names for m in self._illness(name)]
+        said += [m.entity for name in names for m in self._illness(name, link.entity.kind)]
         own = {self.graph.number(e.id): () for e in dict.fromkeys([*named, *said])}
         same = ByRole(self.graph, Role.SAME_AS)
         found: dict[int, tuple[Triple, ...]] = dict(own)
@@ -338,9 +361,12 @@ class Family:
                 found.setdefault(node, (self.graph.triple(edge),))
         return found
 
-    def _illness(self, name: str) -> Sequence[Match]:
-        """The entry of the illness that a Chinese complaint is named after: 失眠症 of 失眠."""
-        return self.graph.lookup(f"{name}症") if has_cjk(name) and not name.endswith(("症", "病")) else ()
+    def _illness(self, name: str, kind: str) -> list[Match]:
+        """The entries of the illness that a Chinese complaint or cause is named after: 失眠症 of 失眠, 梅毒感染."""
+        if not has_cjk(name) or name.endswith(("症", "病", "感染")):
+            return []
+        caused = self.graph.lookup(f"{name}感染") if kind == "cause" else ()
+        return [*self.graph.lookup(f"{name}症"), *(m for m in caused if m.entity.kind == "disease")]
 
     def _medicines(self, own: Iterable[int]) -> Iterator[tuple[int, tuple[Triple, ...]]]:
         """Products of a substance named after it or of it alone, those of its name, and the substance of a product."""

@@ -11,7 +11,11 @@ from kgmed.records import Mention, Query
 
 _BEGINS_WITH_VERB = lazily("^[用吃服喝打治](?=[一-鿿]{2})")  # a graph may have an entry 用阿托品
 _MAY = lazily("(?:能|可以|该|要|想|宜|应|不|在|正|我|人)$")
-_ENDS_IN_VERB = lazily(r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?|works?)$", re.IGNORECASE)
+_ENDS_IN_VERB = lazily(
+    r"^(\w[\w -]*?) (?:raises?|interacts?|causes?|leads?|treats?|helps?|works?|triggers?|lowers?|prevents?|affects?)$",
+    re.IGNORECASE,
+)
+_VERB_WITHIN = lazily(r"\b ?(?:gets?|makes?|has|have|takes?|taking|causes?) ", re.IGNORECASE)  # no name has one in it
 _BEGINS_WITH_VS = lazily(r"(?:vs\.?|versus) (?=\w)", re.IGNORECASE)
 
 
@@ -31,6 +35,14 @@ class WithoutVerb:
         verb = _ENDS_IN_VERB.search(mention.surface)
         if verb and mention.start >= 0:
             return [replace(mention, surface=verb[1], name=verb[1], end=mention.start + len(verb[1]))]
+        inner = _VERB_WITHIN.search(mention.surface)
+        if inner and mention.start >= 0 and (mention.name == mention.surface or mention.name.isupper()):
+            ends = ((0, inner.start()), (inner.end(), len(mention.surface)))
+            return [
+                replace(mention, surface=said, name=said, start=mention.start + a, end=mention.start + b)
+                for a, b in ends
+                if (said := mention.surface[a:b])
+            ]
         against = _BEGINS_WITH_VS.match(mention.surface)
         if against and mention.start >= 0:
             said = mention.surface[against.end() :]
