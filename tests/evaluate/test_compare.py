@@ -232,7 +232,18 @@ def test_a_line_of_which_a_letter_was_changed_is_refused_and_one_of_old_is_read(
     rows = [json.loads(line) for line in whole.splitlines()]
     old = (json.dumps({k: v for k, v in row.items() if k != "check"}) + "\n" for row in rows)
     path.write_text("".join(old), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"log.jsonl:1: is no entry"):
+        entries(tmp_path)
+    (tmp_path / "manifest.json").write_text(json.dumps(read_manifest(tmp_path)), encoding="utf-8")
     assert digest(entries(tmp_path)) == before
+
+
+def test_lines_of_another_evaluation_of_the_same_questions_are_refused(tmp_path: Path) -> None:
+    for name, broken in (("one", "q1"), ("other", "q2")):
+        finished(tmp_path / name, Echo(broken=broken), ThreadExecutor())
+    (tmp_path / "one" / LOG).write_bytes((tmp_path / "other" / LOG).read_bytes())
+    with pytest.raises(SourceError, match=r"log.jsonl:1: is no entry of this evaluation's log"):
+        entries(tmp_path / "one")
 
 
 def test_a_manifest_that_is_deep_is_no_manifest(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 A folder holds `manifest.json` (what is compared with what) and `log.jsonl`. An entry is on the disk before the next
 one begins, so that a killed evaluation loses nothing that was finished; a last line without its end is cut off when
 the log is opened again. A later entry of the same question, method and seed replaces an earlier one. Scores are
-computed from the log alone.
+computed from the log alone. The manifest bears an id made by chance, which is in the hash of every line: lines of
+another folder's log are refused.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, Self
+from uuid import uuid4
 
 import xxhash
 
@@ -54,14 +56,14 @@ _KEYS = {*Job._fields, "error", "run"}
 _CHECK = b',"check":"'
 
 
-def to_line(entry: Entry) -> bytes:
-    """One line of the log, with a hash of what it says, which finds damage."""
+def to_line(entry: Entry, of: str = "") -> bytes:
+    """One line of the log of a folder, with a hash of its id and what it says, which finds damage."""
     plain = _plain(entry)
-    return plain[:-1] + _CHECK + _hash(plain).encode() + b'"}\n'
+    return plain[:-1] + _CHECK + _hash(plain, of).encode() + b'"}\n'
 
 
-def _hash(said: bytes) -> str:
-    return xxhash.xxh3_64_hexdigest(said)
+def _hash(said: bytes, of: str) -> str:
+    return xxhash.xxh3_64_hexdigest(of.encode() + said)
 
 
 def _plain(entry: Entry) -> bytes:
@@ -70,28 +72,29 @@ def _plain(entry: Entry) -> bytes:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-def _entry(path: Path, number: int, line: bytes) -> Entry:
-    """The entry in a line; raises `SourceError`."""
+def _entry(path: Path, number: int, line: bytes, of: str) -> Entry:
+    """The entry in a line of the log of a folder; raises `SourceError`."""
     try:
         data = json.loads(line.decode("utf-8", "surrogatepass"))
         said = line.rpartition(_CHECK)[0] + b"}"
-        if data.keys() != _KEYS and (data.keys() != _KEYS | {"check"} or data["check"] != _hash(said)):
-            raise ValueError  # lines of old have no hash
+        old = data.keys() == _KEYS and not of  # folders of old have no id, the oldest lines no hash
+        if not old and (data.keys() != _KEYS | {"check"} or data["check"] != _hash(said, of)):
+            raise ValueError
         run = None if data["run"] is None else Run.from_json(data["run"])
         return Entry(Job(str(data["method"]), str(data["item"]), int(data["seed"])), run, str(data["error"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadInput):
         raise SourceError(
-            path, number, "is no entry of an evaluation's log", "remove that line and run again"
+            path, number, "is no entry of this evaluation's log", "remove that line and run again"
         ) from None
 
 
 def entries(folder: Path) -> dict[Job, Entry]:
     """The last entry of every job, in the order of the log; a torn last line is left out."""
-    path = folder / LOG
+    path, of = folder / LOG, _id(folder)
     try:
         with path.open("rb") as f:
             lines = ((i, line) for i, line in enumerate(f, start=1) if line.endswith(b"\n"))
-            found = [_entry(path, i, line) for i, line in lines]
+            found = [_entry(path, i, line, of) for i, line in lines]
     except FileNotFoundError:
         return {}
     return {e.job: e for e in found}
@@ -119,6 +122,7 @@ class Log:
         self._lock = hold(folder / LOCK)
         try:
             _agree(folder / MANIFEST, manifest, grows)
+            self._id = _id(folder)
             self._file: BinaryIO = (folder / LOG).open("ab+")
             _cut(self._file)
             self.done = entries(folder)
@@ -128,7 +132,7 @@ class Log:
 
     def write(self, entry: Entry) -> None:
         """Add an entry and bring it to the disk."""
-        self._file.write(to_line(entry))
+        self._file.write(to_line(entry, self._id))
         self._file.flush()
         os.fsync(self._file.fileno())
         self.done[entry.job] = entry
@@ -170,6 +174,8 @@ def _agree(path: Path, manifest: dict[str, Any], grows: str) -> None:
             raise BadInput(f"{path}: was begun with another {', '.join(differing)}; name another folder")
         if not differing:
             return
+    kept = _id(path.parent) if path.exists() else uuid4().hex
+    wanted |= {"id": kept} if kept else {}  # one of old has none
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(wanted, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     put_in_place(beside, path)
@@ -177,6 +183,15 @@ def _agree(path: Path, manifest: dict[str, Any], grows: str) -> None:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What the evaluation in a folder compares; raises `SourceError`."""
+    return {k: v for k, v in _manifest(folder).items() if k != "id"}
+
+
+def _id(folder: Path) -> str:
+    """The id of the evaluation in a folder; "" = it has none."""
+    return str(_manifest(folder).get("id", "")) if (folder / MANIFEST).exists() else ""
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
