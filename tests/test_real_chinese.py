@@ -61,7 +61,7 @@ SAID = [  # question, what is said, what is not
     ("卡托普利为什么会咳嗽", ["是：", "咳嗽"], ["病因"]),
     ("氨氯地平吃了脚肿是怎么回事", ["是：", "水肿"], ["相符的疾病"]),
     # what labels of others of the class forbid comes before what a medicine can cause
-    ("我有胃溃疡能吃布洛芬吗", ["不宜：", "同类药物禁用", "溃疡"], []),
+    ("我有胃溃疡能吃布洛芬吗", ["慎用或不用：", "同类药物禁用", "溃疡"], []),
     ("18岁以下可以用左氧氟沙星吗", ["18岁以下"], ["没有左氧氟沙星与儿童"]),
     ("华法林能和阿司匹林一起吃吗", ["慎用：", "同类药物"], ["不能据此"]),
     # names that were cut in two or run together

@@ -30,7 +30,7 @@ _ASKING = lazily(
     re.IGNORECASE,
 )
 _ASKS_LATER = lazily(  # "my mum has gout, what can she take": no mark, and the question stands behind what is told
-    r"[,;]\s*(?:and |but |so )?(?:what|who|why|how)\b(?! (?:i|he|she|we|they|it) )"
+    r"[,;]\s*(?:and |but |so )?(?:what|which|who|why|how)\b(?! (?:i|he|she|we|they|it) )"
     r"|[,;\s](?:can|could|should|may|must|do|does|is|are) (?:i|we|he|she|they|it|there|this|that|you)\b"
     r"|[,;\s](?:can|could|should|may|must|do|does) (?:my|his|her|our|their) \w+"
     r"|[,;] *(?:is|are|can|could|may|does|do|will)(?: \w+){1,3} (?:ok|okay|safe|allowed|dangerous|help|work|cause)\b"
@@ -151,8 +151,8 @@ def compares(text: str) -> bool:
 
 _DEFINES = lazily(
     r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
-    r"|\bmeaning of\b"
-    r"|什么是|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
+    r"|\bmeant by\b|\bmeaning of\b"
+    r"|什么是|[什啥]么?叫(?!我)|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
     re.IGNORECASE,
 )
 

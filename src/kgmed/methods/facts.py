@@ -141,7 +141,8 @@ class Fitting:
         if seen := [] if patient else self._seen_in(query, links, found):
             return [*seen, *found]
         habit = Role.COMPLICATION in roles_asked(query.text) and all(e.kind == "cause" for e in stated(links))
-        if not found and roles_asked(query.text) and not patient and not habit:
+        told = patient and _told_by_diseases(query.text)
+        if not found and roles_asked(query.text) and not told and not habit:
             return self._nothing(query, links)
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
             return self._unsaid(query, links)  # a list that says neither yes nor no is no answer

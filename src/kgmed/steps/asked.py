@@ -330,7 +330,8 @@ class AskedFor:
     def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
         ways: dict[int, tuple[Triple, ...]] = {self.graph.number(link.entity.id): ()}
-        for _ in range(2):
+        of_its_own = role in (Role.CAUSE, Role.RISK) and Family(self.graph).is_symptom(link.entity)
+        for _ in range(0 if of_its_own else 2):  # what causes diarrhoea need not make the stool black
             before = {self.graph.at(n): why for n, why in ways.items()}
             ways = {n: (*before.get(up.subject, ()), up) for n, (up,) in Family(self.graph).classes(ways).items()}
             spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}

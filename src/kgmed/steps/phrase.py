@@ -450,8 +450,8 @@ _VERDICTS: dict[str, tuple[str, str]] = {
         "慎用：图谱未直接记载{1}与{2}，但同类药物有警示：{0}。",
     ),
     "class, forbidden": (
-        "Better not: of {1} and {2} itself the graph says nothing, but a medicine of the same class is forbidden: {0}.",
-        "不宜：图谱未直接记载{1}与{2}，但同类药物禁用：{0}。",
+        "Caution, better not: of {1} and {2} the graph says nothing, but medicines of the class are forbidden: {0}.",
+        "慎用或不用：图谱未直接记载{1}与{2}，但同类药物禁用：{0}。",
     ),
     "unknown": ("“{1}” is not in the graph, so nothing is said about it.", "图谱中没有“{1}”，无法回答。"),
     "lacking": ("The graph has no {2} for {1}.", "图谱中没有{1}的{2}。"),
