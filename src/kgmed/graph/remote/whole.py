@@ -22,13 +22,13 @@ MOST_ROWS = 20_000_000  # entities and triples of a graph that is fetched so (ou
 HOURS = 24.0  # that a copy of a graph counts whose label does not tell its content (ours)
 
 
-class Whole(Store):
+class FetchedStore(Store):
     """A graph that was fetched; it bears the label of that in the database."""
 
     told = ""
 
     @classmethod
-    def of(cls, store: Store, label: str) -> "Whole":
+    def of(cls, store: Store, label: str) -> "FetchedStore":
         """A store under another label."""
         made = cls(store.manifest, store.tables, Path(store.folder), speaks=store.speaks)
         made.told = label
@@ -46,7 +46,7 @@ class Whole(Store):
     def speaking(self, language: str) -> Store:
         """The same graph whose entities and relations are called in a language; see `Store`."""
         found = super().speaking(language)
-        return found if found is self else Whole.of(found, self.told)
+        return found if found is self else FetchedStore.of(found, self.told)
 
 
 def whole(graph: DatabaseGraph, folder: Path, *, most: int = MOST_ROWS) -> Store:
@@ -62,7 +62,7 @@ def whole(graph: DatabaseGraph, folder: Path, *, most: int = MOST_ROWS) -> Store
             _fetch(graph, place, most)
         except OSError as e:
             raise StoreError(f"{place}: cannot be written ({e.strerror or e}); check the disk") from e
-    return Whole.of(open_store(place), graph.label)
+    return FetchedStore.of(open_store(place), graph.label)
 
 
 def _stands(place: Path, *, told: bool) -> bool:
