@@ -73,6 +73,7 @@ ANSWERED = [
     ("what is marfan syndrome caused by", "Causes of Marfan syndrome"),
     ("what medicines can make you constipated", "What can cause Constipation"),
     ("do you always get a rash with lyme disease", "Yes:"),
+    ("genetic cause of Marfan syndrome", "FBN1"),
     ("what can i do about heartburn", "Treatments of heartburn"),
     ("how is glaucoma detected", "Tests for glaucoma"),
     ("what are the warning signs of a stroke", "Findings of"),

@@ -367,3 +367,9 @@ def test_one_name_in_one_of_many_languages_makes_no_product_of_a_medicine(tmp_pa
     link = Link(Mention("doxycycline", "doxycycline", 0, 11), graph.lookup("doxycycline")[0].entity, 1.0, "exact")
     names = {graph.at(node).name for node in Family(graph).of(link)}
     assert names == {"doxycycline", "doxycycline tablets", "Vibramycin"}
+
+
+def test_what_treats_an_illness_treats_it_whichever_is_named_first() -> None:
+    assert [e.id for e in verdicts("Does colchicine treat gout?", "colchicine", "gout")] == ["yes"]
+    assert [e.id for e in verdicts("Can one treat gout with colchicine?", "gout", "colchicine")] == ["yes"]
+    assert [e.id for e in verdicts("Does toe pain cause gout?", "toe pain", "gout")] == ["reverse"]

@@ -233,7 +233,12 @@ TYPES: tuple[QuestionType, ...] = (
         Role.PREVENTION,
         says=("Prevention", "预防"),
     ),
-    QuestionType("gene", r"\bgenes?\b|mutation|基因|突变", Role.GENE, says=("Genes", "基因")),
+    QuestionType(
+        "gene",
+        r"\bgenes?\b|mutation|\bgenetic (?:cause|basis|defect)s?\b|\bgenetics\b|基因|突变",
+        Role.GENE,
+        says=("Genes", "基因"),
+    ),
     QuestionType(
         "inheritance",
         r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|\b[xy][- ]?linked|\bruns? in (?:the |my |our )?famil"

@@ -241,7 +241,7 @@ class Fitting:
         means = means and {*roles_asked(query.text)} <= {Role.FINDING, Role.CAUSE}  # "how is it diagnosed" is of tests
         if not (means or Role.CAUSE in roles_asked(query.text)) or len(things) != 1 or _GETS.search(query.text):
             return []
-        symptom = Family(self.graph).is_symptom(things[0])
+        symptom = Family(self.graph).is_symptom(things[0]) or things[0].kind in ("symptom", "phenotype")
         several = several_findings(self.graph, links)
         own: set[object] = {
             t.object for e in found for t in e.triples if t.relation.role is Role.CAUSE and t.subject in e.about
@@ -435,7 +435,8 @@ def _claimed(text: str, links: Sequence[Link]) -> Sequence[Link]:
 
 
 _DOES = lazily(
-    r"\bcan (?:i|he|she|we|you) (?!take|have|use|give|get|eat|drink|mix|be)\w+|能(?:开车|运动|锻炼|洗澡|游泳|上班|献血)"
+    r"\bcan (?:i|he|she|we|you) (?!take|have|use|give|get|eat|drink|mix|be)\w+|\bdriv(?:e|ing)\b"
+    r"|能(?:开车|运动|锻炼|洗澡|游泳|上班|献血)"
 )
 _KINDS = lazily(r"\b(?:kinds?|types?|forms?|sorts?) of\b|[几哪][几些]?[种类型]|分类|分型|有哪些\W*$", re.IGNORECASE)
 _NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作

@@ -48,7 +48,7 @@ _LIKE_A_NAME = lazily(
 )
 _PLAIN = frozenset(
     """
-    early warning typical common usual
+    genetic genetics early warning typical common usual
     link relation interaction doctor doctors people person patient patients day days week weeks month months year years
     night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
     tablet tablets treatment dose adult adults child children baby pregnant pregnancy breastfeeding woman women man men

@@ -32,7 +32,7 @@ def asks_who_may(text: str, links: Sequence[Link]) -> bool:
 
 
 _FOR_PEOPLE_WITH = lazily(
-    r"\bsafe (?:with|in|for|during|if)\b"
+    r"\bsafe (?:with|in|for|during|if)\b|\b(?:take|use|have) with\b|[吃服用].{1,8}(?:能|可以)[吃服用](?:什么|哪)"
     r"|\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
     r"|(?:病人|患者).{0,6}[吃用]",
     re.IGNORECASE,

@@ -255,7 +255,7 @@ class Between:
         if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
             return self._verdict("yes", wider, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
-        if turned and pair.name == "has":  # one gets a rash with an illness, and an illness with no rash
+        if turned and pair.name in _EITHER_WAY:  # one treats gout with colchicine, and nothing with gout
             return self._verdict("yes", turned, place)
         if not ties and (role := next((role for role, _ in pair.roles if role in _OF_MATES), None)):
             return self._verdict("none", self._of_mates(a, b, role), place)
@@ -517,6 +517,7 @@ _ILL = ("disease", "phenotype")  # what one has is taken by nobody, whatever els
 _NEEDED = lazily(
     r"(?:要|需要|该|必须)(?:不要|不该)?(?:吃|补|用|服)[^，。？?]*(?:吗|么|不)|\b(?:need|have) to take\b", re.IGNORECASE
 )
+_EITHER_WAY = ("has", "treats", "is treated", "cures", "prevents", "is prevented")  # whichever is named first
 _HAVING = ("感染", "病人", "患者")
 _CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
 _CLASS = lazily("(?<=[一-鿿])(?:[甙苷]?类)?(?:药物?|化合物)?$")
