@@ -14,13 +14,17 @@ from time import thread_time
 import pytest
 
 import named_graph
+from kgmed.config import Config
 from kgmed.graph import formats
+from kgmed.graph.base import EdgeRow, Source
 from kgmed.graph.formats import tables
+from kgmed.graph.library import build_source
 from kgmed.language import affixes, lay, negation, pair, particulars, question, text
 from kgmed.linking import recognise
 from kgmed.methods import mkg_rank
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
+from kgmed.session import open_session
 from kgmed.steps import asked, citations, options, read
 
 LENGTH = 2500  # characters of the shorter text
@@ -185,6 +189,20 @@ def test_more_text_takes_time_in_proportion(name: str) -> None:
 def test_signs_that_are_several_words_each_take_time_in_proportion(tmp_path: Path, unit: str) -> None:
     names = recognise.Lexicon(named_graph.small(tmp_path))
     assert grows(names.find, unit, shorter=12_000) <= RATIO
+
+
+@pytest.mark.parametrize(
+    "unit", ["<think>", "流惑，", "糖尿并", "感冒和", "阿莫西林", "饭", "mg/dl 7 ", "gout and fever, ", "no ", "is "]
+)
+def test_a_question_takes_time_in_proportion_to_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str
+) -> None:
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path))
+    said = (("流感", "has_symptom", "咳嗽"), ("阿莫西林", "treats", "感冒"), ("gout", "has_symptom", "fever"))
+    rows = [EdgeRow(*one) for one in said]
+    build_source("any", Source("any", lambda: rows))
+    with open_session(Config(graph="any", method="facts")) as session:
+        assert grows(lambda said: session.ask(f"痛风怎么{said}"), unit) <= RATIO
 
 
 @pytest.mark.parametrize("unit", ["a", ",", "(", ":", ":ID(", ": ", '"', "\\t"])

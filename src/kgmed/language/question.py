@@ -184,7 +184,8 @@ def asks_at(text: str, place: int) -> bool:
     return any(begin <= place < end for begin, end in _stretches(text))
 
 
-def _stretches(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=8)  # asked of each name that stands in a text
+def _stretches(text: str) -> tuple[tuple[int, int], ...]:
     """Where it asks (start, end): of each sentence that asks, what follows the last comma before its first asking word.
 
     A short text without commas is a query even where nothing in it asks.
@@ -194,7 +195,7 @@ def _stretches(text: str) -> list[tuple[int, int]]:
     if found and len(found) < len(sentences):
         found += [span for span in sentences if not _asks(text[slice(*span)]) and _only_names(text[slice(*span)])]
     short = len(text) <= (_SHORT if text.isascii() else _SHORT_CJK)
-    return found or ([(0, len(text))] if short and not _COMMA.search(text) else [])
+    return tuple(found) or (((0, len(text)),) if short and not _COMMA.search(text) else ())
 
 
 def _only_names(sentence: str) -> bool:

@@ -1,6 +1,6 @@
 """Chinese names with one character typed for another that sounds or looks like it: 湿诊 for 湿疹."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -31,33 +31,28 @@ class Respelled:
         found = self.find(query)
         if not has_cjk(query.text):
             return found
-        for meant in self._meant(query.text, found):
-            found = [m for m in found if m.end <= meant.start or meant.end <= m.start or m.start < 0]
-            found = sorted([*found, meant], key=lambda m: m.start)
-        return found
+        meant = list(self._meant(query.text, found))
+        placed = _Placed((m.start, m.end) for m in meant)
+        kept = [m for m in found if m.start < 0 or not placed.met(m.start, m.end)]
+        return sorted([*kept, *meant], key=lambda m: m.start) if meant else found
 
     def _meant(self, text: str, found: list[Mention]) -> Iterator[Mention]:
         """The names that are meant, the longest first, none within another or in place of a name that is known."""
         if isinstance(self.graph, Ahead):
             self.graph.expect([name for said in _stretches(text) for name in (said, *_others(said))])
         known = [m for m in found if m.start >= 0 and self._edges(m.name) >= _KNOWN_BY and m.surface == m.name]
-        taken: list[tuple[int, int]] = [(m.start, m.end) for m in known]
+        taken = _Placed((m.start, m.end) for m in known)
+        unknown = _Placed((m.start, m.end) for m in found if is_like_a_medicine(m.surface))
         for length in range(_LONGEST, 1, -1):
             for start in range(len(text) - length + 1):
-                said = text[start : start + length]
-                inside = any(a < start + length and start < b for a, b in taken)
-                if any(_is_of(m, start, length) and is_like_a_medicine(m.surface) for m in found):
+                end, said = start + length, text[start : start + length]
+                if not _only_cjk(said) or any(b >= end and b - a > length for a, b in unknown.met(start, start + 1)):
                     continue  # of a longer name that no graph has nothing is guessed
-                if (inside and not self._wider(start, length, taken)) or not _only_cjk(said):
-                    continue
+                if not all(start <= a and b <= end and b - a < length for a, b in taken.met(start, end)):
+                    continue  # it may hold all that is known of it and more: 糖尿并 holds 糖尿
                 if name := self._by_sound(said):
-                    taken.append((start, start + length))
-                    yield Mention(said, name, start, start + length)
-
-    def _wider(self, start: int, length: int, taken: list[tuple[int, int]]) -> bool:
-        """Whether a stretch holds all that is known of it and more: 糖尿并 holds 糖尿."""
-        met = [(a, b) for a, b in taken if a < start + length and start < b]
-        return all(start <= a and b <= start + length and b - a < length for a, b in met)
+                    taken.add(start, end)
+                    yield Mention(said, name, start, end)
 
     def _by_sound(self, said: str) -> str:
         """The name that the graph says much of and that differs in one character; "" where it knows the name."""
@@ -78,9 +73,21 @@ class Respelled:
         return int(out.indptr[node + 1] - out.indptr[node] + into.indptr[node + 1] - into.indptr[node])
 
 
-def _is_of(mention: Mention, start: int, length: int) -> bool:
-    """Whether a stretch is part of a longer mention."""
-    return mention.start <= start and start + length <= mention.end and mention.end - mention.start > length
+class _Placed:
+    """Stretches of a text, found by where they stand."""
+
+    def __init__(self, stretches: Iterable[tuple[int, int]]) -> None:
+        self._at: dict[int, list[tuple[int, int]]] = {}
+        for start, end in stretches:
+            self.add(start, end)
+
+    def add(self, start: int, end: int) -> None:
+        for place in range(start, end):
+            self._at.setdefault(place, []).append((start, end))
+
+    def met(self, start: int, end: int) -> set[tuple[int, int]]:
+        """The stretches that share a character with one."""
+        return {one for place in range(start, end) for one in self._at.get(place, ())}
 
 
 def _stretches(text: str) -> Iterator[str]:

@@ -91,6 +91,7 @@ def test_an_iri_becomes_a_short_key(iri: str, key: str) -> None:
         ("g.nt", "<http://e.org/a> <http://e.org/r> <http://e.org/b> .\n<http://e.org/a> oops\n", ":2: is no RDF"),
         ("g.ttl", "@prefix ex: <http://e.org/> .\nex:a ex:r ex:b .\nex:a ex:r [\n", "is no RDF"),
         ("g.ttl", "ex:a ex:r ex:b .\n", ":1: is no RDF"),
+        ("g.ttl", "@prefix e: <http://e/> .\n<< e:a e:p e:b >> e:by e:c .\n", "tells of a triple as of a thing"),
         ("g.ttl", "<a> <b> <c> .\n", ":1: is no RDF"),
         ("g.ttl", "", "holds no triple"),
     ],

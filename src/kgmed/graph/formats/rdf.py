@@ -154,7 +154,10 @@ def _triples(library: ModuleType, path: Path) -> Iterator[Any]:
     """The triples of a file; raises `SourceError`."""
     with reading(path), open_bytes(path) as file:
         try:
-            yield from library.parse(file, _format(library, path))
+            for triple in library.parse(file, _format(library, path)):
+                if isinstance(triple.object, library.Triple) or isinstance(triple.subject, library.Triple):
+                    raise SourceError(path, 0, "tells of a triple as of a thing (RDF 1.2)", "leave << ... >> out")
+                yield triple
         except SyntaxError as error:
             said = visible(" ".join(error.msg.split()))
             raise SourceError(
