@@ -85,6 +85,8 @@ SAID = [  # question, what is said, what is not
     # which of a class may be taken is no question of what the medicine that is taken is for
     ("吃华法林能吃什么止痛药", ["没有记载", "华法林"], ["心肌炎"]),
     ("吃了地西泮能开车吗", ["没有记载"], ["禁忌："]),
+    ("慢阻肺病人为什么会消瘦", ["消瘦"], ["吸烟"]),
+    ("疟疾有疫苗吗", ["有：", "疫苗"], []),
     # headings and the disease itself are no treatments; no reason is no denial
     ("梅毒首选药物", ["梅毒感染的治疗"], ["神经梅毒", "注意事项"]),
     ("脚气怎么除根", ["足癣的治疗"], ["不要乱用药"]),

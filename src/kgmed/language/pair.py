@@ -123,7 +123,7 @@ PAIRS: tuple[PairType, ...] = (
     PairType(
         "treats",
         r"\btreat|\bcures?\b|\bhelps?\b|reliev|effective|good for|useful|work (?:for|against|on)|used for|indicated"
-        r"|治|管用|有效|有用|缓解|改善|减轻|适应",
+        r"|治|管用|有效|有用|缓解|改善|减轻|能(?:减|降|防)|适应",
         "treats+ prevention-",
         ("Yes", "可以"),
     ),

@@ -81,7 +81,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?= (?:about|for|on|to (?:help|ease|stop|relieve|soothe|treat|calm))\b)"
         r"|\b(?:anything|something)(?: (?:i|we|he|she|you) can (?:take|use|give|do|try|put on|rub on|apply))? for\b"
         r"|\bwhat (?:stops|relieves|eases|soothes|gets rid of|clears|fixes|works for)\b"
-        r"|\b(?:what|which) (?:\w+ ){1,3}(?:is|are) (?:usually |normally )?used\b|\bblood thinners?\b"
+        r"|\b(?:what|which) (?:\w+ ){1,3}(?:is|are) (?:usually |normally )?used\b"
         r"|\bwhat to do (?:if|when|for|about|with)\b|\bgetting rid of\b|\brelief\b|\btips (?:for|on)\b"
         r"|\b(?:what|which) (?:\w+ )?(?:drugs?|medic\w+|pills?|tablets?|meds) (?:lower|reduce|bring down"
         r"|control|stop)s?\b"
@@ -199,7 +199,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|how (?:do|does|did|can|could|would)(?= (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
         r"|come down with)\b(?! rid| passed))"
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
-        r"|病因|原因|病原(?:体|菌|微生物)?|致病菌|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何|怎样)(?:会)?(?:得|引起|患|来|造成|感染|染)(?:的|了|上)"
+        r"|病因|(?<![没无])原因|病原(?:体|菌|微生物)?|致病菌|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何|怎样)(?:会)?(?:得|引起|患|来|造成|感染|染)(?:的|了|上)"
         r"|(?:怎么|怎样|咋|如何)(?:形成|产生|发生)|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成|诱发)"
         r"|\bwhat (?:can |may |might |could )?(?:triggers?|sets? off|worsens?)\b|\bwhat makes(?= .{1,40} worse\b)",
         Role.CAUSE,

@@ -118,8 +118,9 @@ class Fitting:
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         tied = _claimed(query.text, links)
-        verdicts = self._modes(query, links) or (between(query, tied, pair) if pair else [])
-        return pair, verdicts or halves.half_known(query, links, pair) or halves.vaccines(self.graph, query, links)
+        verdicts = self._modes(query, links) or halves.vaccines(self.graph, query, links)
+        verdicts = verdicts or (between(query, tied, pair) if pair else [])
+        return pair, verdicts or halves.half_known(query, links, pair)
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""

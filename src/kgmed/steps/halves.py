@@ -61,19 +61,17 @@ def half_known(query: Query, links: Sequence[Link], pair: PairType | None) -> li
 
 def vaccines(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
     """Whether there is a vaccine for what is named, if that is asked: among what treats and prevents it."""
-    if (
-        not _IS_THERE.search(query.text)
-        or not _VACCINE.search(asking_part(query.text))
-        or not is_yes_no(query.text)
-        or len(stated(links)) != 1
-    ):
+    if not _IS_THERE.search(query.text) or not _VACCINE.search(asking_part(query.text)) or not is_yes_no(query.text):
         return []
-    twins = [e for link in links if not link.mention.negated for e in Family(graph).twins(link)]
+    mine = [link for link in links if not link.mention.negated and not _VACCINE.search(link.mention.surface)]
+    if len(stated(mine)) != 1:
+        return []
+    twins = [e for link in mine for e in Family(graph).twins(link)]
     near = (t for e in twins for t in graph.neighbours(e.id, limit=_ALL, roles=(Role.PREVENTION, Role.TREATS)))
     known = list(dict.fromkeys(t for t in near if _A_VACCINE.search(f"{t.head.name} {t.tail.name}")))[:2]
     language = language_of(query.text)
     if not known:
-        return [lacks("lacking", query, stated(links)[0].name, _NO_VACCINE)]
+        return [lacks("lacking", query, stated(mine)[0].name, _NO_VACCINE)]
     said = affirmed(("Yes", "有")[language], language, [sentence(t, language) for t in known])
     return [Evidence(said, VERDICT, tuple(known), (twins[0],), 1.0, "yes")]
 

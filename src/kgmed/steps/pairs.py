@@ -150,6 +150,11 @@ class Between:
         taken = [link for link in things if self.is_medicine(link)]
         return 0 < len(taken) < len(things)
 
+    def _shows(self, links: Sequence[Link]) -> bool:
+        """Whether two things are named, an illness and what may be seen of it."""
+        things = things_of(links)
+        return len(things) == 2 and sum(map(self.family.is_symptom, (link.entity for link in things))) == 1
+
     def _circumstances(self, text: str, links: Sequence[Link], but: Sequence[People] = ()) -> Iterator[Link]:
         """What is asked about besides medicines and was not linked, by a name that the graph has: 酒 in 头孢和酒."""
         for what in circumstances_of(text):
@@ -178,6 +183,8 @@ class Between:
         roles = {row.role for row in asked}
         if not rows and Role.CAUSE in roles <= {Role.CAUSE, Role.CONTRAINDICATED} and self._after(links):
             return _SIDE_EFFECT if len(roles) == 1 else _FOR_PEOPLE  # why one coughs of it, or must not take it
+        if not rows and roles == {Role.CAUSE} and self._shows(links):
+            return ANY_TIE  # why one loses weight with an illness
         if not rows and _NEEDED.search(query.text):
             return None  # whether one needs a medicine is not whether one may take it
         if taken and not rows and all(row.role is Role.CONTRAINDICATED for row in asked):

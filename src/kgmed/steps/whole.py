@@ -11,7 +11,7 @@ from kgmed.steps.asked import is_like_a_medicine
 
 _ILLNESS = ("", "病", "症")  # what may be left out at the end of an illness's name
 _DONE_ABOUT = lazily("(?:预防|治疗|防治|控制|改善|缓解)(?=[一-鿿]{2})")  # the verb of the question, and of a name
-_OF_THE_BODY = "嘴脸手脚腿头胃肚眼心舌牙"
+_OF_THE_BODY = "嘴脸手脚腿头胃肚眼心舌牙真还也都就"  # and what else stands right behind it
 _LEAST, _LONGEST = 2, 12  # characters of a part, and of what is cut
 
 
