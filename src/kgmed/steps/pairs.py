@@ -36,7 +36,7 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, class_named, names_of, substance
 from kgmed.steps.phrase import Language, abroad, affirmed, language_of, named, sentence, verdict
-from kgmed.steps.things import allergies, are_two, names_people, things_of
+from kgmed.steps.things import allergens, allergies, are_two, is_allergy, names_people, things_of
 
 VERDICT = "verdict"
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION, Role.AVOID)
@@ -270,7 +270,9 @@ class Between:
 
     def _taken(self, ties: Sequence[Tie], a: Link, b: Link, place: NamedPlace) -> Evidence:
         """The verdict on taking one of two things with the other."""
-        ties = [*ties, *(self._by_class(a, b) if not any(map(_grade, ties)) else [])]
+        allergy = is_allergy(a) or is_allergy(b)  # whose medicine is not taken: what it interacts with is no matter
+        ties = [t for t in ties if not (allergy and t.triple.relation.role is Role.INTERACTS)]
+        ties += self._by_class(a, b) if not any(map(_grade, ties)) else []
         if not any(map(_grade, ties)):
             given = any(t.triple.relation.role in (Role.TREATS, Role.ADVERSE) for t in ties)
             if alike := self._forbidden_to_mates(a, b, ties):
@@ -280,7 +282,9 @@ class Between:
             if not given and (alike := self._alike(a, b)):
                 return self._verdict("class", alike, place)
         both = self.is_medicine(a) and self.is_medicine(b)
-        return self._warned(ties, place, medicines=both) or self._mates(a, b, place)
+        if warned := self._warned(ties, place, medicines=both):
+            return warned
+        return self._verdict("none", [], place) if allergy else self._mates(a, b, place)
 
     def _wider(self, a: Link, b: Link) -> list[Tie]:
         """That a medicine can cause what a finding is a kind of: shaking hands are a tremor."""
@@ -432,11 +436,11 @@ class Between:
 
         Of a medicine that is given for it a warning of another is no reason.
         """
-        medicine, illness = (a, b) if self.is_medicine(a) else (b, a)
-        if not self.is_medicine(medicine) or self.is_medicine(illness):
+        medicine, illness = (a, b) if self.is_medicine(a) and not is_allergy(a) else (b, a)
+        if not self.is_medicine(medicine) or (self.is_medicine(illness) and not is_allergy(illness)):
             return []
         harms = ties and all(t.triple.relation.role is Role.ADVERSE for t in ties)
-        if not (harms or self._worsened(a, b)):
+        if not (harms or is_allergy(illness) or self._worsened(a, b)):
             return []
         mates = self.family.mates(medicine)
         found = [*self._tied(mates, self.family.of(illness, narrower=False)), *self._told(mates, illness, along=True)]
@@ -464,6 +468,9 @@ class Between:
     def _told(self, nodes: Mapping[int, tuple[Triple, ...]], b: Link, *, along: bool) -> Iterator[Tie]:
         """The texts of some entries that name a thing."""
         names = {b.mention.surface, *(name for e in self.family.twins(b) for name in self._called(e))}
+        if is_allergy(b):  # to amoxicillin: its labels say that it is one to penicillin
+            own = (t.tail.name for node in self.family.of(b) for t in self.graph.attributes(self.graph.at(node).id))
+            names |= {f"{name}过敏" for name in allergens(own)}
         wanted = [n for n in names if len(n) >= (2 if has_cjk(n) else 4)]
         if not wanted:
             return

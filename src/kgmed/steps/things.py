@@ -1,6 +1,7 @@
 """The things that a question names, of all that was linked in it."""
 
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from kgmed.language.particulars import People
@@ -17,6 +18,24 @@ def allergies(links: Sequence[Link]) -> list[Link]:
 
 
 _ALLERGY = "过敏"
+_ALLERGEN = re.compile(r"对([^，。；、（）()]{2,24}?)过敏")
+_KIND = re.compile(r"^(?:任何|其[他它]|同类)|(?:类|抗生素|药物|药品|药|制剂)+$")
+
+
+def is_allergy(link: Link) -> bool:
+    """Whether a link is to an allergy to what it names."""
+    return link.mention.surface.endswith(_ALLERGY)
+
+
+def allergens(texts: Iterable[str]) -> set[str]:
+    """What labels say that one must not be allergic to, but the product itself.
+
+    >>> sorted(allergens(["对本品或其他头孢类抗生素过敏者禁用", "对青霉素过敏或皮试阳性者禁用"]))
+    ['头孢', '青霉素']
+    """
+    said = [part for text in texts for m in _ALLERGEN.finditer(text) for part in re.split("[或和及与]", m[1])]
+    names = {_KIND.sub("", _KIND.sub("", part)) for part in said}
+    return {n for n in names if 2 <= len(n) <= 6 and not re.search("本品|本药|该药|成[分份]|辅料|赋形|磺胺基", n)}
 
 
 def things_of(links: Sequence[Link], asked: Container[str] = ()) -> list[Link]:
