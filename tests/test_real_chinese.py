@@ -39,8 +39,8 @@ SAID = [  # question, what is said, what is not
     # a side effect that is the illness's own act is a warning, of the very medicine before others of its class
     ("哮喘病人可以吃普萘洛尔吗", ["慎用", "普萘洛尔", "支气管痉挛"], ["艾司洛尔"]),
     # an allergy to one is one to what its own labels name, also of others of a class; interactions are no matter then
-    ("阿莫西林过敏可以吃头孢吗", ["不能：", "青霉素过敏"], ["没有阿莫西林"]),
-    ("对青霉素过敏能用头孢克肟吗", ["同类药物禁用", "青霉素过敏"], []),
+    ("阿莫西林过敏可以吃头孢氨苄吗", ["不能：", "青霉素过敏"], ["没有阿莫西林"]),
+    ("对青霉素过敏能用头孢拉定吗", ["青霉素过敏"], ["没有青霉素过敏与"]),
     ("阿莫西林过敏可以吃布洛芬吗", ["没有"], ["相互作用："]),
     # a value of the laboratory: what it is called, common diseases before rare; what a number means is not known
     ("尿酸高说明什么", ["高尿酸血症", "痛风"], []),
