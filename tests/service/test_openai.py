@@ -148,11 +148,13 @@ def test_the_history_is_the_conversation(service: Running) -> None:
         ({"model": "kgmed/hpo/facts", "messages": [{"role": "user", "content": "a" * 4001}]}, 422, "4,000 characters"),
         ({"model": "kgmed/hpo/facts", "messages": []}, 422, "messages"),
         ({"messages": [{"role": "user", "content": "Gout?"}]}, 422, "model: Field required"),
+        ({"model": "kgmed/hpo/facts", "messages": [{"role": "user", "content": "Gout\ud800?"}]}, 422, "unicode"),
     ],
 )
 def test_an_error_has_the_form_that_the_client_reads(service: Running, body: Any, status: int, said: str) -> None:
     for stream in (False, True):
-        answer = HTTP.post(f"{service.url}/v1/chat/completions", json={**body, "stream": stream})
+        sent, headers = json.dumps({**body, "stream": stream}), {"content-type": "application/json"}
+        answer = HTTP.post(f"{service.url}/v1/chat/completions", content=sent, headers=headers)
         assert answer.status_code == status
         error = answer.json()["error"]
         assert set(error) == {"message", "type", "param", "code"}

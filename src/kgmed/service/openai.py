@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kgmed.config import AUTO
 from kgmed.errors import BadInput, UnknownName
+from kgmed.language.text import one_line
 from kgmed.records import Evidence, Run, to_json
 from kgmed.service.problems import Problem, body_of
 from kgmed.service.rest import AnswerResponse, Doors, EventStream, ending, leaving
@@ -108,7 +109,13 @@ def asked_of(chat: ChatRequest) -> tuple[AskRequest, list[str]]:
         raise BadInput("messages: none of a user with a text; ask a question")
     if len(said[-1]) > LONGEST:
         raise BadInput(f"messages: the question has more than {LONGEST:,} characters")
-    return AskRequest(question=said[-1], graph=graph or AUTO, method=method or AUTO), said[-1 - _TURNS : -1]
+    before = said[-1 - _TURNS : -1]
+    try:
+        for text in before:
+            AskRequest(question=text[:LONGEST])
+        return AskRequest(question=said[-1], graph=graph or AUTO, method=method or AUTO), before
+    except ValidationError as error:
+        raise BadInput(f"messages or model: {one_line(error.errors()[0]['msg'])}") from None
 
 
 # --- What is answered.
