@@ -46,6 +46,9 @@ SAID = [  # question, what is said, what is not
     ("尿酸高说明什么", ["高尿酸血症", "痛风"], []),
     ("转氨酶高是什么病引起的", ["肝炎", "肝硬化"], []),
     ("血钾2.8 会怎么样", ["没有血钾的数值的意义"], []),
+    ("血压160/100要吃药吗", ["没有血压的数值的意义"], ["治疗："]),
+    # a name of another language in which a word of an emergency is an adjective tells none
+    ("眼睛红痒流泪是什么病", ["过敏性结膜炎"], ["急症"]),
     # one character typed for another of its sound; of a longer name that no graph has nothing is guessed
     ("湿诊怎么治 身上痒的很", ["湿疹"], ["相符的疾病"]),
     ("辛伐他丁副作用大吗", ["辛伐他汀的不良反应"], []),

@@ -8,7 +8,7 @@ _EMERGENCY = (  # what may kill or maim within hours
     r"|(?:cerebral|subarachnoid) ha?emorrhage|\b(?:encephalo)?meningitis|\bsepsis|pulmonary embol|aortic dissection"
     r"|appendicitis|ectopic pregnan|epiglottitis"
     r"|testicular torsion|ketoacidosis|status epilepticus|\bperforation|intestinal obstruction|pneumothorax"
-    r"|anaphyla(?!ctoid)|acute pancreatitis|angle.closure|gastrointestinal ha?emorrhage|suicid"
+    r"|anaphyla(?:xis|ctic ?(?:shock|reaction))|acute pancreatitis|angle.closure|gastrointestinal ha?emorrhage|suicid"
     r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|(?<!膜)(?<!膜—)脑膜炎|急性胰腺炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
     r"|阑尾炎|异位妊娠|宫外孕|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
 )
