@@ -42,6 +42,10 @@ SAID = [  # question, what is said, what is not
     ("阿莫西林过敏可以吃头孢氨苄吗", ["不能：", "青霉素过敏"], ["没有阿莫西林"]),
     ("对青霉素过敏能用头孢拉定吗", ["青霉素过敏"], ["没有青霉素过敏与"]),
     ("阿莫西林过敏可以吃布洛芬吗", ["没有"], ["相互作用："]),
+    # more ways of asking; ordinary words are no mistyped names
+    ("和乙肝的人一起吃饭会不会被传上", ["传播途径", "未说明"], ["相互作用"]),
+    ("怎么预防小儿热性惊厥再犯", ["小儿热性惊厥"], ["小耳畸形"]),
+    ("怀孕6周不小心吃了利巴韦林怎么办", ["利巴韦林"], ["细辛"]),
     # a value of the laboratory: what it is called, common diseases before rare; what a number means is not known
     ("尿酸高说明什么", ["高尿酸血症", "痛风"], []),
     ("转氨酶高是什么病引起的", ["肝炎", "肝硬化"], []),

@@ -194,6 +194,28 @@ def test_what_a_disease_is_asks_for_its_definition_with_a_measure_word_too() -> 
     assert not defines("脂肪肝吃什么药")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("any way to stop kidney stones coming back?", "prevention"),
+        ("will the kidney stones come back", "prognosis"),
+        ("is impetigo catching", "contagion"),
+        ("What sort of trouble does sarcoidosis give people?", "symptom"),
+        ("does ethambutol mess with your eyesight?", "side effect"),
+        ("pancreatitis causes other than drinking", "cause"),
+        ("What conditions come from faults in LMNA?", "gene"),
+        ("多囊肾会传给下一代吗", "inheritance"),
+        ("老公有血友病，生女儿会不会有事", "inheritance"),
+        ("和乙肝的人一起吃饭会不会被传上", "contagion"),
+        ("湿疹跟荨麻疹怎么分", "differential"),
+        ("长期用强的松会怎样", "side effect"),
+        ("最近猴痘疫情通报了几例", "frequency"),
+    ],
+)
+def test_other_ways_of_asking_ask_for_the_same(text: str, name: str) -> None:
+    assert name in [asked.name for asked in types_asked(text)]
+
+
 def test_how_something_forms_asks_for_its_cause() -> None:
     assert [asked.name for asked in types_asked("肾结石是怎么形成的")] == ["cause"]
 

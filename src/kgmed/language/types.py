@@ -126,6 +126,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether"
         r"|that|it)\b"
         r"|\bpresentation\b|\bwhat (?:do|does)(?= .{1,60}\bdo to (?:you|me|one|your|my|the|people)\b)"
+        r"|\bwhat (?:sorts? of |kinds? of )?(?:trouble|problems?|bother) (?:do|does|will|can)\b"
         r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat (?:do|does)(?= .{1,60}(?:feel|look) like)"
         r"|\b(?:feels?|looks?) like\W*$|how (?:do|does)(?= .{1,60} (?:present|show|start|begin)\b)"
         r"|(?:怎么|如何|怎样)(?:判断|知道|看出|辨认|确认)(?:自己)?(?:是不是|是否|得没得|有没有|得了)"
@@ -149,7 +150,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "side effect",
-        r"side.?[ae]f+ect|adverse|\bharm|\b(?:look|watch) out for\b|\bwatch for\b"
+        r"(?:\blong.?term )?side.?[ae]f+ect|\bmess(?:es)? (?:with|up)\b|adverse|\bharm"
+        r"|\b(?:look|watch) out for\b|\bwatch for\b|长期(?:吃|用|服用?|使用)(?=.{1,12}会(?:怎|有什么|出现什么))"
         r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|(?<!病)毒性",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
@@ -192,7 +194,7 @@ TYPES: tuple[QuestionType, ...] = (
         "cause",
         r"\bcauses? of|\bcaused by\W*$|what (?:\w+ ){0,2}(?:can |may |could )?causes?\b|\bpathogens?\b"
         r"|\bwhat(?:['’]s| is) causing\b"
-        r"|\bcauses\W*$"
+        r"|\bcauses(?= (?:other than|besides|apart from|except)\b|\W*$)"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did|am|have|has|was|were|might|would)\b"
         r"|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
@@ -228,6 +230,7 @@ TYPES: tuple[QuestionType, ...] = (
         "prevention",
         r"prevent|prophyla|vaccin|\bavoid (?:getting|catching|having|another)\b|\b(?:stop|keep)(?: (?:myself|me|us|him"
         r"|her|them|it))? (?:from )?(?:getting|catching|coming back|happening)\b"
+        r"|\b(?:stop|keep)(?:ping)?(?= .{1,60}\b(?:coming back|returning|recurring|happening again)\b)"
         r"|\bprotect (?:myself|me|us|yourself|against)\b"
         r"|\blower (?:the|my|your) (?:risk|chances?)\b|预防|避免得|防止|怎么防|如何防",
         Role.PREVENTION,
@@ -235,7 +238,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "gene",
-        r"\bgenes?\b|mutation|\bgenetic (?:cause|basis|defect)s?\b|\bgenetics\b|基因|突变",
+        r"\bgenes?\b|mutation|\b(?:faults?|defects?|errors?|variants?) in\b|\bgenetic (?:cause|basis|defect)s?\b"
+        r"|\bgenetics\b|基因|突变",
         Role.GENE,
         says=("Genes", "基因"),
     ),
@@ -246,7 +250,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?:sons?|daughters?|kids|child(?:ren)?|babies|baby))\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
-        r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性",
+        r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性"
+        r"|传给(?:下一代|后代|子女|孩子|宝宝|儿子|女儿)|生(?:儿子|女儿|孩子|宝宝|男孩|女孩).{0,4}(?:会不会|会|有没有).{0,4}(?:有事|也?得)",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
     ),
@@ -289,7 +294,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
         r"|\b(?:stronger|weaker|safer|faster|milder|more effective) than\b"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
-        r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)|鉴别|区别|区分|分辨|辨别|不同|不一样|差别|差异|相比|还是(?=.{1,14}(?:更?好|合适|管用|有效|安全))",
+        r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)"
+        r"|鉴别|区别|区分|分辨|辨别|怎么分|不同|不一样|差别|差异|相比|还是(?=.{1,14}(?:更?好|合适|管用|有效|安全))",
         Role.DIFFERENTIAL,
         says=("To tell apart from", "鉴别"),
     ),
@@ -299,8 +305,8 @@ TYPES: tuple[QuestionType, ...] = (
 TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
         "contagion",
-        r"contagious|\bcatching\b|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b|catch it|how (?:do|does"
-        r"|can) .{0,30}\b(?:catch|pick up|contract)\b|传染|传播|会不会传",
+        r"contagious|\bcatching\b|\bcaught (?:from|off|by)\b|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b"
+        r"|catch it|how (?:do|does|can) .{0,30}\b(?:catch|pick up|contract)\b|传染|传播|会不会(?:被)?传|传上",
         relations=r"传染|传播|contagi|transmi",
         says=("way of infection", "传染性"),
     ),
@@ -345,7 +351,7 @@ TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
         "prognosis",
         r"prognos|\boutlook\b|\bhow (?:serious|bad|dangerous)\b|\b(?:is|are) .{1,60} serious\W*$"
-        r"|\b(?:come|comes|coming) back\b"
+        r"|\b(?:come|comes) back\b|\bis .{1,60}\bcoming back\b"
         r"|\b(?:recur|relapse)s?\b|(?<![高低])严重(?:吗|不|么)|要紧(?:吗|不)|会死|致命|会复发|能痊愈"
         r"|\b(?:fatal|deadly|curable|incurable|life.threatening)\b|\bdie (?:from|of)\b|预后"
         r"|能治好|治得好|治愈吗",
@@ -358,6 +364,7 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|die[ds]?|are (?:born|diagnosed|affected))\b"
         r"|\bpercent(?:age)?\b|what (?:proportion|fraction|share)\b|how (?:common|rare|frequent) (?:is|are)"
         r"|\bprevalence|\bincidence|epidemiolog|发病率|患病率"
+        r"|(?:疫情|通报|新增).{0,8}[几多]少?例|[几多]少?例\W*$"
         r"|多少(?:个|名|位|万)?[^，。？?吃用服]{0,8}(?:人(?!民)|患者|病例)|几率|概率|多大比例",
         relations=r"prevalen|inciden|发病率|患病率",
         says=("frequency in the population", "发病率"),

@@ -41,6 +41,7 @@ _DOING = frozenset(  # verbs that lead from one name to another: "drugs treat fe
     stop stops cause causes caused causing trigger triggers lead leads
     """.split()  # noqa: SIM905
 )
+_NO_PART = frozenset({"kid", "kids", "use", "used", "uses"})  # "a kid with X syndrome" has no KID syndrome
 _BREAKS = frozenset(".!?;:,\n")
 
 
@@ -92,6 +93,8 @@ class Scattered:
         """Every name whose words are in the clause, near enough, with those words."""
         at: dict[int, list[int]] = {}
         for i, word in enumerate(clause):
+            if word.text in _NO_PART:
+                continue
             for stem in (*_stems(word.text), *_singular(word.text)):
                 at.setdefault(_hash(stem), []).append(i)
         index = self._index
@@ -274,6 +277,13 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 
 _EPONYM = re.compile(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
 _ALONE = re.compile(r"\W*(?:$|[,.;:?!]|(?:and|or|vs|versus|in|is|with|symptoms|treatment|causes|tests?|genes?)\b)")
+_PERSON = re.compile(  # by whose name alone an illness is called; none is an English word as it is written here
+    r"\b(addison|alzheimer|basedow|becker|behcet|crohn|cushing|duchenne|fabry|gaucher|graves|hashimoto|hirschsprung"
+    r"|hodgkin|huntington|kawasaki|klinefelter|marfan|meniere|paget|parkinson|perthes|raynaud|reye|sjogren|tourette"
+    r"|whipple)s?\b(?!['’-])",
+    re.IGNORECASE,
+)
+_CALLED = ("disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
 _NOUN = re.compile(r"\s+(?:disease|syndrome|palsy|phenomenon|sign|law|test)s?\b", re.IGNORECASE)
 
 
@@ -310,7 +320,12 @@ class AsPatientsSay:
         return sorted([*kept, *found], key=lambda m: (m.start, m.end))
 
     def _eponyms(self, text: str) -> Iterator[Mention]:
-        """The illnesses that are called by a person alone: Cushing's, Graves'."""
+        """The illnesses that are called by a person alone: Cushing's, Graves', Becker, addisons."""
+        for m in _PERSON.finditer(text):
+            if not _NOUN.match(text, m.end()):
+                forms = (f"{m[1]} {what}" for what in _CALLED)
+                if name := next(filter(self._has, forms), ""):
+                    yield Mention(m[0], name, *m.span())
         for m in _EPONYM.finditer(text):
             if (m.start() or _ALONE.match(text, m.end())) and not _NOUN.match(text, m.end()):
                 forms = (f"{person} {what}" for person in (m[1], m[0]) for what in ("disease", "syndrome"))

@@ -30,6 +30,7 @@ from kgmed.language.question import (
 )
 from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT, TYPES
+from kgmed.linking.recognise import ordinary_words
 from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role
 from kgmed.registry import About, Calls, methods
@@ -628,7 +629,7 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
     s, recognize = (
         settings or Facts(),
-        Once(Whole(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph), toolkit.graph)),
+        Once(Whole(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph, ordinary_words()), toolkit.graph)),
     )
     return Pipeline(
         recognize=recognize,

@@ -25,6 +25,7 @@ class Respelled:
 
     find: Recognizer
     graph: LocalGraph
+    ordinary: frozenset[str] = frozenset()  # words that are typed as they are meant
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions, in the order of the text."""
@@ -46,7 +47,9 @@ class Respelled:
         for length in range(_LONGEST, 1, -1):
             for start in range(len(text) - length + 1):
                 end, said = start + length, text[start : start + length]
-                if not _only_cjk(said) or any(b >= end and b - a > length for a, b in unknown.met(start, start + 1)):
+                if not _only_cjk(said) or said in self.ordinary:
+                    continue
+                if any(b >= end and b - a > length for a, b in unknown.met(start, start + 1)):
                     continue  # of a longer name that no graph has nothing is guessed
                 if not all(start <= a and b <= end and b - a < length for a, b in taken.met(start, end)):
                     continue  # it may hold all that is known of it and more: 糖尿并 holds 糖尿
