@@ -79,6 +79,7 @@ ANSWERED = [
     ("what are the warning signs of a stroke", "Findings of"),
     ("what does a kid with Alagille syndrome look like", "Findings of Alagille syndrome"),
     ("how do people with cushings present", "Findings of Cushing"),
+    ("Marfan or Loeys-Dietz, how to tell", "Findings of Loeys-Dietz syndrome"),
     ("What conditions come from faults in LMNA?", "Diseases tied to the gene LMNA"),
     ("do I need surgery for a hernia", "Whether an operation is needed the graph does not say"),
     ("what kind of doctor should I see for back pain", "orthopaedics"),

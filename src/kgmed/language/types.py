@@ -290,8 +290,8 @@ TYPES: tuple[QuestionType, ...] = (
         "differential",
         r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|\b(?:is|['’]s) different\b|distinguish|\bvs\b"
         r"|\bversus\b|\bcompar"
-        r"|\btell .{1,80}\b(?:apart|from)\b|\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b(?=.* or )"
-        r"|\bor\b(?=.{1,60}\bhow (?:can|do|would) (?:i|you|we) (?:tell|know)\b)"
+        r"|\btell .{1,80}\b(?:apart|from)\b|\bhow (?:(?:can|do|would) (?:i|you|we)|to) (?:tell|know)\b(?=.* or )"
+        r"|\bor\b(?=.{1,60}\bhow (?:(?:can|do|would) (?:i|you|we)|to) (?:tell|know)\b)"
         r"|\b(?:stronger|weaker|safer|faster|milder|more effective) than\b"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
         r"|(?:哪个|哪种|哪一种|谁)更?(?:好|强|管用|有效|安全)"

@@ -280,7 +280,8 @@ _ALONE = re.compile(r"\W*(?:$|[,.;:?!]|(?:and|or|vs|versus|in|is|with|symptoms|t
 _PERSON = re.compile(  # by whose name alone an illness is called; none is an English word as it is written here
     r"\b(addison|alzheimer|basedow|becker|behcet|crohn|cushing|duchenne|fabry|gaucher|graves|hashimoto|hirschsprung"
     r"|hodgkin|huntington|kawasaki|klinefelter|marfan|meniere|paget|parkinson|perthes|raynaud|reye|sjogren|tourette"
-    r"|whipple)s?\b(?!['’-])",
+    r"|whipple)s?\b(?!['’-])"
+    r"|\b(?-i:[A-Z][a-z]{2,}(?:-[A-Z][a-z]{2,}){1,2})\b(?!['’-])",  # Loeys-Dietz
     re.IGNORECASE,
 )
 _CALLED = ("disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
@@ -323,7 +324,7 @@ class AsPatientsSay:
         """The illnesses that are called by a person alone: Cushing's, Graves', Becker, addisons."""
         for m in _PERSON.finditer(text):
             if not _NOUN.match(text, m.end()):
-                forms = (f"{m[1]} {what}" for what in _CALLED)
+                forms = (f"{m[1] or m[0]} {what}" for what in _CALLED)
                 if name := next(filter(self._has, forms), ""):
                     yield Mention(m[0], name, *m.span())
         for m in _EPONYM.finditer(text):

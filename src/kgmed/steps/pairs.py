@@ -259,6 +259,8 @@ class Between:
                     key=lambda t: (t not in firsts, not _grade(t), warned == (t.triple.relation.role is Role.TREATS))
                 )
             return self._verdict("yes", good, place)
+        if implied := [t for t in ties if _is_spread_so(t.triple, query.text)]:
+            return self._verdict("yes", implied, place)
         if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
             return self._verdict("yes", wider, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
@@ -622,6 +624,14 @@ def _says(tie: Tie, pair: PairType) -> bool:
     if not pair.roles:
         return True
     return any(role is wanted and way in ("*", "+" if tie.along else "-") for wanted, way in pair.roles)
+
+
+_SPREADS = lazily("传播|传染")
+
+
+def _is_spread_so(triple: Triple, text: str) -> bool:
+    """Whether it is asked how an illness spreads, and a triple says it: 传播途径, 母婴传播."""
+    return bool(_SPREADS.search(triple.relation.name) and _SPREADS.search(text))
 
 
 def _denies(tie: Tie, pair: PairType) -> bool:
