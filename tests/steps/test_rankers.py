@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kgmed.methods.facts import Warned
 from kgmed.methods.kg_rank import PerEntity
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.pipeline import notes
 from kgmed.records import Entity, Evidence, Query, Question, Relation, Role, Triple
+from kgmed.steps.labels import Warned
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import MMR, Similarity, mmr
 from kgmed.steps.retrieve import First
