@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.cli.show import knows_styles, no_room, nobody_reads, say_anything
-from kgmed.disk import names_a_device, put_in_place, to_disk
+from kgmed.disk import data_folder, names_a_device, put_in_place, to_disk
 from kgmed.errors import BadInput
 from kgmed.graph.library import folder_of
 
@@ -186,3 +186,17 @@ def test_a_name_that_macos_took_apart_finds_what_is_written_whole(tmp_path: Path
     graph = open_store(tmp_path / "graph")
     asked = [unicodedata.normalize(form, "Sjögren syndrome") for form in ("NFC", "NFD")]
     assert [[m.entity.name for m in graph.lookup(name)] for name in asked] == [["Sjögren syndrome"]] * 2
+
+
+@pytest.mark.parametrize(("made", "said"), [("file", "is no folder"), ("link", "leads nowhere")])
+def test_a_home_that_can_be_no_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, said: str
+) -> None:
+    home = tmp_path / "home"
+    if made == "file":
+        home.touch()
+    else:
+        home.symlink_to(tmp_path / "nothing")
+    monkeypatch.setenv("KGMED_HOME", str(home))
+    with pytest.raises(BadInput, match=said):
+        data_folder()

@@ -14,13 +14,21 @@ from typing import Any
 
 import platformdirs
 
+from kgmed.errors import BadInput
+
 # Where graphs and model files are kept: one data folder, the platform's own unless KGMED_HOME names another.
 
 
 def data_folder() -> Path:
-    """The folder of everything that kgmed keeps; it need not exist yet."""
+    """The folder of everything that kgmed keeps; it need not exist yet. Raises `BadInput` for what is none."""
     chosen = os.environ.get("KGMED_HOME")
-    return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("kgmed", appauthor=False))
+    if not chosen:
+        return Path(platformdirs.user_data_dir("kgmed", appauthor=False))
+    folder = Path(chosen).expanduser()
+    if not folder.is_dir() and os.path.lexists(folder):
+        what = "a link that leads nowhere" if folder.is_symlink() else "no folder"
+        raise BadInput(f"KGMED_HOME={folder} is {what}; set it to a folder, or to where one may be made")
+    return folder
 
 
 def graphs_folder() -> Path:
