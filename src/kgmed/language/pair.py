@@ -70,7 +70,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "interaction",
-        r"interact|\btogether\b|\bcombin|\bmix|相互作用|一起|同时|同服|同用|合用|联用|配伍",
+        r"interact|\btogether\b|\bcombin|\bmix|相互作用|一起(?!吃饭)|同时|同服|同用|合用|联用|配伍",
         "interacts* contraindicated* precaution*",
         ("Yes", "有"),
     ),
@@ -220,7 +220,7 @@ def asks_what(text: str) -> bool:
 
 _ASKS_OF_TWO = lazily(
     r"\blink|relation|interact|association|\btogether\b|有关|关系|相互作用"
-    r"|(?:一起|同时|一块儿?)(?:吃|服|用|喝|会|能|可)|同服|合用|联用"
+    r"|(?:一起|同时|一块儿?)(?:吃(?!饭)|服|用|喝|会|能|可)|同服|合用|联用"
     r"|\bwhat (?:happens|will happen|would happen) (?:if|when)\b",
     re.IGNORECASE,
 )

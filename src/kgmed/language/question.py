@@ -24,6 +24,8 @@ _ENDS_ASKING = lazily(r"[?？]\W*$")
 _ASKING = lazily(
     r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe"
     r"|explain|show)\b"
+    r"|^\W*(?:tests?|treatments?|symptoms|signs|causes|genes?|inheritance|medicines?|drugs|side effects|complications)"
+    r" (?:to|for|of|in|with)\b"
     r"|(?<!没)(?<!没有)(?:什么|啥)(?!都)|哪|怎|咋|吗|(?:么|嘛)\W*$|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
     r"|能不能|可不可以|能否|可否|有没有|有无|会不会|是不是|要不要|该不该|行不行|好不好"
     r"|(?:[吃用喝服打能]|可以)不\W*$",
@@ -150,7 +152,8 @@ def compares(text: str) -> bool:
 
 
 _DEFINES = lazily(
-    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in|the)\b)|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
+    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in(?! (?:plain|simple|easy|lay|everyday) )|the)\b)"
+    r"|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
     r"|\bmeant by\b|\bmeaning of\b"
     r"|什么是|[什啥]么?叫(?!我)|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
     re.IGNORECASE,

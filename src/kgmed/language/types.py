@@ -175,7 +175,7 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "interaction",
         r"interact|\btogether\b|combin(?:e|ation) with"
-        r"|(?:药物)?相互作用|(?:一起|同时|一块)(?:儿)?(?:吃|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
+        r"|(?:药物)?相互作用|(?:一起|同时|一块)(?:儿)?(?:吃(?!饭)|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
         Role.INTERACTS,
         says=("Interactions", "相互作用"),
     ),

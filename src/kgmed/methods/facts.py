@@ -48,7 +48,7 @@ from kgmed.steps.pairs import Between, is_verdict
 from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.respell import Respelled
 from kgmed.steps.retrieve import First, Overview
-from kgmed.steps.things import names_people
+from kgmed.steps.things import A_DISEASE, asks_of_a_named, blames, defined, named_only, names_people
 from kgmed.steps.ties import Linked, OptionPaths
 from kgmed.steps.verbs import WithoutVerb
 from kgmed.steps.whole import Whole
@@ -78,14 +78,17 @@ class Fitting:
         things = [link for link in _of_the_patient(links, query.text) if not _NO_THING.match(link.entity.name)]
         things = [link for link in things if not is_what_is_asked(link, things, query.text)] or things
         links = _of_people([self._whose(link, query.text) for link in things], query.text)
+        links = defined(query.text, links) or links
         if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
         if said := self._at_once(query, links):
             return said
         patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
-        patient = patient and not self._names_an_illness(query, links)
+        patient = patient and not (self._names_an_illness(query, links) or asks_of_a_named(query.text, links))
         patient = patient or self._asks_of_several(query, links)
-        if asks_diagnosis(query.text) and (found := self._explained(query, links, patient=patient)):
+        if (asks_diagnosis(query.text) or blames(query.text)) and (
+            found := self._explained(query, links, patient=patient)
+        ):
             return found
         pair, verdicts = self._verdicts(query, links)
         if any(is_verdict(e, "lacking") for e in verdicts):
@@ -274,8 +277,10 @@ class Fitting:
 
     def _is_a_case(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether several findings are told of, and what their disease is treated or tested with, if anything."""
-        return several_findings(self.graph, links) and all(
-            role in (*CARE, Role.CAUSE) for role in roles_asked(query.text)
+        return (
+            not asks_of_a_named(query.text, links)
+            and several_findings(self.graph, links)
+            and all(role in (*CARE, Role.CAUSE) for role in roles_asked(query.text))
         )
 
     def _names_an_illness(self, query: Query, links: Sequence[Link]) -> bool:
@@ -299,6 +304,7 @@ class Fitting:
         """What answers the roles asked for; the cards of a patient's diseases tell of their tests and treatments."""
         asked = roles_asked(query.text)
         through = not patient or any(role in PATIENT and role not in CARE for role in asked)
+        links = named_only(query.text, links)
         asks = asked or CULPRIT in types_asked(query.text)
         found = AskedFor(self.graph, through=through)(query, links) if asks else []
         eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked)
@@ -513,19 +519,10 @@ def _two(things: Sequence[Entity]) -> list[Entity]:
     return next((group for group in alike if len(group) == 2), [])
 
 
-_A_DISEASE = lazily(
-    r"(?:[病症炎癌瘤痔癣疝]|(?<![皮红丘斑药])疹|感染|中毒|综合征|痛风|溃疡|结石|哮喘|梗[死塞]|青光眼|白内障|[流重]感|感冒)$"
-    r"|(?:itis|osis|oma|disease|syndrome|infection|cancer)s?$",
-    re.IGNORECASE,
-)
-
-
 def _names_the_disease(graph: LocalGraph, links: Sequence[Link], found: Sequence[Evidence]) -> bool:
     """Whether a patient's findings are told with the one disease that has them: what is asked is asked of that."""
     family = Family(graph)
-    named = [
-        e for e in stated(links) if _A_DISEASE.search(e.name) or (e.kind == "disease" and not family.is_symptom(e))
-    ]
+    named = [e for e in stated(links) if A_DISEASE.search(e.name) or (e.kind == "disease" and not family.is_symptom(e))]
     if len(named) > 1:  # 瘙痒症 beside 湿疹 is what it shows
         named = [entity for entity in named if not family.is_symptom(entity)]
     return len(named) == 1 and any(named[0] in e.about for e in found)
@@ -540,7 +537,7 @@ def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
     things = stated(links)
     shown = [thing for thing in things if thing.kind not in TAKEN]
     several = len(shown) > 1 and len(shown) == len(things) and not pairs_asked(text) and not compares(text)
-    named = len(things) == 1 and _A_DISEASE.search(things[0].name) and roles_asked(text) and not asks_diagnosis(text)
+    named = len(things) == 1 and A_DISEASE.search(things[0].name) and roles_asked(text) and not asks_diagnosis(text)
     return several or (asking_part(text).strip() != text.strip() and not named)  # "gout, which drugs"
 
 

@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from kgmed.language.particulars import People
+from kgmed.language.question import asks_at, asks_diagnosis, roles_asked
+from kgmed.language.text import lazily
 from kgmed.records import Link
 
 
@@ -59,3 +61,50 @@ def names_people(link: Link, groups: Sequence[People]) -> bool:
 def are_two(a: Link, b: Link) -> bool:
     """Whether two links are two things: one mention that was linked twice is one."""
     return a.mention.end <= b.mention.start or b.mention.end <= a.mention.start or a.mention.start < 0
+
+
+def defined(text: str, links: Sequence[Link]) -> list[Link]:
+    """The one thing of which it is asked what it is, beside what else is told: 耳石症是啥病，翻身就晕."""
+    rest = ((link, text[link.mention.end :]) for link in links if link.mention.start >= 0)
+    named = ((link, behind) for link, behind in rest if A_DISEASE.search(link.mention.surface))
+    return [link for link, behind in named if _IS_WHAT.match(behind)][:1]
+
+
+def blames(text: str) -> bool:
+    """Whether it is asked if what is told comes of what was taken.
+
+    >>> blames("My ankles swell, is it from the amlodipine?"), blames("ACE inhibitor cough: does enalapril do that?")
+    (True, True)
+    """
+    return bool(_BLAMES.search(text))
+
+
+_IS_WHAT = lazily(r"(?:到底|究竟)?是(?:一?[个种])?(?:什么|啥)(?:病|疾病|东西|意思)")
+_BLAMES = lazily(
+    r"\b(?:does|do|can|could|would) .{1,40} do (?:that|this)\b|\bto blame\b"
+    r"|\b(?:is|was|could|can) (?:it|that|this) (?:be )?(?:from|due to|down to|because of|caused by) (?:the|my|h\w+)\b"
+    r"|\bis it the (?:\w+ )?(?:tablets?|pills?|medicines?|medications?|drugs?)\b",
+    re.IGNORECASE,
+)
+
+
+def named_only(text: str, links: Sequence[Link]) -> Sequence[Link]:
+    """The links; of a disease that is asked about by name without the findings that are told beside it."""
+    if not asks_of_a_named(text, links):
+        return links
+    return [link for link in links if link.entity.kind not in ("phenotype", "symptom")]
+
+
+def asks_of_a_named(text: str, links: Sequence[Link]) -> bool:
+    """Whether what is asked is asked of a disease that is named there: tests to confirm Fabry disease in a man."""
+    if not roles_asked(text) or asks_diagnosis(text):
+        return False
+    here = [link for link in links if not link.mention.negated and asks_at(text, link.mention.start)]
+    return any(link.entity.kind == "disease" and A_DISEASE.search(link.mention.surface) for link in here)
+
+
+A_DISEASE = lazily(
+    r"(?:[病症炎癌瘤痔癣疝]|(?<![皮红丘斑药])疹|感染|中毒|综合征|痛风|溃疡|结石|哮喘|梗[死塞]|青光眼|白内障|[流重]感|感冒)$"
+    r"|(?:itis|osis|oma|disease|syndrome|infection|cancer)s?$",
+    re.IGNORECASE,
+)
