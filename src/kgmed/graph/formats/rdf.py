@@ -139,6 +139,8 @@ def _declared(library: ModuleType, path: Path) -> tuple[dict[str, str], set[str]
     labels: dict[str, str] = {}
     for triple in _triples(library, path):
         predicate, value = triple.predicate.value, triple.object
+        if isinstance(value, library.Triple) or isinstance(triple.subject, library.Triple):
+            continue
         if predicate == _TYPE and value.value in _PROPERTIES:
             declared.add(triple.subject.value)
         elif predicate == _DEPRECATED and value.value in ("true", "1"):
@@ -154,10 +156,7 @@ def _triples(library: ModuleType, path: Path) -> Iterator[Any]:
     """The triples of a file; raises `SourceError`."""
     with reading(path), open_bytes(path) as file:
         try:
-            for triple in library.parse(file, _format(library, path)):
-                if isinstance(triple.object, library.Triple) or isinstance(triple.subject, library.Triple):
-                    raise SourceError(path, 0, "tells of a triple as of a thing (RDF 1.2)", "leave << ... >> out")
-                yield triple
+            yield from library.parse(file, _format(library, path))
         except SyntaxError as error:
             said = visible(" ".join(error.msg.split()))
             raise SourceError(
@@ -197,7 +196,7 @@ class _Reader:
     def row(self, triple: Any) -> Iterator[Row]:
         """The row that a triple is."""
         self.count += 1
-        if not isinstance(triple.subject, self.library.NamedNode | self.library.BlankNode):
+        if any(isinstance(end, self.library.Triple) for end in (triple.subject, triple.object)):
             yield DroppedRow("a statement about a statement", self.count)
             return
         if self._is_axiom(triple):
@@ -206,8 +205,6 @@ class _Reader:
         key, predicate, value = self._key(triple.subject), triple.predicate.value, triple.object
         if isinstance(value, self.library.Literal):
             yield self._literal(key, predicate, " ".join(value.value.replace("\0", " ").split()), value.language or "")
-        elif not isinstance(value, self.library.NamedNode | self.library.BlankNode):
-            yield DroppedRow("a statement about a statement", self.count)
         elif predicate == _TYPE:
             yield NodeRow(key, kind=self._kind(value.value))
         elif predicate in _ALIASES:
