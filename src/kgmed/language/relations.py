@@ -85,9 +85,11 @@ _TIMES = (  # how often and how much, which English says the other way round
     (lazily(rf"(?:一次|每次){_COUNT}(?=[片粒袋丸])"), " {} "),
 )
 _ROUND = lazily(r"[（(]([^（）()]*)[）)]$")
-_BEHIND = {"注射用": "for injection"}  # what English says behind the rest
+_JOINING = ("and", "or", ",", "(", ")")
 _SALTS = ("hydrochloride", "sulfate", "phosphate", "acetate", "maleate", "mesylate", "lactate", "aspartate")
-_TESTED = ("scan", "imaging", "ultrasound", "endoscopy", "culture", "biopsy", "count", "CT", "MRI", "X-ray")
+_TESTED = ("scan", "imaging", "ultrasound", "scopy", "graphy", "gram", "culture", "biopsy", "count", "CT", "MRI")
+_TESTED += ("X-ray", "radiograph", "test", "tests", "screening", "examination", "catheterisation")
+_FORMS = ("tablets", "granules", "syrup", "suppositories", "suspension", "capsules", "solution", "injection", "drops")
 _WIDEST = 12  # characters of the longest word of the table that is a part
 
 
@@ -103,24 +105,26 @@ def _rows(text: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def _english() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """What whole names mean, and what the parts of names mean, from english.txt and the glossary of the graphs."""
+def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
+    """What whole names, the parts of names, and the beginnings that English says behind the rest mean.
+
+    They are from english.txt and the glossary of the graphs.
+    """
     said = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
     known = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
-    whole, _, parts = said.partition("# === ")
-    names = _rows(whole)
-    names = {**_rows(known), **names}
-    return names, {**names, **_rows(parts), "/": "and", "的": "", "等": "", **dict.fromkeys(_BEHIND, "")}
+    whole, parts, behind = map(_rows, said.split("# === "))
+    names = {**_rows(known), **whole}
+    return names, {**behind, **names, **parts, "/": "and", "的": "", "等": ""}, behind
 
 
 @lru_cache(maxsize=4096)
 def in_english(name: str) -> str:
     """A Chinese name in English, by the words that it is or is made of; "" where one of them is not known.
 
-    >>> in_english("肝肾功能"), in_english("腹部CT检查"), in_english("盐酸红霉素缓释片"), in_english("清化热痰")
-    ('liver and kidney function', 'abdominal CT', 'erythromycin hydrochloride sustained-release tablets', '')
+    >>> in_english("肝肾功能"), in_english("腹部CT检查"), in_english("小儿肺炎"), in_english("清化热痰")
+    ('liver and kidney function', 'abdominal CT', 'pneumonia in children', '')
     """
-    names, parts = _english()
+    names, parts, behind = _english()
     plain = name.strip()
     for pattern, english in _TIMES:
         plain = pattern.sub(lambda m, form=english: form.format(_NUMBERS.get(m[1], m[1])), plain)  # type: ignore[misc]
@@ -132,7 +136,11 @@ def in_english(name: str) -> str:
     pieces = _pieces(plain, parts)
     if not pieces or len(pieces) > (_LONGEST if not any(c.isdigit() for c in plain) else 3 * _LONGEST):
         return ""
-    return _put_together(pieces, parts)
+    first, *rest = pieces
+    if not rest or first not in behind or parts.get(rest[0], rest[0]) in _JOINING:
+        return _put_together(pieces, parts)
+    said = _put_together(rest, parts)
+    return f"{said} {behind[first].replace('in ', 'for ') if said.endswith(_FORMS) else behind[first]}"
 
 
 def _pieces(name: str, parts: Mapping[str, str]) -> list[str]:
@@ -154,17 +162,16 @@ def _pieces(name: str, parts: Mapping[str, str]) -> list[str]:
 def _put_together(pieces: Sequence[str], parts: Mapping[str, str]) -> str:
     """The words in English, a salt behind its substance; "test" is not said of what is one by its name."""
     said: list[str] = []
-    behind = [_BEHIND[piece] for piece in pieces if piece in _BEHIND]
     salt = ""
     for piece in pieces:
         word = parts.get(piece, piece)
         if word in _SALTS and piece is not pieces[-1]:
             salt = word
             continue
-        if word == "test" and said and said[-1].split()[-1] in _TESTED:
+        if word == "test" and said and said[-1].endswith(_TESTED):
             continue
         if word:
             said += [word, salt] if salt else [word]
             salt = ""
-    whole = " ".join((*said, *behind)).replace("-times-a-day", " times a day")
-    return re.sub(r" ([,)])|(\() ", r"\1\2", whole)
+    whole = " ".join(said).replace("-times-a-day", " times a day")
+    return re.sub(r" ([,)])|([(-]) -?", r"\1\2", whole)
