@@ -77,44 +77,56 @@ def spoken(relation: Relation, language: str) -> Relation:
 
 
 _LONGEST = 6  # ours: parts of a name that is put together; longer ones are sentences, whose order differs
-_LATIN = lazily(r"[A-Za-z0-9α-ωΑ-Ω%+.\-—–]+")
+_LATIN = lazily(r"[A-Za-z0-9α-ωΑ-Ω%+.\-—–_]+")
 _NUMBERS = dict(zip("一二三四五六", "123456", strict=True))
 _COUNT = r"([一二三四五六]|\d+(?:[-～~—–]\d+)?)"
 _TIMES = (  # how often and how much, which English says the other way round
-    (lazily(rf"(?:一[日天]|每[日天]){_COUNT}次"), " {}-times-a-day "),
+    (lazily(rf"(?:一[日天]|每[日天]){_COUNT}次"), " {}_times_a_day "),
     (lazily(rf"(?:一次|每次){_COUNT}(?=[片粒袋丸])"), " {} "),
 )
+_AGED = lazily(
+    r"(?:年龄 ?)?(\d+) ?周?岁(以[上下])的?"
+    r"(患者|人群|中年人|中?老年人|老人|成年?人|者|儿童|小儿|患儿|婴幼儿|幼儿|男性|女性|妇女)?"
+)
+_WHO = {**dict.fromkeys("儿小婴幼", "children"), "男": "men", "女": "women", "妇": "women"}  # by the first character
 _ROUND = lazily(r"[（(]([^（）()]*)[）)]$")
 _JOINING = ("and", "or", ",", "(", ")")
 _SALTS = ("hydrochloride", "sulfate", "phosphate", "acetate", "maleate", "mesylate", "lactate", "aspartate")
-_TESTED = ("scan", "imaging", "ultrasound", "scopy", "graphy", "gram", "culture", "biopsy", "count", "CT", "MRI")
-_TESTED += ("X-ray", "radiograph", "test", "tests", "screening", "examination", "catheterisation")
+_TESTED = (  # how a test ends that needs no "test" behind it
+    *("scan", "imaging", "ultrasound", "scopy", "graphy", "gram", "culture", "biopsy", "count", "CT", "MRI", "X-ray"),
+    *("radiograph", "test", "tests", "screening", "examination", "catheterisation"),
+)
 _FORMS = ("tablets", "granules", "syrup", "suppositories", "suspension", "capsules", "solution", "injection", "drops")
 _WIDEST = 12  # characters of the longest word of the table that is a part
+_SHUN = lazily(r"禁[用服止]|慎[用服]|忌")  # what is not to be done
+_TOLD = lazily(r"禁[用服止]|慎[用服]|忌|不宜|应[在去]|用量服用")  # what labels tell
+_NUMBERED = lazily(r"\d{1,2}[.．、]\s*")
 
 
 def _rows(text: str) -> dict[str, str]:
     """Chinese to English of the lines of a table, the first that it gives; brands name no substance."""
     found: dict[str, str] = {}
     for line in text.splitlines():
-        english, *others = ("",) if line.startswith("#") else (name.strip() for name in line.split(" = "))
-        for name in others:
-            if not name.isascii() and not name.endswith("®"):
-                found.setdefault(name, english)
+        if line and line[0] != "#":
+            english, *others = line.split(" = ")
+            for name in others:
+                if not name.isascii() and name[-1] != "®":
+                    found.setdefault(name, english)
     return found
 
 
 @lru_cache(maxsize=1)
-def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
-    """What whole names, the parts of names, and the beginnings that English says behind the rest mean.
+def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str], Mapping[tuple[str, str], str]]:
+    """What whole names, the parts of names, the beginnings that English says behind the rest, and clauses mean.
 
-    They are from english.txt and the glossary of the graphs.
+    They are from english.txt and the glossary of the graphs; a clause is what stands before and behind its gap.
     """
     said = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
     known = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
-    whole, parts, behind = map(_rows, said.split("# === "))
+    whole, parts, behind, clauses = map(_rows, said.split("# === "))
     names = {**_rows(known), **whole}
-    return names, {**behind, **names, **parts, "/": "and", "的": "", "等": ""}, behind
+    ends = {(begin, end): clauses[c] for c in sorted(clauses, key=len, reverse=True) for begin, end in [c.split("{}")]}
+    return names, {**behind, **names, **parts, "/": "and", "的": "", "等": ""}, behind, ends
 
 
 @lru_cache(maxsize=4096)
@@ -124,23 +136,61 @@ def in_english(name: str) -> str:
     >>> in_english("肝肾功能"), in_english("腹部CT检查"), in_english("小儿肺炎"), in_english("清化热痰")
     ('liver and kidney function', 'abdominal CT', 'pneumonia in children', '')
     """
-    names, parts, behind = _english()
-    plain = name.strip()
-    for pattern, english in _TIMES:
-        plain = pattern.sub(lambda m, form=english: form.format(_NUMBERS.get(m[1], m[1])), plain)  # type: ignore[misc]
+    names, parts, behind, _ = _english()
+    plain = _turned(name.strip())
     if plain in names:
         return names[plain]
     short = _ROUND.sub("", plain).strip()
     if short != plain and short and (english := in_english(short)):
         return english
-    pieces = _pieces(plain, parts)
-    if not pieces or len(pieces) > (_LONGEST if not any(c.isdigit() for c in plain) else 3 * _LONGEST):
+    if clause := _clause(plain):
+        return clause
+    pieces = [] if _SHUN.search(plain) else _pieces(plain, parts)
+    long = sum(parts.get(piece) not in _JOINING for piece in pieces)  # a list keeps its order
+    if not pieces or long > (_LONGEST if not any(c.isdigit() for c in plain) else 3 * _LONGEST):
         return ""
     first, *rest = pieces
     if not rest or first not in behind or parts.get(rest[0], rest[0]) in _JOINING:
         return _put_together(pieces, parts)
     said = _put_together(rest, parts)
     return f"{said} {behind[first].replace('in ', 'for ') if said.endswith(_FORMS) else behind[first]}"
+
+
+def _turned(name: str) -> str:
+    """A name with how often, how much and how old in it as English words, whose order differs."""
+    for pattern, english in _TIMES:
+        name = pattern.sub(lambda m, form=english: form.format(_NUMBERS.get(m[1], m[1])), name)  # type: ignore[misc]
+    return _AGED.sub(_aged, name)
+
+
+def _aged(found: re.Match[str]) -> str:
+    """Of what age people are."""
+    who = _WHO.get((found[3] or "")[:1], "people")
+    return f" {who}_aged_{found[1]}_or_{'over' if found[2] == '以上' else 'under'} "
+
+
+def _clause(text: str) -> str:
+    """What a text of a label says of whom it names, clause by clause; "" where it is not one or not known.
+
+    >>> _clause("孕妇及青光眼患者禁用"), _clause("孕妇禁用，儿童慎用"), _clause("孕妇")
+    ('not in pregnant women or glaucoma', 'not in pregnancy, with care in children', '')
+    """
+    names, _, _, ends = _english()
+    if not _TOLD.search(text):
+        return ""
+    if number := _NUMBERED.match(text):
+        text = text[number.end() :]
+    if "，" in text:
+        said = [names.get(part, "") if _TOLD.search(part) else "" for part in text.split("，")]
+        said = [known or _clause(part) for known, part in zip(said, text.split("，"), strict=True)]
+        if all(said):
+            return ", ".join(said)
+    for (begin, end), english in ends.items():
+        if text.startswith(begin) and text.endswith(end) and len(text) > len(begin) + len(end):
+            inner = text[len(begin) : len(text) - len(end)]
+            if not _TOLD.search(inner) and (whom := in_english(inner)):
+                return english.format(whom.replace(" and ", " or "))
+    return ""
 
 
 def _pieces(name: str, parts: Mapping[str, str]) -> list[str]:
@@ -173,5 +223,5 @@ def _put_together(pieces: Sequence[str], parts: Mapping[str, str]) -> str:
         if word:
             said += [word, salt] if salt else [word]
             salt = ""
-    whole = " ".join(said).replace("-times-a-day", " times a day")
+    whole = " ".join(said).replace("_", " ")
     return re.sub(r" ([,)])|([(-]) -?", r"\1\2", whole)

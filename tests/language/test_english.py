@@ -1,0 +1,71 @@
+"""What Chinese graphs say, in English: what is put together reads as English; what a label says keeps its meaning."""
+
+from importlib import resources
+
+import pytest
+
+from kgmed.language.relations import in_english
+
+
+@pytest.mark.parametrize(
+    ("name", "english"),
+    [
+        ("小儿肺炎", "pneumonia in children"),
+        ("妊娠合并阑尾炎", "appendicitis in pregnancy"),
+        ("小儿布洛芬栓", "ibuprofen suppositories for children"),
+        ("注射用头孢曲松", "ceftriaxone for injection"),
+        ("新生儿B链球菌感染", "B streptococcal infection in newborns"),
+    ],
+)
+def test_of_whom_an_illness_is_stands_behind_it(name: str, english: str) -> None:
+    assert in_english(name) == english
+
+
+@pytest.mark.parametrize("name", ["儿童、孕妇", "儿童", "小儿或老年人"])
+def test_people_who_are_named_by_themselves_or_with_others_stay_where_they_are(name: str) -> None:
+    assert in_english(name).startswith("children")
+
+
+@pytest.mark.parametrize(
+    ("name", "english"),
+    [
+        ("脑脊液细胞分类计数检查", "cerebrospinal fluid cell differential count"),
+        ("血清补体C9含量", "serum complement C9 content"),
+        ("抗军团菌抗体试验", "anti-Legionella antibody test"),
+        ("支气管舒张试验检查", "bronchodilator test"),
+        ("40岁以上男性", "men aged 40 or over"),
+    ],
+)
+def test_a_name_is_put_together_of_its_words(name: str, english: str) -> None:
+    assert in_english(name) == english
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("孕妇、糖尿病患者禁用", "not in pregnant women or diabetes mellitus"),
+        ("高血压，青光眼患者禁用", "not in hypertension, glaucoma"),
+        ("孕妇忌服，儿童慎用", "not in pregnancy, with care in children"),
+        ("对本品及其他大环内酯类药物过敏者禁用", "not for people allergic to it or other macrolides"),
+        ("2.6岁以下儿童禁用", "not in children aged 6 or under"),
+        ("儿童应在医师指导下服用", "children only on a doctor's advice"),
+    ],
+)
+def test_what_a_label_forbids_is_said_of_all_whom_it_names(text: str, english: str) -> None:
+    assert in_english(text) == english
+
+
+@pytest.mark.parametrize("text", ["孕妇及清化热痰者禁用", "非慎用", "禁用", "清化热痰，孕妇禁用"])
+def test_a_warning_of_which_a_word_is_not_known_stays_as_it_is(text: str) -> None:
+    assert in_english(text) == ""
+
+
+def test_no_word_stands_twice_in_a_part_of_the_table_and_a_clause_has_one_gap() -> None:
+    table = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
+    sections = [
+        [name for line in text.splitlines() if not line.startswith("#") for name in line.split(" = ")[1:]]
+        for text in table.split("# === ")
+    ]
+    assert len(sections) == 4
+    assert [name for names in sections for name in {*names} if names.count(name) > 1] == []
+    assert all(name.count("{}") == 1 for name in sections[3])
