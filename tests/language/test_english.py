@@ -34,6 +34,8 @@ def test_people_who_are_named_by_themselves_or_with_others_stay_where_they_are(n
         ("抗军团菌抗体试验", "anti-Legionella antibody test"),
         ("支气管舒张试验检查", "bronchodilator test"),
         ("40岁以上男性", "men aged 40 or over"),
+        ("5～10岁儿童", "children aged 5 to 10"),
+        ("Essential (primary) hypertension (原发性高血压)", "Essential (primary) hypertension"),
     ],
 )
 def test_a_name_is_put_together_of_its_words(name: str, english: str) -> None:

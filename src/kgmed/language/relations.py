@@ -85,10 +85,11 @@ _TIMES = (  # how often and how much, which English says the other way round
     (lazily(rf"(?:一次|每次){_COUNT}(?=[片粒袋丸])"), " {} "),
 )
 _AGED = lazily(
-    r"(?:年龄 ?)?(\d+) ?周?岁(以[上下])的?"
-    r"(患者|人群|中年人|中?老年人|老人|成年?人|者|儿童|小儿|患儿|婴幼儿|幼儿|男性|女性|妇女)?"
+    r"(?:年龄 ?)?(\d+) ?(?:[-～~—–] ?(\d+) ?周?岁|周?岁(以[上下内]))的?"
+    r"(患者|人群|中年人|中?老年人|老人|成年?人|青壮年|者|儿童|小儿|患儿|婴幼儿|幼儿|男性|女性|妇女)?"
 )
 _WHO = {**dict.fromkeys("儿小婴幼", "children"), "男": "men", "女": "women", "妇": "women"}  # by the first character
+_OR = {"以上": "over", "以下": "under", "以内": "under"}
 _ROUND = lazily(r"[（(]([^（）()]*)[）)]$")
 _JOINING = ("and", "or", ",", "(", ")")
 _SALTS = ("hydrochloride", "sulfate", "phosphate", "acetate", "maleate", "mesylate", "lactate", "aspartate")
@@ -137,11 +138,11 @@ def in_english(name: str) -> str:
     ('liver and kidney function', 'abdominal CT', 'pneumonia in children', '')
     """
     names, parts, behind, _ = _english()
-    plain = _turned(name.strip())
+    plain = _turned(name.strip()).strip()
     if plain in names:
         return names[plain]
     short = _ROUND.sub("", plain).strip()
-    if short != plain and short and (english := in_english(short)):
+    if short != plain and short and (english := in_english(short) if has_cjk(short) else short.replace("_", " ")):
         return english
     if clause := _clause(plain):
         return clause
@@ -165,8 +166,8 @@ def _turned(name: str) -> str:
 
 def _aged(found: re.Match[str]) -> str:
     """Of what age people are."""
-    who = _WHO.get((found[3] or "")[:1], "people")
-    return f" {who}_aged_{found[1]}_or_{'over' if found[2] == '以上' else 'under'} "
+    who = _WHO.get((found[4] or "")[:1], "people")
+    return f" {who}_aged_{found[1]}_" + (f"to_{found[2]} " if found[2] else f"or_{_OR[found[3]]} ")
 
 
 def _clause(text: str) -> str:
