@@ -38,6 +38,50 @@ def test_what_is_told_in_some_of_the_words_of_another_is_left_out_unless_that_is
     assert [one.names for one in said(text, {"Chest pain"}.__contains__)] == [("Chest pain",)]
 
 
+@pytest.mark.parametrize(
+    ("text", "findings"),
+    [
+        ("he is a floppy baby and can't hold his head up", ["Hypotonia", "Poor head control"]),
+        ("the whites of her eyes are blue", ["Blue sclerae"]),
+        ("has broken 4 bones before the age of 5", ["Recurrent fractures"]),
+        ("coffee coloured birthmarks, freckles in the armpits", ["Cafe-au-lait spot", "Axillary freckling"]),
+        ("the skin of my fingers is tight", ["Sclerodactyly"]),
+        (
+            "still not walking at 20 months, lost the words she had",
+            ["Delayed ability to walk", "Developmental regression"],
+        ),
+        ("she bruises at the slightest touch, cuts bleed for hours", ["Bruising susceptibility", "Abnormal bleeding"]),
+        ("a white reflection in her pupil", ["Leukocoria"]),
+        ("one pupil is bigger than the other", ["Anisocoria"]),
+        ("my hands won't let go of a grip", ["Myotonia"]),
+    ],
+)
+def test_what_a_parent_tells_of_a_child_is_found_by_the_name_of_the_ontology(text: str, findings: list[str]) -> None:
+    assert told(text) == findings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I broke my wrist two weeks ago, can I take ibuprofen?",
+        "can I chew this tablet?",
+        "low dose aspirin and blood pressure",
+        "amoxicillin for an ear infection",
+        "my last menstrual period was 2 weeks ago",
+        "is early breast cancer curable?",
+        "vaccines for a trip to Kenya",
+        "do not let it go untreated",
+    ],
+)
+def test_words_that_tell_of_something_else_are_no_finding(text: str) -> None:
+    assert not told(text)
+
+
+def test_a_word_that_a_way_has_twice_must_be_said_twice() -> None:
+    assert "Recurrent otitis media" in told("ear infection after ear infection")
+    assert "Recurrent otitis media" not in told("an ear infection after swimming")
+
+
 def test_where_the_words_stand_is_told() -> None:
     text = "I have blood in my dark poo"
     [one] = said(text)

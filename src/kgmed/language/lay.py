@@ -158,14 +158,23 @@ def _partly_denied(clause: Sequence[Token], places: Sequence[int]) -> bool:
 def _nearest(choices: Sequence[Sequence[int]]) -> list[int]:
     """A place of each word so that they stand close together, each once; [] where they do not.
 
-    >>> _nearest([[0, 9], [8], [7, 20]]), _nearest([[0], [9]]), _nearest([[3], [3]])
-    ([7, 8, 9], [], [])
+    >>> _nearest([[0, 9], [8], [7, 20]]), _nearest([[0], [9]]), _nearest([[3], [3]]), _nearest([[3, 5], [4], [3, 5]])
+    ([7, 8, 9], [], [], [3, 4, 5])
     """
-    if not all(choices):
-        return []
-    stretches = [sorted({at, *(min(more, key=lambda p: abs(p - at)) for more in choices[1:])}) for at in choices[0]]
-    whole = [s for s in stretches if len(s) == len(choices) and s[-1] - s[0] < len(choices) + _BETWEEN]
+    stretches = [_around(at, choices[1:]) for at in choices[0]] if all(choices) else []
+    whole = [s for s in stretches if s and s[-1] - s[0] < len(choices) + _BETWEEN]
     return min(whole, key=lambda s: s[-1] - s[0], default=[])
+
+
+def _around(at: int, choices: Iterable[Sequence[int]]) -> list[int]:
+    """The place of a first word and, for each further one, the nearest that is not taken; [] where none is left."""
+    taken = [at]
+    for more in choices:
+        free = [place for place in more if place not in taken]
+        if not free:
+            return []
+        taken.append(min(free, key=lambda place: abs(place - at)))
+    return sorted(taken)
 
 
 def _clauses(text: str) -> Iterator[list[Token]]:
@@ -253,7 +262,7 @@ def _table(table: str) -> tuple[dict[str, tuple[str, ...]], list[Way]]:
     return groups, ways
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def _groups(words: str, table: str) -> tuple[tuple[str, ...], ...]:
     """The words of a way, each one or one of a group."""
     groups = _table(table)[0]
@@ -304,7 +313,7 @@ def _chinese(table: str) -> dict[str, list[tuple[tuple[str, ...], str]]]:
     return found
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)
 def _stems(words: tuple[str, ...]) -> tuple[str, ...]:
     """The stems of the words that a place of a way may have; of few ways only: to stem all takes long."""
     return tuple(dict.fromkeys(map(porter2, words)))
