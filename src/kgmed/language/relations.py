@@ -98,7 +98,7 @@ _TESTED = (  # how a test ends that needs no "test" behind it
     *("radiograph", "test", "tests", "screening", "examination", "catheterisation"),
 )
 _FORMS = ("tablets", "granules", "syrup", "suppositories", "suspension", "capsules", "solution", "injection", "drops")
-_WIDEST = 12  # characters of the longest word of the table that is a part
+_WIDEST = 14  # characters of the longest word of the table that is a part
 _SHUN = lazily(r"禁[用服止]|慎[用服]|忌")  # what is not to be done
 _TOLD = lazily(r"禁[用服止]|慎[用服]|忌|不宜|应[在去]|用量服用")  # what labels tell
 _NUMBERED = lazily(r"\d{1,2}[.．、]\s*")
