@@ -221,6 +221,7 @@ class Joiner:
         for rows in _shared(self.parts, self.first):
             yield from self._pairs(rows)
         yield from self._by_form()
+        yield from self._run_together()
 
     def _pairs(self, rows: list[tuple[int, int, str]]) -> Iterator[PossibleJoin]:
         """The candidates of one name, from its bearers as (record, scope, as it is written)."""
@@ -248,6 +249,22 @@ class Joiner:
                     bearers.setdefault(form, []).append((first + name.node, name.scope, name.text))
         for rows in bearers.values():
             yield from self._pairs(rows)
+
+    def _run_together(self) -> Iterator[PossibleJoin]:
+        """Records whose names have the same letters, one written without its spaces: rheumaticfever, Ehlers—Danlos."""
+        named = [
+            (first + n.node, n.scope, n.text)
+            for part, first in zip(self.parts, self.first, strict=False)
+            for n in part.names(scopes=(Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION))
+            if n.text.isascii() or not has_cjk(n.text)
+        ]
+        bearers: dict[str, list[tuple[int, int, str]]] = {said: [] for row in named if (said := _run(row[2]))}
+        for row in named:
+            if (rows := bearers.get(_letters(row[2]))) is not None:
+                rows.append(row)
+        for rows in bearers.values():
+            if len({record for record, _, _ in rows}) > 1:
+                yield from self._pairs(rows)
 
     def _by_glossary(self) -> Iterator[PossibleJoin]:
         """Records that bear names which glossary.txt has for one thing."""
@@ -356,6 +373,17 @@ _QUALIFIERS = (  # what a Chinese name adds to a thing, and the English of it
     ("眼", r"eye|ocul|ophthal|retin|kerat|conjunct|blephar|vis|orbit|scler|uve|cornea|glauc|catar|lid|opi|tropi"),
 )  # fmt: skip
 _OF_SOME = ("小儿", "儿童", "新生儿", "老年", "妊娠", "产后", "产褥")  # of some people only
+
+
+def of_some(name: str) -> bool:
+    """Whether a Chinese name is of an illness of some people only.
+
+    >>> of_some("小儿过敏性鼻炎"), of_some("过敏性鼻炎")
+    (True, False)
+    """
+    return any(word in name for word in _OF_SOME)
+
+
 _QUALIFIED = tuple((tuple(words.split()), lazily(english)) for words, english in _QUALIFIERS)
 
 
@@ -413,6 +441,25 @@ def _lines() -> dict[str, frozenset[int]]:
 def _lines_of(name: str) -> frozenset[int]:
     """The lines of the glossary that have a name."""
     return _lines().get(name.casefold(), frozenset())
+
+
+_SIGNS = lazily(r"[\W_]+")
+_LEAST = 9  # ours: letters of a name that are compared without its spaces
+
+
+def _letters(name: str) -> str:
+    """The letters and digits of a name.
+
+    >>> _letters("Ehlers—Danlos syndrome"), _run("rheumaticfever"), _run("Gout")
+    ('ehlersdanlossyndrome', 'rheumaticfever', '')
+    """
+    return _SIGNS.sub("", name.casefold())
+
+
+def _run(name: str) -> str:
+    """The letters of a name that may have lost its spaces, or has a dash between its words; "" of any other."""
+    said = _letters(name) if " " not in name or "—" in name or "’" in name else ""
+    return said if len(said) >= _LEAST else ""
 
 
 _VARIES = lazily("[症癥征梗粘黏型期度级]|炎性")  # all that `chinese_form` changes and `_may_vary` looks for hold one

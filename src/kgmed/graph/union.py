@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.joining import BRAND, CONDITION, Join, Joiner, glossary, is_abbreviation, is_rest, joins
+from kgmed.graph.joining import BRAND, CONDITION, Join, Joiner, glossary, is_abbreviation, is_rest, joins, of_some
+from kgmed.graph.spaces import spaced, words_of
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk, normalise
 from kgmed.records import Relation
 
-VERSION = 13  # goes up when the same parts make another store
+VERSION = 16  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
+_WHOLE = 3  # signs of a Chinese name in brackets that means anything alone
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
 
 Numbers = NDArray[np.int64]
@@ -167,10 +169,28 @@ class _Union:
                 if self.thing[record] == record:
                     join = self.joins.get(record)
                     row = self._joined(join, shared) if join else shared[number].row(node)
-                    row = row._replace(aliases=(*row.aliases, *self._broader.get(record, ())))
+                    row = self._spaced(row._replace(aliases=(*row.aliases, *self._broader.get(record, ()))))
                     yield self._with_known(row, record) if record in self._said else row
         for part in self.parts:
             yield from self._texts(part)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """The English words of the names of all graphs."""
+        return words_of(name.text for part in self.parts for name in part.store.names())
+
+    def _spaced(self, row: NodeRow) -> NodeRow:
+        """An entity whose English names have their spaces, without names that say less or more than it is."""
+        said = {a.text: whole for a in row.aliases if a.text.isascii() and (whole := spaced(a.text, self._words))}
+        kept = [a for a in row.aliases if not (a.scope is Scope.RELATED and len(a.text) < _WHOLE and has_cjk(a.text))]
+        some = of_some(row.name)
+        if not said and not some and len(kept) == len(row.aliases):
+            return row
+        aliases = [a._replace(text=said.get(a.text, a.text)) for a in kept]
+        wide = [a for a in aliases if some and has_cjk(a.text) and not of_some(a.text)]  # 过敏性鼻炎 of 小儿过敏性鼻炎
+        aliases = [a._replace(scope=Scope.NARROW) if a in wide and a.scope < Scope.NARROW else a for a in aliases]
+        run = [Alias(text, Scope.RELATED, "en") for text in said]
+        return row._replace(aliases=_once((*aliases, *run), row.name))
 
     def _joined(self, join: Join, shared: "Sequence[_Shared]") -> NodeRow:
         """The entity that several records are: named after the first, with the names and ids of all."""
