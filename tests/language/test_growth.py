@@ -25,7 +25,8 @@ from kgmed.methods import mkg_rank
 from kgmed.models import asking, replies
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
 from kgmed.session import open_session
-from kgmed.steps import asked, citations, options, read
+from kgmed.steps import citations, options, read
+from kgmed.steps import strangers as unknown
 
 LENGTH = 2500  # characters of the shorter text
 TIMES = 4  # the longer one is so many times as long
@@ -79,7 +80,7 @@ def beyond(said: str) -> object:
 
 def strangers(said: str) -> object:
     missed = [Mention(w.text, w.text, w.start, w.end) for w in text.tokens(said)]
-    return asked.strangers(said, missed[::2], [Link(m, Entity("x:1", "x"), 1.0, "exact") for m in missed[1::2]])
+    return unknown.strangers(said, missed[::2], [Link(m, Entity("x:1", "x"), 1.0, "exact") for m in missed[1::2]])
 
 
 def llm_answer(said: str) -> object:

@@ -63,14 +63,16 @@ PAIRS: tuple[PairType, ...] = (
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
         r"\b(?:take|takes|taking|use|used|have|give|given|get|drink|combine|mix|swallow|receive)\b"
         r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b(?! (?:for\b|to (?:treat|cure|help|manage|relieve)))"
-        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加)|安全",
+        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加|擦|抹|涂|贴|敷|滴)|安全|行不行|行吗|成不成",
         "contraindicated* interacts* precaution* avoid*",
         ("No", "不能"),
         safety=True,
     ),
     PairType(
         "interaction",
-        r"interact|\btogether\b|\bcombin|\bmix|相互作用|一起(?!吃饭)|同时|同服|同用|合用|联用|配伍",
+        r"interact|\btogether\b|\bcombin|\bmix|\bany (?:problems?|issues?|concerns?)\b|相互作用|一起(?!吃饭)|同时"
+        r"|同服|同用|合用|联用|配伍|打架|相冲|犯冲|相克"
+        r"|\bclash|\bconflict",
         "interacts* contraindicated* precaution*",
         ("Yes", "有"),
     ),
@@ -86,13 +88,13 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "is a side effect",
-        r"side.?effects? of|是.{0,30}的?(?:副作用|不良反应)|药.{0,6}(?:问题|原因|关系)",
+        r"\bside.?[ae]f+ects?\b|正常(?:反应|现象)|正常[吗不么]|是.{0,30}的?(?:副作用|不良反应)|药.{0,6}(?:问题|原因|关系)|药.{0,2}(?:闹|惹|弄|引起|导致|造成)",
         "adverse*",
         ("Yes", "是"),
     ),
     PairType(
         "is a risk",
-        r"\brisk|more likely|predispos|高危|危险因素|风险|更?容易(?:得|患)",
+        r"\brisk|\bchances? of\b|more likely|predispos|高危|危险因素|风险|更?容易(?:得|患)",
         "risk- cause- complication+ adverse+ finding+",
         ("Yes", "会"),
     ),
@@ -178,6 +180,12 @@ PAIRS: tuple[PairType, ...] = (
         ("Yes", "有"),
     ),
 )
+WHICH_OF_TWO = PairType(  # which of two things has a third
+    "which",
+    r"\bwhich (?:of (?:them|these|those|the two)|one)\b|\bin which (?:of|one)\b|哪(?:一)?[个种](?:病)?(?:会|有|才|更)",
+    _EFFECTS,
+    ("So it is of this one", "有此情况的是"),
+)
 WITH_A_DRINK = PairType(  # whether one may drink with an illness, where no medicine is named
     "drink", r"(?!)", "avoid* contraindicated* precaution* cause* risk* complication*", ("Better not", "不宜")
 )
@@ -187,7 +195,7 @@ _YES_NO = lazily(
     r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
     r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) [a-z]"
     r"|\b(?:ok|okay|safe|allowed|alright)\s*\?*\s*$"
-    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|(?:能|可以|会|有)[^，,。？?]{1,15}不\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
+    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|(?:能|可以|会|有|是)[^，,。？?]{1,15}不\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
     r"|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
     re.IGNORECASE,
 )
@@ -219,9 +227,10 @@ def asks_what(text: str) -> bool:
 
 
 _ASKS_OF_TWO = lazily(
-    r"\blink|relation|interact|association|\btogether\b|有关|关系|相互作用"
+    r"\blink|relation|interact|association|\btogether\b|\bcombin(?:e|ing|ation)\b|有关|关系|相互作用"
+    r"|\bany (?:problems?|issues?|concerns?|risks?|dangers?|worries)\b"
     r"|(?:一起|同时|一块儿?)(?:吃(?!饭)|服|用|喝|会|能|可)|同服|合用|联用"
-    r"|\bwhat (?:happens|will happen|would happen) (?:if|when)\b",
+    r"|\bwhat (?:happens|will happen|would happen) (?:if|when)\b|\bclash|\bconflict|打架|相冲|犯冲|相克",
     re.IGNORECASE,
 )
 

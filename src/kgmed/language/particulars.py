@@ -44,7 +44,7 @@ class People:
 PEOPLE = (
     People(
         ("pregnancy", "孕妇"),
-        r"pregn\w*|pregan\w*|prego\b|trimester|expecting a|mother.to.be|孕|怀了?孕|有喜",
+        r"pregn\w*|pregan\w*|\bweeks (?:along|gone)\b|prego\b|trimester|expecting a|mother.to.be|孕|怀了?孕|有喜",
         r"pregnan|f(?:o)?etus|f(?:o)?etal|teratogen|孕|妊娠|胎儿|致畸",
     ),
     People(
@@ -59,7 +59,7 @@ PEOPLE = (
         r"|\b(?:1[0-7]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ]?"
         r"(?:year|yr|month|week)s?[- ]?old"
         r"|\bunder (?:the age of )?\d{1,2}\b|\bteen(?:ager)?s?\b"
-        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|幼儿|新生儿|未成年|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)|(?<!\d)18周?岁以下|未满18",
+        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|娃|幼儿|新生儿|未成年|[一两二三四五六七八九十](?:个多?月|周?岁)|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)|(?<!\d)18周?岁以下|未满18",
         r"\bchild|p(?:a)?ediatr|infant|neonat|newborn|adolescent|under \d{1,3} years|(?<!\d)\d{1,3} years"
         r"|儿童|小儿|患儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",
     ),
@@ -440,7 +440,7 @@ def _directions() -> Iterator[tuple[str, re.Pattern[str]]]:
 _ABOUT = {
     "child": r"\b(?:child|kid|bab(?:y|ies)|infant|toddler|newborn|schoolboy|schoolgirl|boy|girl)s?\b"
     r"|\b(?:my|our) (?:son|daughter)\b|我?[儿女](?:子|儿)"
-    r"|孩子|小孩|宝宝|婴儿|幼儿|儿童|小儿|患儿|男孩|女孩|新生儿",
+    r"|孩子|小孩|宝宝|娃|婴儿|幼儿|儿童|小儿|患儿|男孩|女孩|新生儿",
     "adult": r"\b(?:wo)?m[ae]n\b|\bgentleman\b|\blady\b|\b(?:wife|husband|girlfriend|boyfriend)\b|妻子|丈夫|老[公婆]",
     "newborn": r"\bnewborn|\bneonat|\b(?:days|weeks)[ -]old\b|新生儿|刚出生|出生\d",
     "pregnant": r"\bpregnan|\btrimester|gave birth|given birth|since (?:the )?(?:birth|delivery)|postpartum"
@@ -532,7 +532,7 @@ CONDITIONS = (
         r"慢性阻塞性肺|慢阻肺|肺气肿|chronic (?:obstructive )?pulmonary(?: obstruct)?|emphysema"
         r"|冠状动脉|冠心病|心绞痛|coronary|angina|心肌梗[死塞]|myocardial infarct|帕金森|parkinson|痴呆|阿尔茨海默"
         r"|dementia|alzheimer|骨关节炎|osteoarthritis|痛风|\bgout|II型|2型糖尿病|type 2|肺癌|胃癌|肝癌|肠癌"
-        r"|食管癌|胰腺癌|宫颈癌|carcinoma|(?:lung|gastric|liver|colon) cancer",
+        r"|食管癌|胰腺癌|宫颈癌|癌$|carcinoma|(?:lung|gastric|liver|colon|breast|bladder|pancreatic) cancer",
         "adult", "child", 1.0,
     ),
     Condition(
@@ -541,6 +541,7 @@ CONDITIONS = (
     ),
     Condition(r"急性|\bacute", "sudden", "long", 0.7),
     Condition(r"慢性|\bchronic", "long", "sudden", 0.7),
+    Condition(r"癌|恶性肿瘤|carcinoma|\bcancer|lymphoma", "long", "sudden", 1.0),
 )  # fmt: skip
 _RULED_OUT = 0.02
 _SLOW = 0.3  # of what is called acute where the story is long, and the other way round

@@ -24,9 +24,10 @@ _ENDS_ASKING = lazily(r"[?？]\W*$")
 _ASKING = lazily(
     r"^\W*(?:what|which|who|why|when|where|how|can|could|should|is|are|do|does|tell|list|name|give|describe"
     r"|explain|show)\b"
-    r"|^\W*(?:tests?|treatments?|symptoms|signs|causes|genes?|inheritance|medicines?|drugs|side effects|complications)"
-    r" (?:to|for|of|in|with)\b"
-    r"|(?<!没)(?<!没有)(?:什么|啥)(?!都)|哪|怎|咋|吗|(?:么|嘛)\W*$|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
+    r"|^\W*(?:tests?|treatments?|symptoms|signs|causes|genes?|inheritance|medic(?:ine|ation)s?|meds|drugs|side effects"
+    r"|complications|therapy|management|dos(?:e|age)|risk factors|contraindications|interactions|prevention)"
+    r"(?: (?:options|choices|list))? (?:to|for|of|in|with)\b"
+    r"|是[^，。]{1,8}还是|多大(?!\d)|(?<!没)(?<!没有)(?:什么|啥)(?!都)|哪|怎|咋|吗|(?:么|嘛)\W*$|如何|为何|为啥|是否|多少|几(?=[岁次片粒颗种])"
     r"|能不能|可不可以|能否|可否|有没有|有无|会不会|是不是|要不要|该不该|行不行|好不好"
     r"|(?:[吃用喝服打能]|可以)不\W*$",
     re.IGNORECASE,
@@ -44,6 +45,11 @@ _ASKS_HERE = lazily(
     _ASKING.pattern
     + r"|\b(?:what|which|who|why|when|where|how)\b"
     + r"|\b(?:can|could|should|may|do|does|is|are) (?:i|we|you|he|she|it|they|there|this|that|these|my|the)\b",
+    re.IGNORECASE,
+)
+_TELLS = lazily(  # of whom something is told before it is asked
+    r"\b(?:i|i['’]?m|i['’]?ve|my|me|he|she|his|her|we|our|they|patients?|pt|girl|boy|man|woman|baby|child|infant|since)\b"
+    r"|\b(?:year|yr|month|week|day)s?[ -]old\b|[我他她]|孩子|患者|宝宝|[岁男女]|老[人公婆]|既然",
     re.IGNORECASE,
 )
 _COMMA = lazily(r"[,，;；]")
@@ -75,6 +81,9 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     """
     said = spelled(asking_part(text))
     rows = tuple(row for row in TYPES if row.pattern.search(said))
+    if not rows and not any(row.pattern.search(said) for row in TEXTS):  # "dose of X, and how many days for Y?"
+        said = spelled("".join(m[0] for m in _SENTENCE.finditer(text) if _asks(m[0]) and not _TELLS.search(m[0])))
+        rows = tuple(row for row in TYPES if row.pattern.search(said))
     if _FOOD.search(said) and any(
         row.role is Role.AVOID for row in rows
     ):  # what not to eat: no medicine, nor what to eat
@@ -95,11 +104,16 @@ def texts_asked(text: str) -> tuple[QuestionType, ...]:
     """
     said = spelled(asking_part(text))
     rows = tuple(row for row in TEXTS if row.pattern.search(said))
+    if not rows and _BY_WEIGHT.search(text) and any(row.role is Role.DOSAGE for row in types_asked(text)):
+        return (next(row for row in TEXTS if row.name == "dose by weight"),)
     if not rows and _OF_A_VALUE.search(said) and _A_VALUE.search(text):
         return (next(row for row in TEXTS if row.name == "value"),)
     return rows
 
 
+_BY_WEIGHT = lazily(
+    r"\b\d{1,3} ?(?:kg|kilo\w*|pounds?|lbs?)\b|\d{1,3} ?(?:公斤|千克|kg|斤)(?![一-鿿]{0,2}以)", re.IGNORECASE
+)
 _OF_A_VALUE = lazily(  # "my TSH is 9, is that bad?": the number stands in what is told
     r"^\W*(?:(?:is|are) (?:that|this|it|these|they)(?: \w+)? (?:bad|high|low|normal|ok|okay|good|dangerous|serious"
     r"|a (?:problem|concern)|worrying|anything to worry about)|should i (?:be )?worr(?:y|ied)"
@@ -152,10 +166,11 @@ def compares(text: str) -> bool:
 
 
 _DEFINES = lazily(
-    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in(?! (?:plain|simple|easy|lay|everyday) )|the)\b)"
+    r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in(?! (?:plain|simple|easy|lay|everyday|short|brief|a nutshell"
+    r"|one\b))|the)\b)"
     r"|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
-    r"|\bmeant by\b|\bmeaning of\b"
-    r"|什么是|[什啥]么?叫(?!我)|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?\W*$|什么意思|定义",
+    r"|\bmeant by\b|\bmeaning of\b|\bmeaning\W*$"
+    r"|什么是|[什啥]么?叫(?!我)|是(?:一?个|一种|指)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?[呀啊呢哦]?\W*$|什么意思|定义",
     re.IGNORECASE,
 )
 

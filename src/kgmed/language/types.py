@@ -46,11 +46,13 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "diagnosis",
         r"what (?:could|can|might|is|may) (?:it|this|that|be wrong|be the (?:problem|cause|diagnosis))\b"
-        r"|diagnos(?!tic test)"
-        r"|which (?:disease|disorder|syndrome|condition)|what (?:disease|disorder|syndrome|condition|illness)"
+        r"|diagnos(?!tic test)|\bd?dx\b(?! (?:of|for)\b)"
+        r"|(?:which|what) (?:(?:genetic|rare|inherited|hereditary|metabolic|underlying|congenital|possible"
+        r"|likely) ){0,2}"
+        r"(?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
-        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病|哪种病)|怎么回事|怎么了|(?<!鉴别)诊断|咋回事"
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病(?![因史情程变菌毒原理灶房])|哪种病)|怎么回事|怎么了|(?<!鉴别)诊断|咋回事"
         r"|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
         Role.FINDING,
         of_what=True,
@@ -73,8 +75,9 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\b(?:what|which) (?:tablets?|pills?|creams?|ointments?|sprays?|drops|syrups?|inhalers?|shots?|jabs?)\b"
         r"|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b"
         r"|\bfirst.?line\b"
-        r"|what (?:do|would|should|will|can) (?:the )?(?:you|i|we|they|doctors?|hospital|gp|er) (?:give|use"
-        r"|prescribe)\b"
+        r"|what (?:do|would|should|will|can) (?:\w+ ){1,4}(?:give|use|prescribe)\b"
+        r"|\b(?:dmards?|nsaids?|ssris?|antivirals?|antifungals?|statins?|biologics|triptans?|laxatives?"
+        r"|antihistamines?|steroids?|immunosuppressants?|diuretics?|opioids?)(?: \w+)? (?:for|in)\b"
         r"|\b(?:tablets?|pills?|creams?|ointments?|sprays?|inhalers?|drops|injections?|shots?|syrups?) for\b"
         r"|\bwhat is(?= .{1,60} for\W*$)"
         r"|\bwhat (?:can|should|could|do|would) (?:i|we|you|he|she|they|one|people) (?:do|use|try|put|rub|apply)\b"
@@ -109,22 +112,23 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "test",
-        r"\btest(?:s|ed|ing)?\b|\b(?:would|will|do|does|should) .{1,40}\border\b|\b[di]x\b|examin|\bscan|\bx-?ray"
+        r"\btest(?:s|ed|ing)?\b|\b(?:would|will|do|does|should) .{1,40}\border\b|\bix\b|\bdx (?:of|for)\b|examin"
+        r"|\bscan|\bx-?ray"
         r"|investigat"
         r"|\bhow (?:is|are|can)(?= .{1,60}\b(?:detected|picked up|found out|spotted)\b)"
         r"|how (?=.{0,200}diagnosed?\b)|how (?=.{0,200}\bconfirm)|\bcheck(?:ed)? (?:(?:me|him|her|you|them|us"
         r"|people) )?for\b"
         r"|\blabs\b|\bblood ?work\b|\bwork-?up\b|\bimaging\b"
-        r"|检查|化验|检验|怎么查|筛查|查(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊"
+        r"|检查|化验|检验|怎么查|筛查|查(?:些|点|一?下)?(?:什么|啥|哪些)|抽血|拍(?:什么|啥|哪些|个)?片|如何确诊|怎么确诊"
         r"|(?:怎么|如何|怎样)诊断|诊断(?:方法|标准|依据)",
         Role.TESTS,
         says=("Tests", "检查"),
     ),
     QuestionType(
         "symptom",
-        r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)"
+        r"(?<!these )(?<!following )\bfindings(?: (?:of|in|for)\b|\W*$)|\b(?:what|which) (?:\w+ )?findings\b"
         r"|s[iy]m(?:p)?tom|\bsx\b|\bsigns?\b|how (?:do|can|would|will) (?:i|you|we) (?:know|tell) (?:if|whether"
-        r"|that|it)\b"
+        r"|that|it)\b|\bhow (?:do|can|would|will|could) (?:i|you|we|one) (?:notice|recogni[sz]e|spot)\b"
         r"|\bpresentation\b|\bwhat (?:do|does)(?= .{1,60}\bdo to (?:you|me|one|your|my|the|people)\b)"
         r"|\bwhat (?:sorts? of |kinds? of )?(?:trouble|problems?|bother) (?:do|does|will|can)\b"
         r"|\bfeatures?\b|phenotyp|manifest|present with|\bwhat (?:do|does)(?= .{1,60}(?:feel|look) like)"
@@ -150,7 +154,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "side effect",
-        r"(?:\blong.?term )?side.?[ae]f+ect|\bmess(?:es)? (?:with|up)\b|adverse|\bharm"
+        r"(?:\blong.?term )?side.?[ae]f+ect|\b(?:unwanted|undesirable|untoward|unpleasant|ill"
+        r"|bad) (?:side )?effects?\b|\bmess(?:es)? (?:with|up)\b|adverse|\bharm"
         r"|\b(?:look|watch) out for\b|\bwatch for\b|长期(?:吃|用|服用?|使用)(?=.{1,12}会(?:怎|有什么|出现什么))"
         r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|(?<!病)毒性",
         Role.ADVERSE,
@@ -182,17 +187,21 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "dose",
         r"\bdos(?:e|age|ing)|how (?:much|often)|"
+        r"\bhow (?:is|are|do|does|should|to)(?= .{1,60}\b(?:taken|take|dosed|administered)\b(?! (?:off|out|care)))|"
+        r"how many (?:a|per|each) day|\bwhen (?:do|should|to|must) (?:i |we |you )?take\b|"
         r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
-        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:吃|用|服|喝|打)多少|多少(?:毫克|毫升|片"
+        r"|用法|用量|剂量|怎么吃|怎么用|怎么服|吃几|几[片粒袋颗丸支]|(?:怎么|咋)个?(?:吃|服|用)法?|(?:吃|用|服|喝|打|喂)(?:多少|好多|几)|多少(?:毫克|毫升|片"
         r"|粒|mg|ml)|几(?:毫克|毫升|mg|ml)"
-        r"|(?:每|一)[天日次](?:吃|用|服|喝)?(?:几|多少)(?:次|回)?"
+        r"|(?:每|一)[天日次回](?:吃|用|服|喝|冲|泡|擦|抹|喂)?(?:几|多少|好多)(?:次|回)?"
         r"|(?:饭前|饭后|空腹|早上|晚上|睡前)(?:吃|服用?|用)?还是|什么时候(?:吃|服)",
         Role.DOSAGE,
         says=("Dosage", "用法用量"),
     ),
     QuestionType(
         "cause",
-        r"\bcauses? of|\bcaused by\W*$|what (?:\w+ ){0,2}(?:can |may |could )?causes?\b|\bpathogens?\b"
+        r"\b(?:which|what) (?:germ|bug|bacteri\w+|virus|organism|microbe|parasite|fungus)\b|(?:什么|哪种|啥)(?:细菌"
+        r"|病毒|真菌|菌|虫)"
+        r"|\bcauses? of|\bcaused by\W*$|what (?:\w+ ){0,2}(?:can |may |could )?causes?\b|\bpathogens?\b"
         r"|\bwhat(?:['’]s| is) causing\b"
         r"|\bcauses(?= (?:other than|besides|apart from|except)\b|\W*$)"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
@@ -203,7 +212,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"
         r"|病因|(?<![没无])原因|病原(?:体|菌|微生物)?|致病菌|为什么|为啥|为何|引起的|导致的|(?:怎么|咋|如何|怎样)(?:会)?(?:得|引起|患|来|造成|感染|染)(?:的|了|上)"
         r"|(?:怎么|怎样|咋|如何)(?:形成|产生|发生)|(?:什么|哪些|啥)(?:样的)?(?:病|疾病|情况|因素|东西)?(?:会|能|可以|可能)?(?:引起|导致|造成|诱发)"
-        r"|\bwhat (?:can |may |might |could )?(?:triggers?|sets? off|worsens?)\b|\bwhat makes(?= .{1,40} worse\b)",
+        r"|\bsets? off\b|\bwhat (?:can |may |might |could )?(?:triggers?|worsens?)\b|\bwhat makes(?= .{1,40} worse\b)",
         Role.CAUSE,
         also=(Role.RISK,),
         says=("Causes", "病因"),
@@ -247,7 +256,8 @@ TYPES: tuple[QuestionType, ...] = (
         "inheritance",
         r"inherit|heredit|\brecessive\b|\bdominant\b|autosomal|\b[xy][- ]?linked|\bruns? in (?:the |my |our )?famil"
         r"|\bpass(?:es|ed)? (?:it )?(?:on|down|from (?:mother|father|mum|mom|dad|parents?)|to (?:(?:my|our|the|your) )?"
-        r"(?:sons?|daughters?|kids|child(?:ren)?|babies|baby))\b|\bgenetic (?:disease|disorder|condition)\b|\b(?:is"
+        r"(?:sons?|daughters?|kids|child(?:ren)?|babies|baby))\b|(?<!which )(?<!what )\bgenetic (?:disease|disorder"
+        r"|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
         r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性"
@@ -265,7 +275,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "department",
-        r"(?:which|what) (?:(?:kind|type|sort) of )?(?:doctor|department|specialist|clinic)\b"
+        r"(?:which|what) (?:(?:kind|type|sort) of )?(?:\w+ )?(?:doctor|department|dept|specialist|clinic|ward|unit)\b"
+        r"|\bwho (?:sees|examines|looks at)\b|\bdept\b"
         r"|\bwho (?:do|should|can|must) (?:i|we|you|he|she) (?:see|go to|consult|ask|visit)\b|\bwho treats?\b"
         r"|\bwhere (?:do|should|can|must) (?:i|we|you|he|she|they) go\b"
         r"|\bwho (?:handles?|looks after|deals with|manages|(?:should|can|could) (?:look at|check|examine"
@@ -290,7 +301,7 @@ TYPES: tuple[QuestionType, ...] = (
         "differential",
         r"different(?:ial| from)|\bdifferences?\b|\bdiffers?\b|\b(?:is|['’]s) different\b|distinguish|\bvs\b"
         r"|\bversus\b|\bcompar"
-        r"|\btell .{1,80}\b(?:apart|from)\b|\bhow (?:(?:can|do|would) (?:i|you|we)|to) (?:tell|know)\b(?=.* or )"
+        r"|\btells? .{1,80}\b(?:apart|from)\b|\bhow (?:(?:can|do|would) (?:i|you|we)|to) (?:tell|know)\b(?=.* or )"
         r"|\bor\b(?=.{1,60}\bhow (?:(?:can|do|would) (?:i|you|we)|to) (?:tell|know)\b)"
         r"|\b(?:stronger|weaker|safer|faster|milder|more effective) than\b"
         r"|\bwhich\b.{0,40}\bbetter\b|\bwhat(?:'s| is) better\b|\bbetter than\b"
@@ -306,7 +317,9 @@ TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
         "contagion",
         r"contagious|\bcatching\b|\bcaught (?:from|off|by)\b|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b"
-        r"|catch it|how (?:do|does|can) .{0,30}\b(?:catch|pick up|contract)\b|传染|传播|会不会(?:被)?传|传上",
+        r"|catch it|\bcatch(?:ing)?\b(?= .{1,40}\b(?:from|off)\b)|how (?:do|does|can) .{0,30}\b(?:catch|pick up"
+        r"|contract)\b|传染|传播|会不会(?:被)?传|传上|[会能]传给(?!下一代|后代|子女|孩子|宝宝|儿子|女儿)"
+        r"|[咋怎](?:么|样|个)?传(?!统)",
         relations=r"传染|传播|contagi|transmi",
         says=("way of infection", "传染性"),
     ),
@@ -397,7 +410,9 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "provider",
-        r"(?:which|what|best|good|nearest|top) (?:hospital|clinic|surgeon|pharmacy)|best (?:doctor|specialist)\b"
+        r"(?:which|what|best|good|nearest|top) (?:hospital(?! (?:department|dept|clinic|ward|unit))|surgeon"
+        r"|pharmacy)|专家号|放号|约号|预约|坐诊|opening hours|(?:best|good|nearest|top) clinic"
+        r"|best (?:doctor|specialist)\b"
         r"|near me|哪(?:家|个|所)医院|什么医院|医院(?:比较|最)?好|推荐.{0,8}(?:医院|医生|专家)"
         r"|哪(?:里|儿)(?:能|可以)?买",
         relations=r"hospital|医院",

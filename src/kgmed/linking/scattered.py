@@ -41,6 +41,20 @@ _DOING = frozenset(  # verbs that lead from one name to another: "drugs treat fe
     stop stops cause causes caused causing trigger triggers lead leads
     """.split()  # noqa: SIM905
 )
+_ANY = frozenset(
+    [
+        "drug",
+        "drugs",
+        "medication",
+        "medications",
+        "medicine",
+        "medicines",
+        "medicament",
+        "medicaments",
+        "treatment",
+        "therapy",
+    ]
+)
 _NO_PART = frozenset({"kid", "kids", "use", "used", "uses"})  # "a kid with X syndrome" has no KID syndrome
 _BREAKS = frozenset(".!?;:,\n")
 
@@ -67,7 +81,10 @@ class Scattered:
         ]
         owner = {i: n for n, (words, _) in enumerate(new) for w in words for i in range(w.start, w.end)}
         kept_whole = [
-            m for m in whole if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
+            m
+            for m in whole
+            if len(owners := {owner.get(i) for i in range(m.start, m.end)}) > 1 or None in owners
+            if not _ends_in(m, owner)
         ]
         places = [(words[0].start, words[-1].end) for words, _ in new]
         denied = negated(text, [*places, *((m.start, m.end) for m in kept_whole)])
@@ -174,6 +191,8 @@ def _content(name: str) -> frozenset[str]:
 
 def _stands(text: str, clause: list[Token], words: list[Token]) -> bool:
     """Whether a scattered name is what the text says: none of its words is a piece, and none between turns it round."""
+    if all(w.text in _ANY for w in words):  # "medication options - drugs only" names no drug or medicament
+        return False
     own = set(words)
     between = [w for w in clause if words[0].start < w.start < words[-1].start and w not in own]
     turned = any(w.text in _DOING or canonical_words(w.text) & TURNING for w in between)
@@ -209,6 +228,12 @@ def _over(clause: list[Token], words: list[Token], whole: list[Mention]) -> bool
     """
     joint = next((w for w in clause if w.text == "with" and words[0].start < w.start < words[-1].start), None)
     return joint is not None and any(joint.end <= m.start and m.end <= words[-1].start for m in whole)
+
+
+def _ends_in(mention: Mention, owner: dict[int, int]) -> bool:
+    """Whether all of a name but an ending is in another: "eye disease" in "dry eye disease"."""
+    rest = [w for w in tokens(mention.surface) if owner.get(mention.start + w.start) is None]
+    return 0 < len(rest) < len(tokens(mention.surface)) and all(set(_stems(w.text)) & _ENDINGS for w in rest)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -276,7 +301,10 @@ def _clauses(text: str) -> Iterator[list[Token]]:
 
 
 _EPONYM = re.compile(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")
-_ALONE = re.compile(r"\W*(?:$|[,.;:?!]|(?:and|or|vs|versus|in|is|with|symptoms|treatment|causes|tests?|genes?)\b)")
+_ALONE = re.compile(
+    r"\W*(?:$|[,.;:?!]|[-–—] |(?:clinical|features|signs|and|or|vs|versus|in|is|with|symptoms|treatment|causes"
+    r"|tests?|genes?)\b)"
+)
 _PERSON = re.compile(  # by whose name alone an illness is called; none is an English word as it is written here
     r"\b(addison|alzheimer|basedow|becker|behcet|crohn|cushing|duchenne|fabry|gaucher|graves|hashimoto|hirschsprung"
     r"|hodgkin|huntington|kawasaki|klinefelter|marfan|meniere|paget|parkinson|perthes|raynaud|reye|sjogren|tourette"
