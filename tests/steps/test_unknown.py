@@ -3,7 +3,7 @@
 import pytest
 
 from kgmed.records import Mention
-from kgmed.steps.asked import strangers
+from kgmed.steps.strangers import strangers
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import numpy as np
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import ByRole, LocalGraph
-from kgmed.language.pair import PairType, asks_what, claim_of, is_yes_no, pairs_asked
+from kgmed.language.pair import WHICH_OF_TWO, PairType, asks_what, claim_of, is_yes_no, pairs_asked
 from kgmed.language.particulars import (
-    circumstances_of,
     drinks_of,
     is_measured,
     is_of_an_animal,
@@ -35,7 +34,7 @@ from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role
 from kgmed.registry import About, Calls, methods
 from kgmed.steps import halves
-from kgmed.steps.asked import PATIENT, AskedFor, is_like_a_medicine, strangers
+from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import ITSELF, brief
 from kgmed.steps.classes import asks_who_may, is_what_is_asked
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, OnlyRare, first, posterior, several_findings
@@ -44,12 +43,25 @@ from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
 from kgmed.steps.labels import Warned, WarnedOf
 from kgmed.steps.missing import Missing, asks_in_general
+from kgmed.steps.naming import with_its_findings
 from kgmed.steps.pairs import Between, is_verdict
 from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.respell import Respelled
 from kgmed.steps.retrieve import First, Overview
-from kgmed.steps.things import A_DISEASE, asks_of_a_named, blames, defined, named_only, names_people
+from kgmed.steps.story import asks, asks_of, defines_one, describes_a_patient, told_by_diseases
+from kgmed.steps.strangers import NO_THING, Strangers
+from kgmed.steps.things import (
+    A_DISEASE,
+    asks_of_a_named,
+    blames,
+    defined,
+    named_only,
+    named_twice,
+    names_people,
+    not_set_aside,
+)
 from kgmed.steps.ties import Linked, OptionPaths
+from kgmed.steps.vague import Vague
 from kgmed.steps.verbs import WithoutVerb
 from kgmed.steps.whole import Whole
 from kgmed.toolkit import Toolkit
@@ -75,17 +87,18 @@ class Fitting:
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
-        things = [link for link in _of_the_patient(links, query.text) if not _NO_THING.match(link.entity.name)]
+        things = [link for link in _of_the_patient(links, query.text) if not NO_THING.match(link.entity.name)]
         things = [link for link in things if not is_what_is_asked(link, things, query.text)] or things
         links = _of_people([self._whose(link, query.text) for link in things], query.text)
-        links = defined(query.text, links) or links
+        told, links = links, defined(query.text, links) or named_twice(query.text, not_set_aside(query.text, links))
+        links = self._asked_of(query, links)
         if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
-        if said := self._at_once(query, links):
+        if said := self._at_once(query, links) or self._longer(query, told):
             return said
-        patient = _describes_a_patient(query.text, links) and not _defines(query.text, links)
+        patient = describes_a_patient(query.text, links) and not defines_one(query.text, links)
         patient = patient and not (self._names_an_illness(query, links) or asks_of_a_named(query.text, links))
-        patient = patient or self._asks_of_several(query, links)
+        patient = (patient or self._asks_of_several(query, links)) and not self._blamed(query, links)
         if (asks_diagnosis(query.text) or blames(query.text)) and (
             found := self._explained(query, links, patient=patient)
         ):
@@ -97,8 +110,8 @@ class Fitting:
             return [*verdicts, *self._asked(query, links, patient=False)]
         texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
         if texts and is_verdict(texts[0], "lacking"):
-            return texts
-        if names := self._strangers(query, links):
+            return self._beside(query, links) or texts
+        if names := self._unknown(query, told):
             return [lacks("unknown", query, names[0])]
         if verdicts:
             return [*verdicts, *self._instead(query, links, pair)]
@@ -106,12 +119,47 @@ class Fitting:
             return texts
         return list(dict.fromkeys([*texts, *self._of_types(query, links, pair, patient=patient)]))
 
+    def _asked_of(self, query: Query, links: Sequence[Link]) -> Sequence[Link]:
+        """The links; of an illness that is told with its findings, and of which something is asked, that alone."""
+        asks = (
+            roles_asked(_without_names(query.text, links))
+            and not asks_diagnosis(query.text)
+            and not compares(query.text)
+        )
+        return with_its_findings(self.graph, links) if asks else links
+
+    def _longer(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That a name of which a part was linked is in no graph."""
+        names = self._unlinked.longer(query.text, links) if self.recognize else []
+        return [lacks("unknown", query, name) for name in names[:1]]
+
+    def _unknown(self, query: Query, links: Sequence[Link]) -> list[str]:
+        """The names that are asked about and that no graph has."""
+        silent = not asks(query.text) and not asks_of(query.text) and any(e.kind not in TAKEN for e in stated(links))
+        return self._unlinked(query, links, patient=describes_a_patient(query.text, links), silent=silent)
+
+    @property
+    def _unlinked(self) -> Strangers:
+        """The names that were not linked."""
+        return Strangers(self.graph, self.recognize)
+
+    def _beside(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """What is asked beside a text that the graph lacks: how leprosy spreads, and what causes it."""
+        row = texts_asked(query.text)[0]
+        return self._asked(query, links, patient=False) if row.name in _BESIDE and roles_asked(query.text) else []
+
     def _explained(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
         """What explains what is told: that a medicine taken can cause it, else the diseases that fit a patient."""
         if taken := Between(self.graph).why(query, links):
             return taken
         cards = self._cards(query, links) if patient else []
-        return [*cards, *self._asked(query, links, patient=True)] if cards else []
+        asked = self._asked(query, links, patient=True) if cards and not is_verdict(cards[0]) else []
+        return [*cards, *asked]
+
+    def _blamed(self, query: Query, links: Sequence[Link]) -> bool:
+        """Whether it is asked of a medicine that is named if what is told comes of it, and not which illness it is."""
+        taken = any(link.entity.kind in MEDICINES for link in links if not link.mention.negated)
+        return taken and blames(query.text) and not asks_diagnosis(query.text)
 
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
@@ -123,6 +171,8 @@ class Fitting:
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         tied = _claimed(query.text, links)
         verdicts = self._modes(query, links) or halves.vaccines(self.graph, query, links)
+        if WHICH_OF_TWO.pattern.search(asking_part(query.text)) and len(stated(links)) > _PAIR:
+            verdicts = [e for e in between(query, links, WHICH_OF_TWO) if is_verdict(e, "yes")]
         verdicts = verdicts or (between(query, tied, pair) if pair else [])
         return pair, verdicts or halves.half_known(query, links, pair)
 
@@ -138,7 +188,7 @@ class Fitting:
             return untold
         if (
             patient
-            and _told_by_diseases(query.text)
+            and told_by_diseases(query.text)
             and (not found or (self._is_a_case(query, links) and not _names_the_disease(self.graph, links, found)))
         ):
             first = self._against_each(query, links, found)
@@ -146,7 +196,7 @@ class Fitting:
         if seen := [] if patient else self._seen_in(query, links, found):
             return [*seen, *found]
         habit = Role.COMPLICATION in roles_asked(query.text) and all(e.kind == "cause" for e in stated(links))
-        told = patient and _told_by_diseases(query.text)
+        told = patient and told_by_diseases(query.text)
         if not found and roles_asked(query.text) and not told and not habit:
             return self._nothing(query, links)
         if not found and is_yes_no(query.text) and not defines(query.text) and len(stated(links)) == 1:
@@ -171,7 +221,9 @@ class Fitting:
         things = stated(links)
         if not things or asks_in_general(query.text, links):
             return self._overview(query, links)
-        silent = not _asks(query.text) and not asks_of(query.text)
+        silent = not asks(query.text) and not asks_of(query.text)
+        if all(e.kind == "gene" for e in things):
+            return self._overview(query, links)
         if all(e.kind == "body part" for e in things) or (silent and all(e.kind in TAKEN for e in things)):
             return [Missing(self.graph)(query, links, None)]
         if silent:  # told and not asked
@@ -314,28 +366,11 @@ class Fitting:
         return _as_asked(found, stated(links))
 
     def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The diseases that fit, with what is done about them."""
-        return Consult(self.graph, care=first(roles_asked(query.text)))(query, links)
-
-    def _strangers(self, query: Query, links: Sequence[Link]) -> list[str]:
-        """The names that are asked about and were not linked; of what a patient tells only medicines are."""
-        if self.recognize is None:
-            return []
-        linked = {(link.mention.start, link.mention.surface) for link in links}
-        found = [m for m in self.recognize(query) if (m.start, m.surface) not in linked]
-        missed = [m for m in found if not _NO_THING.match(m.name)]
-        told = not _asks(query.text) and not asks_of(query.text) and any(e.kind not in TAKEN for e in stated(links))
-        other = [m.surface for m in missed if m.start >= 0 and self._holds_a_medicine(m.surface)]
-        if told or _describes_a_patient(query.text, links):
-            asked = [m.surface for m in missed if m.start >= 0 and asks_at(query.text, m.start)]
-            return [name for name in asked if name in other or is_like_a_medicine(name)]
-        return [name for name in [*other, *strangers(query.text, missed, links)] if not circumstances_of(name)]
-
-    def _holds_a_medicine(self, name: str) -> bool:
-        """Whether a Chinese name that no graph has holds that of a medicine: it is another (甲基地高辛胺)."""
-        cuts = range(len(name) + 1) if has_cjk(name) and len(name) <= _LONGEST else ()
-        pieces = (name[a:b] for a in cuts for b in cuts if b - a >= _SHORTEST)
-        return any(m.entity.kind in MEDICINES for piece in pieces for m in self.graph.lookup(piece)[:1])
+        """The diseases that fit, with what is done about them; that too little is known of what is told to say so."""
+        cards = Consult(self.graph, care=first(roles_asked(query.text)))(query, links)
+        missed = self._unlinked.missed(query, links)
+        vague = Vague(self.graph)(query, links, cards, missed) if cards else None
+        return [vague] if vague else cards
 
     def _nothing(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """That the graph has nothing of what is asked for, and what it says of the things named."""
@@ -447,9 +482,6 @@ _DOES = lazily(
     r"|能(?:开车|运动|锻炼|洗澡|游泳|上班|献血)"
 )
 _KINDS = lazily(r"\b(?:kinds?|types?|forms?|sorts?) of\b|[几哪][几些]?[种类型]|分类|分型|有哪些\W*$", re.IGNORECASE)
-_NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作
-    r"(?:(?![男女两阴阳])[一-鿿]{1,2}性|(?:急性|慢性|反复)?(?:发作|加重)期?|急性|慢性|[早中晚]期|恢复期|稳定期|缓解期|不利)$"
-)
 _TYPE = lazily(r"([1-4一二三四ⅠⅡⅢⅣ]|I{1,3}|IV)型(?:的)?$", re.IGNORECASE)
 _TYPE_LONGEST = 5  # characters of 三型的
 _ROMAN = {"1": ("I", "Ⅰ"), "2": ("II", "Ⅱ"), "3": ("III", "Ⅲ"), "4": ("IV", "Ⅳ")}
@@ -463,7 +495,7 @@ _DIGITS = {
 _WHO_HAVE = lazily(r"(?<=[一-鿿])(?:患者|病人|的人)$")
 _WHICH_DISEASE = lazily(
     r"(?:which|what) (?:\w+ )?(?:diseases?|conditions?|disorders?|illness(?:es)?)\b"
-    r"|(?:什么|哪些|啥)(?:样的)?(?:病|疾病)",
+    r"|(?:什么|哪些|啥)(?:样的)?(?:病(?![因史情程变菌毒原])|疾病)",
     re.IGNORECASE,
 )
 
@@ -485,7 +517,8 @@ def _of_people(links: list[Link], text: str) -> list[Link]:
 _GETS = lazily(
     r"[会易么啥何][得患](?!到)|诱发|加重|\bworse|\btrigger"
 )  # what one gets is a disease, and no sign of others
-_SHORTEST, _LONGEST = 3, 16  # characters of a medicine's name in a longer one, and of that
+_PAIR = 2
+_BESIDE = ("contagion", "duration")  # texts that are asked for in a breath with what has a role
 _DESCRIBED = 40  # ours: findings of an illness; a symptom has fewer of its own: a tight chest uphill is angina
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)
@@ -526,54 +559,6 @@ def _names_the_disease(graph: LocalGraph, links: Sequence[Link], found: Sequence
     if len(named) > 1:  # 瘙痒症 beside 湿疹 is what it shows
         named = [entity for entity in named if not family.is_symptom(entity)]
     return len(named) == 1 and any(named[0] in e.about for e in found)
-
-
-def _describes_a_patient(text: str, links: Sequence[Link]) -> bool:
-    """Whether a text tells of someone and does not only ask, or lists several things that are there.
-
-    >>> _describes_a_patient("What is gout?", []), _describes_a_patient("My toe hurts. What helps?", [])
-    (False, True)
-    """
-    things = stated(links)
-    shown = [thing for thing in things if thing.kind not in TAKEN]
-    several = len(shown) > 1 and len(shown) == len(things) and not pairs_asked(text) and not compares(text)
-    named = len(things) == 1 and A_DISEASE.search(things[0].name) and roles_asked(text) and not asks_diagnosis(text)
-    return several or (asking_part(text).strip() != text.strip() and not named)  # "gout, which drugs"
-
-
-def _told_by_diseases(text: str) -> bool:
-    """Whether the diseases that fit a patient answer what is asked: what it is, why it is, what is done about it."""
-    asked = {*roles_asked(text)}
-    if asked and not asks_diagnosis(text):
-        return bool(asked & {*PATIENT, Role.CAUSE, Role.FINDING, Role.COMPLICATION})
-    return asks_diagnosis(text) or not _asks(text) or asking_part(text).strip() != text.strip()
-
-
-def _asks(text: str) -> bool:
-    """Whether a text has the words of a question, and does not only tell or name things."""
-    return is_yes_no(text) or asks_what(asking_part(text)) or "还是" in text
-
-
-def asks_of(text: str) -> bool:
-    """Whether a text has the words of a type of question: "sertraline side effects"."""
-    return bool(types_asked(text) or texts_asked(text) or pairs_asked(text))
-
-
-_DEFINES = lazily(
-    r"what(?:'s| is| are|s) (?:this|that|it)\W*$|what does (?:this|that|it) mean"
-    r"|是(?:一?个|一种)?(?:什么|啥)(?:病|疾病|意思|东西|药)?\W*$",
-    re.IGNORECASE,
-)
-
-
-def _defines(text: str, links: Sequence[Link]) -> bool:
-    """Whether a question names one thing and asks what it is.
-
-    >>> link = Link(Mention("ptosis", "ptosis", 0, 6), Entity("1", "Ptosis"), 1.0, "exact")
-    >>> _defines("My report says ptosis. What is that?", [link]), _defines("I have ptosis. What could it be?", [link])
-    (True, False)
-    """
-    return len(stated(links)) == 1 and bool(_DEFINES.search(text))
 
 
 class Once:

@@ -1,7 +1,7 @@
 """What a question asks for (drugs, tests, side effects, ...) of what it names; and the names that no graph has."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -10,103 +10,22 @@ import numpy as np
 
 from kgmed.graph.base import ByRole, Hops, LocalGraph
 from kgmed.language import lay
-from kgmed.language.question import OF_THE_SUBJECT, types_asked, words_that_ask
+from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT
-from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
+from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.diagnosis import Diagnosis, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.phrase import joined, language_of, named, verdict
 from kgmed.steps.retrieve import told
 
-# Names that a question asks about and the graph does not have: of these nothing is said, whatever else it names.
 
-_BEFORE = lazily(  # what stands before the name of something that is taken, had or asked about
-    r"(?:\b(?:take|taking|taken|use|using|uses|with|and|given|give|giving|plus|add|combine|combining|mix|mixing|on|of"
-    r"|between|does|do|can|is|are|about|drink|drinking)\s+(?:(?:my|an?|the|some|any|both)\s+)?|[\"“‘'「])$"
-    r"|(?:吃|服|服用|用|和|跟|与|同|加|喝|打|得了?|患|“|「|关于)$",
-    re.IGNORECASE,
-)
-_AFTER = lazily(
-    r"^(?:\s+(?:and|with|safe|interact|cause|causes|treat|treats|cure|cures|help|helps|side|lead|tablets?|capsules?|be"
-    r"|dose|dosage|syndrome|disease|fever|sign)\b)"
-    r"|^(?:和|跟|与|同|能|可以|会|是|治|的|有|对|一天|怎么|引起|导致|病|症|综合征|片|胶囊|颗粒)",
-    re.IGNORECASE,
-)
-_STEMS = (  # ends of the Chinese names of substances
-    "霉素|沙星|西林|他汀|洛尔|普利|沙坦|地平|拉唑|替尼|单抗|鲁肽|列汀|列净|洛韦|那韦|福韦|昔布|司琼|唑仑|西泮|沙班|曲坦|环素|硝唑|康唑|洛芬|西汀|替丁"
-)
-_LIKE_A_MEDICINE = lazily(rf"(?:片|胶囊|颗粒|丸|注射液|口服液|糖浆|{_STEMS})$")
-_NEAR = 60  # characters before and behind a name that are looked at: more than the longest pattern above has
-_QUOTES = "\"“‘'「"  # before a name; a mark behind it may open what comes next
-_LIKE_A_NAME = lazily(
-    r"(?:itis|osis|emia|aemia|oma|pathy|plasia|trophy|mab|nib|pril|sartan|statin|olol|azole|cillin|mycin|cycline|vir"
-    r"|tide|gliptin|gliflozin|prazole|parin|caine|dipine|setron|triptan|lukast|zepam|zolam|oxetine|floxacin|profen)\b"
-    r"|\b(?:syndrome|disease|disorder|fever)\b"
-    rf"|(?:病|症|炎|综合征|片|胶囊|颗粒|丸|注射液|口服液|{_STEMS})$",
-    re.IGNORECASE,
-)
-_PLAIN = frozenset(
-    """
-    genetic genetics early warning typical common usual
-    link relation interaction doctor doctors people person patient patients day days week weeks month months year years
-    night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
-    tablet tablets treatment dose adult adults child children baby pregnant pregnancy breastfeeding woman women man men
-    elderly alcohol someone somebody anyone anybody everyone toddler toddlers teenager teenagers wife husband
-    safe safely together kids kid mother mom dad father son daughter body risk raise cause
-    """.split()  # noqa: SIM905
-)
+def _few(pieces: Sequence[Evidence]) -> bool:
+    """Whether some pieces tell of few things: what is known as a cause is a risk too."""
+    return len({t for e in pieces for t in e.triples}) < _SCANT_RISKS
 
 
-def strangers(text: str, missed: Sequence[Mention], links: Sequence[Link]) -> list[str]:
-    """The names that a question asks about and nothing was linked to, as they stand in it.
-
-    >>> strangers("Can I take Zolvenprax with ibuprofen?", [Mention("Zolvenprax", "Zolvenprax", 11, 21)], [])
-    ['Zolvenprax']
-    """
-    linked = {link.mention.start for link in links}
-    found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, linked)]
-    return list(dict.fromkeys(found))
-
-
-_A_CLAUSE = lazily(r"\b(?:is|are|was|were|be|has|have|had)\b", re.IGNORECASE)  # no name has a verb in it
-
-
-def _is_new(text: str, mention: Mention, word: str) -> bool:
-    """Whether a word of a mention is none of the words of the question: no name is "warning signs"."""
-    at = text.find(word, mention.start)
-    return not any(at < end and start < at + len(word) for start, end in words_that_ask(text))
-
-
-def is_like_a_medicine(name: str) -> bool:
-    """Whether a Chinese name ends as those of medicines do.
-
-    >>> is_like_a_medicine("多司他韦胶囊"), is_like_a_medicine("胸口")
-    (True, False)
-    """
-    return bool(_LIKE_A_MEDICINE.search(name))
-
-
-def _named(text: str, mention: Mention, linked: Collection[int]) -> Iterator[str]:
-    """The mention, if it is a name that is asked about; `linked` = where those begin that the graph has."""
-    surface = text[mention.start : mention.end]
-    said = text[max(0, mention.start - _NEAR) : mention.start]
-    before, after = _BEFORE.search(said), _AFTER.match(text[mention.end : mention.end + _NEAR])
-    if has_cjk(surface):
-        beside = mention.end in linked
-        quoted = text[mention.start - 1 : mention.start] in _QUOTES if mention.start else False
-        between = (before or after) if len(surface) > 2 or quoted else (before and after)
-        if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (between and not beside):
-            yield surface
-        return
-    words = [w for w in re.findall(r"[A-Za-z][\w'’-]*", surface) if w.casefold() not in _PLAIN]
-    if not words or _A_CLAUSE.search(surface) or not any(_is_new(text, mention, w) for w in words):
-        return
-    inner = mention.start > 0 and not said.rstrip().endswith((".", "!", "?"))
-    proper = any(w[0].isupper() and len(w) > 2 for w in (words if inner else words[1:]))
-    long = max(map(len, words)) >= 6
-    if proper or (long and (before or after)) or (len(words) == 1 and _LIKE_A_NAME.search(surface)):
-        yield surface
+_SCANT_RISKS = 4  # ours
 
 
 # What a question asks for (drugs, tests, side effects, ...), from the entities that it names.
@@ -185,7 +104,7 @@ class AskedFor:
                 continue
             for role in (row.role, *row.also):
                 found[role] = found.get(role) or self._about(query, links, stated, role)
-                if found[role] and not role.is_safety:
+                if found[role] and not role.is_safety and not (role is Role.RISK and _few(found[role])):
                     break
         return [piece for pieces in found.values() for piece in pieces]
 

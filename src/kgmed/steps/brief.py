@@ -489,8 +489,8 @@ YES_OR_NO = {
     **dict.fromkeys(("无", "否", "不能", "没有", "no", "No"), ("No", "无")),
 }
 _CONTAGIOUS = {
-    "Yes": ("Yes: {} is contagious", "有：{}有传染性"),
-    "No": ("No: {} is not contagious", "无：{}没有传染性"),
+    "Yes": ("Yes: {} is contagious", "会传染：{}有传染性"),
+    "No": ("No: {} is not contagious", "不会传染：{}没有传染性"),
 }
 _RELATIONS = {
     "definition": ("definition", "定义"),

@@ -40,6 +40,11 @@ _SALTS = lazily(
 
 
 _MUCH = 0.3  # ours: of what a medicine is for, the share that befalls some people only; painkillers have less
+_WRITTEN = lazily(
+    "临床症状|主要症状"
+)  # what a text book's chapter says of an illness, and no list of all that was read
+_TYPICAL = 0.7  # ours: how often such a finding is there, beside those that are counted
+_ROUTINE = lazily("必检")  # before an operation, or on admission
 _FOR_WOMEN = lazily(r"[妇女坤]|产后|调经|益母|乌鸡白凤")  # in the name of a medicine
 _FEW = 4  # ours: a class that fewer than a fourth of a medicine's products stand in is a slip of the graph
 _SMALL = 50  # ours: products in a class whose warnings are looked at for one of them
@@ -432,13 +437,16 @@ class Family:
         if findings:
             edges = {end: said for end, said in edges.items() if _is_finding(entity, self.graph.at(end))} or edges
 
-        def place(end: int) -> tuple[bool, bool, float, bool, float, int, int, int]:
+        def place(end: int) -> tuple[bool, bool, bool, float, bool, float, int, int, int]:
             said = edges[end]
+            routine = all(_ROUTINE.search(t.relation.name) for t in said)  # of everybody who is taken in
             ways, vague = len({t.relation.name for t in said}), is_vague(self.graph.at(end).name)
             others = own is False and all(t.head != entity for t in said)  # not its own entry in the graph says it
             share = max(often(t) if role is Role.FINDING else t.weight for t in said)
+            written = findings and share == _UNSTATED and any(_WRITTEN.search(t.relation.name) for t in said)
+            share = _TYPICAL if written else share
             illness = has[end] > breadth[end] and not any(map(stated, said))  # what goes with it is no sign of it
-            return vague, illness, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
+            return routine, vague, illness, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
 
         return [max(edges[end], key=often) for end in sorted(edges, key=place)]
 

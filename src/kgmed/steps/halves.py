@@ -4,15 +4,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgmed.graph.base import LocalGraph
+from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.joining import is_abbreviation
 from kgmed.language.pair import PairType, is_yes_no, other_side, pairs_asked
 from kgmed.language.particulars import is_of_an_animal
 from kgmed.language.question import asking_part, texts_asked
-from kgmed.language.text import lazily
+from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import QuestionType
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
 from kgmed.steps.brief import YES_OR_NO
-from kgmed.steps.family import Family
+from kgmed.steps.family import Family, names_of
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import affirmed, joined, language_of, named, sentence, verdict, worded
 
@@ -33,7 +34,7 @@ def lacks(which: str, query: Query, name: str, row: QuestionType | None = None) 
 
 def at_once(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
     """What is all that is said of some questions: nothing of animals, a code, that two names are of one thing."""
-    return animals(query) or codes(graph, query, links) or one_thing(graph, query, links)
+    return animals(query) or codes(graph, query, links) or one_thing(graph, query, links) or abroad(graph, query, links)
 
 
 def animals(query: Query) -> list[Evidence]:
@@ -111,6 +112,29 @@ def _bare(name: str) -> str:
     return re.sub(r"\W|_", "", name).upper()
 
 
+def abroad(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
+    """What a thing is called in the other language, where that is asked: 梅尼埃病用英语怎么说."""
+    asked = _ABROAD.search(query.text)
+    things = stated(links)
+    if not asked or len(things) != 1:
+        return []
+    language, node = language_of(query.text), graph.number(things[0].id)
+    chinese = bool(asked["chinese"]) or bool(asked["full"] and language)
+    names = [things[0].name, *(text for text, scope in names_of(graph, node) if scope <= Scope.ABBREVIATION)]
+    found = [n for n in dict.fromkeys(names) if has_cjk(n) == chinese and (chinese or n.isascii())]
+    if asked["short"]:
+        found.sort(key=lambda n: not is_abbreviation(n))
+    if asked["full"]:
+        found = sorted((n for n in found if not is_abbreviation(n)), key=lambda n: n == things[0].name, reverse=True)
+    found = found[:_NAMED]
+    mine = next((link for link in links if link.entity == things[0]), links[0]).mention.surface
+    if not found:
+        return [lacks("lacking", query, mine, _NO_NAME)]
+    triples = tuple(Triple(things[0], Relation("also called"), Entity("", n)) for n in found)
+    head = (("Full name of {}", "{}的全称") if asked["full"] else _CALLED[chinese])[language].format(mine)
+    return [Evidence(affirmed(head, language, [", ".join(found)]), VERDICT, triples, (things[0],), 1.0, "yes")]
+
+
 def one_thing(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
     """That two names of a yes or no question are of one thing: Panadol and paracetamol."""
     mine = [link for link in links if not link.mention.negated and link.mention.start >= 0]
@@ -155,6 +179,17 @@ _NO_WAY = (
     "The graph says that it is contagious, and not whether it spreads in the way that is asked about.",
     "图谱只记载有无传染性，未说明是否经所问的途径传播。",
 )
+_CALLED = (("{} in English", "{}的英文名称"), ("{} in Chinese", "{}的中文名称"))
+_ABROAD = lazily(
+    r"(?:英语|英文)(?:里|中)?(?:名称?|怎么|叫|是|如何|咋)(?!缩写)|\benglish (?:name|word|term|translation)\b"
+    r"|\bin english\b"
+    r"|(?P<short>英文缩写|(?<!的)缩写(?:是|叫|怎么)|\babbreviat(?:ed|ion)\b)"
+    r"|(?P<full>全称|全名|学名|\bfull (?:name|form)\b|\bstands? for\b)"
+    r"|(?P<chinese>(?:中文|汉语)(?:里|中)?(?:名称?|怎么|叫|是|如何|咋)|\bchinese (?:name|word|term|translation)\b"
+    r"|\bin chinese\b)",
+    re.IGNORECASE,
+)
+_NO_NAME = QuestionType("name abroad", r"(?!)", says=("Name in that language", "该语言的名称"))
 _SYSTEMS = frozenset({"ICD", "ICD10", "OMIM", "ORPHA", "UMLS", "SNOMEDCTUS", "SNOMED", "HP", "HPO", "MESH", "MONDO"})
 _CODE = lazily(
     r"(?<![A-Za-z])(?P<one>ICD(?:[- ]?10)?|OMIM|ORPHA|UMLS|MESH|MONDO)(?![A-Za-z]).{0,20}"

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kgmed.graph.base import Csr, LocalGraph, Scope
+from kgmed.graph.base import LocalGraph, Scope
 from kgmed.language import lay
 from kgmed.language.pair import ANY_TIE, PAIRS, WITH_A_DRINK, PairType, asks_what, is_yes_no
 from kgmed.language.particulars import (
@@ -35,6 +35,7 @@ from kgmed.language.question import asking_part, asks_at, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.steps.family import MEDICINES, Family, class_named, names_of, substance
+from kgmed.steps.naming import Tie, joining, naming
 from kgmed.steps.phrase import Language, abroad, affirmed, language_of, named, sentence, verdict
 from kgmed.steps.things import allergens, allergies, are_two, is_allergy, names_people, things_of
 
@@ -52,7 +53,6 @@ _ORDER = (
     "none",
 )  # of several verdicts, what is said first
 _PRODUCTS = 120  # ours: products of a medicine whose warnings are looked at; one that is not seen is not told
-_MOST = 400  # edges looked at between two families
 _GRAVE = ("no", "interacts", "caution", "class", "harm")
 
 
@@ -62,32 +62,6 @@ Ways = Mapping[int, tuple[Triple, ...]]  # entries that speak of a thing, and wh
 def is_verdict(evidence: Evidence, *which: str) -> bool:
     """Whether a piece of evidence is a verdict, or one of those named."""
     return evidence.kind == VERDICT and (not which or evidence.id in which)
-
-
-@dataclass(frozen=True)
-class Tie:
-    """One triple that ties two things.
-
-    Attributes:
-        triple: The tie.
-        why: The triples that lead from the two things to its ends (product and ingredient, class).
-        along: Whether the thing named first is the subject of its role.
-        cost: The smaller the nearer.
-        said: Of a text about one, the part that names the other.
-        of_kinds: Whether it is said of a kind of one of the two, and not of that itself.
-    """
-
-    triple: Triple
-    why: tuple[Triple, ...]
-    along: bool
-    cost: float
-    said: str = ""
-    of_kinds: bool = False
-
-    @property
-    def text(self) -> str:
-        """What it says in words of the graph."""
-        return self.said or ("" if self.triple.tail.id else self.triple.tail.name)
 
 
 class NamedPlace(NamedTuple):
@@ -152,7 +126,7 @@ class Between:
 
     def _shows(self, links: Sequence[Link]) -> bool:
         """Whether two things are named, an illness and what may be seen of it."""
-        things = things_of(links)
+        things = [link for link in things_of(links) if link.entity.kind != "body part"]
         return len(things) == 2 and sum(map(self.family.is_symptom, (link.entity for link in things))) == 1
 
     def _circumstances(self, text: str, links: Sequence[Link], but: Sequence[People] = ()) -> Iterator[Link]:
@@ -183,6 +157,8 @@ class Between:
         roles = {row.role for row in asked}
         if not rows and Role.CAUSE in roles <= {Role.CAUSE, Role.CONTRAINDICATED} and self._after(links):
             return _SIDE_EFFECT if len(roles) == 1 else _FOR_PEOPLE  # why one coughs of it, or must not take it
+        if not rows and roles == {Role.ADVERSE} and is_yes_no(query.text) and self._after(links):
+            return _SIDE_EFFECT  # "does it harm the liver?", where that is the name of what is asked about
         if not rows and roles == {Role.CAUSE} and self._shows(links):
             return ANY_TIE  # why one loses weight with an illness
         if not rows and _NEEDED.search(query.text):
@@ -261,8 +237,8 @@ class Between:
             return self._verdict("yes", good, place)
         if implied := [t for t in ties if _is_spread_so(t.triple, query.text)]:
             return self._verdict("yes", implied, place)
-        if not ties and pair is _SIDE_EFFECT and (wider := self._wider(a, b)):
-            return self._verdict("yes", wider, place)
+        if not ties and (near := self._near(a, b, pair)):
+            return self._verdict("yes", near, place)
         turned = [t for t in ties if _says(replace(t, along=not t.along), pair)]
         if turned and pair.name in _EITHER_WAY:  # one treats gout with colchicine, and nothing with gout
             return self._verdict("yes", turned, place)
@@ -288,6 +264,11 @@ class Between:
             return warned
         return self._verdict("none", [], place) if allergy else self._mates(a, b, place)
 
+    def _near(self, a: Link, b: Link, pair: PairType) -> list[Tie]:
+        """What says yes of two things that nothing ties, by what one is a kind of or by what is named after it."""
+        wider = self._wider(a, b) if pair is _SIDE_EFFECT else []
+        return wider or [t for t in self._holding(a, b) if _says(t, pair)]
+
     def _wider(self, a: Link, b: Link) -> list[Tie]:
         """That a medicine can cause what a finding is a kind of: shaking hands are a tremor."""
         taken, finding = (a, b) if self.is_medicine(a) else (b, a)
@@ -298,6 +279,21 @@ class Between:
             if found := [t for t in ties if t.triple.relation.role is Role.ADVERSE]:
                 return found
         return []
+
+    def _holding(self, a: Link, b: Link) -> list[Tie]:
+        """What one has whose name holds that of the other: 甲状腺 in 甲状腺功能减退症."""
+        found = []
+        for one, other, along in ((a, b, True), (b, a, False)):
+            ways = self.family.of(one, narrower=False) | self.family.members(one)
+            for t, why in naming(self.graph, ways, self._said_of(other)):
+                own = self.graph.number(t.subject.id) in ways
+                found.append(Tie(t, why, along is own, 10 * len(why)))
+        return found
+
+    def _said_of(self, link: Link) -> set[str]:
+        """What a thing is called; nothing of a medicine, after which products are named."""
+        taken = link.entity.kind in MEDICINES - {"treatment"} and not _CLASS_NAME.search(link.entity.name)
+        return set() if taken else {link.mention.surface, *self._called(link.entity)}
 
     def _mates(self, a: Link, b: Link, place: NamedPlace) -> Evidence:
         """That nothing is known of two things; of two medicines, with what is known of others of a class of that name.
@@ -398,8 +394,8 @@ class Between:
     def _edges(self, left: list[int], right: list[int]) -> Iterator[tuple[int, bool]]:
         """The edges from `left` to `right` (True) and back (False)."""
         out = self.graph.adjacency.out
-        yield from ((edge, True) for edge in _joining(out, left, right))
-        yield from ((edge, False) for edge in _joining(out, right, left))
+        yield from ((edge, True) for edge in joining(out, left, right))
+        yield from ((edge, False) for edge in joining(out, right, left))
 
     def _by_class(self, a: Link, b: Link) -> list[Tie]:
         """Warnings for the class of a medicine hold for it: one is looked up by its class where it has none itself."""
@@ -533,6 +529,7 @@ _ILL = ("disease", "phenotype")  # what one has is taken by nobody, whatever els
 _NEEDED = lazily(
     r"(?:要|需要|该|必须)(?:不要|不该)?(?:吃|补|用|服)[^，。？?]*(?:吗|么|不)|\b(?:need|have) to take\b", re.IGNORECASE
 )
+_CLASS_NAME = lazily("(?:药|激素|类|抗生素)$")
 _EITHER_WAY = ("has", "treats", "is treated", "cures", "prevents", "is prevented")  # whichever is named first
 _HAVING = ("感染", "病人", "患者")
 _CLASS_ENDS = ("类药物", "类药", "类", "药物", "甙类", "苷类", "类化合物")
@@ -677,16 +674,6 @@ def _of_people(triple: Triple, group: People) -> str:
         if group.in_text.search(triple.relation.name.replace("_", " ")):
             return name
     return ""
-
-
-def _joining(out: Csr, left: list[int], right: list[int]) -> list[int]:
-    """The numbers of at most `_MOST` edges from nodes to nodes."""
-    goal = np.unique(np.array(right, np.int64), return_index=True)[0]  # see AskedFor: numpy.ma is not read in
-    spans = [np.arange(out.indptr[node], out.indptr[node + 1]) for node in left]
-    places = np.concatenate(spans) if spans else np.empty(0, np.int64)
-    places = places[np.isin(out.neighbour[places], goal)][:_MOST]
-    joining: list[int] = (places if out.edge is None else out.edge[places]).tolist()
-    return joining
 
 
 def _rank(order: Sequence[Role], role: Role) -> int:

@@ -9,7 +9,7 @@ from kgmed.graph.base import Ahead, LocalGraph
 from kgmed.language.text import has_cjk
 from kgmed.pipeline import Recognizer
 from kgmed.records import Entity, Mention, Query
-from kgmed.steps.asked import is_like_a_medicine
+from kgmed.steps.strangers import is_like_a_medicine
 
 _LONGEST = 8  # characters of a name
 _KNOWN = {2: 150, 3: 60}  # ours: edges of what is taken to be meant, by the length of its name; of longer ones fewer

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from kgmed.language.particulars import People
 from kgmed.language.question import asks_at, asks_diagnosis, roles_asked
@@ -70,6 +71,32 @@ def defined(text: str, links: Sequence[Link]) -> list[Link]:
     return [link for link, behind in named if _IS_WHAT.match(behind)][:1]
 
 
+def not_set_aside(text: str, links: Sequence[Link]) -> Sequence[Link]:
+    """The links without those to what is set aside: what else, apart from X, is linked to Y."""
+    aside = [m.span("what" if m["what"] else "what2") for m in _ASIDE.finditer(text)]
+    rest = [x for x in links if not any(a <= x.mention.start < b for a, b in aside)]
+    return rest or links
+
+
+_ASIDE = lazily(
+    r"\b(?:apart from|other than|besides|aside from|except(?: for)?|in addition to) (?P<what>[^,.;?]{2,60}?)"
+    r"(?=[,.;?]| (?:what|which|is|are|does|do|can)\b|$)"
+    r"|除了?(?P<what2>[^，。？?]{2,20}?)(?:以外|之外|外)?(?=[，。？?]|还)",
+    re.IGNORECASE,
+)
+
+
+def named_twice(text: str, links: Sequence[Link]) -> Sequence[Link]:
+    """The links without those to what stands in brackets behind another name of a thing: 上感（急性上呼吸道感染）."""
+    found = list(links)
+    for first, second in pairwise(sorted(links, key=lambda link: link.mention.start)):
+        a, b = first.mention, second.mention
+        inside = 0 <= a.start < a.end < b.start and text[a.end : b.start].strip() in ("(", "（")
+        if inside and text[b.end : b.end + 1] in (")", "）") and first.entity.kind == second.entity.kind:
+            found.remove(first if len(a.surface) < len(b.surface) else second)
+    return found
+
+
 def blames(text: str) -> bool:
     """Whether it is asked if what is told comes of what was taken.
 
@@ -79,11 +106,12 @@ def blames(text: str) -> bool:
     return bool(_BLAMES.search(text))
 
 
-_IS_WHAT = lazily(r"(?:到底|究竟)?是(?:一?[个种])?(?:什么|啥)(?:病|疾病|东西|意思)")
+_IS_WHAT = lazily(r"[”’\"'」』]?(?:到底|究竟)?是(?:一?[个种]|指)?(?:什么|啥)(?:病|疾病|东西|意思)")
 _BLAMES = lazily(
     r"\b(?:does|do|can|could|would) .{1,40} do (?:that|this)\b|\bto blame\b"
     r"|\b(?:is|was|could|can) (?:it|that|this) (?:be )?(?:from|due to|down to|because of|caused by) (?:the|my|h\w+)\b"
-    r"|\bis it the (?:\w+ )?(?:tablets?|pills?|medicines?|medications?|drugs?)\b",
+    r"|\bis it the (?:\w+ )?(?:tablets?|pills?|medicines?|medications?|drugs?)\b"
+    r"|是(?:不是)?(?:这个?|那个?|因为)?(?:吃|用)?药.{0,3}(?:闹|惹|弄|引起|导致|造成|副作用|不良反应|问题|原因)",
     re.IGNORECASE,
 )
 

@@ -7,11 +7,14 @@ from kgmed.graph.base import LocalGraph
 from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Recognizer
 from kgmed.records import Mention, Query
-from kgmed.steps.asked import is_like_a_medicine
+from kgmed.steps.strangers import is_like_a_medicine
 
 _ILLNESS = ("", "病", "症")  # what may be left out at the end of an illness's name
 _DONE_ABOUT = lazily("(?:预防|治疗|防治|控制|改善|缓解)(?=[一-鿿]{2})")  # the verb of the question, and of a name
-_OF_THE_BODY = "嘴脸手脚腿头胃肚眼心舌牙真还也都就"  # and what else stands right behind it
+_OF_THE_BODY = (
+    "嘴脸手脚腿头胃肚眼心舌牙真还也都就大小成老孕宝娃男女避降治防止退消"  # and what else stands right behind it
+)
+_PEOPLE = frozenset({"大人", "小孩", "孕妇", "老人", "宝宝", "成人", "儿童", "孩子"})
 _LEAST, _LONGEST = 2, 12  # characters of a part, and of what is cut
 
 
@@ -27,7 +30,20 @@ class Whole:
         found = self.find(query)
         if not has_cjk(query.text):
             return found
+        found = [self._before_people(query.text, m) for m in found]
         return list(self._joined([part for m in found for part in self._cut(m)]))
+
+    def _before_people(self, text: str, mention: Mention) -> Mention:
+        """The medicine that runs into those who take it: 快克 of 快克大人一次几粒."""
+        cut = mention.end - 1
+        if (
+            mention.start < 0
+            or mention.surface != text[mention.start : mention.end]
+            or text[cut : cut + 2] not in _PEOPLE
+        ):
+            return mention
+        said = text[mention.start : cut]
+        return replace(mention, surface=said, name=said, end=cut) if "drug" in self._kinds(said) else mention
 
     def _joined(self, found: list[Mention]) -> Iterator[Mention]:
         """The mentions, those side by side whose names together are an illness as one."""
@@ -70,7 +86,15 @@ class Whole:
         return [mention]
 
     def _illness(self, mention: Mention) -> Mention:
-        """The illness in a name that begins with what is done about it, as a graph may have it: 预防骨质疏松."""
+        """The illness that a longer name of it has, 产后抑郁症, or that is named behind what is done: 预防骨质疏松."""
+        said = mention.surface
+        if (
+            len(said) > 2 * _LEAST - 1
+            and (kinds := self._kinds(said))
+            and "disease" not in kinds
+            and "drug" not in kinds
+        ) and (name := next((said + end for end in _ILLNESS[1:] if "disease" in self._kinds(said + end)), "")):
+            return replace(mention, name=name)
         verb = _DONE_ABOUT.match(mention.surface)
         rest = mention.surface[verb.end() :] if verb else ""
         name = next((rest + end for end in _ILLNESS if verb and "disease" in self._kinds(rest + end)), "")
