@@ -26,6 +26,12 @@ def told(text: str) -> list[str]:
         ("肚子一阵一阵绞痛", ["Abdominal colic", "Abdominal pain"]),
         ("小便正常，肚子疼", ["Abdominal pain"]),
         ("no hearing impairment", []),
+        ("宝宝软趴趴的，还抬不起头", ["Hypotonia", "Poor head control"]),
+        ("面条软趴趴的不好吃，老板抬不起头", []),
+        ("眼白发蓝，骨折过三次", ["Blue sclerae", "Recurrent fractures"]),
+        ("大便后滴鲜血", ["Hematochezia", "大便出鲜血"]),
+        ("血检正常，小便后滴眼药水", []),
+        ("孩子发烧，做了检查抽血", []),
     ],
 )
 def test_a_finding_is_told_where_all_words_of_a_way_stand_in_one_clause(text: str, findings: list[str]) -> None:
