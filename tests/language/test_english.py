@@ -62,12 +62,32 @@ def test_a_warning_of_which_a_word_is_not_known_stays_as_it_is(text: str) -> Non
     assert in_english(text) == ""
 
 
-def test_no_word_stands_twice_in_a_part_of_the_table_and_a_clause_has_one_gap() -> None:
+@pytest.mark.parametrize(
+    ("name", "english"),
+    [
+        ("由金黄色葡萄球菌感染引起", "Staphylococcus aureus infection"),
+        ("可能与遗传因素有关", "heredity"),
+        ("与外伤", "injury"),
+        ("既往结核病史", "history of tuberculosis"),
+        ("有高血压及动脉硬化者", "people with hypertension or arteriosclerosis"),
+        ("年龄大于40岁", "age over 40"),
+    ],
+)
+def test_a_fragment_of_a_sentence_is_said_by_the_name_that_it_is_about(name: str, english: str) -> None:
+    assert in_english(name) == english
+
+
+@pytest.mark.parametrize("name", ["发热或血钙过高", "可能与清化热痰有关", "与", "由引起"])
+def test_a_fragment_stays_as_it_is_where_its_name_is_not_known_or_may_be_one_of_a_list(name: str) -> None:
+    assert in_english(name) == ""
+
+
+def test_no_word_stands_twice_in_a_part_of_the_table_and_a_clause_or_frame_has_one_gap() -> None:
     table = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
     sections = [
         [name for line in text.splitlines() if not line.startswith("#") for name in line.split(" = ")[1:]]
         for text in table.split("# === ")
     ]
-    assert len(sections) == 4
+    assert len(sections) == 5
     assert [name for names in sections for name in {*names} if names.count(name) > 1] == []
-    assert all(name.count("{}") == 1 for name in sections[3])
+    assert all(name.count("{}") == 1 for name in sections[3] + sections[4])

@@ -1,7 +1,7 @@
 """What relations and things are called in the language of the question, where their graph names them in another."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -101,6 +101,7 @@ _FORMS = ("tablets", "granules", "syrup", "suppositories", "suspension", "capsul
 _WIDEST = 14  # characters of the longest word of the table that is a part
 _SHUN = lazily(r"禁[用服止]|慎[用服]|忌")  # what is not to be done
 _TOLD = lazily(r"禁[用服止]|慎[用服]|忌|不宜|应[在去]|用量服用")  # what labels tell
+_LIST = lazily(r"[、，,；;或和及与]")
 _NUMBERED = lazily(r"\d{1,2}[.．、]\s*")
 
 
@@ -116,18 +117,27 @@ def _rows(text: str) -> dict[str, str]:
     return found
 
 
-@lru_cache(maxsize=1)
-def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str], Mapping[tuple[str, str], str]]:
-    """What whole names, the parts of names, the beginnings that English says behind the rest, and clauses mean.
+_Gaps = Mapping[tuple[str, str], str]  # what stands before and behind a gap, to English with the gap
 
-    They are from english.txt and the glossary of the graphs; a clause is what stands before and behind its gap.
+
+@lru_cache(maxsize=1)
+def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str], _Gaps, _Gaps]:
+    """What names, the parts of names, the beginnings that English says behind the rest, clauses and frames mean.
+
+    They are from english.txt and the glossary of the graphs.
     """
     said = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
     known = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
-    whole, parts, behind, clauses = map(_rows, said.split("# === "))
+    whole, parts, behind, clauses, frames = map(_rows, said.split("# === "))
     names = {**_rows(known), **whole}
-    ends = {(begin, end): clauses[c] for c in sorted(clauses, key=len, reverse=True) for begin, end in [c.split("{}")]}
-    return names, {**behind, **names, **parts, "/": "and", "的": "", "等": ""}, behind, ends
+    parts = {**behind, **names, **parts, "/": "and", "的": "", "等": ""}
+    return names, parts, behind, _gaps(clauses), _gaps(frames)
+
+
+def _gaps(rows: Mapping[str, str]) -> _Gaps:
+    """The rows by what stands before and behind their gap, the longest first."""
+    longest = sorted(rows, key=len, reverse=True)
+    return {(begin, end): rows[row] for row in longest for begin, end in [row.split("{}")]}
 
 
 @lru_cache(maxsize=4096)
@@ -136,20 +146,25 @@ def in_english(name: str) -> str:
 
     >>> in_english("肝肾功能"), in_english("腹部CT检查"), in_english("小儿肺炎"), in_english("清化热痰")
     ('liver and kidney function', 'abdominal CT', 'pneumonia in children', '')
+    >>> in_english("由金黄色葡萄球菌感染引起"), in_english("年龄大于40岁")
+    ('Staphylococcus aureus infection', 'age over 40')
     """
-    names, parts, behind, _ = _english()
+    names, parts, behind, _, frames = _english()
     plain = _turned(name.strip()).strip()
-    if plain in names:
-        return names[plain]
+    if known := names.get(name.strip()) or names.get(plain):
+        return known
     short = _ROUND.sub("", plain).strip()
     if short != plain and short and (english := in_english(short) if has_cjk(short) else short.replace("_", " ")):
         return english
     if clause := _clause(plain):
         return clause
-    pieces = [] if _SHUN.search(plain) else _pieces(plain, parts)
-    long = sum(parts.get(piece) not in _JOINING for piece in pieces)  # a list keeps its order
-    if not pieces or long > (_LONGEST if not any(c.isdigit() for c in plain) else 3 * _LONGEST):
+    if _SHUN.search(plain):
         return ""
+    pieces = _pieces(plain, parts)
+    long = sum(parts.get(piece) not in _JOINING for piece in pieces)  # a list keeps its order
+    too_long = long > (_LONGEST if not any(c.isdigit() for c in plain) else 3 * _LONGEST)
+    if not pieces or too_long or parts.get(pieces[0]) in ("and", "or"):
+        return _framed(plain, frames)
     first, *rest = pieces
     if not rest or first not in behind or parts.get(rest[0], rest[0]) in _JOINING:
         return _put_together(pieces, parts)
@@ -176,7 +191,7 @@ def _clause(text: str) -> str:
     >>> _clause("孕妇及青光眼患者禁用"), _clause("孕妇禁用，儿童慎用"), _clause("孕妇")
     ('not in pregnant women or glaucoma', 'not in pregnancy, with care in children', '')
     """
-    names, _, _, ends = _english()
+    names, _, _, clauses, _ = _english()
     if not _TOLD.search(text):
         return ""
     if number := _NUMBERED.match(text):
@@ -186,12 +201,32 @@ def _clause(text: str) -> str:
         said = [known or _clause(part) for known, part in zip(said, text.split("，"), strict=True)]
         if all(said):
             return ", ".join(said)
-    for (begin, end), english in ends.items():
-        if text.startswith(begin) and text.endswith(end) and len(text) > len(begin) + len(end):
-            inner = text[len(begin) : len(text) - len(end)]
-            if not _TOLD.search(inner) and (whom := in_english(inner)):
-                return english.format(whom.replace(" and ", " or "))
+    for english, inner in _filled(text, clauses):
+        if not _TOLD.search(inner) and (whom := in_english(inner)):
+            return english.format(whom.replace(" and ", " or "))
     return ""
+
+
+def _framed(text: str, frames: _Gaps) -> str:
+    """What a frame says around what is left of a text; "" where that is not known.
+
+    Words that Chinese says behind a list and English in front of it may be said of its last alone.
+
+    >>> in_english("既往结核病史"), in_english("发热或血钙过高"), in_english("可能与清化热痰有关")
+    ('history of tuberculosis', '', '')
+    """
+    for english, inner in _filled(text, frames):
+        crossing = text.startswith(inner) and not english.startswith("{}")
+        if not (crossing and _LIST.search(inner)) and (said := in_english(inner)):
+            return english.format(said if english == "{}" else said.replace(" and ", " or "))
+    return ""
+
+
+def _filled(text: str, gaps: _Gaps) -> Iterator[tuple[str, str]]:
+    """The English of each row whose gap the text can fill, and what fills it."""
+    for (begin, end), english in gaps.items():
+        if text.startswith(begin) and text.endswith(end) and len(text) > len(begin) + len(end):
+            yield english, text[len(begin) : len(text) - len(end)]
 
 
 def _pieces(name: str, parts: Mapping[str, str]) -> list[str]:
