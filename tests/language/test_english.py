@@ -82,6 +82,11 @@ def test_a_fragment_stays_as_it_is_where_its_name_is_not_known_or_may_be_one_of_
     assert in_english(name) == ""
 
 
+def test_a_name_of_one_character_is_no_part_of_a_longer_one() -> None:
+    assert in_english("牛") == "cattle"
+    assert in_english("牛感染") == ""
+
+
 def test_no_word_stands_twice_in_a_part_of_the_table_and_a_clause_or_frame_has_one_gap() -> None:
     table = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
     sections = [

@@ -130,7 +130,8 @@ def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str],
     known = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
     whole, parts, behind, clauses, frames = map(_rows, said.split("# === "))
     names = {**_rows(known), **whole}
-    parts = {**behind, **names, **parts, "/": "and", "的": "", "等": ""}
+    longer = {name: said for name, said in names.items() if len(name) > 1}  # one character is within too many words
+    parts = {**behind, **longer, **parts, "/": "and", "的": "", "等": ""}
     return names, parts, behind, _gaps(clauses), _gaps(frames)
 
 
