@@ -46,11 +46,7 @@ class Said(NamedTuple):
         return self.words[0][0], self.words[-1][1]
 
 
-class Way(NamedTuple):
-    """A way of saying a finding as the table has it: its words, @x for any of a group, and the names of its line."""
-
-    words: str
-    names: str
+Way = tuple[str, str]  # a way of saying as the table has it: its words, @x for any of a group; the names of its line
 
 
 def said(text: str, known: Callable[[str], object] = str, table: str = LAY) -> list[Said]:
@@ -131,8 +127,12 @@ def _in_english(text: str, table: str) -> Iterator[Iterator[Said]]:
 def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
     """The ways of saying that a clause has."""
     starts = {start for word in clause for start in (word.text[:_KEPT], _IRREGULAR.get(word.text, ""))}
-    told = [(_groups(way.words, table), way.names) for start in starts for way in _english(table).get(start, ())]
-    told = [(way, names) for way, names in told if all(any(w[:_KEPT] in starts for w in group) for group in way)]
+    told = [
+        (way, names)
+        for start in starts
+        for way, names, firsts in _of_start(start, table)
+        if not any(map(starts.isdisjoint, firsts))
+    ]
     at: dict[str, list[int]] = {}
     for place, word in enumerate(clause if told else ()):  # to stem takes long; few clauses have such words
         at.setdefault(porter2(word.text), []).append(place)
@@ -199,9 +199,11 @@ def _in_chinese(text: str, table: str) -> Iterator[Iterator[Said]]:
 def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
     """The ways of saying that a clause has, each where it stands first."""
     compounds = bool(_COMPOUND.search(clause))
-    for pieces, names in (entry for sign in set(clause) for entry in _chinese(table).get(sign, ())):
-        if places := _in_order(_apart(clause, pieces) if compounds else clause, pieces):
-            yield Said(_names(names), tuple((start + a, start + b) for a, b in places))
+    for groups, names in (entry for sign in set(clause) for entry in _of_sign(sign, table)):
+        said = [[piece for piece in group if piece in clause] for group in groups]
+        for pieces in product(*said) if all(said) else ():
+            if places := _in_order(_apart(clause, pieces) if compounds else clause, pieces):
+                yield Said(_names(names), tuple((start + a, start + b) for a, b in places))
 
 
 _COMPOUND = lazily(
@@ -247,25 +249,60 @@ def _in_order(clause: str, pieces: Sequence[str]) -> Places:
     return ()
 
 
+class _Table(NamedTuple):
+    """A table: its groups, and its ways by the first letters of their first word, or by their first sign."""
+
+    groups: dict[str, tuple[str, ...]]
+    english: dict[str, list[Way]]
+    chinese: dict[str, list[Way]]
+    lines: list[str]
+
+
 @lru_cache(maxsize=2)
-def _table(table: str) -> tuple[dict[str, tuple[str, ...]], list[Way]]:
-    """The groups of a table, and the ways of all its lines but those that begin with # or !."""
-    groups: dict[str, tuple[str, ...]] = {}
-    ways: list[Way] = []
+def _table(table: str) -> _Table:
+    """A table as it is read: the ways of all its lines but those that begin with # or !."""
+    found = _Table({}, {}, {}, [])
     for line in resources.files("kgmed.language").joinpath(table).read_text(encoding="utf-8").splitlines():
         if line.startswith("@"):
             name, _, words = line.partition(":")
-            groups[name] = tuple(words.split())
+            found.groups[name] = tuple(words.split())
         elif line and line[0] not in "#!":
             names, _, said = line.partition(" = ")
-            ways += [Way(way.strip(), names) for way in said.split(";")]
-    return groups, ways
+            found.lines.append(names)
+            for text in said.split(";"):
+                words = text.strip()
+                if words[0] != "@":
+                    index, size = (found.english, _KEPT) if words[0].isascii() else (found.chinese, 1)
+                    index.setdefault(words.partition(" ")[0][:size], []).append((words, names))
+                    continue
+                firsts = found.groups[words.partition(" ")[0]]
+                index, size = (found.english, _KEPT) if firsts[0].isascii() else (found.chinese, 1)
+                for start in dict.fromkeys(word[:size] for word in firsts):
+                    index.setdefault(start, []).append((words, names))
+    return found
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], str, tuple[frozenset[str], ...]]]:
+    """The English ways whose first word begins so: their words, their names, how each word may begin."""
+    ways = ((_groups(words, table), names) for words, names in _table(table).english.get(start, ()))
+    return [(way, names, tuple(frozenset(w[:_KEPT] for w in group) for group in way)) for way, names in ways]
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], str]]:
+    """The Chinese ways that may begin with a sign: their pieces, and their names; of a group those of that sign."""
+    return [
+        ((tuple(w for w in first if w[0] == sign), *rest), names)
+        for words, names in _table(table).chinese.get(sign, ())
+        for first, *rest in [_groups(words, table)]
+    ]
 
 
 @lru_cache(maxsize=1 << 13)
 def _groups(words: str, table: str) -> tuple[tuple[str, ...], ...]:
     """The words of a way, each one or one of a group."""
-    groups = _table(table)[0]
+    groups = _table(table).groups
     return tuple(groups[word] if word.startswith("@") else (word,) for word in words.split())
 
 
@@ -279,37 +316,9 @@ def _names(names: str) -> tuple[str, ...]:
 def _rows() -> dict[str, dict[str, None]]:
     """The names of each line that a name stands in."""
     found: dict[str, dict[str, None]] = {}
-    for way in _table(LAY)[1]:
-        for name in _names(way.names):
-            found.setdefault(name.casefold(), {}).setdefault(way.names)
-    return found
-
-
-def _firsts(way: Way, table: str) -> tuple[str, ...]:
-    """What the first word of a way may be."""
-    first = way.words.partition(" ")[0]
-    return _table(table)[0][first] if first.startswith("@") else (first,)
-
-
-@lru_cache(maxsize=2)
-def _english(table: str) -> dict[str, list[Way]]:
-    """The English ways by the first letters of their first word, which its stem keeps."""
-    found: dict[str, list[Way]] = {}
-    for way in _table(table)[1]:
-        firsts = _firsts(way, table)
-        for start in {word[:_KEPT] for word in firsts} if firsts[0].isascii() else ():
-            found.setdefault(start, []).append(way)
-    return found
-
-
-@lru_cache(maxsize=2)
-def _chinese(table: str) -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """The Chinese ways, one for each choice of words, by their first character."""
-    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for way in _table(table)[1]:
-        if not _firsts(way, table)[0].isascii():
-            for pieces in product(*_groups(way.words, table)):
-                found.setdefault(pieces[0][0], []).append((pieces, way.names))
+    for names in _table(LAY).lines:
+        for name in _names(names):
+            found.setdefault(name.casefold(), {}).setdefault(names)
     return found
 
 

@@ -213,8 +213,14 @@ def is_yes_no(text: str) -> bool:
     >>> is_yes_no("Can measles lead to pneumonia?"), is_yes_no("Which genes cause gout?"), is_yes_no("痛风会遗传吗")
     (True, False, True)
     """
-    said = spelled(asking_part(text)).strip()
+    said = _POLITE.sub("", spelled(asking_part(text)).strip())
     return bool(_YES_NO.search(said)) and not _WHAT.search(said.split("?")[0].split("？")[0])
+
+
+_POLITE = lazily(
+    r"^\W*(?:could|can|would|will) you (?:\w+ ){0,2}(?:tell|explain|list|name|say|describe|give|let|help)\b",
+    re.IGNORECASE,
+)
 
 
 def asks_what(text: str) -> bool:

@@ -169,7 +169,7 @@ _DEFINES = lazily(
     r"\bwhat(?:'s|’s| is| are) (?!.*\b(?:of|for|in(?! (?:plain|simple|easy|lay|everyday|short|brief|a nutshell"
     r"|one\b))|the)\b)"
     r"|\bwhat does .{0,80}\bmean\b|\bdefin(?:e|ition)\b"
-    r"|\bmeant by\b|\bmeaning of\b|\bmeaning\W*$"
+    r"|\bmeant by\b|\bmeaning of\b|\bmeaning\W*$|\bmeans\W*$|\bdef\W*$|\bin plain (?:words|english|terms)\b"
     r"|什么是|[什啥]么?叫(?!我)|是(?:一?个|一种|指)?(?:什么|啥)(?:病|疾病|意思|东西|药|症状)?[呀啊呢哦]?\W*$|什么意思|定义",
     re.IGNORECASE,
 )
@@ -208,7 +208,7 @@ def _stretches(text: str) -> tuple[tuple[int, int], ...]:
 
     A short text without commas is a query even where nothing in it asks.
     """
-    sentences = [m.span() for m in _SENTENCE.finditer(text) if m.group().strip()]
+    sentences = [m.span() for m in _SENTENCE.finditer(text) if any(c.isalnum() for c in m.group())]
     found = [(_first_clause(text, *span), span[1]) for span in sentences if _asks(text[slice(*span)])]
     if found and len(found) < len(sentences):
         found += [span for span in sentences if not _asks(text[slice(*span)]) and _only_names(text[slice(*span)])]

@@ -58,7 +58,7 @@ FUNCTION_WORDS = frozenset({"a", "an", "and", "at", "by", "in", "nos", "of", "on
 _SPELLING = (
     ("aemia", "emia"),
     ("colour", "color"),
-    ("diarrhoea", "diarrhea"),
+    ("rrhoea", "rrhea"),
     ("foetal", "fetal"),
     ("haem", "hem"),
     ("leuk", "leuc"),

@@ -52,7 +52,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"(?:disease|disorder|syndrome|condition|illness)"
         r"|what('s| is) wrong|do i have|does (?:he|she|my \w+) have"
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
-        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么病(?![因史情程变菌毒原理灶房])|哪种病)|怎么回事|怎么了|(?<!鉴别)诊断|咋回事"
+        r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么(?:遗传|罕见|毛)病|什么病(?![因史情程变菌毒原理灶房])|哪种病)|怎么回事|怎么了|(?<!鉴别)诊断|咋回事"
         r"|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
         Role.FINDING,
         of_what=True,
@@ -112,7 +112,7 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "test",
-        r"\btest(?:s|ed|ing)?\b|\b(?:would|will|do|does|should) .{1,40}\border\b|\bix\b|\bdx (?:of|for)\b|examin"
+        r"\btest(?:s|ed|ing)?\b|\bantibod(?:y|ies) (?:are|is) (?:looked|checked|tested)|\bhow do (?:they|doctors|you) (?:find|work) (?:it )?out\b|靠什么(?:查|诊断|确诊)|哪一?项?(?:化验|检查)|\b(?:would|will|do|does|should) .{1,40}\border\b|\bix\b|\bdx (?:of|for)\b|examin"
         r"|\bscan|\bx-?ray"
         r"|investigat"
         r"|\bhow (?:is|are|can)(?= .{1,60}\b(?:detected|picked up|found out|spotted)\b)"
@@ -260,7 +260,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
-        r"|inherit) it(?: too)?\b|遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性"
+        r"|inherit) it(?: too)?\b|(?<!什么)(?<!哪种)(?<!啥)遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性"
         r"|传给(?:下一代|后代|子女|孩子|宝宝|儿子|女儿)|生(?:儿子|女儿|孩子|宝宝|男孩|女孩).{0,4}(?:会不会|会|有没有).{0,4}(?:有事|也?得)",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),
@@ -471,7 +471,7 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "dose by weight",
-        r"\bper (?:kg|kilo)|/ ?kg\b|\b\d{1,20} ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重"
+        r"\bper (?:kg|kilo)|/ ?kg\b|\bmg/kg|\b\d{1,20} ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重"
         r"|(?<!\d)\d{1,20} ?(?:公斤|千克|kg)",
         relations=r"体重|weight",
         says=("dose by body weight", "按体重的剂量"),

@@ -47,6 +47,7 @@ from kgmed.steps.naming import with_its_findings
 from kgmed.steps.pairs import Between, is_verdict
 from kgmed.steps.phrase import Numbered, language_of
 from kgmed.steps.respell import Respelled
+from kgmed.steps.restated import Restated
 from kgmed.steps.retrieve import First, Overview
 from kgmed.steps.story import asks, asks_of, defines_one, describes_a_patient, told_by_diseases
 from kgmed.steps.strangers import NO_THING, Strangers
@@ -111,7 +112,7 @@ class Fitting:
         texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
         if texts and is_verdict(texts[0], "lacking"):
             return self._beside(query, links) or texts
-        if names := self._unknown(query, told):
+        if names := self.unknown(query, told):
             return [lacks("unknown", query, names[0])]
         if verdicts:
             return [*verdicts, *self._instead(query, links, pair)]
@@ -121,11 +122,8 @@ class Fitting:
 
     def _asked_of(self, query: Query, links: Sequence[Link]) -> Sequence[Link]:
         """The links; of an illness that is told with its findings, and of which something is asked, that alone."""
-        asks = (
-            roles_asked(_without_names(query.text, links))
-            and not asks_diagnosis(query.text)
-            and not compares(query.text)
-        )
+        roles = {*roles_asked(_without_names(query.text, links))} - {Role.CAUSE, Role.FINDING}  # why it makes one thin
+        asks = roles and not asks_diagnosis(query.text) and not compares(query.text)
         return with_its_findings(self.graph, links) if asks else links
 
     def _longer(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -133,7 +131,7 @@ class Fitting:
         names = self._unlinked.longer(query.text, links) if self.recognize else []
         return [lacks("unknown", query, name) for name in names[:1]]
 
-    def _unknown(self, query: Query, links: Sequence[Link]) -> list[str]:
+    def unknown(self, query: Query, links: Sequence[Link]) -> list[str]:
         """The names that are asked about and that no graph has."""
         silent = not asks(query.text) and not asks_of(query.text) and any(e.kind not in TAKEN for e in stated(links))
         return self._unlinked(query, links, patient=describes_a_patient(query.text, links), silent=silent)
@@ -174,7 +172,7 @@ class Fitting:
         if WHICH_OF_TWO.pattern.search(asking_part(query.text)) and len(stated(links)) > _PAIR:
             verdicts = [e for e in between(query, links, WHICH_OF_TWO) if is_verdict(e, "yes")]
         verdicts = verdicts or (between(query, tied, pair) if pair else [])
-        return pair, verdicts or halves.half_known(query, links, pair)
+        return pair, verdicts or halves.half_known(self.graph, query, links, pair)
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
         """What answers the types of question asked; else the diseases that fit, or what is said of what it names."""
@@ -613,10 +611,11 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
         settings or Facts(),
         Once(Whole(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph, ordinary_words()), toolkit.graph)),
     )
+    fitting = Fitting(toolkit.graph, toolkit.linked, recognize)
     return Pipeline(
         recognize=recognize,
         link=toolkit.link,
-        retrieve=(Fitting(toolkit.graph, toolkit.linked, recognize),),
+        retrieve=(Restated(toolkit.graph, fitting, toolkit.encoder, fitting.unknown),),
         rank=(First(s.keep), Warned(toolkit.graph), OnlyRare(toolkit.graph)),
         phrase=Numbered(),
         read=brief,

@@ -43,7 +43,7 @@ def animals(query: Query) -> list[Evidence]:
     return [lacks("lacking", query, name, _ILLNESS)] if is_of_an_animal(query.text) else []
 
 
-def half_known(query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
+def half_known(graph: LocalGraph, query: Query, links: Sequence[Link], pair: PairType | None) -> list[Evidence]:
     """That nothing ties what is named to the other thing of a yes or no question, which no graph names."""
     things = [link for link in links if not link.mention.negated]
     if not pair or pair.name not in _OF_EFFECTS or len(stated(links)) != 1 or not is_yes_no(query.text):
@@ -54,10 +54,32 @@ def half_known(query: Query, links: Sequence[Link], pair: PairType | None) -> li
     other = other_side(query.text, pair, places)
     if not other:
         return []
+    if said := _among_its_own(graph, query, things[0], other, pair):
+        return [said]
     language, thing = language_of(query.text), things[0]
     two = (named(thing.entity, language), other)
     two = two if query.text.find(other) > thing.mention.start else two[::-1]
     return [Evidence(verdict("none", language, (), *two), VERDICT, (), (thing.entity,), 1.0, "none")]
+
+
+def _among_its_own(graph: LocalGraph, query: Query, thing: Link, other: str, pair: PairType) -> Evidence | None:
+    """Yes to a thing of which no graph has a name but among what the other has: chocolate, a risk of migraine."""
+    wanted, roles = {_stem(w) for w in other.split()}, {role for role, _ in pair.roles} or {Role.RISK, Role.CAUSE}
+    roles |= {Role.RISK, Role.CAUSE} if Role.CAUSE in roles or Role.RISK in roles else set()
+    language, found = language_of(query.text), []
+    for entity in Family(graph).twins(thing):
+        for t in graph.neighbours(entity.id, limit=_ALL, roles=tuple(roles)):
+            end = t.tail if t.head == entity else t.head
+            if wanted <= {_stem(w) for w in re.findall(r"[a-z]+", worded(end.name, language).casefold())}:
+                found.append(t)
+    if not found:
+        return None
+    said = affirmed(pair.yes[language], language, [sentence(t, language) for t in found[:2]])
+    return Evidence(said, VERDICT, tuple(found[:2]), (thing.entity,), 1.0, "yes")
+
+
+def _stem(word: str) -> str:
+    return word.casefold().removesuffix("s")
 
 
 def vaccines(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:

@@ -46,7 +46,7 @@ def asks_of(text: str) -> bool:
 
 _DEFINES = lazily(
     r"what(?:'s| is| are|s) (?:this|that|it)(?:\W*$| (?:when|then|exactly|please|actually|in )\b)|what does (?:this"
-    r"|that|it) mean|\bmeaning\W*$"
+    r"|that|it) mean|\bmeaning\W*$|\bmeans\W*$|\bdef\W*$|\bin plain (?:words|english|terms)\b"
     r"|是(?:一?个|一种|指)?(?:什么|啥)(?:病|疾病|意思|东西|药)?[呀啊呢哦]?\W*$",
     re.IGNORECASE,
 )

@@ -154,6 +154,7 @@ def _named(text: str, mention: Mention, linked: Collection[int]) -> Iterator[str
         beside = mention.end in linked
         quoted = text[mention.start - 1 : mention.start] in _QUOTES if mention.start else False
         between = (before or after) if len(surface) > 2 or quoted else (before and after)
+        between = between and not any(a < mention.end and mention.start < b for a, b in words_that_ask(text))
         if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (
             between and not beside and not _SAID.search(surface)
         ):
