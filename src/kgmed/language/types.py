@@ -112,7 +112,9 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "test",
-        r"\btest(?:s|ed|ing)?\b|\bantibod(?:y|ies) (?:are|is) (?:looked|checked|tested)|\bhow do (?:they|doctors|you) (?:find|work) (?:it )?out\b|靠什么(?:查|诊断|确诊)|哪一?项?(?:化验|检查)|\b(?:would|will|do|does|should) .{1,40}\border\b|\bix\b|\bdx (?:of|for)\b|examin"
+        r"\btest(?:s|ed|ing)?\b|\bantibod(?:y|ies) (?:are|is) (?:looked|checked|tested)"
+        r"|\bhow do (?:they|doctors|you) (?:find|work) (?:it )?out\b|靠什么(?:查|诊断|确诊)|哪一?项?(?:化验|检查)"
+        r"|\b(?:would|will|do|does|should) .{1,40}\border\b|\bix\b|\bdx (?:of|for)\b|examin"
         r"|\bscan|\bx-?ray"
         r"|investigat"
         r"|\bhow (?:is|are|can)(?= .{1,60}\b(?:detected|picked up|found out|spotted)\b)"

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 from kgmed.graph.base import LocalGraph
 from kgmed.language import restate
-from kgmed.language.question import defines
+from kgmed.language.question import defines, texts_asked
 from kgmed.language.text import has_cjk
 from kgmed.models.base import Encoder
 from kgmed.records import Evidence, Link, Query
 from kgmed.steps.family import MEDICINES
 from kgmed.steps.naming import with_its_findings
+from kgmed.steps.pairs import is_verdict
 from kgmed.steps.story import asks_of
 from kgmed.steps.things import blames, things_of
 
@@ -24,6 +25,11 @@ _MEDICINE_FIRST = frozenset({"safety", "treats it"})
 _PEOPLE = "population"
 
 
+def _lacks(found: Sequence[Evidence]) -> bool:
+    """Whether all that is found is that the graph lacks what is asked."""
+    return bool(found) and all(is_verdict(e, "lacking") for e in found)
+
+
 @dataclass(frozen=True)
 class Restated:
     """A retriever that is asked in plain words where no pattern knows those of the question."""
@@ -34,16 +40,21 @@ class Restated:
     unknown: Callable[[Query, Sequence[Link]], list[str]]  # the names that a question asks about and no graph has
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """What is found for the plain question, else for the question as it stands."""
-        plain = self._plain(query, links)
-        found = self.retrieve(*plain) if plain else []
-        return found or self.retrieve(query, links)
+        """What is found for the plain question, else for the question as it stands; that it lacks is said last."""
+        text = query.text
+        known = asks_of(text) or defines(text) or blames(text)
+        plain = None if known else self._plain(query, links, restate.CERTAIN)
+        found = (self.retrieve(*plain) if plain else []) or self.retrieve(query, links)
+        if texts_asked(text) or not _lacks(found):
+            return found
+        plain = self._plain(query, links, restate.LIKELY)
+        other = self.retrieve(*plain) if plain else []
+        return found if _lacks(other) else other or found
 
-    def _plain(self, query: Query, links: Sequence[Link]) -> tuple[Query, list[Link]] | None:
+    def _plain(self, query: Query, links: Sequence[Link], least: float) -> tuple[Query, list[Link]] | None:
         """The question in plain words with the links of its names; None where it stands as it is."""
         text, things = query.text, [x for x in things_of(links) if x.mention.start >= 0 and x.entity.kind != _PEOPLE]
-        known = asks_of(text) or defines(text) or blames(text) or query.question.options
-        if known or not 0 < len(things) <= _MOST or len(text) > _LONGEST[has_cjk(text)]:
+        if query.question.options or not 0 < len(things) <= _MOST or len(text) > _LONGEST[has_cjk(text)]:
             return None
         if not restate.fits(self.encoder.name):
             return None
@@ -51,7 +62,7 @@ class Restated:
         said = restate.standing_in(text, names, chinese=chinese)
         guess = restate.guess(self.encoder([said])[0], chinese=chinese)
         form = restate.ASKED.get(guess.type)
-        if form is None or guess.share < restate.CERTAIN or self.unknown(query, links):
+        if form is None or guess.share < least or self.unknown(query, links):
             return None
         chosen = self._chosen(things, guess.type, two="{1}" in form[0])
         return self._asked(form[has_cjk(text)], chosen, query) if chosen else None
