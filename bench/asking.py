@@ -51,8 +51,8 @@ def main() -> None:
         weights.append(weight.astype(np.float16))
         biases.append(bias)
     if write:
-        parts = {"types": np.array(types), "encoder": np.array(encoder.name)}
-        np.savez_compressed(WEIGHTS, weights=np.stack(weights), bias=np.stack(biases), **parts)
+        said, maker = np.array(types), np.array(encoder.name)
+        np.savez_compressed(WEIGHTS, weights=np.stack(weights), bias=np.stack(biases), types=said, encoder=maker)
         print(f"wrote {WEIGHTS.stat().st_size:,} bytes for {len(types)} types")
 
 

@@ -162,6 +162,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
             lambda w, c: c(w.graph),
         ),
         "Fitting": lambda w, c: c(w.graph, w.link),
+        "Restated": lambda w, c: c(w.graph, made("Fitting")(w.graph, w.link), TrigramEncoder(), lambda q, x: []),
         "WithSingles": lambda w, c: c(made("ChainRetriever")(w.graph), made("Neighbours")(w.graph)),
         "OptionPaths": lambda w, c: c(w.graph, w.link),
         "MindMapPaths": lambda w, c: c(w.graph),

@@ -123,7 +123,7 @@ class Fitting:
     def _asked_of(self, query: Query, links: Sequence[Link]) -> Sequence[Link]:
         """The links; of an illness that is told with its findings, and of which something is asked, that alone."""
         roles = {*roles_asked(_without_names(query.text, links))} - {Role.CAUSE, Role.FINDING}  # why it makes one thin
-        asks = roles and not asks_diagnosis(query.text) and not compares(query.text)
+        asks = roles and not (asks_diagnosis(query.text) or compares(query.text) or is_yes_no(query.text))
         return with_its_findings(self.graph, links) if asks else links
 
     def _longer(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -134,7 +134,7 @@ class Fitting:
     def unknown(self, query: Query, links: Sequence[Link]) -> list[str]:
         """The names that are asked about and that no graph has."""
         silent = not asks(query.text) and not asks_of(query.text) and any(e.kind not in TAKEN for e in stated(links))
-        return self._unlinked(query, links, patient=describes_a_patient(query.text, links), silent=silent)
+        return self._unlinked.asked(query, links, patient=describes_a_patient(query.text, links), silent=silent)
 
     @property
     def _unlinked(self) -> Strangers:

@@ -21,14 +21,18 @@ def _is_for(said: str, links: Sequence[Link]) -> bool:
     return any(re.search(c, said, re.IGNORECASE) and re.search(ill, named, re.IGNORECASE) for c, ill in _FOR_THIS)
 
 
+def asks_for_class(text: str) -> bool:
+    """Whether a question names a class of medicines by what they are for: painkillers, 止痛药."""
+    return any(re.search(c, text, re.IGNORECASE) for c, _ in _FOR_THIS)
+
+
 def asks_who_may(text: str, links: Sequence[Link]) -> bool:
     """Whether it is asked which of a class people with an illness may take, which the class is not for.
 
     >>> asks_who_may("Which painkiller is good for someone with an ulcer?", [])
     True
     """
-    named = any(re.search(c, text, re.IGNORECASE) for c, _ in _FOR_THIS)
-    return named and bool(_FOR_PEOPLE_WITH.search(text)) and not _is_for(text, links)
+    return asks_for_class(text) and bool(_FOR_PEOPLE_WITH.search(text)) and not _is_for(text, links)
 
 
 _FOR_PEOPLE_WITH = lazily(

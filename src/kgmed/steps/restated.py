@@ -9,13 +9,15 @@ from kgmed.language.question import defines, texts_asked
 from kgmed.language.text import has_cjk
 from kgmed.models.base import Encoder
 from kgmed.records import Evidence, Link, Query
+from kgmed.steps.classes import asks_for_class
 from kgmed.steps.family import MEDICINES
 from kgmed.steps.naming import with_its_findings
 from kgmed.steps.pairs import is_verdict
-from kgmed.steps.story import asks_of
+from kgmed.steps.story import asks, asks_of
 from kgmed.steps.things import blames, things_of
 
 _LONGEST = (200, 70)  # characters of a question, English and Chinese; longer ones tell a story
+_OWN = (12, 5)  # characters of a question beside the names in it
 _MOST = 3  # things that a question names
 _OF_A_MEDICINE = frozenset(
     {"side effect", "contraindication", "interaction", "dose", "use", "price", "storage", "change of dose"}
@@ -45,10 +47,13 @@ class Restated:
         known = asks_of(text) or defines(text) or blames(text)
         plain = None if known else self._plain(query, links, restate.CERTAIN)
         found = (self.retrieve(*plain) if plain else []) or self.retrieve(query, links)
-        if texts_asked(text) or not _lacks(found):
+        if texts_asked(text) or not _lacks(found) or asks_for_class(text):
             return found
         plain = self._plain(query, links, restate.LIKELY)
-        other = self.retrieve(*plain) if plain else []
+        about = {entity.id for e in found for entity in e.about}
+        if plain is None or len(plain[1]) > 1 or plain[1][0].entity.id not in about:
+            return found
+        other = self.retrieve(*plain)
         return found if _lacks(other) else other or found
 
     def _plain(self, query: Query, links: Sequence[Link], least: float) -> tuple[Query, list[Link]] | None:
@@ -56,6 +61,8 @@ class Restated:
         text, things = query.text, [x for x in things_of(links) if x.mention.start >= 0 and x.entity.kind != _PEOPLE]
         if query.question.options or not 0 < len(things) <= _MOST or len(text) > _LONGEST[has_cjk(text)]:
             return None
+        if len(things) > 1 and not (asks(text) and self._says_more(text, things)):
+            return None  # findings that are told, or bare names
         if not restate.fits(self.encoder.name):
             return None
         names, chinese = [(x.mention.start, x.mention.end, self._kind(x)) for x in things], has_cjk(text)
@@ -66,6 +73,11 @@ class Restated:
             return None
         chosen = self._chosen(things, guess.type, two="{1}" in form[0])
         return self._asked(form[has_cjk(text)], chosen, query) if chosen else None
+
+    def _says_more(self, text: str, things: Sequence[Link]) -> bool:
+        """Whether a question has words of its own beside the names."""
+        named = sum(x.mention.end - x.mention.start for x in things)
+        return len(text) - named > _OWN[has_cjk(text)]
 
     def _kind(self, link: Link) -> str:
         """By which names one is stood in for."""

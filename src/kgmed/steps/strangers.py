@@ -102,8 +102,8 @@ def in_part(text: str, links: Sequence[Link]) -> list[str]:
         if begin < m.start and len(m.surface) > 2 and all(c in _SOUNDS for c in m.surface[:2]):
             found.append(text[begin : m.end])
     for m in (link.mention for link in links if link.mention.start > 0):
-        before = _PERSONS.search(text[: m.start])
-        found += [before[1] + m.surface] if before and not any(_covers(x, before.start(1)) for x in links) else []
+        person = _PERSONS.search(text[: m.start])
+        found += [person[1] + m.surface] if person and not any(_covers(x, person.start(1)) for x in links) else []
     for m in (link.mention for link in links if link.mention.start > 1 and _HEAD.fullmatch(link.mention.surface)):
         before = _BEFORE_HEAD.search(text[: m.start])
         if before and not _SAID.search(before[1]):
@@ -153,7 +153,7 @@ def _named(text: str, mention: Mention, linked: Collection[int]) -> Iterator[str
     if has_cjk(surface):
         beside = mention.end in linked
         quoted = text[mention.start - 1 : mention.start] in _QUOTES if mention.start else False
-        between = (before or after) if len(surface) > 2 or quoted else (before and after)
+        between = bool((before or after) if len(surface) > 2 or quoted else (before and after))
         between = between and not any(a < mention.end and mention.start < b for a, b in words_that_ask(text))
         if (len(surface) > 2 and _LIKE_A_NAME.search(surface)) or (
             between and not beside and not _SAID.search(surface)
@@ -183,7 +183,7 @@ class Strangers:
         found = self.recognize(query) if self.recognize else []
         return [m for m in found if (m.start, m.surface) not in linked]
 
-    def __call__(self, query: Query, links: Sequence[Link], *, patient: bool, silent: bool) -> list[str]:
+    def asked(self, query: Query, links: Sequence[Link], *, patient: bool, silent: bool) -> list[str]:
         """The names that are asked about; of what a `patient` tells, and where nothing is asked, only medicines are."""
         if self.recognize is None:
             return []
