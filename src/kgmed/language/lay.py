@@ -250,42 +250,47 @@ def _in_order(clause: str, pieces: Sequence[str]) -> Places:
 
 
 class _Table(NamedTuple):
-    """A table: its groups, and its ways by the first letters of their first word, or by their first sign."""
+    """A table: its groups, and its lines, each the names and the ways."""
 
     groups: dict[str, tuple[str, ...]]
-    english: dict[str, list[Way]]
-    chinese: dict[str, list[Way]]
-    lines: list[str]
+    lines: list[tuple[str, str]]
 
 
 @lru_cache(maxsize=2)
 def _table(table: str) -> _Table:
-    """A table as it is read: the ways of all its lines but those that begin with # or !."""
-    found = _Table({}, {}, {}, [])
+    """A table as it is read: the names and ways of all its lines but those that begin with # or !."""
+    found = _Table({}, [])
     for line in resources.files("kgmed.language").joinpath(table).read_text(encoding="utf-8").splitlines():
         if line.startswith("@"):
             name, _, words = line.partition(":")
             found.groups[name] = tuple(words.split())
         elif line and line[0] not in "#!":
             names, _, said = line.partition(" = ")
-            found.lines.append(names)
-            for text in said.split(";"):
-                words = text.strip()
-                if words[0] != "@":
-                    index, size = (found.english, _KEPT) if words[0].isascii() else (found.chinese, 1)
-                    index.setdefault(words.partition(" ")[0][:size], []).append((words, names))
-                    continue
-                firsts = found.groups[words.partition(" ")[0]]
-                index, size = (found.english, _KEPT) if firsts[0].isascii() else (found.chinese, 1)
-                for start in dict.fromkeys(word[:size] for word in firsts):
-                    index.setdefault(start, []).append((words, names))
+            found.lines.append((names, said))
+    return found
+
+
+@lru_cache(maxsize=4)
+def _starts(table: str, *, english: bool) -> dict[str, list[Way]]:
+    """The ways of a language by the first letters of their first word, which its stem keeps, or by their first sign."""
+    groups, size = _table(table).groups, _KEPT if english else 1
+    begins = {name: {w[:size] for w in words} for name, words in groups.items() if words[0].isascii() is english}
+    found: dict[str, list[Way]] = {}
+    for names, said in _table(table).lines:
+        for text in said.split(";"):
+            words = text.strip()
+            if words[0] == "@":
+                for start in begins.get(words.partition(" ")[0], ()):
+                    found.setdefault(start, []).append((words, names))
+            elif words[0].isascii() is english:
+                found.setdefault(words.partition(" ")[0][:size], []).append((words, names))
     return found
 
 
 @lru_cache(maxsize=1 << 12)
 def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], str, tuple[frozenset[str], ...]]]:
     """The English ways whose first word begins so: their words, their names, how each word may begin."""
-    ways = ((_groups(words, table), names) for words, names in _table(table).english.get(start, ()))
+    ways = ((_groups(words, table), names) for words, names in _starts(table, english=True).get(start, ()))
     return [(way, names, tuple(frozenset(w[:_KEPT] for w in group) for group in way)) for way, names in ways]
 
 
@@ -294,7 +299,7 @@ def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], s
     """The Chinese ways that may begin with a sign: their pieces, and their names; of a group those of that sign."""
     return [
         ((tuple(w for w in first if w[0] == sign), *rest), names)
-        for words, names in _table(table).chinese.get(sign, ())
+        for words, names in _starts(table, english=False).get(sign, ())
         for first, *rest in [_groups(words, table)]
     ]
 
@@ -316,7 +321,7 @@ def _names(names: str) -> tuple[str, ...]:
 def _rows() -> dict[str, dict[str, None]]:
     """The names of each line that a name stands in."""
     found: dict[str, dict[str, None]] = {}
-    for names in _table(LAY).lines:
+    for names, _ in _table(LAY).lines:
         for name in _names(names):
             found.setdefault(name.casefold(), {}).setdefault(names)
     return found

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from kgmed.language.question import asking_part
-from kgmed.language.text import has_cjk, lazily, spelled
+from kgmed.language.text import InTwoLanguages, has_cjk, lazily, spelled
 from kgmed.records import Role
 
 
@@ -29,9 +29,9 @@ class PairType:
     safety: bool = False
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """`looks`, compiled."""
-        return re.compile(self.looks, re.IGNORECASE)
+    def pattern(self) -> InTwoLanguages:
+        """`looks`, compiled when a text of the language is read."""
+        return InTwoLanguages(self.looks)
 
     @cached_property
     def roles(self) -> tuple[tuple[Role, str], ...]:

@@ -1,7 +1,7 @@
 """What a question asks for, by its words: the rows of the table of question types that match its asking part."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from kgmed.language.text import Unslipped, lazily, spelled
@@ -145,12 +145,14 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     ['gene']
     """
     read = Unslipped(text)
+    finders: list[Callable[[str], Iterator[re.Match[str]]]] = [row.pattern.finditer for row in TYPES]
+    finders.append(_SETTING.finditer)
     said = [
         stretch
         for begin, end in _stretches(read.text)
-        for pattern in (*(row.pattern for row in TYPES), _SETTING)
+        for find in finders
         for stretch in _to_word_ends(
-            read.text, [(begin + m.start(), begin + m.end()) for m in pattern.finditer(read.text[begin:end])]
+            read.text, [(begin + m.start(), begin + m.end()) for m in find(read.text[begin:end])]
         )
     ]
     return tuple(sorted((read.places[start], read.places[end]) for start, end in said))

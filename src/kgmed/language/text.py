@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -37,6 +37,42 @@ def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
     (0, 4)
     """
     return cast(re.Pattern[str], LazyPattern(pattern, flags))
+
+
+class InTwoLanguages:
+    """Alternatives in English and Chinese: for a text without Chinese only the English ones are compiled."""
+
+    def __init__(self, pattern: str) -> None:
+        """Any letter case matches."""
+        latin = [part for part in alternatives(pattern) if not has_cjk(part)]
+        self._whole, self._latin = lazily(pattern, re.IGNORECASE), lazily("|".join(latin) or "(?!)", re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first place where one of them is."""
+        return (self._whole if has_cjk(text) else self._latin).search(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """Every place where one of them is."""
+        return (self._whole if has_cjk(text) else self._latin).finditer(text)
+
+
+_STRUCTURE = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[()|]")
+
+
+def alternatives(pattern: str) -> list[str]:
+    """The alternatives of a regular expression that stand in no group.
+
+    >>> alternatives(r"a(?:b|c)|[|]d|\\|e")
+    ['a(?:b|c)', '[|]d', '\\\\|e']
+    """
+    parts, begin, depth = [], 0, 0
+    for m in _STRUCTURE.finditer(pattern):
+        sign = m[0]
+        if sign == "|" and not depth:
+            parts.append(pattern[begin : m.start()])
+            begin = m.end()
+        depth += (sign == "(") - (sign == ")")
+    return [*parts, pattern[begin:]]
 
 
 # --- Two keys for a name: what is the same name, and what is nearly the same.

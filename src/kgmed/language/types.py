@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from kgmed.language.text import InTwoLanguages
 from kgmed.records import Role
 
 # --- The types. Every row that matches counts, in this order.
@@ -32,9 +33,9 @@ class QuestionType:
     says: tuple[str, str] = ("", "")
 
     @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """`looks`, compiled."""
-        return re.compile(self.looks, re.IGNORECASE)
+    def pattern(self) -> InTwoLanguages:
+        """`looks`, compiled when a text of the language is read."""
+        return InTwoLanguages(self.looks)
 
     @cached_property
     def named(self) -> re.Pattern[str]:

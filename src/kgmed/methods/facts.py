@@ -169,7 +169,7 @@ class Fitting:
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         tied = _claimed(query.text, links)
         verdicts = self._modes(query, links) or halves.vaccines(self.graph, query, links)
-        if WHICH_OF_TWO.pattern.search(asking_part(query.text)) and len(stated(links)) > _PAIR:
+        if len(stated(links)) > _PAIR and WHICH_OF_TWO.pattern.search(asking_part(query.text)):
             verdicts = [e for e in between(query, links, WHICH_OF_TWO) if is_verdict(e, "yes")]
         verdicts = verdicts or (between(query, tied, pair) if pair else [])
         return pair, verdicts or halves.half_known(self.graph, query, links, pair)

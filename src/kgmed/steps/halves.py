@@ -136,7 +136,8 @@ def _bare(name: str) -> str:
 
 def abroad(graph: LocalGraph, query: Query, links: Sequence[Link]) -> list[Evidence]:
     """What a thing is called in the other language, where that is asked: 梅尼埃病用英语怎么说."""
-    asked = _ABROAD.search(query.text)
+    said = query.text.casefold()
+    asked = _ABROAD.search(said) if any(word in said for word in _ABROAD_WORDS) else None
     things = stated(links)
     if not asked or len(things) != 1:
         return []
@@ -202,6 +203,7 @@ _NO_WAY = (
     "图谱只记载有无传染性，未说明是否经所问的途径传播。",
 )
 _CALLED = (("{} in English", "{}的英文名称"), ("{} in Chinese", "{}的中文名称"))
+_ABROAD_WORDS = ("english", "chinese", "abbrev", "full ", "stand", "英", "中文", "汉语", "缩写", "全称", "全名", "学名")
 _ABROAD = lazily(
     r"(?:英语|英文)(?:里|中)?(?:名称?|怎么|叫|是|如何|咋)(?!缩写)|\benglish (?:name|word|term|translation)\b"
     r"|\bin english\b"

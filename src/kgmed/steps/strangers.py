@@ -82,7 +82,7 @@ def called_after(text: str) -> list[str]:
     >>> called_after("我婆婆得了塞林格氏关节病，怎么治疗最好")
     ['塞林格氏关节病']
     """
-    found = [m[1] for m in _AFTER_ONE.finditer(text)]
+    found = [m[1] for m in _AFTER_ONE.finditer(text)] if "氏" in text else []
     return [_BEFORE_ONE.sub("", name) for name in found]
 
 
@@ -101,14 +101,14 @@ def in_part(text: str, links: Sequence[Link]) -> list[str]:
             begin -= 1
         if begin < m.start and len(m.surface) > 2 and all(c in _SOUNDS for c in m.surface[:2]):
             found.append(text[begin : m.end])
-    for m in (link.mention for link in links if link.mention.start > 0):
+    for m in (link.mention for link in links if link.mention.start > 0 and "-" in text):
         person = _PERSONS.search(text[: m.start])
         found += [person[1] + m.surface] if person and not any(_covers(x, person.start(1)) for x in links) else []
     for m in (link.mention for link in links if link.mention.start > 1 and _HEAD.fullmatch(link.mention.surface)):
         before = _BEFORE_HEAD.search(text[: m.start])
         if before and not _SAID.search(before[1]):
             found.append(before[1] + m.surface)
-    if what := _WHAT_IS.match(text):
+    if has_cjk(text) and (what := _WHAT_IS.match(text)):
         inside = [x.mention for x in links if what.start(1) <= x.mention.start and x.mention.end <= what.end(1)]
         longest = max((m.end - m.start for m in inside), default=len(what[1]))
         found += [what[1]] if _LIKE_A_NAME.search(what[1]) and longest < _MOST_OF * len(what[1]) else []

@@ -73,11 +73,14 @@ def defined(text: str, links: Sequence[Link]) -> list[Link]:
 
 def not_set_aside(text: str, links: Sequence[Link]) -> Sequence[Link]:
     """The links without those to what is set aside: what else, apart from X, is linked to Y."""
+    if not any(word in text.casefold() for word in _ASIDE_WORDS):
+        return links
     aside = [m.span("what" if m["what"] else "what2") for m in _ASIDE.finditer(text)]
     rest = [x for x in links if not any(a <= x.mention.start < b for a, b in aside)]
     return rest or links
 
 
+_ASIDE_WORDS = ("apart", "aside", "other than", "besides", "except", "in addition", "除")
 _ASIDE = lazily(
     r"\b(?:apart from|other than|besides|aside from|except(?: for)?|in addition to) (?P<what>[^,.;?]{2,60}?)"
     r"(?=[,.;?]| (?:what|which|is|are|does|do|can)\b|$)"
