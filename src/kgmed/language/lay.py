@@ -75,9 +75,16 @@ def _fullest(found: Iterable[Said], known: Callable[[str], object], *, spaced: b
     kept: list[Said] = []
     for one in named:
         held = any(_holds(other.words, one.words) or other.names == one.names for other in kept)
+        held |= not spaced and any(_is_part(one, other) for other in kept)
         if not held and not (spaced and _taken(one, kept)):
             kept.append(one)
     return kept
+
+
+def _is_part(one: Said, other: Said) -> bool:
+    """Whether what is told lies within what another is told by, and in some of its signs: 脚上起泡 of 手上脚上起泡."""
+    (a, b), (c, d) = one.span, other.span
+    return c <= a and b <= d and any(x < v and u < y for x, y in one.words for u, v in other.words)
 
 
 def _fuller(one: Said, *, spaced: bool) -> tuple[int, bool, int, int, tuple[int, int]]:
