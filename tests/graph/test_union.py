@@ -163,6 +163,36 @@ def test_a_code_joins_where_names_agree_and_else_only_names_more_broadly(tmp_pat
     assert graph.speaking("en").entity("zh:疣状狼疮").name == "Tuberculosis of skin (疣状狼疮)"
 
 
+def test_a_name_that_lost_its_spaces_is_read_with_them_and_is_one_thing_with_that(tmp_path: Path) -> None:
+    run = (Alias("rheumaticfever", Scope.EXACT, "en"),)
+    chinese = (NodeRow("风湿热", "", "disease", aliases=run), NodeRow("鹅口疮", "", "disease", aliases=(
+        Alias("oralcandidiasis", Scope.EXACT, "en"),)))  # fmt: skip
+    english = [NodeRow("X:1", "Rheumatic fever", "disease")]
+    english += [NodeRow(f"X:{i}", name, "disease") for i, name in enumerate(
+        (*(f"oral {w}" for w in ("ulcer", "pain", "lesion")), *(f"{w} candidiasis" for w in ("skin", "nail", "eye"))), 2
+    )]  # fmt: skip
+    both = [
+        stored(tmp_path, "en", tuple(english), language="en"),
+        stored(tmp_path, "zh", chinese, language="zh", prefix="zh"),
+    ]
+    merge(both, tmp_path / "both")
+    graph = open_store(tmp_path / "both")
+    assert same(graph, "zh:风湿热", "X:1")
+    assert [m.entity.id for m in graph.lookup("oral candidiasis")] == ["zh:鹅口疮"]
+
+
+def test_an_illness_of_children_gives_way_where_its_name_leaves_them_out(tmp_path: Path) -> None:
+    rows = (
+        NodeRow("小儿乙丙炎", "", "disease", aliases=(Alias("乙丙炎", Scope.EXACT, "zh"),)),
+        NodeRow("甲丁炎", "", "disease", aliases=(Alias("乙丙炎", Scope.TRANSLATION, "zh"),)),
+        NodeRow("克罗病", "", "disease", aliases=(Alias("克尔", Scope.RELATED, "zh"),)),
+    )
+    merge([stored(tmp_path, "zh", rows, language="zh", prefix="zh")], tmp_path / "one")
+    graph = open_store(tmp_path / "one")
+    assert graph.lookup("乙丙炎")[0].entity.id == "zh:甲丁炎"
+    assert graph.lookup("克尔") == []
+
+
 # --- by name, kept under the folder of the graphs
 
 

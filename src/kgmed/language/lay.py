@@ -82,9 +82,13 @@ def _fullest(found: Iterable[Said], known: Callable[[str], object], *, spaced: b
 
 
 def _is_part(one: Said, other: Said) -> bool:
-    """Whether what is told lies within what another is told by, and in some of its signs: 脚上起泡 of 手上脚上起泡."""
+    """Whether what is told lies within what another is told by, and begins and ends in its signs.
+
+    So 脚上起泡 of 手上脚上起泡; the eyes that are red are no part of the eyes that itch.
+    """
     (a, b), (c, d) = one.span, other.span
-    return c <= a and b <= d and any(x < v and u < y for x, y in one.words for u, v in other.words)
+    ends = (one.words[0], one.words[-1])
+    return c <= a and b <= d and all(any(x < v and u < y for u, v in other.words) for x, y in ends)
 
 
 def _fuller(one: Said, *, spaced: bool) -> tuple[int, bool, int, int, tuple[int, int]]:
@@ -214,7 +218,7 @@ def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
 
 
 _COMPOUND = lazily(
-    "糖尿病|尿酸|尿素|尿毒症?|尿检|尿常规|[高低]?血糖|[高低]?血压|[高低]?血脂|血氧|血红蛋白|血常规|血管|血栓|血型|血[钾钠钙磷]"
+    "肉芽肿|血肿|囊肿|糖尿病|尿酸|尿素|尿毒症?|尿检|尿常规|[高低]?血糖|[高低]?血压|[高低]?血脂|血氧|血红蛋白|血常规|血管|血栓|血型|血[钾钠钙磷]"
 )
 
 
@@ -232,7 +236,7 @@ def _apart(clause: str, pieces: Sequence[str]) -> str:
     return _COMPOUND.sub(lambda m: m[0] if any(p in m[0] for p in long) else "\0" * len(m[0]), clause)
 
 
-_DENIED_CJK = lazily("(?:[不没无未]|没有)(?:有|带|是|太|怎么|觉得)?$")  # 小便带血但不疼 is no 小便疼
+_DENIED_CJK = lazily("(?:[不没无未非]|没有)(?:有|带|是|太|怎么|觉得)?$")  # 小便带血但不疼 is no 小便疼
 
 
 def _in_order(clause: str, pieces: Sequence[str]) -> Places:

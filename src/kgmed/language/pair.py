@@ -63,7 +63,7 @@ PAIRS: tuple[PairType, ...] = (
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
         r"\b(?:take|takes|taking|use|used|have|give|given|get|drink|combine|mix|swallow|receive)\b"
         r"|\bbe (?:taken|used|given|combined|mixed|prescribed)\b(?! (?:for\b|to (?:treat|cure|help|manage|relieve)))"
-        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加|擦|抹|涂|贴|敷|滴)|安全|行不行|行吗|成不成",
+        r"|(?:能不能|可不可以|可否|能否|可以|能|宜|适合)(?:\S{0,6}?)(?:吃|用|服|打|喝|加|擦|抹|涂|贴|敷|滴)|安全|行不行|行吗|成不成|没事[吧吗]|没问题[吧吗]|碍事",
         "contraindicated* interacts* precaution* avoid*",
         ("No", "不能"),
         safety=True,
@@ -195,7 +195,7 @@ _YES_NO = lazily(
     r"(?:is|are|was|can|could|should|may|might|will|would|do|does|did|has|have|must|am)\b"
     r"|[,;.!]\s*(?:is|are|can|could|should|may|will|would|do|does|did|has|have|must|am) [a-z]"
     r"|\b(?:ok|okay|safe|allowed|alright)\s*\?*\s*$"
-    r"|吗|么[?？]?\s*$|嘛|[吃用喝服打行好]不(?:[行好])?\W*$|(?:能|可以|会|有|是)[^，,。？?]{1,15}不\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
+    r"|吗|么[?？]?\s*$|嘛|(?:没事|没问题|不要紧)吧|[吃用喝服打行好]不(?:[行好])?\W*$|(?:能|可以|会|有|是)[^，,。？?]{1,15}不\W*$|行不行|好不好|成不成|能不\W*$|可以不\W*$|能不能"
     r"|是不是|会不会|可不可以|能否|可否|是否|有没有|有无|要不要|该不该|算不算",
     re.IGNORECASE,
 )

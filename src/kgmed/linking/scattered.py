@@ -312,6 +312,7 @@ _PERSON = re.compile(  # by whose name alone an illness is called; none is an En
     r"|\b(?-i:[A-Z][a-z]{2,}(?:-[A-Z][a-z]{2,}){1,2})\b(?!['’-])",  # Loeys-Dietz
     re.IGNORECASE,
 )
+_ONE_PERSON = re.compile(r"\b[A-Z][a-z]{4,}\b(?=\s*(?:[,.:;?!]|$|vs\b))")  # Gitelman, not Bartter: which gene
 _CALLED = ("disease", "syndrome", "muscular dystrophy", "thyroiditis", "lymphoma")
 _NOUN = re.compile(r"\s+(?:disease|syndrome|palsy|phenomenon|sign|law|test)s?\b", re.IGNORECASE)
 
@@ -355,6 +356,10 @@ class AsPatientsSay:
                 forms = (f"{m[1] or m[0]} {what}" for what in _CALLED)
                 if name := next(filter(self._has, forms), ""):
                     yield Mention(m[0], name, *m.span())
+        for m in _ONE_PERSON.finditer(text):
+            forms = (f"{m[0]} {what}" for what in _CALLED[:2])
+            if not self._has(m[0]) and (name := next(filter(self._has, forms), "")):
+                yield Mention(m[0], name, *m.span())
         for m in _EPONYM.finditer(text):
             if (m.start() or _ALONE.match(text, m.end())) and not _NOUN.match(text, m.end()):
                 forms = (f"{person} {what}" for person in (m[1], m[0]) for what in ("disease", "syndrome"))

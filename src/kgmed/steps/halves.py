@@ -203,12 +203,28 @@ _NO_WAY = (
     "图谱只记载有无传染性，未说明是否经所问的途径传播。",
 )
 _CALLED = (("{} in English", "{}的英文名称"), ("{} in Chinese", "{}的中文名称"))
-_ABROAD_WORDS = ("english", "chinese", "abbrev", "full ", "stand", "英", "中文", "汉语", "缩写", "全称", "全名", "学名")
+_ABROAD_WORDS = (
+    "english",
+    "chinese",
+    "abbrev",
+    "full ",
+    "stand",
+    "英",
+    "中文",
+    "汉语",
+    "缩写",
+    "全称",
+    "全名",
+    "学名",
+    "正经",
+    "正式",
+    "医学上",
+)
 _ABROAD = lazily(
     r"(?:英语|英文)(?:里|中)?(?:名称?|怎么|叫|是|如何|咋)(?!缩写)|\benglish (?:name|word|term|translation)\b"
     r"|\bin english\b"
     r"|(?P<short>英文缩写|(?<!的)缩写(?:是|叫|怎么)|\babbreviat(?:ed|ion)\b)"
-    r"|(?P<full>全称|全名|学名|\bfull (?:name|form)\b|\bstands? for\b)"
+    r"|(?P<full>全称|全名|学名|正经名字|正式名|医学上(?:叫|怎么)|\bfull (?:name|form)\b|\bstands? for\b)"
     r"|(?P<chinese>(?:中文|汉语)(?:里|中)?(?:名称?|怎么|叫|是|如何|咋)|\bchinese (?:name|word|term|translation)\b"
     r"|\bin chinese\b)",
     re.IGNORECASE,

@@ -41,6 +41,7 @@ _LIKE_A_NAME = lazily(
 _PLAIN = frozenset(
     """
     genetic genetics early warning typical common usual register hospital hospitals chinese english british american
+    nobody somebody everybody
     western mutated faulty defective responsible clinical key main principal classic classical cardinal
     link relation interaction doctor doctors people person patient patients day days week weeks month months year years
     night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
@@ -72,7 +73,7 @@ def _is_new(text: str, mention: Mention, word: str) -> bool:
 
 
 _SAID = lazily(
-    r"[说讲里家只都也就还被把让给谁哪么呢吧啊我你他她咱]|奶奶|爷爷|医生|英语|英文|天天|整天|最近|起来|出来|下来|上来|下去|发作"
+    r"[说讲里家只都也就还被把让给谁哪么呢吧啊我你他她咱]|奶奶|爷爷|医生|英语|英文|天天|整天|最近|身上|大人|娃|起来|出来|下来|上来|下去|发作"
 )  # in no name
 
 

@@ -89,10 +89,7 @@ class Whole:
         """The illness that a longer name of it has, 产后抑郁症, or that is named behind what is done: 预防骨质疏松."""
         said = mention.surface
         if (
-            len(said) > 2 * _LEAST - 1
-            and (kinds := self._kinds(said))
-            and "disease" not in kinds
-            and "drug" not in kinds
+            len(said) > _LEAST and (kinds := self._kinds(said)) and "disease" not in kinds and "drug" not in kinds
         ) and (name := next((said + end for end in _ILLNESS[1:] if "disease" in self._kinds(said + end)), "")):
             return replace(mention, name=name)
         verb = _DONE_ABOUT.match(mention.surface)
