@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from kgmed.methods.facts import Fitting
 from kgmed.records import Entity, Evidence, Mention, Relation, Role, Triple
+from kgmed.steps.fitting import Fitting
 from kgmed.steps.halves import by_the_way_named
 from role_graph import RoleGraph, query
 

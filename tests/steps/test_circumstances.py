@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from kgmed.language.pair import pairs_asked
-from kgmed.methods.facts import Fitting
 from kgmed.records import Evidence, Link, Mention, Relation, Role, Triple
 from kgmed.steps.asked import AskedFor
 from kgmed.steps.family import medicines_of
+from kgmed.steps.fitting import Fitting
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.pairs import Between
 from role_graph import RoleGraph, query

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.methods.facts import Fitting
 from kgmed.pipeline import notes
 from kgmed.records import Relation, Role
 from kgmed.steps.diagnosis import EMERGENCY, Consult, Diagnosis, OnlyRare, posterior, told_of
+from kgmed.steps.fitting import Fitting
 from role_graph import RoleGraph, query
 
 HAS = Relation("has", Role.FINDING)

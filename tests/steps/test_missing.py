@@ -3,8 +3,8 @@
 import pytest
 
 from kgmed.language.types import TYPES
-from kgmed.methods.facts import Fitting
 from kgmed.records import Relation, Role
+from kgmed.steps.fitting import Fitting
 from kgmed.steps.missing import Missing, asks_in_general
 from role_graph import RoleGraph, query
 

@@ -18,9 +18,9 @@ import numpy as np
 from kgmed.evaluate.datasets.answers import Consultation
 from kgmed.graph.base import LocalGraph
 from kgmed.language.text import one_line
-from kgmed.methods.facts import Fitting
 from kgmed.records import Evidence, Link, Query, Question
 from kgmed.steps.budget import tokens as count
+from kgmed.steps.fitting import Fitting
 from kgmed.steps.retrieve import Overview
 from kgmed.toolkit import Toolkit
 

@@ -11,11 +11,12 @@ from kgmed.language.question import compares, defines, texts_asked, types_asked
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.language.types import CULPRIT
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
-from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
+from kgmed.steps.diagnosis import EMERGENCY
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
-from kgmed.steps.phrase import Language, clipped, frequency, joined, language_of, named, worded
+from kgmed.steps.phrase import Language, cited, clipped, colon, frequency, joined, language_of, named, worded
+from kgmed.steps.proposed import MAY_BE, Numbered, told_diseases, urgent_line
 from kgmed.steps.retrieve import DEFINITION
 
 ITSELF = "itself"  # the id of pieces on the one finding whose diseases are told
@@ -58,7 +59,6 @@ _MORE = (" and {} more", "等，另有{}项")
 _IN_CHINESE = " and {} more named in Chinese"
 _ETC = (" …", "……")
 _LEFT_OUT = lazily(r"… \(\+(\d+)\)")
-Numbered = tuple[int, Evidence]
 
 
 @dataclass
@@ -90,7 +90,7 @@ def brief(query: Query, context: Context) -> Answer:
         return Answer(words["nothing"], abstained=True, limits=words["limits"], reader="facts")
     verdicts = [row for row in rows if is_verdict(row[1])]
     nothing = bool(verdicts) and all(is_verdict(e, "none", "unknown", "lacking") for _, e in verdicts)
-    lines = [_cited(e.text, [i] if e.triples else []) for i, e in verdicts]
+    lines = [cited(e.text, [i] if e.triples else []) for i, e in verdicts]
     others = [row for row in rows if row not in verdicts]
     if verdicts:  # what is said of two things is no reason to warn of all that is given for one
         told = {t.subject for _, e in verdicts for t in e.triples} | {thing for _, e in verdicts for thing in e.about}
@@ -141,7 +141,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         itself = [row for row in rest if row[1].id == ITSELF]
         if language and itself and (whole := _what_it_is(_groups(itself, language))):
             yield whole
-        yield from _diagnoses(diagnoses, language)
+        yield from told_diseases(diagnoses, language, others=short)
         rest = [row for row in rest if row not in itself]
     rest = [] if each else [*_care(diagnoses, asked), *rest]
     groups = _groups(rest, language, apart=compares(query.text))
@@ -250,7 +250,7 @@ def _what_it_is(groups: Sequence[_Group]) -> str:
     if len(said) < 2:
         return ""
     subject = next(iter(next(g for g in groups if g.role in own).subjects))
-    return _cited(f"{subject}：{'；'.join(said)}。", list(numbers)[:4])
+    return cited(f"{subject}：{'；'.join(said)}。", list(numbers)[:4])
 
 
 _FRAGMENT = lazily(  # cut out of sentences: 亦可发生, 致死病例常有肺
@@ -269,14 +269,14 @@ def _at_once(
     each: Sequence[Numbered], diagnoses: Sequence[Numbered], language: Language, people: Sequence[People]
 ) -> Iterator[str]:
     """An emergency that it may be, what is taken against each finding, and in a line what it may be."""
-    yield from _urgent(diagnoses, language, _MAY_BE)
+    yield from urgent_line(diagnoses, language, MAY_BE)
     groups = _groups(each, language, apart=True)
     for group in groups:
         yield _list(_made_for(group, people), language, CHARACTERS[language] // (3 * len(groups)), 2)
     names = [named(e.about[0], language) for _, e in diagnoses[:3]]
     head = ("Diseases that fit the findings", "与所述表现相符的疾病")[language]
     more = _MORE[language].format(len(diagnoses) - 3) if len(diagnoses) > 3 else ""
-    yield _cited(f"{head}{_colon(language)}{joined(names, language)}{more}", [i for i, _ in diagnoses[:3]])
+    yield cited(f"{head}{colon(language)}{joined(names, language)}{more}", [i for i, _ in diagnoses[:3]])
 
 
 def _treats(e: Evidence) -> bool:
@@ -442,15 +442,15 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     told = next((text for text in group.texts if text in YES_OR_NO), "")
     if told and group.relation.endswith("传染性"):
         said = _CONTAGIOUS[YES_OR_NO[told][0]][language].format(joined(list(group.subjects)[:2], language))
-        return _cited(said, list(group.numbers)[:marks])
+        return cited(said, list(group.numbers)[:marks])
     if told:
-        return _cited(f"{YES_OR_NO[told][language]}{_colon(language)}{head}", list(group.numbers)[:marks])
+        return cited(f"{YES_OR_NO[told][language]}{colon(language)}{head}", list(group.numbers)[:marks])
     if group.texts and not group.names:
         foreign = _foreign(group, language)
         whole = ("；" if language else "; ").join(group.texts)
         head += _ORIGINAL[language] if foreign else ""
         wide = 2 if foreign and language else 1  # a Chinese character is as wide as two Latin letters, and says more
-        return _cited(f"{head}{_colon(language)}{clipped(whole, wide * room)}", list(group.numbers)[:marks])
+        return cited(f"{head}{colon(language)}{clipped(whole, wide * room)}", list(group.numbers)[:marks])
     kept = _once(group, substance) if group.role in _OF_MEDICINES else group.names
     kept = _once(group, same_test) if group.role is Role.TESTS else kept
     apart = kept
@@ -473,7 +473,7 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     elif not language and shown and all(map(has_cjk, shown)):
         head += _ORIGINAL[language]
     end += _labels(group, language, room // 2)
-    return _cited(f"{head}{_colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
+    return cited(f"{head}{colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
 
 
 def _labels(group: _Group, language: Language, room: int) -> str:
@@ -576,64 +576,6 @@ def _heading(group: _Group, language: Language) -> str:
     return form.format(thing)
 
 
-# --- diseases that fit
-
-
-def _diagnoses(rows: Sequence[Numbered], language: Language) -> Iterator[str]:
-    """A line for each of the best five, and how many more the evidence has."""
-    yield ("Diseases that fit the findings, best first:", "与所述表现相符的疾病（依次）：")[language]
-    if language:  # a name that is not translated says little to whoever asks in Chinese
-        rows = sorted(rows, key=lambda row: not has_cjk(named(row[1].about[0], language)))
-    for i, e in rows[:5]:
-        yield _cited(f"- {named(e.about[0], language)}{_colon(language)}{_why(e, language)}", [i])
-    if len(rows) > 5:
-        yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
-    yield from _urgent(rows, language, _URGENT)
-    if asked := [(e, told) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
-        parts = [f"{told} ({named(e.about[0], language)})" for e, told in asked]
-        yield f"{('To tell them apart, ask for', '鉴别可再问')[language]}{_colon(language)}{joined(parts, language)}"
-
-
-def _urgent(rows: Sequence[Numbered], language: Language, said: tuple[str, str]) -> Iterator[str]:
-    """A line where an emergency is among the best five."""
-    if urgent := [named(e.about[0], language) for _, e in rows[:5] if e.id == EMERGENCY][:2]:
-        yield said[language].format(joined(urgent, language))
-
-
-_MAY_BE = (
-    "It may be an emergency ({}): if sudden or severe, call for help at once.",
-    "可能是急症（{}）：如突然发生或症状严重，请立即求救。",
-)
-_URGENT = (
-    "An emergency is among them ({}): if sudden or severe, call for help at once.",
-    "其中有急症（{}）：如突然发生或症状严重，请立即求救。",
-)
-
-
-def _why(e: Evidence, language: Language) -> str:
-    """What speaks for a disease, and what of what is told does not."""
-    mine = [t for t in e.triples if t.relation.role in _SHOWS and t.subject == e.about[0]]
-    why = [_finding(t, language) for t in mine if not is_denied(e, t)]
-    against = [_finding(t, language) for t in mine if is_denied(e, t)]
-    told = clipped(joined(list(dict.fromkeys(why)), language), (90, 40)[language])
-    missing = ", ".join(worded(name, language) for name in told_of(e, "lacks").split(", "))
-    lacks = (f"; not listed: {missing}", f"；未载：{missing}")[language]
-    told += clipped(lacks, (50, 24)[language]) if told_of(e, "lacks") else ""
-    denied = clipped(joined(list(dict.fromkeys(against)), language), (40, 20)[language])
-    return told + ((f"; against: {denied}", f"；不符：{denied}")[language] if denied else "")
-
-
-_SHOWS = (Role.FINDING, Role.EXCLUDES)
-
-
-def _finding(triple: Triple, language: Language) -> str:
-    """A finding that speaks for a disease or against it, with how often it is seen."""
-    often, name = frequency(triple), named(triple.object, language)
-    if triple.relation.role is Role.EXCLUDES:
-        return f"{('not ', '无')[language]}{name}"
-    return name + ((f" ({often})", f"（{often}）")[language] if often else "")
-
-
 # --- warnings
 
 
@@ -647,10 +589,10 @@ def _warnings(rows: Sequence[Numbered], language: Language, groups: Sequence[Peo
     told.sort(key=lambda row: has_cjk(named(row[1].about[0], language) + row[2]) != bool(language))
     told.sort(key=lambda row: not _of_people(row[1], groups))
     for i, e, said in told[:2]:
-        parts.append(_cited(f"{named(e.about[0], language)}{_colon(language)}{clipped(said, room)}", [i]))
+        parts.append(cited(f"{named(e.about[0], language)}{colon(language)}{clipped(said, room)}", [i]))
     more = _MORE[language].format(len(told) - 2) if len(told) > 2 else ""
     if parts:
-        yield f"{head}{_colon(language)}{('；' if language else '; ').join(parts)}{more}"
+        yield f"{head}{colon(language)}{('；' if language else '; ').join(parts)}{more}"
 
 
 _SAYS_NOTHING = lazily(r"^(?:尚?[不未]明确?|尚不清楚|不详|无|无毒|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
@@ -678,16 +620,3 @@ def _warned(e: Evidence, language: Language) -> str:
     form = (_IN.get(t.relation.role, ("{}", "{}"))[language] if t.tail.id else "{}" for t in mine)
     names = [_text(t.object.name, language) if not t.tail.id else named(t.object, language) for t in mine]
     return joined([f.format(name) for f, name in zip(form, names, strict=True)], language)
-
-
-def _colon(language: Language) -> str:
-    return "：" if language else ": "
-
-
-def _cited(text: str, numbers: Sequence[int]) -> str:
-    """A line with its marks, those of a sentence before its full stop."""
-    marks = "".join(f"[{n}]" for n in numbers)
-    if not marks:
-        return text
-    stop = text[-1] if text[-1] in ".。" else ""
-    return f"{text.removesuffix(stop)} {marks}{stop}"

@@ -21,6 +21,7 @@ _ORGANS = frozenset("肝肾心肺胃眼脑耳骨")
 _LEAST = 2  # characters of a name that is looked for in others
 _MOST = 2000  # neighbours of an entry that are looked at
 _EDGES = 400  # edges looked at between two families
+CONDITIONS = frozenset({"disease", "phenotype", "symptom", "finding"})  # what one may have
 Ways = Mapping[int, tuple[Triple, ...]]
 
 
@@ -90,13 +91,14 @@ def with_its_findings(graph: LocalGraph, links: Sequence[Link]) -> Sequence[Link
     "My eyelids droop and the doctor says myasthenia gravis: which tests?" is no question about droopy eyelids.
     """
     model, family = posterior(graph), Family(graph)
-    told = [x for x in links if not x.mention.negated and x.entity.kind in _CONDITIONS]
+    told = [x for x in links if not x.mention.negated and x.entity.kind in CONDITIONS]
     nodes = {x: [graph.number(e.id) for e in family.twins(x)] for x in told}
 
     def explains(one: Link) -> bool:
         rest = [graph.number(x.entity.id) for x in told if x.entity != one.entity]
-        ill = A_DISEASE.search(one.mention.surface) or not family.is_symptom(one.entity) or _treated(graph, nodes[one])
-        return bool(rest and ill) and all(any(model.tie(n, q) >= 0 for n in nodes[one]) for q in rest)
+        return bool(rest and is_an_illness(graph, one)) and all(
+            any(model.tie(n, q) >= 0 for n in nodes[one]) for q in rest
+        )
 
     named = {x.entity: x for x in told if x.entity.kind == "disease" and explains(x)}
     if len(named) != 1:
@@ -105,10 +107,14 @@ def with_its_findings(graph: LocalGraph, links: Sequence[Link]) -> Sequence[Link
     return [x for x in links if x.entity == own or x not in told]
 
 
+def is_an_illness(graph: LocalGraph, link: Link) -> bool:
+    """Whether a link is to an illness, by its name or by what the graph says of it, and not to what is felt."""
+    if A_DISEASE.search(link.mention.surface) or not Family(graph).is_symptom(link.entity):
+        return True
+    return _treated(graph, [graph.number(e.id) for e in Family(graph).twins(link)])
+
+
 def _treated(graph: LocalGraph, nodes: Sequence[int]) -> bool:
     """Whether more is done about a thing than there are diseases which show it: a migraine, and no cough."""
     done = len(ByRole(graph, Role.TREATS).subjects(nodes).node)
     return done > len(ByRole(graph, Role.FINDING).subjects(nodes).node)
-
-
-_CONDITIONS = frozenset({"disease", "phenotype", "symptom", "finding"})

@@ -396,6 +396,20 @@ def abroad(subject: Entity, role: Role, other: Entity, text: str, language: Lang
     return f"{said} ({one_line(text)})" if len(one_line(text)) <= (len(said) // 6, 4 * len(said))[language] else said
 
 
+def colon(language: Language) -> str:
+    """What stands between a heading and what it heads."""
+    return "：" if language else ": "
+
+
+def cited(text: str, numbers: Sequence[int]) -> str:
+    """A line with its marks, those of a sentence before its full stop."""
+    marks = "".join(f"[{n}]" for n in numbers)
+    if not marks:
+        return text
+    stop = text[-1] if text[-1] in ".。" else ""
+    return f"{text.removesuffix(stop)} {marks}{stop}"
+
+
 def joined(names: Sequence[str], language: Language) -> str:
     """Names between commas."""
     return ("、" if language else ", ").join(names)

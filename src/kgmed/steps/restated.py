@@ -14,6 +14,7 @@ from kgmed.steps.family import MEDICINES
 from kgmed.steps.naming import with_its_findings
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.story import asks, asks_of
+from kgmed.steps.supposed import supposed
 from kgmed.steps.things import blames, things_of
 
 _LONGEST = (200, 70)  # characters of a question, English and Chinese; longer ones tell a story
@@ -44,7 +45,7 @@ class Restated:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is found for the plain question, else for the question as it stands; that it lacks is said last."""
         text = query.text
-        known = asks_of(text) or defines(text) or blames(text)
+        known = asks_of(text) or defines(text) or blames(text) or supposed(self.graph, text, links)
         plain = None if known else self._plain(query, links, restate.CERTAIN)
         found = (self.retrieve(*plain) if plain else []) or self.retrieve(query, links)
         if texts_asked(text) or not _lacks(found) or asks_for_class(text):
