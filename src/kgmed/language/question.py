@@ -231,6 +231,15 @@ def _only_names(sentence: str) -> bool:
     )
 
 
+def tells_only(text: str) -> bool:
+    """Whether an English text tells of someone and asks nothing.
+
+    >>> tells_only("My baby has yellow skin."), tells_only("baby jaundice, is it bad?"), tells_only("gout pills")
+    (True, False, False)
+    """
+    return bool(text.isascii() and _TELLS.search(text)) and not any(_asks(m[0]) for m in _SENTENCE.finditer(text))
+
+
 def _asks(sentence: str) -> bool:
     return bool(_ENDS_ASKING.search(sentence) or _ASKING.search(sentence) or _ASKS_LATER.search(sentence))
 

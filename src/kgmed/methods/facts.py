@@ -8,6 +8,7 @@ from kgmed.pipeline import Pipeline, Reader, Recognizer
 from kgmed.records import Answer, Context, Mention, Query
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.brief import brief
+from kgmed.steps.closed import OfWhatIsTold
 from kgmed.steps.diagnosis import OnlyRare
 from kgmed.steps.fitting import Fitting
 from kgmed.steps.labels import Warned
@@ -77,7 +78,7 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     return Pipeline(
         recognize=recognize,
         link=toolkit.link,
-        retrieve=(Restated(toolkit.graph, fitting, toolkit.encoder, fitting.unknown),),
+        retrieve=(OfWhatIsTold(toolkit.graph, Restated(toolkit.graph, fitting, toolkit.encoder, fitting.unknown)),),
         rank=(First(s.keep), Warned(toolkit.graph), OnlyRare(toolkit.graph)),
         phrase=Numbered(),
         read=brief,

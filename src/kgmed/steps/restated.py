@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kgmed.graph.base import LocalGraph
 from kgmed.language import restate
-from kgmed.language.question import defines, texts_asked
+from kgmed.language.question import defines, tells_only, texts_asked
 from kgmed.language.text import has_cjk
 from kgmed.models.base import Encoder
 from kgmed.records import Evidence, Link, Query
@@ -64,6 +64,8 @@ class Restated:
             return None
         if len(things) > 1 and not (asks(text) and self._says_more(text, things)):
             return None  # findings that are told, or bare names
+        if tells_only(text):
+            return None
         if not restate.fits(self.encoder.name):
             return None
         names, chinese = [(x.mention.start, x.mention.end, self._kind(x)) for x in things], has_cjk(text)
@@ -73,7 +75,7 @@ class Restated:
         if form is None or guess.share < least or self.unknown(query, links):
             return None
         chosen = self._chosen(things, guess.type, two="{1}" in form[0])
-        return self._asked(form[has_cjk(text)], chosen, query) if chosen else None
+        return in_plain_words(form[has_cjk(text)], chosen, query) if chosen else None
 
     def _says_more(self, text: str, things: Sequence[Link]) -> bool:
         """Whether a question has words of its own beside the names."""
@@ -95,12 +97,13 @@ class Restated:
         fitting = medicines if asked in _OF_A_MEDICINE else [x for x in things if x not in medicines] or medicines
         return list(with_its_findings(self.graph, fitting))[:1]
 
-    def _asked(self, form: str, chosen: Sequence[Link], query: Query) -> tuple[Query, list[Link]]:
-        """The plain question and the links at their new places."""
-        text = form.format(*(x.mention.surface for x in chosen))
-        placed, at = [], 0
-        for x in chosen:
-            at = text.find(x.mention.surface, at)
-            placed.append(replace(x, mention=replace(x.mention, start=at, end=at + len(x.mention.surface))))
-            at += len(x.mention.surface)
-        return Query(replace(query.question, text=text)), placed
+
+def in_plain_words(form: str, chosen: Sequence[Link], query: Query) -> tuple[Query, list[Link]]:
+    """The question put as a form with the names of what is chosen, and the links at their new places."""
+    text = form.format(*(x.mention.surface for x in chosen))
+    placed, at = [], 0
+    for x in chosen:
+        at = text.find(x.mention.surface, at)
+        placed.append(replace(x, mention=replace(x.mention, start=at, end=at + len(x.mention.surface))))
+        at += len(x.mention.surface)
+    return Query(replace(query.question, text=text)), placed
