@@ -16,7 +16,7 @@ from kgmed.graph.joining import is_abbreviation
 from kgmed.language.particulars import befalls
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.records import Entity, Link, Role, Triple
-from kgmed.steps.telling import telling
+from kgmed.steps.telling import marking, telling
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _SURE = 0.97  # of a link: its ties are other records of the same thing
@@ -428,6 +428,9 @@ class Family:
         edges: dict[int, list[Triple]] = {}
         for end, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
             edges.setdefault(end, []).append(self.graph.triple(edge))
+        if role is Role.ADVERSE and own:
+            places = marking(self.graph, sorted({*node, *medicines_of(self.graph).get(self.substance(node[0]), ())}))
+            return [max(edges[end], key=often) for end in sorted(edges, key=places.__getitem__)]
         if role is Role.TREATS and not own:
             return self._by_substance(edges, breadth, self._of_others(entity, ends, back))
         usual = 1 if own or role is Role.TESTS else -1
