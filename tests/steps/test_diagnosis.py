@@ -185,18 +185,25 @@ def test_what_may_kill_within_hours_stands_first_of_those_that_fit_as_well() -> 
     assert [(e.about[0].name, e.id) for e in found] == [("Heart attack", EMERGENCY), ("Angina", ""), ("Stroke", "")]
 
 
+def _two_with_their_like(*extra: tuple[str, str, str]) -> RoleGraph:
+    """D1 and D2 share q; ten diseases are like D1 and have r and s, ten like D2 and have v and w."""
+    like = [(f"{d}{i}", "has", f) for d, own in (("o", "rs"), ("p", "vw")) for i in range(10) for f in own]
+    own = [("D1", "has", f) for f in "qrs"] + [("D2", "has", f) for f in "qvw"]
+    kinds = {"disease": list(dict.fromkeys(row[0] for row in [*own, *like]))}
+    return RoleGraph([*own, *like, *extra], RELATIONS, kinds)
+
+
 def test_the_first_two_are_told_apart_by_what_the_one_has_and_the_other_has_not() -> None:
-    others = [f"o{i}" for i in range(20)]
-    rows = [
-        ("D1", "has", "q"),
-        ("D2", "has", "q"),
-        ("D1", "has", "r"),
-        ("D2", "has", "wide"),
-        *((o, "has", "r") for o in others),
-    ]
-    g = RoleGraph([*rows, *((o, "has", "wide") for o in others)], RELATIONS, {"disease": ["D1", "D2", *others]})
+    g = _two_with_their_like()
     first, second = Consult(g)(Q, [g.link("q")])
-    assert (told_of(first, "ask"), told_of(second, "ask")) == ("r", "wide")
+    assert (told_of(first, "ask"), told_of(second, "ask")) == ("r, s", "v, w")
+
+
+def test_an_illness_is_not_asked_for_to_tell_two_diseases_apart_nor_what_few_or_both_have() -> None:
+    ill = [(d, "has", "pharyngitis") for d in ("D1", *(f"o{i}" for i in range(10)))]
+    g = _two_with_their_like(*ill, ("D1", "has", "odd"), ("D2", "has", "r"))
+    first, _ = Consult(g)(Q, [g.link("q")])
+    assert told_of(first, "ask") == "s"
 
 
 def test_a_name_made_of_two_findings_stands_for_both() -> None:

@@ -17,6 +17,7 @@ from kgmed.pipeline import note
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.family import Family
 from kgmed.steps.retrieve import told
+from kgmed.steps.telling import is_illness, telling
 from kgmed.steps.urgent import MEANT, is_emergency
 
 # --- How well each disease of a graph explains some findings.
@@ -56,7 +57,9 @@ _COLUMNS = ("breadth", "counted", "shown", "care", "bound", "tail", "owner")
 _LONGEST = 40  # characters of a finding's name; longer ones are sentences
 _NAMES = (Scope.PREFERRED, Scope.TRANSLATION)
 _URGENT = 1 << len(CONDITIONS)  # the bit of an emergency among those of the conditions
-_OFTEN = 20  # diseases; what as many have is a finding that one can ask for
+_OFTEN = 20  # diseases; what as many have is a finding that people name
+_ASKABLE = (10, 300)  # ours: diseases that have a finding which is worth asking for: else it is odd, or of anything
+_STRONG = 0.25  # ours: how telling it must be, of what tells most (`steps.telling`)
 _FEW = 3  # diseases; what fewer have is not taken for a finding that others are named after or made of
 _NOT = lazily(  # what may stand before a finding's name without making a kind of it
     r"(?:[无不没未非抗假退防]有?|否认|缺乏|没有|未见|避免|预防)[伴明显出现见]{0,3}$"
@@ -163,22 +166,18 @@ class Posterior:
         return one in self._own_below(other) and other in self._own_below(one)
 
     def telling(self, one: int, other: int, known: Container[int]) -> list[int]:
-        """The findings of one disease that another does not have, the usual ones first; none that is known already.
+        """The findings that tell strongly of one disease and that another does not have, the most telling first.
 
-        Only of those that several diseases have: others are told in words of their own.
+        None that is known already, that few or hundreds of diseases have, or that is an illness or in the name.
         """
-        hops = self.found.objects([one])
-        gain = {
-            q: round(float(p), 1)
-            for q, p in zip(hops.node.tolist(), self.found_weights(one, hops), strict=True)
-            if q not in known and self.own(q) >= _OFTEN and self.tie(other, q) < 0
-        }
-        return sorted(gain, key=lambda q: (-gain[q], -self.own(q), q))
-
-    def found_weights(self, disease: int, hops: Hops) -> list[float]:
-        """How often each finding of a disease is there."""
-        weights = self._weights(Hops(np.full_like(hops.node, disease), hops.origin, hops.edge))
-        return list(map(float, weights))
+        told = telling(self.graph, one, np.unique(self.found.objects([one]).node))
+        score = {q: much for q, much in told.items() if q not in known and self.tie(other, q) < 0}
+        least, (few, many) = _STRONG * max(score.values(), default=0.0), _ASKABLE
+        strong = [q for q, much in score.items() if much >= least and few <= self.own(q) <= many]
+        name = self.graph.at(one).name.casefold()
+        said = {q: self.graph.at(q).name for q in strong}
+        asked = [q for q in strong if not is_illness(said[q]) and said[q].casefold() not in name]
+        return sorted(asked, key=lambda q: (-score[q], q))
 
     def is_finding(self, node: int) -> bool:
         """Whether some disease has it, or a kind of it."""
@@ -642,7 +641,8 @@ class Consult:
 
 def _ask(model: Posterior, diseases: Sequence[int], links: Sequence[Link], *, zh: bool) -> list[str]:
     """For each of the first two diseases what it has and the other has not, in the language that is asked in."""
-    if len(diseases) < 2:
+    said = [model.graph.at(d).name.casefold() for d in diseases]
+    if len(diseases) < 2 or said[0] in said[1] or said[1] in said[0]:  # a kind of the other is not told apart
         return []
     known = {k for node in findings_of(model.graph, links, model) for k in model.kinds(node)}
     pairs = (diseases[:2], diseases[1::-1])

@@ -20,9 +20,10 @@ def told_diseases(rows: Sequence[Numbered], language: Language, *, others: bool)
     if len(rows) > 5:
         yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
     yield from urgent_line(rows, language, _URGENT)
-    if asked := [(e, told) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
-        parts = [f"{told} ({named(e.about[0], language)})" for e, told in asked]
-        yield f"{('To tell them apart, ask for', '鉴别可再问')[language]}{colon(language)}{joined(parts, language)}"
+    if asked := [(e, told.split(", ")) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
+        form = ("{} ({})", "{}（{}）")[language]
+        parts = [form.format(joined(told, language), named(e.about[0], language)) for e, told in asked]
+        yield f"{('To tell them apart, ask about', '可再询问，以便区分')[language]}{colon(language)}{('; ', '；')[language].join(parts)}"
 
 
 def urgent_line(rows: Sequence[Numbered], language: Language, said: tuple[str, str]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """How much a finding tells of a disease, and a side effect of a medicine: what those like it have, and few others."""
 
+import re
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 
@@ -7,12 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import ByRole, LocalGraph
+from kgmed.language.text import lazily
 from kgmed.records import Role
 
 _LIKE = 50  # ours: diseases that are most like one
 _SIFTED = 300  # ours: diseases that share most with it, of which those are chosen
 _MARKS = 2  # ours: side effects that mark a medicine, to each that most of its labels share with all others
 Floats = NDArray[np.float64]
+_ILL = lazily(
+    r"(?:[病炎癌瘤疾痔]|(?<!瘙痒)症|感染|中毒|溃疡|综合征)$"
+    r"|(?:itis|osis|oma)\b|\b(?:disease|disorder|syndrome|neoplasm|infections?|mellitus|insipidus|cancer|tumou?r"
+    r"|poisoning|sepsis|pneumonia|anemia|failure)\b",
+    re.IGNORECASE,
+)
+
+
+def is_illness(name: str) -> bool:
+    """Whether a name that stands among findings is by its words that of an illness: nobody is asked for that.
+
+    >>> [is_illness(name) for name in ("Pharyngitis", "Cyanosis", "Hematemesis", "肺炎", "反跳痛")]
+    [True, False, False, True, False]
+    """
+    return bool(_ILL.search(name)) and not _SIGN.search(name)
+
+
+_SIGN = lazily(r"\b(?:cyanosis|diaphoresis|ptosis|acidosis|alkalosis|kyphosis|scoliosis|xerosis)\b", re.IGNORECASE)
 
 
 def telling(graph: LocalGraph, disease: int, findings: NDArray[np.int64]) -> dict[int, float]:
