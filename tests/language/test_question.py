@@ -277,3 +277,63 @@ def test_drugs_that_cause_a_thing_are_not_those_that_treat_it(text: str, names: 
 )
 def test_what_a_value_means_may_be_asked_behind_the_value(text: str, value: bool) -> None:
     assert ("value" in [row.name for row in texts_asked(text)]) is value
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("what color is phenytoin", "appearance"),
+        ("what shape is the amlodipine pill", "appearance"),
+        ("what do tramadol tablets look like", "appearance"),
+        ("which strengths does enalapril come in", "strength"),
+        ("how is cefalexin supplied", "strength"),
+        ("what size doses of metformin are available", "strength"),
+        ("what is in montelukast", "contents"),
+        ("is losartan gluten free", "contents"),
+        ("what are the ingredients of methimazole", "contents"),
+        ("brand name of acetaminophen", "brand"),
+        ("who makes nitrofurantoin", "brand"),
+        ("age limits for bupropion", "age limit"),
+        ("how do you pronounce prednisolone", "pronunciation"),
+        ("how to stop taking amlodipine", "change of dose"),
+        ("how to wean off carbamazepine", "change of dose"),
+        ("results of stopping terazosin", "change of dose"),
+        ("what schedule drug is tramadol", "prescription"),
+        ("how fast does losartan work", "duration"),
+        ("how long on metoprolol after surgery", "duration"),
+    ],
+)
+def test_what_is_asked_of_a_medicine_and_few_graphs_hold_has_its_name(text: str, name: str) -> None:
+    assert name in [row.name for row in texts_asked(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how much levothyroxine is needed",
+        "how much is 5 ml of cough syrup",
+        "what makes gout worse",
+        "how do I stop a nosebleed",
+        "I have no strength in my arms, what tests do I need?",
+    ],
+)
+def test_what_only_sounds_so_is_not_taken_for_it(text: str) -> None:
+    assert texts_asked(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("what drug will cause frequent urination", "culprit"),
+        ("which medicines contribute to fatty liver", "culprit"),
+        ("what medications make gout worse", "culprit"),
+        ("what medication not to take with lithium", "interaction"),
+        ("what should not be taken with warfarin", "interaction"),
+        ("what can't I mix with clozapine", "interaction"),
+        ("how will I feel on memantine", "side effect"),
+        ("how to inject insulin", "dose"),
+        ("how do I give diazepam rectal gel", "dose"),
+    ],
+)
+def test_what_is_asked_of_medicines_has_its_type(text: str, name: str) -> None:
+    assert name in [row.name for row in types_asked(text)]

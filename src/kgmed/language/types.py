@@ -20,6 +20,7 @@ class QuestionType:
         role: What answers it; None = a text whose relation is called as in `relations`, or the thing itself.
         also: Roles that answer it where the first has nothing.
         of_what: Whether the subject of the role is asked for: which disease has this?
+        of_medicines: Whether it is asked of medicines alone.
         relations: A pattern of the names of relations that answer it, for what no role stands for (a price, a year).
         says: What it asks for, in English and Chinese: "Treatments", "治疗"; of a row without a role as it is denied.
     """
@@ -29,6 +30,7 @@ class QuestionType:
     role: Role | None = None
     also: tuple[Role, ...] = ()
     of_what: bool = False
+    of_medicines: bool = False
     relations: str = ""
     says: tuple[str, str] = ("", "")
 
@@ -146,8 +148,10 @@ TYPES: tuple[QuestionType, ...] = (
         "culprit",
         r"(?:\b(?:which|what|any|some|common|list(?: of)?|name(?: of)?) (?:\w+ ){0,2}|^\W*)"
         r"(?:drugs?|medic(?:ine|ation)s?|meds|pills?|tablets?|antibiotics?|painkillers?)\b"
-        r"(?: that| which)?(?: (?:can|could|may|might|do|commonly|often|usually|are known to))*"
-        r" (?:caus(?:e|es|ing)|trigger(?:s|ing)?|induc(?:e|es|ing)|produc(?:e|es|ing)|bring on|lead(?:s|ing)? to"
+        r"(?: that| which)?(?: (?:can|could|may|might|will|would|do|does|commonly|often|usually|sometimes"
+        r"|are known to))*"
+        r" (?:cau?s(?:e|es|ed|ing)|contribut(?:e|es|ing) to|mak(?:e|es|ing) .{1,30} worse"
+        r"|aggravat(?:e|es|ing)|trigger(?:s|ing)?|induc(?:e|es|ing)|produc(?:e|es|ing)|bring on|lead(?:s|ing)? to"
         r"|result(?:s|ing)? in|worsens?|raises?|increases?|(?:giv|mak)(?:e|es|ing) (?:you|me|people|one|someone|it))\b"
         r"|\b(?:drug|medic(?:ine|ation)) causes of\b|(?:caused|induced|triggered) by (?:which|what) (?:drug|medic)"
         r"|(?:哪些|什么|哪种|哪类|啥)药(?:物)?(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发|(?=升高|伤))",
@@ -159,7 +163,9 @@ TYPES: tuple[QuestionType, ...] = (
         "side effect",
         r"(?:\blong.?term )?side.?[ae]f+ect|\b(?:unwanted|undesirable|untoward|unpleasant|ill"
         r"|bad) (?:side )?effects?\b|\bmess(?:es)? (?:with|up)\b|adverse|\bharm"
-        r"|\b(?:look|watch) out for\b|\bwatch for\b|长期(?:吃|用|服用?|使用)(?=.{1,12}会(?:怎|有什么|出现什么))"
+        r"|\b(?:look|watch) out for\b|\bwatch for\b|\bhow (?:will|would|do|does|might) .{1,20} feel\b"
+        r"(?= .{0,30}\b(?:on|taking|take|using|after|with)\b)"
+        r"|长期(?:吃|用|服用?|使用)(?=.{1,12}会(?:怎|有什么|出现什么))"
         r"|副作用|不良反应|副反应|毒副|危害|[坏害]处|(?<!病)毒性",
         Role.ADVERSE,
         says=("Side effects", "不良反应"),
@@ -183,13 +189,16 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(
         "interaction",
         r"interact|\btogether\b|combin(?:e|ation) with"
+        r"|(?:\b(?:not|never|avoid|cannot|cant|dont)|n['’]t)\b.{0,40}\b(?:tak|mix|us|combin|giv|hav|eat|drink)\w{0,4}"
+        r" (?:\w+ )?(?:with|while (?:on|taking)|when (?:on|taking))\b(?! (?:food|milk|meals?|water)\b)"
         r"|(?:药物)?相互作用|(?:一起|同时|一块)(?:儿)?(?:吃(?!饭)|服|用)|同服|同用|合用|配伍|不能(?:和|跟|与|同)(?:什么|哪些|啥)",
         Role.INTERACTS,
         says=("Interactions", "相互作用"),
     ),
     QuestionType(
         "dose",
-        r"\bdos(?:e|age|ing)|how (?:much|often)|"
+        r"\bdos(?:e|age|ing)|how (?:much|often)|\bhow\b.{1,30}\b(?:inject(?!ions?\b)|administer)|"
+        r"\bhow (?:do|can|should|to) (?:(?:i|you|u|we|one) )?(?:safely )?(?:give(?! up| birth| blood)|apply|inhale)\b|"
         r"\bhow (?:is|are|do|does|should|to)(?= .{1,60}\b(?:taken|take|dosed|administered)\b(?! (?:off|out|care)))|"
         r"how many (?:a|per|each) day|\bwhen (?:do|should|to|must) (?:i |we |you )?take\b|"
         r"how many (?:m?g|mcg|ml|milligrams?|grams?|tablets?|pills?|capsules?|drops|puffs|times)\b"
@@ -198,7 +207,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|(?:每|一)[天日次回](?:吃|用|服|喝|冲|泡|擦|抹|喂)?(?:几|多少|好多)(?:次|回)?"
         r"|(?:饭前|饭后|空腹|早上|晚上|睡前)(?:吃|服用?|用)?还是|什么时候(?:吃|服)",
         Role.DOSAGE,
-        says=("Dosage", "用法用量"),
+        says=("Dosage or directions", "用法用量"),
     ),
     QuestionType(
         "cause",
@@ -328,7 +337,8 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "price",
-        r"\bprices?\b|\bcosts?\b|expensive|how much (?:is|are|do|does|for)\b(?!.*\b(?:take|give|dose)\b)"
+        r"\bprices?\b|\bcosts?\b|expensive|how much (?:is|are|do|does|for)\b(?!.*\b(?:take|give|dose|needed|enough"
+        r"|required|recommended|safe|\d+ ?m[lg])\b)"
         r"|多少(?:钱|块|元|万)|价格|价钱|费用|收费|贵不贵|贵吗",
         relations=r"price|cost|价格|费用",
         says=("price", "价格"),
@@ -341,7 +351,9 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "prescription",
-        r"over.the.counter|\botc\b|prescription.only|need a prescription|处方药|非处方",
+        r"over.the.counter|\bover counter\b|\botc\b|prescription.only|need a prescription"
+        r"|\b(?:schedule|tier)\b.{0,20}\bdrug\b|\bdrug (?:schedule|tier)\b|\bcontrolled (?:substance|drug)\b"
+        r"|处方药|非处方",
         relations=r"处方|OTC|prescription",
         says=("prescription status", "处方信息"),
     ),
@@ -387,7 +399,8 @@ TEXTS: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "duration",
-        r"how long (?:does|do|will|should|is|until|before|can)|how soon|how fast"
+        r"how (?:long|soon|fast|quickly)\b(?! ago\b)|\bhow much time\b"
+        r"|\blength of .{1,30}(?:treatment|therapy|course)\b"
         r"|多久|多长时间|几天(?:能|会|可以)?好|要几天|什么时候能好",
         relations=r"病程|住院时间|duration|疗程",
         says=("duration", "时间"),
@@ -473,6 +486,55 @@ TEXTS: tuple[QuestionType, ...] = (
         says=("meaning of values", "数值的意义"),
     ),
     QuestionType(
+        "strength",
+        r"\b(?:what|which|different|available) (?:\w+ ){0,2}stren(?:g)?ths?\b|\bhow (?:is .{1,40} )?supplied\b"
+        r"|\b(?:mgs?|milligrams?|doses?|dosages?|sizes?|forms?)\b.{0,40}\b(?:comes? in|available)\b"
+        r"|\bwhat (?:are the )?(?:mgs?|milligrams?|mcg|grams?)(?: (?:is|are|in|of|for|does)\b|\W*$)"
+        r"|\b(?:lowest|highest|smallest|biggest) (?:dose|mg|strength)\b.{0,40}\bcomes? in\b",
+        relations=r"规格|strength",
+        of_medicines=True,
+        says=("strengths", "规格"),
+    ),
+    QuestionType(
+        "appearance",
+        r"\b(?:what|which) (?:colou?rs?|shapes?|sizes?|imprints?|markings?)\b|\b(?:colou?r|shape|imprint|marking)s?"
+        r" (?:is|are|of|on)\b|\bwhat (?:(?:do|does) )?(?:(?!\b(?:makes?|using|taking)\b).){2,60}?\blooks? like\b",
+        relations=r"性状|外观|appearance",
+        of_medicines=True,
+        says=("colour, shape or imprint", "外观"),
+    ),
+    QuestionType(
+        "contents",
+        r"\b(?:what|which)(?:['’]s| is| are)(?: all)? in (?!the (?:pipeline|news|body)\b)(?!my |his |her )"
+        r"|\bingredients?\b|\bwhat (?:do|does) .{2,40} contain\b|\bcontain(?:s|ed)?\b(?=.{0,40}\W*$)"
+        r"|\b(?:gluten|lactose|sugar|dairy|latex)[ -]free\b",
+        relations=r"辅料|ingredient|excipient",
+        of_medicines=True,
+        says=("list of ingredients", "成份"),
+    ),
+    QuestionType(
+        "brand",
+        r"\b(?:brand|trade|generic|chemical) names?\b|\bwho (?:makes|manufactures|produces)\b"
+        r"|\bmanufacturers?\b|\boff the market\b|\bgeneric (?:for|of|version)\b",
+        relations=r"商品名|brand",
+        of_medicines=True,
+        says=("brand names or makers", "商品名与厂家"),
+    ),
+    QuestionType(
+        "pronunciation",
+        r"\bpronounc|怎么念|怎么读",
+        relations=r"拼音|pronunc",
+        says=("pronunciation", "读音"),
+    ),
+    QuestionType(
+        "age limit",
+        r"\bage (?:limits?|restrictions?|groups?|range)\b|\b(?:minimum|lowest|youngest|what|which) age\b|\bhow old\b"
+        r"|\bwhat ages\b",
+        relations=r"年龄|age limit",
+        of_medicines=True,
+        says=("age limit", "年龄限制"),
+    ),
+    QuestionType(
         "dose by weight",
         r"\bper (?:kg|kilo)|/ ?kg\b|\bmg/kg|\b\d{1,20} ?(?:kg|kilo\w*)\b|每(?:公斤|千克)|按体重"
         r"|(?<!\d)\d{1,20} ?(?:公斤|千克|kg)",
@@ -483,10 +545,14 @@ TEXTS: tuple[QuestionType, ...] = (
         "change of dose",
         r"(?:increase|reduce|raise|lower|double|halve|change|adjust|skip|miss(?:ed)?|stop|do with)\b.{0,40}"
         r"\bdos(?:e|age)"
+        r"|\b(?:stop|quit|discontinu|cease)\w* (?:taking|using|use of|the (?:tablets?|pills?|medic\w+|drugs?))\b"
+        r"|\b(?:results?|effects?|risks?) of (?:stopping|quitting|discontinuing)\b|\bsafely (?:stop|quit|discontinue)\b"
+        r"|\b(?:we[ae]n(?:ed|ing)?|taper(?:ed|ing)?|com(?:e|es|ing)|get(?:ting)?|taken) (?:\w+ ){0,2}off\b"
+        r"(?! (?:work|school)\b)|\btaper\w*\b"
         r"|\bstop(?:ping|ped)? .{1,40}\b(?:suddenly|at once|cold turkey)\b|\bwithdrawal\b"
         r"|(?:漏服|漏吃|忘(?:了|记)吃|加量|减量|停药|调整剂量|换药)",
         relations=r"漏服|减量|停药|missed",
-        says=("advice on changing a dose", "调整用药的建议"),
+        says=("advice on changing or stopping a dose", "调整用药的建议"),
     ),
 )
 CULPRIT = next(row for row in TYPES if row.name == "culprit")

@@ -27,7 +27,7 @@ from kgmed.language.question import (
     types_asked,
 )
 from kgmed.language.text import has_cjk, lazily
-from kgmed.language.types import CULPRIT, TYPES
+from kgmed.language.types import CULPRIT, TYPES, QuestionType
 from kgmed.pipeline import Recognizer
 from kgmed.records import Entity, Evidence, Link, Query, Role
 from kgmed.steps import halves
@@ -97,7 +97,8 @@ class Fitting:
         pair, verdicts = self._verdicts(query, links)
         if said := self._decided(query, links, verdicts):
             return said
-        texts = self._texts(query, links) if texts_asked(query.text) and not verdicts else []
+        row = next((r for r in texts_asked(query.text) if not r.of_medicines or _takes(links)), None)
+        texts = self._texts(query, links, row) if row and not verdicts else []
         if texts and is_verdict(texts[0], "lacking"):
             return self._beside(query, links) or texts
         if names := self.unknown(query, told):
@@ -129,7 +130,8 @@ class Fitting:
         found = Supposed(self.graph)(query, links, ill) if ill else []
         about = {e for one in ill for e in Family(self.graph).twins(one)} | {e for f in found for e in f.about}
         others = self._cards(query, [x for x in links if x not in ill]) if found else []
-        return [*found, *(e for e in others if not is_verdict(e) and e.about[0] not in about)]
+        others = [e for e in others if not is_verdict(e) and e.about[0] not in about]
+        return [*(e if e.triples or others else replace(e, id="none") for e in found), *others]
 
     def _asked_of(self, query: Query, links: Sequence[Link]) -> Sequence[Link]:
         """The links; of an illness that is told with its findings, and of which something is asked, that alone."""
@@ -170,8 +172,7 @@ class Fitting:
 
     def _blamed(self, query: Query, links: Sequence[Link]) -> bool:
         """Whether it is asked of a medicine that is named if what is told comes of it, and not which illness it is."""
-        taken = any(link.entity.kind in MEDICINES for link in links if not link.mention.negated)
-        return taken and blames(query.text) and not asks_diagnosis(query.text)
+        return _takes(links) and blames(query.text) and not asks_diagnosis(query.text)
 
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
@@ -424,9 +425,8 @@ class Fitting:
             pieces = list(dict.fromkeys(best.get(p.about, p) if _is_of(p, role) else p for p in pieces))
         return pieces
 
-    def _texts(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+    def _texts(self, query: Query, links: Sequence[Link], row: QuestionType) -> list[Evidence]:
         """The texts that answer a question no role stands for; the word that there is none."""
-        row = texts_asked(query.text)[0]
         found = [
             Evidence(f"{t.head.name} — {t.relation} → {t.tail.name}", "text", (t,), (t.head,), 1.0)
             for link in links
@@ -479,6 +479,11 @@ _MEASURED = 8  # diseases that are told of a value of the laboratory
 def _own(e: Evidence) -> bool:
     """Whether what a piece is about is the subject of its triples."""
     return all(t.subject in e.about for t in e.triples)
+
+
+def _takes(links: Sequence[Link]) -> bool:
+    """Whether a medicine is named."""
+    return any(link.entity.kind in MEDICINES for link in links if not link.mention.negated)
 
 
 def _claimed(text: str, links: Sequence[Link]) -> Sequence[Link]:
