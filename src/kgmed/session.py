@@ -22,7 +22,7 @@ from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling
 from kgmed.models.encoders import NgramEncoder
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
 from kgmed.prompts import of_preset
-from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
+from kgmed.records import Answer, Context, Link, Mention, Query, Question, Role, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
 from kgmed.toolkit import InPlace, RemoteToolkit, Toolkit, default_encoder
@@ -415,16 +415,17 @@ def _help_first(run: Run) -> Run:
     """The run, its text beginning with the call for help where the question tells an emergency.
 
     Of a wish to die the facts that a graph lists (its definition, rare diseases, medicines) are left out of the text,
-    unless diseases were asked for; they stay in the evidence.
+    unless diseases were asked for, and of a bite what is given for its bleeding; they stay in the evidence.
     """
-    from kgmed.language.lay import SELF_HARM, emergency, helped
-    from kgmed.language.question import asks_diagnosis
+    from kgmed.language.lay import BITE, SELF_HARM, emergency, helped
+    from kgmed.language.question import asks_diagnosis, roles_asked
 
     answer, said = run.answer, emergency(run.question.text)
     if said is None or run.question.options or answer.reader == "none":
         return run
     first = helped(run.question.text)
-    if said.kind == SELF_HARM and answer.reader == "facts" and not asks_diagnosis(run.question.text):
+    alone = said.kind == SELF_HARM or (said.kind == BITE and Role.TREATS in roles_asked(run.question.text))
+    if alone and answer.reader == "facts" and not asks_diagnosis(run.question.text):
         return replace(run, answer=replace(answer, text=first, citations=(), abstained=False))
     return replace(run, answer=replace(answer, text=f"{first}\n{answer.text}"))
 

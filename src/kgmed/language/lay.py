@@ -372,7 +372,7 @@ def _stemmer() -> Any:
 # The emergencies that a text tells, and what is answered first: that help is needed now. The table is emergencies.txt.
 
 _FILE = "emergencies.txt"
-SELF_HARM = "self-harm"
+SELF_HARM, BITE = "self-harm", "bite"
 _NOT = (  # these are compiled where an emergency is told, and not at the start of each question
     r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
 )
@@ -415,14 +415,14 @@ def emergency(text: str) -> Emergency | None:
 
 
 def _signs(text: str) -> Iterator[tuple[str, str]]:
-    """The kind and the sign of all that a text tells and does not deny."""
+    """The kinds and the signs of all that a text tells and does not deny; a sign may be one of several kinds."""
     found = said(text, table=_FILE)
     denied = negated(text, [one.span for one in found])
     harmless = {word for one in found if one.names[0] == "none" for word in one.words}
     for one, no in zip(found, denied, strict=True):
         before = text[max(one.span[0] - _REACH, 0) : one.span[0]]
         if not no and harmless.isdisjoint(one.words) and not re.search(_NOT, before):
-            yield one.names[0], one.names[1]
+            yield from zip(one.names[::2], one.names[1::2], strict=True)
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,7 @@ from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Language, cited, clipped, colon, frequency, joined, language_of, named, worded
-from kgmed.steps.proposed import MAY_BE, Numbered, told_diseases, urgent_line
+from kgmed.steps.proposed import Numbered, told_diseases, urgent_line
 from kgmed.steps.retrieve import DEFINITION
 
 ITSELF = "itself"  # the id of pieces on the one finding whose diseases are told
@@ -135,13 +135,13 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     ]
     people = people_of(query.text) if Role.TREATS in asked else ()
     if each:
-        yield from _at_once(each, diagnoses, language, people)
+        yield from _at_once(query.text, each, diagnoses, people)
         yield from _warnings(warnings, language, people)
     elif diagnoses:
         itself = [row for row in rest if row[1].id == ITSELF]
         if language and itself and (whole := _what_it_is(_groups(itself, language))):
             yield whole
-        yield from told_diseases(diagnoses, language, others=short)
+        yield from told_diseases(diagnoses, query.text, others=short)
         rest = [row for row in rest if row not in itself]
     rest = [] if each else [*_care(diagnoses, asked), *rest]
     groups = _groups(rest, language, apart=compares(query.text))
@@ -266,10 +266,11 @@ def _readable(names: Iterable[str]) -> list[str]:
 
 
 def _at_once(
-    each: Sequence[Numbered], diagnoses: Sequence[Numbered], language: Language, people: Sequence[People]
+    text: str, each: Sequence[Numbered], diagnoses: Sequence[Numbered], people: Sequence[People]
 ) -> Iterator[str]:
     """An emergency that it may be, what is taken against each finding, and in a line what it may be."""
-    yield from urgent_line(diagnoses, language, MAY_BE)
+    language = language_of(text)
+    yield from urgent_line(diagnoses[:5], text)
     groups = _groups(each, language, apart=True)
     for group in groups:
         yield _list(_made_for(group, people), language, CHARACTERS[language] // (3 * len(groups)), 2)

@@ -1,47 +1,78 @@
 """How diseases that fit what is told are said: a line each, what speaks for it, an emergency first."""
 
+import re
 from collections.abc import Iterator, Sequence
 
-from kgmed.language.text import has_cjk
+from kgmed.language.lay import emergency
+from kgmed.language.particulars import about
+from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Evidence, Role, Triple
 from kgmed.steps.diagnosis import EMERGENCY, is_denied, told_of
-from kgmed.steps.phrase import Language, cited, clipped, colon, frequency, joined, named, worded
+from kgmed.steps.phrase import Language, cited, clipped, colon, frequency, joined, language_of, named, worded
+from kgmed.steps.urgent import is_emergency, is_malignant
 
 Numbered = tuple[int, Evidence]
 
 
-def told_diseases(rows: Sequence[Numbered], language: Language, *, others: bool) -> Iterator[str]:
-    """A line for each of the best five, and how many more the evidence has; `others` = one was told of already."""
+def told_diseases(rows: Sequence[Numbered], text: str, *, others: bool) -> Iterator[str]:
+    """A line for each of the best five, and how many more the evidence has; `others` = one was told of already.
+
+    An emergency that is the first or the second stands above the list, a later one below it. What may be malignant and
+    whatever a newborn has is to be seen by a doctor.
+    """
+    language = language_of(text)
+    rows = sorted(rows, key=lambda row: has_cjk(named(row[1].about[0], language)) != bool(language))  # what can be read
+    helped = emergency(text) is not None  # who asks is told already
+    above = [] if helped else list(urgent_line(rows[:2], text))
+    yield from above
     yield (_OTHERS if others else _FITTING)[language]
-    if language:  # a name that is not translated says little to whoever asks in Chinese
-        rows = sorted(rows, key=lambda row: not has_cjk(named(row[1].about[0], language)))
     for i, e in rows[:5]:
         yield cited(f"- {named(e.about[0], language)}{colon(language)}{_why(e, language)}", [i])
     if len(rows) > 5:
         yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
-    yield from urgent_line(rows, language, _URGENT)
+    below = [] if above or helped else list(urgent_line(rows[:5], text, among=True))
+    soon = any(is_malignant(e.about[0].name) for _, e in rows[:3]) or "newborn" in about(text)
+    yield from below or ([_SOON[language]] if soon and not above and not helped else [])
     if asked := [(e, told.split(", ")) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
         form = ("{} ({})", "{}（{}）")[language]
         parts = [form.format(joined(told, language), named(e.about[0], language)) for e, told in asked]
-        yield f"{('To tell them apart, ask about', '可再询问，以便区分')[language]}{colon(language)}{('; ', '；')[language].join(parts)}"
+        yield f"{_APART[language]}{colon(language)}{('; ', '；')[language].join(parts)}"
 
 
-def urgent_line(rows: Sequence[Numbered], language: Language, said: tuple[str, str]) -> Iterator[str]:
-    """A line where an emergency is among the best five."""
-    if urgent := [named(e.about[0], language) for _, e in rows[:5] if e.id == EMERGENCY][:2]:
-        yield said[language].format(joined(urgent, language))
+def urgent_line(rows: Sequence[Numbered], text: str, *, among: bool = False) -> Iterator[str]:
+    """A line where an emergency is among some diseases: to call for help now where it is told that it is sudden."""
+    language = language_of(text)
+    sudden = _SUDDEN.search(text) is not None
+    urgent = [e.about[0] for _, e in rows if e.id == EMERGENCY]
+    if not urgent and sudden and not among:  # a tearing pain is named as what tears
+        urgent = [thing for _, e in rows[:1] for thing in e.about[1:] if is_emergency(thing.name)]
+    if names := [named(thing, language) for thing in urgent[:2]]:
+        form = _AMONG if among else _NOW if sudden else _MAY_BE
+        yield form[language].format(joined(names, language))
 
 
-_FITTING = ("Diseases that fit the findings, best first:", "与所述表现相符的疾病（依次）：")
-_OTHERS = ("Other diseases that fit, best first:", "其他相符的疾病（依次）：")
-MAY_BE = (
-    "It may be an emergency ({}): if sudden or severe, call for help at once.",
-    "可能是急症（{}）：如突然发生或症状严重，请立即求救。",
+_SUDDEN = lazily(
+    r"\bsudden|\bright now\b|\bjust (?:now|started|began)\b|\b(?:minutes?|hours?) ago\b|\bthe worst\b|\bunbearabl"
+    r"|突然|忽然|突发|刚才|刚刚|现在正|正在|剧烈|难以忍受|受不了",
+    re.IGNORECASE,
 )
-_URGENT = (
+_APART = ("To tell them apart, ask about", "可再询问，以便区分")
+_FITTING = ("Diseases that fit the findings, best first:", "与所述表现相符的疾病，最相符的在前：")
+_OTHERS = ("Other diseases that fit, best first:", "其他相符的疾病，最相符的在前：")
+_NOW = (
+    "It may be an emergency ({}): call your local emergency number now, do not wait.",
+    "可能是急症（{}）：请立即拨打当地急救电话，不要等待。",
+)
+_MAY_BE = (
+    "It may be an emergency ({}): have it seen by a doctor at once; if it came suddenly or is severe, call your local "
+    "emergency number.",
+    "可能是急症（{}）：请尽快就医；如突然发生或症状严重，请立即拨打当地急救电话。",
+)
+_AMONG = (
     "An emergency is among them ({}): if sudden or severe, call for help at once.",
     "其中有急症（{}）：如突然发生或症状严重，请立即求救。",
 )
+_SOON = ("Have it seen by a doctor soon.", "请尽早就医检查。")
 
 
 def _why(e: Evidence, language: Language) -> str:
@@ -51,7 +82,7 @@ def _why(e: Evidence, language: Language) -> str:
     against = [_finding(t, language) for t in mine if is_denied(e, t)]
     told = clipped(joined(list(dict.fromkeys(why)), language), (90, 40)[language])
     missing = ", ".join(worded(name, language) for name in told_of(e, "lacks").split(", "))
-    lacks = (f"; not listed: {missing}", f"；未载：{missing}")[language]
+    lacks = (f"; not known for: {missing}", f"；未提到：{missing}")[language]
     told += clipped(lacks, (50, 24)[language]) if told_of(e, "lacks") else ""
     denied = clipped(joined(list(dict.fromkeys(against)), language), (40, 20)[language])
     return told + ((f"; against: {denied}", f"；不符：{denied}")[language] if denied else "")

@@ -33,3 +33,22 @@ MEANT = {  # what is meant by the signs of an emergency that is told
     "stroke": r"脑卒中|中风|脑梗[死塞]|脑血管意外|脑出血|\bstroke\b|cerebral infarct|intracerebral ha?emorrhage",
     "heart": r"心肌梗[死塞]|急性冠|myocardial infarct|coronary syndrome",
 }
+
+_MALIGNANT = (
+    r"\b(?:cancer|malignan\w*|leuk(?:a)?emia|melanoma)|(?:carcin|sarc|lymph|blast|myel)oma\b"
+    r"|癌|恶性|肉瘤|白血病|淋巴瘤|骨髓瘤"
+)
+
+
+@lru_cache(maxsize=1)
+def _malignant() -> re.Pattern[str]:
+    return re.compile(_MALIGNANT, re.IGNORECASE)
+
+
+def is_malignant(name: str) -> bool:
+    """Whether a disease of that name may be malignant, so that a doctor should see it soon.
+
+    >>> is_malignant("Breast cancer"), is_malignant("肺腺癌"), is_malignant("Breast cyst")
+    (True, True, False)
+    """
+    return _malignant().search(name) is not None
