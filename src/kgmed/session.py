@@ -22,7 +22,7 @@ from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling
 from kgmed.models.encoders import NgramEncoder
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
 from kgmed.prompts import of_preset
-from kgmed.records import Answer, Context, Link, Mention, Query, Question, Role, Run, Stage
+from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
 from kgmed.registry import Method, methods
 from kgmed.stop import Stop, stopping_by
 from kgmed.toolkit import InPlace, RemoteToolkit, Toolkit, default_encoder
@@ -293,18 +293,20 @@ class Session:
             raise BadInput(
                 f"the question has {length:,} characters with its options; {LONGEST_QUESTION:,} are the most"
             )
+        from kgmed.steps.finished import finished
+
         first: Run | None = None
         deadline = self.config.deadline
         with stopping_by(stop if deadline is None else Stop(deadline, also=stop)):
             for name in self.order(asked, after):
                 run = self._run(self.toolkit(name, prompt_language(asked)), asked, after, observe)
                 if not run.answer.abstained:
-                    return _help_first(run)
+                    return finished(run)
                 first = run if first is None or (run.links and not first.links) else first
         if first is None:
             raise BadInput("there is no graph to ask; name one")
         tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
-        return _help_first(replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}")))
+        return finished(replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}")))
 
     def _run(
         self, toolkit: Toolkit | RemoteToolkit, asked: Question, after: Run | None, observe: Observer | None
@@ -409,25 +411,6 @@ class _StageEvents:
             linked = {link.mention for link in made}
             missed = tuple(m for m in self._mentions if m not in linked)
             self._put(Event("found", links=tuple(made), missed=missed))
-
-
-def _help_first(run: Run) -> Run:
-    """The run, its text beginning with the call for help where the question tells an emergency.
-
-    Of a wish to die the facts that a graph lists (its definition, rare diseases, medicines) are left out of the text,
-    unless diseases were asked for, and of a bite what is given for its bleeding; they stay in the evidence.
-    """
-    from kgmed.language.lay import BITE, SELF_HARM, emergency, helped
-    from kgmed.language.question import asks_diagnosis, roles_asked
-
-    answer, said = run.answer, emergency(run.question.text)
-    if said is None or run.question.options or answer.reader == "none":
-        return run
-    first = helped(run.question.text)
-    alone = said.kind == SELF_HARM or (said.kind == BITE and Role.TREATS in roles_asked(run.question.text))
-    if alone and answer.reader == "facts" and not asks_diagnosis(run.question.text):
-        return replace(run, answer=replace(answer, text=first, citations=(), abstained=False))
-    return replace(run, answer=replace(answer, text=f"{first}\n{answer.text}"))
 
 
 def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
