@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
@@ -14,6 +14,7 @@ from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.steps.classes import Wanted
 from kgmed.steps.diagnosis import Diagnosis, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.phrase import joined, language_of, named, verdict
@@ -46,6 +47,7 @@ _SCANT_RISKS = 4  # ours
 PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
 _DONE = (Role.TREATS, Role.TESTS)
 _WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
+_OF_CLASSES = (*_WARNS, Role.ADVERSE)  # of a class they are told of its members
 OF_A_DRUG = (
     *(Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS, Role.IS_A),
 )
@@ -90,6 +92,7 @@ class AskedFor:
     forms: int = 4
     medicines: bool = False  # whether medicines come before all else that is done
     through: bool = True
+    wanted: Wanted = field(default_factory=Wanted)  # which treatments, of all that there are
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The answers and the texts the graph holds for those roles, in the order of the roles asked for."""
@@ -242,9 +245,23 @@ class AskedFor:
                 return own
         if role not in OF_A_DRUG:
             return self._broader(link, role)
+        if role in _OF_CLASSES and (members := self._members(link, role)):
+            return members
         rows = ((self.graph.at(node), why) for node, why in family.of(link, narrower=False).items())
         products = dict(islice(((e, why) for e, why in rows if self._speaks(e, role)), self.products))
         return own | products or self._broader(link, role)
+
+    def _members(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """Of a class of medicines the usual members of which the graph speaks in a role, one of each substance."""
+        family, is_a = Family(self.graph), ByRole(self.graph, Role.IS_A)
+        twins = [self.graph.number(e.id) for e in family.twins(link)]
+        named = family.members(link) or (is_a.subjects(twins).node.tolist() if link.entity.kind == "class" else ())
+        groups: dict[str, list[Entity]] = {}
+        for entity in map(self.graph.at, named):
+            if self._speaks(entity, role):
+                groups.setdefault(family.substance(self.graph.number(entity.id)), []).append(entity)
+        usual = sorted(groups, key=lambda name: (-len(groups[name]), name))[: self.products]
+        return {max(groups[name], key=lambda e: self._much(e, role)): () for name in usual}
 
     def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
         """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
@@ -293,7 +310,8 @@ class AskedFor:
         """How much the graph says of an entity in a role."""
         steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
         others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
-        return len(steps.objects(node).node) + others
+        texts = sum(t.relation.role is role for t in self.graph.attributes(entity.id))
+        return len(steps.objects(node).node) + others + texts
 
     def _speaks(self, entity: Entity, role: Role) -> bool:
         """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
@@ -312,6 +330,8 @@ class AskedFor:
             rows = family.ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
             if own and role in _DONE and _is_ill(entity):
                 continue  # what a disease is given for is a slip of the graph
+            if role is Role.TREATS and not own and self.wanted != Wanted():
+                rows = [t for t in rows if self._is_wanted(t.subject)]
             most = self.listed * self.pieces
             for begin in range(0, min(len(rows), most), self.listed):
                 shown = rows[begin : begin + self.listed]
@@ -321,6 +341,11 @@ class AskedFor:
         for t in self.graph.attributes(entity.id):
             if t.relation.role is role:
                 yield Evidence(_written(t) + reason, "text", (t, *why), (entity,), 1.0)
+
+    def _is_wanted(self, given: Entity) -> bool:
+        """Whether something that is given is of the class, the form or without the substance that is asked for."""
+        node = self.graph.number(given.id) if given.id else None
+        return self.wanted.holds(given.name, *(() if node is None else (Family(self.graph).substance(node),)))
 
     def _implied(self, query: Query, links: Sequence[Link]) -> Believed:
         """The diseases that explain the findings, with a belief (`via` for the best, less by odds) and why."""

@@ -1,29 +1,50 @@
-"""Classes of medicines that a question names by what they are for: 止痛药, a painkiller."""
+"""Classes of medicines that a question names by what they are for (止痛药, a painkiller), and those set aside."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from kgmed.language.pair import asks_what
-from kgmed.language.question import compares, roles_asked
+from kgmed.language.question import asking_part, compares, roles_asked
 from kgmed.language.text import lazily
-from kgmed.records import Link, Role
+from kgmed.records import Entity, Evidence, Link, Query, Role
+from kgmed.steps.family import CLASSES
+from kgmed.steps.phrase import language_of, named
 
 
-def is_what_is_asked(link: Link, links: Sequence[Link], text: str) -> bool:
-    """Whether a link is to a class of medicines of which one is asked for, beside what it is for: 止痛药 for 头疼."""
-    asks = Role.TREATS in roles_asked(text) and asks_what(text) and not compares(text)
-    return asks and len(links) > 1 and _is_for(link.mention.surface, [x for x in links if x is not link])
+def asked_of(links: Sequence[Link], text: str) -> list[Link]:
+    """The links without those to what is but asked for of the others: a class of medicines (止痛药 for 头疼), tests."""
+    if len(links) < 2 or compares(text):
+        return list(links)
+    treats = Role.TREATS in roles_asked(text)
+    allergies = [m.span() for m in _ALLERGIC.finditer(text)] if treats else []
+    rest = [
+        x
+        for x in links
+        if not _GENERIC.fullmatch(x.mention.surface)
+        and not any(a < x.mention.end and x.mention.start < b for a, b in allergies)
+    ]
+    for row in _FOR_THIS if treats and (asks_what(text) or "首选" in text) else ():
+        others = [x for x in rest if not row.is_named(x.mention.surface)]
+        rest = others if row.is_for(_names(others)) else rest
+    return rest or list(links)
 
 
 def _is_for(said: str, links: Sequence[Link]) -> bool:
     """Whether a class of medicines that is named is for something that is linked."""
-    named = " ".join(f"{x.mention.surface} {x.entity.name}" for x in links)
-    return any(re.search(c, said, re.IGNORECASE) and re.search(ill, named, re.IGNORECASE) for c, ill in _FOR_THIS)
+    named = _names(links)
+    return any(row.is_named(said) and row.is_for(named) for row in _FOR_THIS)
+
+
+def _names(links: Sequence[Link]) -> str:
+    """What is linked, as it is said and as it is called."""
+    return " ".join(f"{x.mention.surface} {x.entity.name}" for x in links)
 
 
 def asks_for_class(text: str) -> bool:
     """Whether a question names a class of medicines by what they are for: painkillers, 止痛药."""
-    return any(re.search(c, text, re.IGNORECASE) for c, _ in _FOR_THIS)
+    return any(row.is_named(text) for row in _FOR_THIS)
 
 
 def asks_who_may(text: str, links: Sequence[Link]) -> bool:
@@ -35,21 +56,137 @@ def asks_who_may(text: str, links: Sequence[Link]) -> bool:
     return asks_for_class(text) and bool(_FOR_PEOPLE_WITH.search(text)) and not _is_for(text, links)
 
 
+_GENERIC = lazily(  # entries of a graph that are but words for what is asked of something
+    r"(?:实验室|辅助|影像学?|相关|常规|特殊|化验室?)检查|鉴别诊断|急[诊救]处理|紧急处理|病理(?:改变|变化)?|[发致]病机[制理]"
+    r"|(?:治疗|用药)方案|临床表现|处理|表型|禁忌症|预后"
+)
 _FOR_PEOPLE_WITH = lazily(
     r"\bsafe (?:with|in|for|during|if)\b|\b(?:take|use|have) with\b|[吃服用].{1,8}(?:能|可以)[吃服用](?:什么|哪)"
     r"|\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
     r"|(?:病人|患者).{0,6}[吃用]",
     re.IGNORECASE,
 )
-_FOR_THIS = (  # a class of medicines by what it is for: how it is called, and what it is for
-    (r"[止镇]痛药|pain ?killer", r"[疼痛]|pain|ache"),
-    (r"感冒药|cold (?:remed|medic)", r"感冒|流感|cold|flu"),
-    (r"(?:退烧|退热|解热)药", r"发[烧热]|高烧|fever"),
-    (r"消炎药|抗生素|抗菌药|antibiotic", r"炎|感染|itis|infect|pneumonia"),
-    (r"降压药", r"高血压|hypertens"),
-    (r"降糖药", r"糖尿病|血糖|diabet"),
-    (r"(?:止咳|化痰|镇咳)药", r"咳|痰|cough"),
-    (r"止泻药", r"腹泻|diarrh"),
-    (r"安眠药|助眠药", r"失眠|insomn"),
-    (r"抗过敏药|antihistamine", r"过敏|荨麻疹|allerg|hives|itch"),
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which of the treatments of an illness are asked for: those of a class or a form, or those of no class."""
+
+    only: str = ""
+    but: str = ""
+
+    def holds(self, *names: str) -> bool:
+        """Whether a treatment of some names is asked for."""
+        without = bool(self.but) and any(re.search(self.but, n, re.IGNORECASE) for n in names)
+        return not without and (not self.only or any(re.search(self.only, n, re.IGNORECASE) for n in names))
+
+
+def wanted(text: str, links: Sequence[Link]) -> Wanted:
+    """Which treatments a question asks for, of what is linked.
+
+    >>> wanted("湿疹擦什么药膏", []).holds("糠酸莫米松乳膏"), wanted("青霉素过敏用什么药", []).holds("阿莫西林胶囊")
+    (True, False)
+    """
+    said, named = asking_part(text), _names(links)
+    classes = [row.members for row in _FOR_THIS if row.members and row.is_named(said) and row.is_for(named)]
+    forms = [names for asked, names in _FORMS if re.search(asked, said, re.IGNORECASE)]
+    allergies = (m["zh"] or m["to"] or m["first"] for m in _ALLERGIC.finditer(text))
+    return Wanted("|".join((classes or forms)[:1]), "|".join(_stem(name) for name in allergies))
+
+
+def _stem(name: str) -> str:
+    """By which the names of the class of a medicine are known, else the name."""
+    forms = (f"(?:{called})(?:类.*|s)?" for called, _ in CLASSES)
+    rows = zip(forms, (stem for _, stem in CLASSES), strict=True)
+    of_class = (stem for form, stem in rows if re.fullmatch(form, name, re.I) or re.search(stem, name, re.I))
+    return next(of_class, re.escape(name))
+
+
+_ALLERGIC = lazily(
+    r"(?P<zh>青霉素|[一-鿿]{2}西林|头孢(?:菌素)?|磺胺|[一-鿿]{0,2}沙星|喹诺酮|阿司匹林|布洛芬|[红链四阿克]霉素|四环素|[甲奥替]硝唑)(?:类)?(?:药物?|抗生素)?过敏"
+    r"|\b(?:allergic to|allergy to) (?P<to>[a-z]{4,})|\b(?P<first>[a-z]{4,})[- ]allerg",
+    re.IGNORECASE,
+)
+
+
+def none_of_class(query: Query, about: Sequence[Entity]) -> Evidence:
+    """The verdict that of the treatments of a thing none is known as one of the class or form that is asked for."""
+    language = language_of(query.text)
+    said = _NONE_OF_IT[language].format(named(about[0], language))
+    return Evidence(said, "verdict", (), tuple(about[:1]), 1.0, "other")
+
+
+_NONE_OF_IT = (
+    "The graph does not say which treatments of {} are of the kind that is asked for; all that it has:",
+    "图谱没有说明{}的治疗中哪些属于所问的这一类；所载全部治疗如下：",
+)
+
+
+class ClassFor(NamedTuple):
+    """A class of medicines that is named by what it is for: how it is called, what that is, what its members are."""
+
+    called: str
+    ill: str
+    members: str = ""
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text names the class."""
+        return bool(re.search(self.called, text, re.IGNORECASE))
+
+    def is_for(self, names: str) -> bool:
+        """Whether one of some names is of what the class is for."""
+        return bool(re.search(self.ill, names, re.IGNORECASE))
+
+
+_FOR_THIS = (
+    ClassFor(
+        r"[止镇]痛药|pain ?killer",
+        r"[疼痛]|pain|ache",
+        "洛芬(?!啶)|双氯芬酸|对乙酰氨基酚|阿司匹林|萘普生|吲哚美辛|昔康|昔布|曲马多|吗啡|可待因|芬太尼|羟考酮"
+        "|ibuprofen|paracetamol|acetaminophen|aspirin|naproxen|diclofenac|codeine|morphine|tramadol",
+    ),
+    ClassFor(r"感冒药|cold (?:remed|medic)", r"感冒|流感|cold|flu"),
+    ClassFor(
+        r"(?:退烧|退热|解热)药",
+        r"发[烧热]|高烧|fever",
+        "布洛芬|对乙酰氨基酚|阿司匹林|双氯芬酸|赖氨匹林|退热|ibuprofen|paracetamol|aspirin",
+    ),
+    ClassFor(
+        r"消炎药|抗生素|抗菌药|antibiotic",
+        r"炎|感染|结核|梅毒|淋病|百日咳|猩红热|伤寒|痢疾|丹毒|霍乱|鼠疫|脓|螺杆菌|itis|infect|pneumonia",
+        "西林|青霉素|头孢|(?<!丝裂)(?<!博来)(?<!平阳)(?<!阿)(?<!柔红)霉素|沙星|环素|硝唑|培南|氨曲南|磺胺|唑胺|替考拉宁|呋喃妥因"
+        "|阿米卡星|庆大|依替米星|cillin|\\bcef|mycin|micin|floxacin|cycline|penem|nidazole|sulfa",
+    ),
+    ClassFor(
+        r"抗凝(?:血)?药?|anti-?coagulant|blood thinner",
+        r"房颤|心房颤动|栓|瓣|心肌梗|卒中|脑梗|atrial|thromb|embol|valve|stroke",
+        "华法林|肝素|沙班|达比加群|阿加曲班|比伐[卢芦]定|香豆素|warfarin|heparin|xaban|dabigatran|coumarol|coumon",
+    ),
+    ClassFor(
+        r"降压药",
+        r"高血压|hypertens",
+        "普利|沙坦|地平|洛尔|噻嗪|吲达帕胺|唑嗪|利血平|可乐定|螺内酯|呋塞米|甲基多巴|肼屈嗪|阿利吉仑|乌拉地尔",
+    ),
+    ClassFor(r"降糖药", r"糖尿病|血糖|diabet", "双胍|格列|列汀|列净|胰岛素|阿卡波糖|伏格列波糖|米格列醇|鲁肽|那肽"),
+    ClassFor(r"(?:止咳|化痰|镇咳)药", r"咳|痰|cough"),
+    ClassFor(r"止泻药", r"腹泻|diarrh"),
+    ClassFor(r"安眠药|助眠药", r"失眠|insomn", "西泮|唑仑|唑吡坦|佐匹克隆|扎来普隆"),
+    ClassFor(
+        r"抗过敏药|antihistamine",
+        r"过敏|荨麻疹|湿疹|allerg|hives|itch",
+        "雷他定|替利嗪|氯苯那敏|苯海拉明|非索非那定|依巴斯汀|依匹斯汀|异丙嗪|赛庚啶|酮替芬|咪唑斯汀|奥洛他定|loratadine|tirizine|ramine",
+    ),
+    ClassFor(
+        r"抗病毒药|antiviral",
+        r"流感|疱|痘|腮|肝炎|艾滋|病毒|flu|herpes|hepat|hiv|virus",
+        "韦|干扰素|利巴韦林|夫定|阿比多尔|vir\\b",
+    ),
+)
+_FORMS = (  # what is put on, or given by a needle: how it is asked for, and what the names of products have
+    (
+        r"药膏|软膏|乳膏|(?:擦|抹|涂|敷)(?:点|些)?(?:什么|啥|哪)|\b(?:cream|ointment)s?\b",
+        "软膏|乳膏|凝胶|洗剂|搽剂|霜|[^贴]膏$|cream|ointment|lotion",
+    ),
+    (r"眼药水|滴眼液|eye ?drops", "滴眼|眼膏|眼用|眼药"),
+    (r"喷(?:剂|雾)|吸入剂|inhaler", "喷|气雾|吸入|inhal"),
 )

@@ -49,10 +49,10 @@ _FOR_WOMEN = lazily(r"[妇女坤]|产后|调经|益母|乌鸡白凤")  # in the 
 _FEW = 4  # ours: a class that fewer than a fourth of a medicine's products stand in is a slip of the graph
 _SMALL = 50  # ours: products in a class whose warnings are looked at for one of them
 # Classes of medicines that are named by what their members' names have in common: how one is asked for, its stem.
-_CLASSES = (
+CLASSES = (
     (r"cephalosporins?|头孢", "头孢|cef"),
     (r"statins?|他汀", "(?<!司)他汀|vastatin"),
-    (r"(?:ACE inhibitor|pril)s?|普利", "普利|pril"),
+    (r"(?:ACE inhibitor|pril|ACEI)s?|普利|血管紧张素转[换化]酶抑制剂?", "普利|pril"),
     (r"(?:angiotensin receptor blocker|sartan|ARB)s?|沙坦", "沙坦|sartan"),
     (r"beta.?blockers?|洛尔|β受体阻滞剂", "洛尔|olol"),
     (r"地平|dihydropyridines?", "地平|dipine"),
@@ -213,7 +213,7 @@ def class_named(text: str) -> list[re.Match[str]]:
     >>> [m[0] for m in class_named("沙坦类药物会引起咳嗽吗")], [m[0] for m in class_named("缬沙坦会引起咳嗽吗")]
     (['沙坦类药物'], [])
     """
-    stems = "|".join(f"(?:{asked})" for asked, _ in _CLASSES)
+    stems = "|".join(f"(?:{asked})" for asked, _ in CLASSES)
     return list(
         re.finditer(rf"(?<![\w])(?:{stems})(?:类(?:药物?|抗生素)?|药物)|\b(?:{stems})\b(?=.*[A-Za-z])", text, re.I)
     )
@@ -259,7 +259,7 @@ class Family:
         """The medicines of a class that is named by what their names have in common: 头孢, statins."""
         names = (link.mention.surface, link.entity.name)
         stems = [
-            s for asked, s in _CLASSES if any(re.fullmatch(_CLASS_NAME.format(asked), n, re.IGNORECASE) for n in names)
+            s for asked, s in CLASSES if any(re.fullmatch(_CLASS_NAME.format(asked), n, re.IGNORECASE) for n in names)
         ]
         if not stems:
             return {}
@@ -272,15 +272,15 @@ class Family:
 
     def mates(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """The other medicines of those classes: indometacin of ibuprofen."""
-        stems = [_CLASSES[i][1] for i in self._rows(link)]
+        stems = [CLASSES[i][1] for i in self._rows(link)]
         own = self.of(link, narrower=False).keys()
         rows = [nodes for name, nodes in medicines_of(self.graph).items() if any(re.search(s, name) for s in stems)]
         return {node: () for nodes in rows for node in nodes if node not in own}
 
     def _rows(self, link: Link) -> list[int]:
-        """The rows of `_CLASSES` of which a medicine is one by its names."""
+        """The rows of `CLASSES` of which a medicine is one by its names."""
         names = {link.entity.name, *(name for node in self._twins(link) for name in self._said(node))}
-        return [i for i, (_, stem) in enumerate(_CLASSES) if any(re.search(stem, n, re.IGNORECASE) for n in names)]
+        return [i for i, (_, stem) in enumerate(CLASSES) if any(re.search(stem, n, re.IGNORECASE) for n in names)]
 
     def substance(self, node: int) -> str:
         """The name of what a medicine is made of, by its own name or, a brand, by that of its generic or ingredient."""
@@ -577,9 +577,9 @@ def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
 
 @lru_cache(maxsize=8)
 def _classes_of(graph: LocalGraph) -> tuple[tuple[int, ...], ...]:
-    """The entries of a graph that are named as each of `_CLASSES`."""
+    """The entries of a graph that are named as each of `CLASSES`."""
     names = medicines_of(graph)
-    forms = [re.compile(_CLASS_NAME.format(asked), re.IGNORECASE) for asked, _ in _CLASSES]
+    forms = [re.compile(_CLASS_NAME.format(asked), re.IGNORECASE) for asked, _ in CLASSES]
     return tuple(tuple(n for name, nodes in names.items() if form.fullmatch(name) for n in nodes) for form in forms)
 
 

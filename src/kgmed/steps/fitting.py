@@ -33,7 +33,7 @@ from kgmed.records import Entity, Evidence, Link, Query, Role
 from kgmed.steps import halves
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import ITSELF
-from kgmed.steps.classes import asks_who_may, is_what_is_asked
+from kgmed.steps.classes import Wanted, asked_of, asks_who_may, none_of_class, wanted
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, first, posterior, several_findings
 from kgmed.steps.family import MEDICINES, Family, is_genus
 from kgmed.steps.food import Diet
@@ -78,9 +78,10 @@ class Fitting:
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The evidence, verdicts first."""
         things = [link for link in _of_the_patient(links, query.text) if not NO_THING.match(link.entity.name)]
-        things = [link for link in things if not is_what_is_asked(link, things, query.text)] or things
-        links = _of_people([self._whose(link, query.text) for link in things], query.text)
-        told, links = links, defined(query.text, links) or named_twice(query.text, not_set_aside(query.text, links))
+        things = things or Between(self.graph).classes(query.text, ())
+        told = _of_people([self._whose(link, query.text) for link in things], query.text)
+        links = asked_of(told, query.text)
+        links = defined(query.text, links) or named_twice(query.text, not_set_aside(query.text, links))
         links = self._asked_of(query, links)
         if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
@@ -371,12 +372,21 @@ class Fitting:
         through = not patient or any(role in PATIENT and role not in CARE for role in asked)
         links = named_only(query.text, links)
         asks = asked or CULPRIT in types_asked(query.text)
-        found = AskedFor(self.graph, through=through)(query, links) if asks else []
+        found = self._wanted(query, links, AskedFor(self.graph, through=through)) if asks else []
         eats = not found and not {Role.FOOD, Role.AVOID}.isdisjoint(asked)
         eats = eats and (Role.FOOD in asked or Role.CONTRAINDICATED not in asked)
         if eats:
             return Diet(self.graph).of([link for link in links if not link.mention.negated])
         return _as_asked(found, stated(links))
+
+    def _wanted(self, query: Query, links: Sequence[Link], asked: AskedFor) -> list[Evidence]:
+        """What answers; of treatments those of the class or form asked for, else all and that none is known as one."""
+        which = wanted(query.text, links) if Role.TREATS in roles_asked(query.text) else Wanted()
+        found = replace(asked, wanted=which)(query, links)
+        if not which.only or any(t.relation.role is Role.TREATS for e in found for t in e.triples):
+            return found
+        rest = replace(asked, wanted=replace(which, only=""))(query, links)
+        return [none_of_class(query, rest[0].about), *rest] if rest else found
 
     def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The diseases that fit, with what is done about them; that too little is known of what is told to say so."""

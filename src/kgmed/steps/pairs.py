@@ -138,13 +138,18 @@ class Between:
             entity = next((m.entity for name in what.names for m in self.graph.lookup(name)[:1]), None)
             if at and entity:
                 yield Link(Mention(at[0], at[0], *at.span()), entity, 1.0, "circumstance")
+        yield from self.classes(text, links)
+
+    def classes(self, text: str, links: Sequence[Link]) -> list[Link]:
+        """The classes of medicines that a text names by what their members' names have in common, not linked yet."""
+        found = []
         for at in class_named(text):
             mention = Mention(at[0], at[0], *at.span())
-            entity = Entity("", at[0], "drug")
             if not any(link.mention.start < at.end() and at.start() < link.mention.end for link in links):
-                node = next(iter(self.family.members(Link(mention, entity, 1.0, "class"))), None)
+                node = next(iter(self.family.members(Link(mention, Entity("", at[0], "drug"), 1.0, "class"))), None)
                 if node is not None:
-                    yield Link(mention, replace(self.graph.at(node), name=at[0]), 1.0, "class")
+                    found.append(Link(mention, replace(self.graph.at(node), name=at[0]), 1.0, "class"))
+        return found
 
     def fitting(self, query: Query, links: Sequence[Link], pairs: Sequence[PairType]) -> PairType | None:
         """The row that fits the things named: one about taking something only where a medicine is named."""

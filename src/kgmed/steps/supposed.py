@@ -89,7 +89,7 @@ _SUPPOSES = lazily(
     r"|(?:may|might|could|can) (?:it |this |that |these |i |he |she |we |they |also |just )*(?:be|have)"
     r"|(?:is|was) (?:it|this|that)|(?:do|does) (?:i|he|she|we|they|my \w+) (?:have|has)|have i got"
     r"|(?:told|tells) (?:me|us|him|her|my \w+)|(?:says?|said) (?:that )?(?:i|it|he|she|my)|looks? like|seems? like)\b"
-    r"|怀疑|疑似|是不是|会不会|可能|担心|害怕|怕[是得]|诊断|确诊|说是|说[我他她]?[可能]*[是得有]|考虑|[觉感]觉?[是得]|以为|是否"
+    r"|怀疑|疑似|(?<!判断)(?<!知道)(?<!看出)(?<!确[认定])是不是|会不会|可能|担心|害怕|怕[是得]|诊断|确诊|说是|说[我他她]?[可能]*[是得有]|考虑|[觉感]觉?[是得]|以为|是否"
     r"|难道|[好像]像?是",
     re.IGNORECASE,
 )
