@@ -275,7 +275,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|condition)\b|\b(?:is"
         r"|are)(?= .{1,60} genetic\W*$)"
         r"|\b(?:kids?|child(?:ren)?|baby|sons?|daughters?|brothers?|sisters?)(?: also)? (?:get|have"
-        r"|inherit) it(?: too)?\b|(?<!什么)(?<!哪种)(?<!啥)遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性"
+        r"|inherit) it(?: too)?\b|(?<!什么)(?<!哪[种些])(?<!啥)遗传(?!性(?![疾病的吗么？?]|$))|显性|隐性"
         r"|传下来|传给(?:下一代|后代|子女|孩子|宝宝|儿子|女儿)|生(?:儿子|女儿|孩子|宝宝|男孩|女孩).{0,4}(?:会不会|会|有没有).{0,4}(?:有事|也?得)",
         Role.INHERITANCE,
         says=("Inheritance", "遗传方式"),

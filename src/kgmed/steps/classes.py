@@ -9,26 +9,49 @@ from kgmed.language.pair import asks_what
 from kgmed.language.question import asking_part, compares, roles_asked
 from kgmed.language.text import lazily
 from kgmed.records import Entity, Evidence, Link, Query, Role
-from kgmed.steps.family import CLASSES
+from kgmed.steps.family import CLASSES, MEDICINES, class_named
 from kgmed.steps.phrase import language_of, named
 
 
 def asked_of(links: Sequence[Link], text: str) -> list[Link]:
     """The links without those to what is but asked for of the others: a class of medicines (止痛药 for 头疼), tests."""
-    if len(links) < 2 or compares(text):
+    if len(links) < 2:
         return list(links)
-    treats = Role.TREATS in roles_asked(text)
-    allergies = [m.span() for m in _ALLERGIC.finditer(text)] if treats else []
-    rest = [
-        x
-        for x in links
-        if not _GENERIC.fullmatch(x.mention.surface)
-        and not any(a < x.mention.end and x.mention.start < b for a, b in allergies)
-    ]
-    for row in _FOR_THIS if treats and (asks_what(text) or "首选" in text) else ():
+    rest = [x for x in links if not _GENERIC.fullmatch(x.mention.surface)] or list(links)
+    if compares(text):
+        return rest
+    rest = _the_one_named(rest, text)
+    if Role.TREATS not in roles_asked(text):
+        return rest
+    allergies = [m.span() for m in _ALLERGIC.finditer(text)]
+    rest = [x for x in rest if not any(a < x.mention.end and x.mention.start < b for a, b in allergies)]
+    for row in _FOR_THIS if asks_what(text) or "首选" in text else ():
         others = [x for x in rest if not row.is_named(x.mention.surface)]
         rest = others if row.is_for(_names(others)) else rest
     return rest or list(links)
+
+
+def _the_one_named(links: list[Link], text: str) -> list[Link]:
+    """The links without those to a class of which it is said which medicine it is: 降压药 … 吃的是卡托普利."""
+    if not any(
+        x.entity.kind in MEDICINES and _IT_IS.search(text[max(0, x.mention.start - _NEAR) : x.mention.start])
+        for x in links
+    ):
+        return links
+    return [x for x in links if x.entity.kind != "class" and not _is_class(x.mention.surface)]
+
+
+def _is_class(name: str) -> bool:
+    """Whether a name is of a class of medicines."""
+    return asks_for_class(name) or any(m[0] == f"{name}类" for m in class_named(f"{name}类"))
+
+
+_NEAR = 12  # characters before a name that are looked at
+_IT_IS = lazily(
+    r"(?:[吃用服打][的了]?药?(?:是|叫)|[，,。](?:就|它)?(?:是|叫)|名字[是叫])$"
+    r"|\b(?:it(?:'s| is)|called|named|namely|taking) $",
+    re.IGNORECASE,
+)
 
 
 def _is_for(said: str, links: Sequence[Link]) -> bool:
@@ -87,8 +110,10 @@ def wanted(text: str, links: Sequence[Link]) -> Wanted:
     >>> wanted("湿疹擦什么药膏", []).holds("糠酸莫米松乳膏"), wanted("青霉素过敏用什么药", []).holds("阿莫西林胶囊")
     (True, False)
     """
-    said, named = asking_part(text), _names(links)
-    classes = [row.members for row in _FOR_THIS if row.members and row.is_named(said) and row.is_for(named)]
+    said = asking_part(text)
+    rows = [row for row in _FOR_THIS if row.members and row.is_named(said)]
+    rest = {row: f"{re.sub(row.called, '', text, flags=re.IGNORECASE)} {_names(links)}" for row in rows}
+    classes = [row.members for row in rows if row.is_for(rest[row])]
     forms = [names for asked, names in _FORMS if re.search(asked, said, re.IGNORECASE)]
     allergies = (m["zh"] or m["to"] or m["first"] for m in _ALLERGIC.finditer(text))
     return Wanted("|".join((classes or forms)[:1]), "|".join(_stem(name) for name in allergies))

@@ -26,6 +26,7 @@ from kgmed.language.question import (
     texts_asked,
     types_asked,
 )
+from kgmed.language.relations import in_english
 from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT, TYPES, QuestionType
 from kgmed.pipeline import Recognizer
@@ -35,12 +36,12 @@ from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import ITSELF
 from kgmed.steps.classes import Wanted, asked_of, asks_who_may, none_of_class, wanted
 from kgmed.steps.diagnosis import CARE, TAKEN, Consult, first, posterior, several_findings
-from kgmed.steps.family import MEDICINES, Family, is_genus
+from kgmed.steps.family import MEDICINES, Family, is_genus, names_of
 from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
 from kgmed.steps.labels import WarnedOf
 from kgmed.steps.missing import Missing, asks_in_general
-from kgmed.steps.naming import CONDITIONS, with_its_findings
+from kgmed.steps.naming import CONDITIONS, is_an_illness, with_its_findings
 from kgmed.steps.pairs import Between, is_verdict
 from kgmed.steps.phrase import language_of
 from kgmed.steps.retrieve import Overview
@@ -223,12 +224,20 @@ class Fitting:
         """What answers a question of another form than those for one thing: two compared, which medicines warn, ..."""
         if compares(query.text) and (two := _two(stated(links))):
             return self._compared(query, [link for link in links if link.entity in two])
+        if self._is_sign(query, links) and Role.DIFFERENTIAL in roles_asked(query.text):
+            return self._often(query, links)
         if Role.CONTRAINDICATED in roles_asked(query.text) and (warned := WarnedOf(self.graph).of(query, links)):
             return warned
         taken = any(p.safety for p in pairs_asked(query.text))
         if taken and not pair and is_yes_no(query.text) and people_of(query.text):
             return self._nothing(query, links)  # what is to be taken is no medicine that is known
         return [Missing(self.graph)(query, links, None)] if stated(links) and asks_who_may(query.text, links) else []
+
+    def _is_sign(self, query: Query, links: Sequence[Link]) -> bool:
+        """Whether all that is named is a sign that diseases show, and no illness."""
+        things = stated(links)
+        one = next((x for x in links if x.entity in things), None)
+        return len(things) == 1 and one is not None and not is_an_illness(self.graph, one)
 
     def _unsaid(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is said of the things named, if that is asked; else that the graph does not say what is."""
@@ -296,9 +305,19 @@ class Fitting:
         bare = _WHO_HAVE.sub("", link.entity.name)
         if link.entity.kind == "disease" and (typed := self._of_type(link, text)):
             return typed
+        if link.entity.kind in _NOTED and A_DISEASE.search(link.entity.name) and has_cjk(link.entity.name):
+            return replace(link, entity=self._as_a_disease(link.entity))
         if bare == link.entity.name:
             return link
         return next((replace(link, entity=m.entity) for m in self.graph.lookup(bare)[:1]), link)
+
+    def _as_a_disease(self, noted: Entity) -> Entity:
+        """The disease of that name where a graph has it but as a risk or a cause: 肠癌 is 大肠癌, by English."""
+        ill = [m.entity for m in self.graph.lookup(in_english(noted.name)) if m.entity.kind == "disease"]
+        names = (name for e in ill for name, _ in names_of(self.graph, self.graph.number(e.id)))
+        ill += [m.entity for name in names for m in self.graph.lookup(name) if m.entity.kind == "disease"]
+        shows = ByRole(self.graph, Role.FINDING)
+        return max(ill, key=lambda e: len(shows.objects([self.graph.number(e.id)]).node), default=noted)
 
     def _seen_in(self, query: Query, links: Sequence[Link], found: Sequence[Evidence]) -> list[Evidence]:
         """The diseases that show a symptom of which the cause is asked, where the graph names few causes of its own.
@@ -481,6 +500,7 @@ def _without_names(text: str, links: Sequence[Link], *, every: bool = False) -> 
     return text
 
 
+_NOTED = ("risk factor", "cause")  # kinds of what a graph has but as told of others
 _MANY = 1 << 20  # all of them
 _OF_ITSELF = (Role.IS_A, Role.CAUSE, Role.FINDING, Role.COMPLICATION)
 _MEASURED = 8  # diseases that are told of a value of the laboratory

@@ -271,13 +271,17 @@ class Between:
 
     def _near(self, a: Link, b: Link, pair: PairType) -> list[Tie]:
         """What says yes of two things that nothing ties, by what one is a kind of or by what is named after it."""
-        wider = self._wider(a, b) if pair is _SIDE_EFFECT else []
+        wider = self._wider(a, b) if pair.name in _OF_EFFECTS else []
         return wider or [t for t in self._holding(a, b) if _says(t, pair)]
 
     def _wider(self, a: Link, b: Link) -> list[Tie]:
         """That a medicine can cause what a finding is a kind of: shaking hands are a tremor."""
         taken, finding = (a, b) if self.is_medicine(a) else (b, a)
-        nodes: dict[int, tuple[Triple, ...]] = dict.fromkeys(self.family.of(finding, narrower=False), ())
+        if not self.is_medicine(taken) or self.is_medicine(finding):
+            return []
+        plain = (m.entity for m in self.graph.lookup(_SORT.sub("", finding.entity.name))[:1])  # 干咳 of 刺激性干咳
+        own = [*self.family.of(finding, narrower=False), *(self.graph.number(e.id) for e in plain)]
+        nodes: dict[int, tuple[Triple, ...]] = dict.fromkeys(own, ())
         for _ in range(_STEPS_UP):
             nodes = self.family.classes(nodes)
             ties = self._tied(self.family.of(taken, narrower=False), nodes)
@@ -545,6 +549,8 @@ _FOR_PEOPLE = next(row for row in PAIRS if row.name == "safety")
 _TAKEN_TOGETHER = next(row for row in PAIRS if row.name == "interaction")
 _DOES = replace(ANY_TIE, ties="adverse* treats* contraindicated* precaution*", yes=("Yes", "是"))
 _TREATS = next(row for row in PAIRS if row.name == "treats")
+_SORT = re.compile("^[一-鿿]{1,3}性(?=[一-鿿]{2})")
+_OF_EFFECTS = ("is a side effect", "causes", "has", "is caused")
 _SIDE_EFFECT = next(row for row in PAIRS if row.name == "is a side effect")
 _SEVERAL = 2  # ours: names in the ties of two medicines with others of their classes: one and one, and more
 _OF_MATES = (Role.TREATS, Role.ADVERSE)  # what is told of others of the class where nothing is known of a medicine
