@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from kgmed.records import Relation, Role, Support, Triple
-from kgmed.steps.asked import AskedFor
+from kgmed.records import Link, Mention, Relation, Role, Support, Triple
+from kgmed.steps.asked import AskedFor, meant
 from kgmed.steps.diagnosis import Consult
 from kgmed.steps.family import Family
 from kgmed.steps.retrieve import Overview
@@ -274,3 +274,23 @@ def test_which_drugs_cause_a_thing_asks_for_the_medicines_of_which_it_is_a_side_
     for question in ("Which drugs cause bleeding?", "drugs that can cause bleeding", "哪些药会引起bleeding"):
         assert texts(question, "bleeding") == ["bleeding ← side effect — pure tablet"]
     assert texts("Which drugs treat bleeding?", "bleeding") == []
+
+
+def test_what_comes_of_a_medicine_is_its_side_effects_and_why_it_is_taken_what_it_is_for() -> None:
+    taken = [G.link("colchicine")]
+    assert meant(Role.FINDING, taken) is meant(Role.COMPLICATION, taken) is Role.ADVERSE
+    assert meant(Role.CAUSE, taken) is Role.TREATS
+    assert meant(Role.CAUSE, [*taken, G.link("gout")]) is Role.CAUSE
+    asked = AskedFor(G)(query("What happens if you take colchicine for years?"), taken)
+    assert [t.object.name for e in asked for t in e.triples] == ["nausea"]
+
+
+def test_what_a_gene_causes_are_diseases_tied_to_it() -> None:
+    genes = RoleGraph(
+        [("cystic fibrosis", "gene", "CFTR")],
+        (Relation("gene", Role.GENE),),
+        {"gene": ["CFTR"], "disease": ["cystic fibrosis"]},
+    )
+    link = Link(Mention("CFTR", "CFTR", 10, 14), genes.entity("cftr"), 1.0, "exact")
+    asked = AskedFor(genes)(query("What does CFTR cause?"), [link])
+    assert [t.subject.name for e in asked for t in e.triples] == ["cystic fibrosis"]

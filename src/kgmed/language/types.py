@@ -78,7 +78,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|controll?(?:ed)?|sort(?:ed)? out|soothed?|eased?)\b)"
         r"|\b(?:what|which) (?:tablets?|pills?|creams?|ointments?|sprays?|drops|syrups?|inhalers?|shots?|jabs?)\b"
         r"|\b(?:used|given|indicated|good) for\b|\bindications?\b|\buses? of\b"
-        r"|\bfirst.?line\b"
+        r"|\b(?:first|second|third|last).?line\b|\bantidotes?\b"
         r"|what (?:do|would|should|will|can) (?:\w+ ){1,4}(?:give|use|prescribe)\b"
         r"|\b(?:dmards?|nsaids?|ssris?|antivirals?|antifungals?|statins?|biologics|triptans?|laxatives?"
         r"|antihistamines?|steroids?|immunosuppressants?|diuretics?|opioids?)(?: \w+)? (?:for|in)\b"
@@ -110,8 +110,8 @@ TYPES: tuple[QuestionType, ...] = (
         r"|(?:手术|开刀|动刀|住院)(?:吗|么|不|治)"
         r"|[有没]药(?:可以?|能)?[治医]|有药吗|能治(?:吗|不|么)|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
         r"|功效|用(?:于|来)(?:治)?(?:什么|啥|哪)"
-        r"|\bwhy (?:did|does|would|has|is|was|am|are|do)\b.{0,40}"
-        r"\b(?:give|gave|given|prescribed?|take|taking|put (?:me |us )?on)\b"
+        r"|\bwhy (?:did|does|would|has|is|was|am|are|do)\b"
+        r"(?=.{0,40}\b(?:give|gave|given|prescribed?|used|take|taking|put (?:me |us )?on)\b)"
         r"|为(?:什么|啥|何)(?:给我|要|让我)?(?:开|吃|用)",
         Role.TREATS,
         says=("Treatments", "治疗"),
@@ -221,7 +221,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|\bcauses(?= (?:other than|besides|apart from|except)\b|\W*$)"
         r"|which (?:diseases?|conditions?|illness\w*|things) (?:can |may )?cause"
         r"|why (?:do|does|is|are|did|am|have|has|was|were|might|would)\b"
-        r"|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
+        r"|^\W*why\b(?= \w+\W*$)|etiolog|aetiolog|\bbrings? (?:on|about)\b|\breasons? for\b|\bhow come\b"
         r"|how (?:do|does|did|can|could|would)(?= (?:\w+ ){1,2}(?:get|catch|contract|develop|pick up"
         r"|come down with)\b(?! rid| passed))"
         r"|what(?:'s| is) behind\b|what (?:leads to|triggers?|makes (?:you|me|people) get)\b"

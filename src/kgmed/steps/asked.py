@@ -70,7 +70,20 @@ _FOR_ALL = frozenset(
 _DEPARTMENTS = 3  # that are told of a symptom
 _TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
 _SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
+_OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
+_OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
 Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
+
+
+def meant(role: Role, stated: Sequence[Link]) -> Role:
+    """The role that one means of genes or of medicines alone: what a gene causes are diseases tied to it.
+
+    What is felt on a medicine and what comes of it are its side effects, and why it is taken is what it is given for.
+    """
+    kinds = {link.entity.kind for link in stated}
+    if kinds == {"gene"}:
+        return _OF_A_GENE.get(role, role)
+    return _OF_A_MEDICINE.get(role, role) if kinds and kinds <= MEDICINES else role
 
 
 @dataclass(frozen=True)
@@ -105,7 +118,8 @@ class AskedFor:
                 return [piece for link in stated[:1] for piece in self._culprits(link)]
             if row.role is None or row.of_what or row.role in found:
                 continue
-            for role in (row.role, *row.also):
+            for asked in (row.role, *row.also):
+                role = meant(asked, stated)
                 found[role] = found.get(role) or self._about(query, links, stated, role)
                 if found[role] and not role.is_safety and not (role is Role.RISK and _few(found[role])):
                     break

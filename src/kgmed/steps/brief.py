@@ -300,11 +300,12 @@ _NOT_SAID = (
 
 
 _FIRST_CHOICE = lazily(
-    r"首选|最好的药|哪种药最好|第一选择|一线(?:用?药|治疗)|\bfirst.?(?:line|choice)\b", re.IGNORECASE
+    r"首选|最好的药|哪种药最好|第一选择|[一二三]线(?:用?药|治疗)|\b(?:first|second|third|last).?(?:line|choice)\b",
+    re.IGNORECASE,
 )
 _NOT_RANKED = (
-    "The graph does not say which treatment is the first choice; what it has, the best borne out first:",
-    "图谱没有说明何者为首选；所载治疗如下，来源多者在前：",
+    "The graph does not say which treatment comes first or second; what it has, the best borne out first:",
+    "图谱没有说明何者为首选、何者次选；所载治疗如下，来源多者在前：",
 )
 
 

@@ -40,11 +40,13 @@ from kgmed.steps.family import MEDICINES, Family, is_genus, names_of
 from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
 from kgmed.steps.labels import WarnedOf
+from kgmed.steps.members import Members
 from kgmed.steps.missing import Missing, asks_in_general
 from kgmed.steps.naming import CONDITIONS, is_an_illness, with_its_findings
 from kgmed.steps.pairs import Between, is_verdict
 from kgmed.steps.phrase import language_of
 from kgmed.steps.retrieve import Overview
+from kgmed.steps.shares import Share
 from kgmed.steps.story import asks, asks_of, defines_one, describes_a_patient, told_by_diseases
 from kgmed.steps.strangers import NO_THING, Strangers
 from kgmed.steps.supposed import Supposed, asks_what_it_is, supposed
@@ -86,7 +88,7 @@ class Fitting:
         links = self._asked_of(query, links)
         if query.question.options and not is_of_an_animal(query.text):
             return OptionPaths(self.graph, self.link)(query, links)
-        if said := self._at_once(query, links) or self._longer(query, told):
+        if said := Share(self.graph)(query, told) or self._at_once(query, links) or self._longer(query, told):
             return said
         ill = supposed(self.graph, query.text, links)
         if found := self._supposed(query, links, ill):
@@ -178,7 +180,8 @@ class Fitting:
 
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
-        return halves.at_once(self.graph, query, links) or Diet(self.graph).verdict(query, links)
+        said = halves.at_once(self.graph, query, links) or Diet(self.graph).verdict(query, links)
+        return said or Members(self.graph)(query, links)
 
     def _verdicts(self, query: Query, links: Sequence[Link]) -> tuple[PairType | None, list[Evidence]]:
         """Which question of two things is asked, and what is said first to it or to another of yes or no."""

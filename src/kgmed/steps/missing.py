@@ -31,6 +31,7 @@ _HELD = {  # what a graph may have of a thing, as it is called
 }
 _ASKED_OF = {"drug": 0, "ingredient": 0, "medicine": 0, "disease": 1}  # of several things, the one that is asked about
 _GIVEN_FOR = ("what it is given for", "适应症")
+_USES = ("indications", "适应症")  # a medicine has these where an illness has treatments
 _FROM_BEHIND = (Role.TREATS, Role.TESTS)  # asked of a disease, which is their object
 _GENERAL = lazily(
     r"\b(?:explain|describe|overview|information|info|details?|facts?|know of)\b|\btell me\b"
@@ -71,7 +72,7 @@ class Missing:
         link = min(links, key=lambda x: (x.mention.negated, _ASKED_OF.get(x.entity.kind, len(_ASKED_OF))))
         entity, said = link.entity, link.mention.surface
         language = language_of(query.text)
-        what = row.says[language] if row else ""
+        what = (_USES if row.role is Role.TREATS and entity.kind in MEDICINES else row.says)[language] if row else ""
         what = what if language else what[:1].lower() + what[1:]
         own = has_cjk(said) and language and any(m.entity == entity for m in self.graph.lookup(said))
         name = said if own else named(entity, language)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.vocabulary import is_spoken
+from kgmed.language.pair import is_yes_no
 from kgmed.language.particulars import circumstances_of
 from kgmed.language.question import asks_at, words_that_ask
 from kgmed.language.text import has_cjk, lazily
@@ -146,6 +147,30 @@ def is_like_a_medicine(name: str) -> bool:
     return bool(_LIKE_A_MEDICINE.search(name))
 
 
+def is_a_place(text: str, name: str) -> bool:
+    """Whether a name says where something is, and is not what is asked about: of malaria in Kenya it is malaria.
+
+    >>> asked = "How is malaria prevented in Kenya?", "Is quinine used in Kenya syndrome?", "quinine with Kenya"
+    >>> [is_a_place(text, "Kenya") for text in asked]
+    [True, False, False]
+    """
+    at = text.find(name)
+    proper = bool(name) and name.isascii() and all(w[0].isupper() for w in re.findall(r"\w+", name))
+    if at < 0 or not proper or _LIKE_A_NAME.search(name) or is_yes_no(text):
+        return False
+    return bool(_WHERE.search(text[max(0, at - _NEAR) : at]) and _THERE.match(text[at + len(name) :]))
+
+
+_WHERE = lazily(
+    r"\b(?:in|to|from|at|near|around|across|throughout|visiting|leaving)\s+(?:the\s+)?(?:\w+ (?:of|and)\s+)?$",
+    re.IGNORECASE,
+)
+_THERE = lazily(
+    r"\W*$|\s*[,.;:?!]|\s+(?:and|or|for|this|next|last|when|while|if|with|in|on|before|after|during|now|today|soon)\b",
+    re.IGNORECASE,
+)
+
+
 def _named(text: str, mention: Mention, linked: Collection[int]) -> Iterator[str]:
     """The mention, if it is a name that is asked about; `linked` = where those begin that the graph has."""
     surface = text[mention.start : mention.end]
@@ -194,6 +219,7 @@ class Strangers:
             asked = [m.surface for m in missed if m.start >= 0 and asks_at(query.text, m.start)]
             return [name for name in asked if name in other or is_like_a_medicine(name)]
         names = [name for name in strangers(query.text, missed, links) if not self._is_told(name)]
+        names = [name for name in names if not (links and is_a_place(query.text, name))]
         return [name for name in [*other, *names] if not circumstances_of(name)]
 
     def longer(self, text: str, links: Sequence[Link]) -> list[str]:

@@ -1,0 +1,40 @@
+"""English questions to the packaged graphs: what a person who asks them must read, and must not."""
+
+import pytest
+
+from kgmed.graph.store.store import Store
+from kgmed.session import Session
+
+pytestmark = pytest.mark.starter
+
+
+@pytest.fixture(scope="module")
+def english(hpo: Store, cmekg: Store) -> Session:
+    return Session(("hpo", "cmekg"), {"hpo": hpo, "cmekg": cmekg}.__getitem__, {"hpo": "en", "cmekg": "zh"})
+
+
+SAID = [  # question, what is said, what is not
+    # what closes a story is read by what it tells
+    ("I have a stiff neck, fever and light hurts my eyes. What should I do?", ["Diseases that fit", "eningitis"], []),
+    ("My daughter was diagnosed with Rett syndrome. What should we expect?", ["Findings of Rett syndrome"], []),
+    ("It burns when I pee and I have to go every ten minutes.", ["Diseases that fit"], ["duration"]),
+    # a place is not what is asked about
+    ("How is rabies treated in Thailand?", ["Rabies"], ["“Thailand”"]),
+    # how often a disease shows a finding
+    ("How common are seizures in Angelman syndrome?", ["Angelman syndrome can show Seizure ("], ["population"]),
+    ("What percentage of Marfan syndrome patients have ectopia lentis?", ["Ectopia lentis ("], ["population"]),
+    ("How common is gout?", ["no frequency in the population for Gout"], []),
+    # of a mode of inheritance its diseases, of a gene what it causes
+    ("Which diseases have mitochondrial inheritance?", ["Diseases with Mitochondrial inheritance"], ["that fit"]),
+    ("List X-linked recessive disorders", ["Diseases with X-linked recessive inheritance"], []),
+    ("Which disease does CFTR cause?", ["Diseases tied to the gene CFTR", "Cystic fibrosis"], []),
+    # of what treats an illness the medicines of the class that is asked for
+    ("Which diuretic for heart failure?", ["Treatments of", "urosemide"], ["enalapril", "bisoprolol"]),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "never"), SAID)
+def test_what_is_asked_is_what_is_answered(english: Session, text: str, said: list[str], never: list[str]) -> None:
+    answer = english.ask(text).answer.text
+    assert [part for part in said if part not in answer] == [], answer
+    assert [part for part in never if part in answer] == [], answer
