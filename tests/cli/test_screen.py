@@ -129,6 +129,24 @@ def test_a_thing_that_is_named_often_is_found_once_and_a_long_question_prints_li
     assert len(run(home, "ask", story, "-g", "toe").stdout) < 2_000
 
 
+def test_a_name_is_found_without_its_code_and_without_the_words_around_it(tmp_path: Path) -> None:
+    (tmp_path / "f.tsv").write_text("marfan\thas_symptom\ttall stature\nmarfan\thas_symptom\tfever\n", "utf-8")
+    assert run(tmp_path, "graph", "build", "f", str(tmp_path / "f.tsv")).exit_code == 0
+    shown = run(tmp_path, "ask", "Tall stature and fever: is it marfan?", "-g", "f").stdout
+    found = next(line for line in shown.splitlines() if line.startswith("Found: "))
+    assert "(" not in found
+
+
+def test_words_that_are_no_name_are_not_said_to_be_missing_beside_what_was_found(home: Path) -> None:
+    shown = run(home, "ask", "I am scared and it feels funny: what treats gout?", "-g", "toe").stdout
+    assert "Found: gout\n" in shown
+    assert "Not found" not in shown
+
+
+def test_a_short_form_that_was_not_found_is_said(home: Path) -> None:
+    assert "Not found in the graph: MDR" in run(home, "ask", "What treats gout with MDR?", "-g", "toe").stdout
+
+
 def test_labels_are_in_the_language_of_the_question(home: Path) -> None:
     shown = run(home, "ask", "痛风有什么症状？", "-g", "toe").stdout
     assert "识别到：痛风" in shown

@@ -3,20 +3,24 @@
 `--evidence` adds the numbered evidence with its sources, `--explain` all that is known of the run.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from kgmed.cli.show import Look, Page, Piece, cells, page
 from kgmed.language.lay import helped
-from kgmed.language.text import one_line, prompt_language
-from kgmed.records import Evidence, Link, Particular, Run, to_json
+from kgmed.language.text import has_cjk, one_line, prompt_language
+from kgmed.records import Evidence, Link, Mention, Particular, Run, Status, to_json
 from kgmed.show_run import address
 
 Near = Callable[[Run], dict[str, list[str]]]
 MOST = 6  # names said to be found, and not found: two lines or so
 LONGEST = 60  # characters of a name among them
 TRIPLES = 4  # of a piece of evidence
+_TRIED = 6  # names that others are looked for that are spelled like them
+_LEAST, _LEAST_CJK = 5, 4  # characters of a name that may be a slip of another
+_ALIKE = 0.75  # ours: how much two names must be spelled alike, of 1
+_WORD = 4  # letters of a word that tells by itself what is meant
 SCREEN = 80  # columns of the line of sources where nobody says how wide the screen is
 _SAID = {
     "en": {
@@ -26,6 +30,8 @@ _SAID = {
         "meant": " (did you mean {}?)",
         "or": " or ",
         "not": "not ",
+        Status.OTHER: " (another person)",
+        Status.PAST: " (in the past)",
         "more": "{} more",
         "sources": "Sources: ",
         "evidence": "Evidence",
@@ -38,6 +44,8 @@ _SAID = {
         "meant": "（是否指{}？）",
         "or": "或",
         "not": "否认：",
+        Status.OTHER: "（他人）",
+        Status.PAST: "（既往）",
         "more": "另有 {} 个",
         "sources": "来源：",
         "evidence": "依据",
@@ -101,11 +109,39 @@ def _show_words(out: Page, run: Run, near: Near, shown: Detail) -> None:
     if shown is Detail.ALL and run.particulars:
         out(("Told: ", "green"), one_line("; ".join(map(_particular_text, run.particulars))))
     missed = list({m.name: m for m in run.missed}.values())
+    like = near(replace(run, missed=tuple(missed[:_TRIED]))) if missed else {}
+    like = {name: close for name, others in like.items() if (close := [o for o in others if _is_slip(name, o)])}
+    if shown is not Detail.ALL:
+        missed = _worth_saying(run, missed, like)
     if missed:
-        asked = missed[:MOST]
-        like = near(replace(run, missed=tuple(asked)))
         listed = [((_short(m.surface) + _meant(like.get(m.name, []), words)),) for m in missed]
         out((words["missed"], "yellow"), *_some(listed, words))
+
+
+def _worth_saying(run: Run, missed: Sequence[Mention], like: Container[str]) -> list[Mention]:
+    """Of what was not found what may be a name: what is asked about, short forms, slips; all where nothing was."""
+    from kgmed.steps.strangers import strangers
+
+    asked = strangers(run.question.text, missed, run.links)
+    return [
+        m
+        for m in missed
+        if not run.links or m.name in like or m.surface.isupper() or any(name in m.surface for name in asked)
+    ]
+
+
+def _is_slip(name: str, other: str) -> bool:
+    """Whether a name is spelled so much like another that the other may be meant.
+
+    >>> [_is_slip(*pair) for pair in (("clonazepam", "clotiazepam"), ("DDx", "DDX6"), ("临床表现", "临床表现不同"))]
+    [True, False, False]
+    """
+    from difflib import SequenceMatcher
+
+    own, said = name.casefold(), other.casefold()
+    long = len(own) >= (_LEAST_CJK if has_cjk(own) else _LEAST)
+    part = has_cjk(own) and (own in said or said in own)  # a longer name is another thing
+    return long and not part and SequenceMatcher(None, own, said, autojunk=False).ratio() >= _ALIKE
 
 
 def _particular_text(told: Particular) -> str:
@@ -127,15 +163,16 @@ def _some(listed: Sequence[tuple[Piece, ...]], words: dict[str, str]) -> Iterato
 
 
 def _link_text(link: Link, words: dict[str, str]) -> tuple[Piece, ...]:
-    """What was linked, and to what, where that is called otherwise: "heart attack = Myocardial infarction"."""
+    """What was linked, and to what, where that is called otherwise: "heart attack = Myocardial infarction".
+
+    Words that hold the name, or a word of it, are not said again: "man with tall" of Tall stature.
+    """
     said, name = _short(link.mention.surface), _short(link.entity.name)
-    same = said.casefold() == name.casefold()
-    status = _status(link)
-    begin = f"{words['not'] if link.mention.negated else ''}{f'{name}{status}' if same else f'{said}{status} = {name}'}"
-    kind, _, number = link.entity.id.partition(":")
-    if not number or number == link.entity.name:
-        return (begin,)
-    return begin, " (", linked(one_line(f"{kind}:{number}")), ")"
+    own, other = said.casefold(), name.casefold()
+    parts = [w for w in other.split() if len(w) >= _WORD]
+    same = other in own or any(w in own.split() for w in parts)
+    begin = words["not"] if link.mention.negated else ""
+    return (f"{begin}{name if same else f'{said} = {name}'}{words.get(link.mention.status, '')}",)
 
 
 def _explained(link: Link) -> str:

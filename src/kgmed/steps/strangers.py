@@ -48,6 +48,7 @@ _PLAIN = frozenset(
     night morning time times food meal water pain disease diseases condition medicine medication drug drugs pill pills
     tablet tablets treatment dose adult adults child children baby pregnant pregnancy breastfeeding woman women man men
     elderly alcohol someone somebody anyone anybody everyone toddler toddlers teenager teenagers wife husband
+    scared afraid worried frightened terrified desperate confused embarrassed concerned normal dangerous serious funny
     safe safely together kids kid mother mom dad father son daughter body risk raise cause
     """.split()  # noqa: SIM905
 )
