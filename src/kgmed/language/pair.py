@@ -150,7 +150,7 @@ PAIRS: tuple[PairType, ...] = (
     PairType(
         "affects",
         r"\baffects?\b|involves?\b|\b(?:damages?|harms?|hurts?|ruins?|wrecks?|destroys?|attacks?|spreads? to)\b"
-        r"|located|长在|影响|累及|侵犯",
+        r"|located|长在|影响|损害|损伤|伤害|累及|侵犯",
         "location+ finding+ complication+ adverse+",
         ("Yes", "会"),
     ),
@@ -235,7 +235,7 @@ def asks_what(text: str) -> bool:
 _ASKS_OF_TWO = lazily(
     r"\blink|relation|interact|association|\btogether\b|\bcombin(?:e|ing|ation)\b|有关|关系|相互作用"
     r"|\bany (?:problems?|issues?|concerns?|risks?|dangers?|worries)\b"
-    r"|(?:一起|同时|一块儿?)(?:吃(?!饭)|服|用|喝|会|能|可)|同服|合用|联用"
+    r"|对[^，。？?]{1,12}的?(?:影响|损害|伤害)|(?:一起|同时|一块儿?)(?:吃(?!饭)|服|用|喝|会|能|可)|同服|合用|联用"
     r"|\bwhat (?:happens|will happen|would happen) (?:if|when)\b|\bclash|\bconflict|打架|相冲|犯冲|相克",
     re.IGNORECASE,
 )

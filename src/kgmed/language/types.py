@@ -330,6 +330,13 @@ TYPES: tuple[QuestionType, ...] = (
 # These come before the roles: "how much is metformin a month" asks for no dose.
 TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
+        "service",
+        r"[帮替给](?:我|俺|我们)(?:写|翻译|订|画|做一?[份个张]|开一?[份张])|(?:请|写|开|病)假条|天气|气温|股[票市]|彩票|讲个?笑话|几点了"
+        r"|\bweather\b|\bsick note\b|\bwrite (?:me |us )?an? (?:\w+ )?(?:letter|note|poem|essay|e?mail|story)\b"
+        r"|\b(?:book|make) (?:me )?an? appointment\b|\btell me a joke\b|\bstock (?:price|market)s?\b",
+        says=("service", "服务"),
+    ),
+    QuestionType(
         "contagion",
         r"contagious|\bcatching\b|\bcaught (?:from|off|by)\b|infectious\b(?! disease)|transmi(?:t|ssi)|\bspreads?\b"
         r"|catch it|\bcatch(?:ing)?\b(?= .{1,40}\b(?:from|off)\b)|how (?:do|does|can) .{0,30}\b(?:catch|pick up"
@@ -433,7 +440,7 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|pharmacy)|专家号|放号|约号|预约|坐诊|opening hours|(?:best|good|nearest|top) clinic"
         r"|best (?:doctor|specialist)\b"
         r"|near me|哪(?:家|个|所)医院|什么医院|医院(?:比较|最)?好|推荐.{0,8}(?:医院|医生|专家)"
-        r"|哪(?:里|儿)(?:能|可以)?买",
+        r"|哪(?:里|儿)(?:能|可以)?买|哪[个位名]?(?:医生|大夫|专家|教授|主任)[^，。？?]{0,12}(?:最?好|厉害|权威|出名)",
         relations=r"hospital|医院",
         says=("hospitals or doctors to recommend", "医院或医生的推荐"),
     ),

@@ -92,11 +92,12 @@ def brief(query: Query, context: Context) -> Answer:
     nothing = bool(verdicts) and all(is_verdict(e, "none", "unknown", "lacking") for _, e in verdicts)
     lines = [cited(e.text, [i] if e.triples else []) for i, e in verdicts]
     others = [row for row in rows if row not in verdicts]
-    if verdicts:  # what is said of two things is no reason to warn of all that is given for one
+    short = any(not is_verdict(e, "heads") for _, e in verdicts)
+    if short:  # what is said of two things is no reason to warn of all that is given for one
         told = {t.subject for _, e in verdicts for t in e.triples} | {thing for _, e in verdicts for thing in e.about}
         others = [row for row in others if row[1].kind != "warning" or told & {*row[1].about}]
     if not nothing:
-        lines += _within(list(_body(query, others, language, short=bool(verdicts))), lines, language)
+        lines += _within(list(_body(query, others, language, short=short)), lines, language)
     elif any(is_verdict(e, "none") for _, e in verdicts):
         lines += [_list(group, language, CHARACTERS[language] // 4, 1) for group in _groups(others, language)[:1]]
     text = "\n".join(lines)

@@ -17,7 +17,9 @@ def asked_of(links: Sequence[Link], text: str) -> list[Link]:
     """The links without those to what is but asked for of the others: a class of medicines (止痛药 for 头疼), tests."""
     if len(links) < 2:
         return list(links)
-    rest = [x for x in links if not _GENERIC.fullmatch(x.mention.surface)] or list(links)
+    ends = {x.mention.end for x in links if x.entity.kind in MEDICINES}
+    rest = [x for x in links if not (x.mention.surface in _POISONED and x.mention.start in ends)]
+    rest = [x for x in rest if not _GENERIC.fullmatch(x.mention.surface)] or list(links)
     if compares(text):
         return rest
     rest = _the_one_named(rest, text)
@@ -83,6 +85,7 @@ _GENERIC = lazily(  # entries of a graph that are but words for what is asked of
     r"(?:实验室|辅助|影像学?|相关|常规|特殊|化验室?)检查|鉴别诊断|急[诊救]处理|紧急处理|病理(?:改变|变化)?|[发致]病机[制理]"
     r"|(?:治疗|用药)方案|临床表现|处理|表型|禁忌症|预后"
 )
+_POISONED = ("中毒", "过量", "过量中毒")  # right behind a medicine: what it does then
 _FOR_PEOPLE_WITH = lazily(
     r"\bsafe (?:with|in|for|during|if)\b|\b(?:take|use|have) with\b|[吃服用].{1,8}(?:能|可以)[吃服用](?:什么|哪)"
     r"|\b(?:for|in) (?:someone|somebody|people|anyone|those|patients?|an? \w+) (?:with|who ha)"
@@ -138,7 +141,7 @@ def none_of_class(query: Query, about: Sequence[Entity]) -> Evidence:
     """The verdict that of the treatments of a thing none is known as one of the class or form that is asked for."""
     language = language_of(query.text)
     said = _NONE_OF_IT[language].format(named(about[0], language))
-    return Evidence(said, "verdict", (), tuple(about[:1]), 1.0, "other")
+    return Evidence(said, "verdict", (), tuple(about[:1]), 1.0, "heads")
 
 
 _NONE_OF_IT = (

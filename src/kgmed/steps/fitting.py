@@ -43,7 +43,7 @@ from kgmed.steps.labels import WarnedOf
 from kgmed.steps.members import Members
 from kgmed.steps.missing import Missing, asks_in_general
 from kgmed.steps.naming import CONDITIONS, is_an_illness, with_its_findings
-from kgmed.steps.pairs import Between, is_verdict
+from kgmed.steps.pairs import VERDICT, Between, is_verdict
 from kgmed.steps.phrase import language_of
 from kgmed.steps.retrieve import Overview
 from kgmed.steps.shares import Share
@@ -55,6 +55,7 @@ from kgmed.steps.things import (
     asks_of_a_named,
     blames,
     defined,
+    is_called_ill,
     named_only,
     named_twice,
     names_people,
@@ -104,7 +105,7 @@ class Fitting:
         row = next((r for r in texts_asked(query.text) if not r.of_medicines or _takes(links)), None)
         texts = self._texts(query, links, row) if row and not verdicts else []
         if texts and is_verdict(texts[0], "lacking"):
-            return self._beside(query, links) or texts
+            return self._beside(query, links, texts) or texts
         if names := self.unknown(query, told):
             return [lacks("unknown", query, names[0])]
         if verdicts:
@@ -161,10 +162,28 @@ class Fitting:
         """The names that were not linked."""
         return Strangers(self.graph, self.recognize)
 
-    def _beside(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """What is asked beside a text that the graph lacks: how leprosy spreads, and what causes it."""
+    def _beside(self, query: Query, links: Sequence[Link], texts: Sequence[Evidence]) -> list[Evidence]:
+        """What is asked beside a text that the graph lacks: how leprosy spreads, and what causes it.
+
+        How serious something is is told by the diseases that fit, or of an illness that is named by what comes of it.
+        """
         row = texts_asked(query.text)[0]
+        if row.name in ("prognosis", "value") and _HOW_BAD.search(query.text):
+            return self._how_bad(query, [x for x in links if not is_measured(x.entity.name)])
         return self._asked(query, links, patient=False) if row.name in _BESIDE and roles_asked(query.text) else []
+
+    def _how_bad(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That the graph does not say how serious something is, and which diseases it may be or what comes of it."""
+        alone = len(stated(links)) == 1 and not several_findings(self.graph, links)
+        named = [x for x in links if not x.mention.negated and (alone or is_called_ill(x))]
+        if named:
+            found = AskedFor(self.graph, pieces=1).of(named[0], Role.COMPLICATION)
+        else:
+            found = self._cards(query, links) if links else []
+        if not found or is_verdict(found[0]):
+            return found
+        said = _NOT_HOW_BAD[language_of(query.text)]
+        return [Evidence(said, VERDICT, (), tuple(stated(links)[:1]), 1.0, "heads"), *found]
 
     def _explained(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
         """What explains what is told: that a medicine taken can cause it, else the diseases that fit a patient."""
@@ -192,6 +211,7 @@ class Fitting:
         if len(stated(links)) > _PAIR and WHICH_OF_TWO.pattern.search(asking_part(query.text)):
             verdicts = [e for e in between(query, links, WHICH_OF_TWO) if is_verdict(e, "yes")]
         verdicts = verdicts or (between(query, tied, pair) if pair else [])
+        verdicts = [e for e in verdicts if not _is_how_it_goes(query.text) or _says_how(e, pair)]
         return pair, verdicts or halves.half_known(self.graph, query, links, pair)
 
     def _of_types(self, query: Query, links: Sequence[Link], pair: PairType | None, *, patient: bool) -> list[Evidence]:
@@ -470,6 +490,8 @@ class Fitting:
         if not found and row.name == "contagion" and Role.CAUSE in roles_asked(query.text):
             found = self._asked(query, links, patient=False)  # "how do you catch it": what causes it is how
         found = halves.by_the_way_named(found, query) if row.name == "contagion" else found
+        if row.name == "service":
+            return [replace(lacks("service", query, ""), id="lacking")]
         return found or ([Missing(self.graph)(query, links, row)] if things else [lacks("lacking", query, "", row)])
 
     def _compared(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
@@ -568,6 +590,24 @@ _GETS = lazily(
     r"[会易么啥何][得患](?!到)|诱发|加重|\bworse|\btrigger"
 )  # what one gets is a disease, and no sign of others
 _PAIR = 2
+_NOT_HOW_BAD = (
+    "How serious it is the graph does not say; a doctor can. What it has:",
+    "是否严重，图谱没有说明，请由医生判断；图谱所载如下：",
+)
+_HOW_BAD = lazily(r"严重|要紧|危险|\b(?:serious|dangerous|bad)\b", re.IGNORECASE)
+
+
+def _says_how(verdict: Evidence, pair: PairType | None) -> bool:
+    """Whether a verdict is of how an illness is passed on, or of no tie of two things."""
+    tied = pair is not None and (verdict.id == "none" or pair.name in ("causes", "has"))
+    return not tied or any(re.search("传播|传染", t.relation.name) for t in verdict.triples)
+
+
+def _is_how_it_goes(text: str) -> bool:
+    """Whether it is asked how an illness is passed on or how it goes: no tie of two things says that."""
+    return any(row.name in ("contagion", "prognosis", "survival", "service") for row in texts_asked(text))
+
+
 _BESIDE = ("contagion", "duration")  # texts that are asked for in a breath with what has a role
 _DESCRIBED = 40  # ours: findings of an illness; a symptom has fewer of its own: a tight chest uphill is angina
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too

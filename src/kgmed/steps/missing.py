@@ -12,6 +12,7 @@ from kgmed.records import Evidence, Link, Query, Role
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import joined, language_of, named, verdict
+from kgmed.steps.things import is_called_ill
 
 _HELD = {  # what a graph may have of a thing, as it is called
     Role.FINDING: ("findings", "症状"),
@@ -69,7 +70,7 @@ class Missing:
 
     def __call__(self, query: Query, links: Sequence[Link], row: QuestionType | None) -> Evidence:
         """The one piece; `row` = what is asked for, None where no type of question is known."""
-        link = min(links, key=lambda x: (x.mention.negated, _ASKED_OF.get(x.entity.kind, len(_ASKED_OF))))
+        link = min(links, key=lambda x: _place(x, row))
         entity, said = link.entity, link.mention.surface
         language = language_of(query.text)
         what = (_USES if row.role is Role.TREATS and entity.kind in MEDICINES else row.says)[language] if row else ""
@@ -96,4 +97,12 @@ class Missing:
         return found
 
 
+def _place(link: Link, row: QuestionType | None) -> tuple[bool, int, int]:
+    """How soon a thing is the one asked about: of how an illness goes the last that is named, else a medicine."""
+    if row and row.name in _OF_AN_ILLNESS:
+        return link.mention.negated, 2 - is_called_ill(link) - (link.entity.kind == "disease"), -link.mention.start
+    return link.mention.negated, _ASKED_OF.get(link.entity.kind, len(_ASKED_OF)), 0
+
+
+_OF_AN_ILLNESS = ("survival", "prognosis", "frequency", "contagion")
 _HAS = (" What it has of it: {}.", "图谱有其{}。")

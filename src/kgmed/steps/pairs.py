@@ -7,7 +7,8 @@ A verdict is a piece of evidence of kind "verdict" whose id says what it is:
 - "class": no warning of its own, but one of another medicine of its class;
 - "harm": a medicine that can cause what it is to be taken with;
 - "reverse": only the other way round; "other": a tie, but another than the one asked for; "none": no tie;
-- "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks.
+- "unknown": a name that the graph does not have; "lacking": what the question asks of a thing, and the graph lacks;
+- "heads": what the lists behind it do not say: how serious it is, which of them are of a class.
 """
 
 import re

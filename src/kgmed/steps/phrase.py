@@ -419,6 +419,7 @@ def joined(names: Sequence[str], language: Language) -> str:
 
 _VERDICTS: dict[str, tuple[str, str]] = {
     "no": ("No: {0}.", "不能：{0}。"),
+    "service": ("This is no question that a medical graph answers.", "这不是医学知识图谱能回答的问题。"),
     "denied": ("No: the graph says that {0}.", "没有：图谱记载{0}。"),
     "partly": (
         "In part: {0}. Causes from outside are named too: {1}.",

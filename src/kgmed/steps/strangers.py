@@ -61,7 +61,9 @@ def strangers(text: str, missed: Sequence[Mention], links: Sequence[Link]) -> li
     ['Zolvenprax']
     """
     linked = {link.mention.start for link in links}
-    found = [name for m in missed if 0 <= m.start < m.end for name in _named(text, m, linked)]
+    ends = {link.mention.end for link in links if link.entity.kind not in MEDICINES}
+    rest = [m for m in missed if not (has_cjk(m.surface) and m.start in ends and len(m.surface) <= _MANNER)]
+    found = [name for m in rest if 0 <= m.start < m.end for name in _named(text, m, linked)]
     return list(dict.fromkeys(found))
 
 
@@ -240,6 +242,7 @@ class Strangers:
         return any(m.entity.kind in MEDICINES for piece in pieces for m in self.graph.lookup(piece)[:1])
 
 
+_MANNER = 3  # characters of what is said of an illness right behind its name: 小三阳 of 乙肝小三阳
 _SHORTEST, _LONGEST = 3, 16  # characters of a medicine's name in a longer one, and of that
 NO_THING = lazily(  # adjectives and stages that a graph has as entries: 细菌性 of 细菌性感冒, 急性发作 of 痛风急性发作
     r"(?:(?![男女两阴阳])[一-鿿]{1,2}性|(?:急性|慢性|反复)?(?:发作|加重)期?|急性|慢性|[早中晚]期|恢复期|稳定期|缓解期|不利)$"

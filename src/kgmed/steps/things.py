@@ -134,6 +134,11 @@ def asks_of_a_named(text: str, links: Sequence[Link]) -> bool:
     return any(link.entity.kind == "disease" and A_DISEASE.search(link.mention.surface) for link in here)
 
 
+def is_called_ill(link: Link) -> bool:
+    """Whether a link is to an illness by its name, as it is said or as it is called, and not to what is felt."""
+    return bool(A_DISEASE.search(link.mention.surface) or A_DISEASE.search(link.entity.name))
+
+
 A_DISEASE = lazily(
     r"(?:[病症炎癌瘤痔癣疝]|(?<![皮红丘斑药])疹|感染|中毒|综合征|痛风|溃疡|结石|哮喘|梗[死塞]|青光眼|白内障|[流重]感|感冒)$"
     r"|(?:itis|osis|oma|disease|syndrome|infection|cancer)s?$",
