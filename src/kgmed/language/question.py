@@ -104,7 +104,8 @@ def texts_asked(text: str) -> tuple[QuestionType, ...]:
     """
     said = spelled(asking_part(text))
     rows = tuple(sorted((r for r in TEXTS if r.pattern.search(said)), key=lambda r: r.name != "value"))
-    if all(row.name == "prognosis" for row in rows) and _OF_A_VALUE.search(said) and (_A_VALUE_ZH if has_cjk(text) else _A_VALUE).search(text):
+    value = _A_VALUE_ZH if has_cjk(text) else _A_VALUE
+    if all(row.name == "prognosis" for row in rows) and _OF_A_VALUE.search(said) and value.search(text):
         return (next(row for row in TEXTS if row.name == "value"),)
     if not rows and _BY_WEIGHT.search(text) and any(row.role is Role.DOSAGE for row in types_asked(text)):
         return (next(row for row in TEXTS if row.name == "dose by weight"),)
@@ -114,12 +115,7 @@ def texts_asked(text: str) -> tuple[QuestionType, ...]:
 _BY_WEIGHT = lazily(
     r"\b\d{1,3} ?(?:kg|kilo\w*|pounds?|lbs?)\b|\d{1,3} ?(?:公斤|千克|kg|斤)(?![一-鿿]{0,2}以)", re.IGNORECASE
 )
-_OF_A_VALUE_ZH = lazily(
-    r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:值|水平)?(?:是|为|到了?|才|只有)?\s?\d[\d.]*(?![\d.]|岁|年|天|个|周|月)"
-    r"|(?:血[钾钠钙磷镁糖脂压氧]|尿酸|肌酐|转氨酶|血红蛋白|血小板|白细胞|胆红素|胆固醇|甘油三酯|尿素氮|血沉|甲胎蛋白|糖化)"
-    r"(?:值|水平)?(?:是|为|到了?|才|只有)?\s?\d",
-)
-_A_VALUE = lazily(  # "my TSH is 9, is that bad?": the number stands in what is told
+_OF_A_VALUE = lazily(  # "my TSH is 9, is that bad?": the number stands in what is told
     r"^\W*(?:(?:is|are) (?:that|this|it|these|they)(?: \w+)? (?:bad|high|low|normal|ok|okay|good|dangerous|serious"
     r"|a (?:problem|concern)|worrying|anything to worry about)|should i (?:be )?worr(?:y|ied)"
     r"|what does (?:that|this|it) mean|do i need to worry)\b[^,.;]*$"
@@ -127,9 +123,14 @@ _A_VALUE = lazily(  # "my TSH is 9, is that bad?": the number stands in what is 
     r"|^\W*(?:我)?(?:要不要|需不需要|用不用|该不该|需要|要)(?:开始)?(?:吃|用|服)药(?:吗|么|啊|呢)?\W*$",
     re.IGNORECASE,
 )
+_A_VALUE_ZH = lazily(
+    r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9-]{1,8}\s?(?:值|水平)?(?:是|为|到了?|才|只有)?\s?\d[\d.]*(?![\d.]|岁|年|天|个|周|月)"
+    r"|(?:血[钾钠钙磷镁糖脂压氧]|尿酸|肌酐|转氨酶|血红蛋白|血小板|白细胞|胆红素|胆固醇|甘油三酯|尿素氮|血沉|甲胎蛋白|糖化)"
+    r"(?:值|水平)?(?:是|为|到了?|才|只有)?\s?\d",
+)
 _A_VALUE = lazily(
     r"\b[a-z]\w+ (?:(?:is|are|was|were|of|at|as|level|count|came|back|result|reading) ){0,3}\d[\d.,/]*"
-    r"(?! ?(?:years?|yrs?|yo|months?|weeks?|days?|hours?|times|y/o|old)\b)\b"
+    r"(?! ?(?:years?|yrs?|yo|months?|weeks?|days?|hours?|times|y/o|old)\b)\b",
     re.IGNORECASE,
 )
 
