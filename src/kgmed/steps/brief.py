@@ -5,17 +5,29 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kgmed.language import lay
 from kgmed.language.pair import is_yes_no
-from kgmed.language.particulars import People, clauses_about, forbids, people_of
+from kgmed.language.particulars import People, forbids, people_of
 from kgmed.language.question import compares, defines, texts_asked, types_asked
-from kgmed.language.text import has_cjk, lazily, one_line
+from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.language.types import CULPRIT
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
+from kgmed.steps.cautions import IN, of_people, says_nothing, warning_lines
 from kgmed.steps.diagnosis import EMERGENCY
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
-from kgmed.steps.phrase import Language, cited, clipped, colon, frequency, joined, language_of, named, worded
+from kgmed.steps.phrase import (
+    Language,
+    cited,
+    clauses_in,
+    clipped,
+    colon,
+    frequency,
+    joined,
+    language_of,
+    named,
+)
 from kgmed.steps.proposed import Numbered, told_diseases, urgent_line
 from kgmed.steps.retrieve import DEFINITION
 
@@ -55,8 +67,8 @@ _USEFUL = (  # what is told of a thing where nothing in particular is asked
     *(Role.FINDING, Role.CAUSE, Role.TREATS, Role.TESTS, Role.GENE, Role.INHERITANCE, Role.COMPLICATION, Role.ADVERSE),
     *(Role.CONTRAINDICATED, Role.CARE, Role.IS_A),
 )
-_MORE = (" and {} more", "等，另有{}项")
-_IN_CHINESE = " and {} more named in Chinese"
+_MORE, _MANY_MORE = (" and {} more", "等，另有{}项"), (" and many more", "等")
+_COUNTED = 50  # ours: of more it helps nobody to know how many
 _ETC = (" …", "……")
 _LEFT_OUT = lazily(r"… \(\+(\d+)\)")
 
@@ -137,7 +149,7 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
     people = people_of(query.text) if Role.TREATS in asked else ()
     if each:
         yield from _at_once(query.text, each, diagnoses, people)
-        yield from _warnings(warnings, language, people)
+        yield from warning_lines(warnings, query.text, people)
     elif diagnoses:
         itself = [row for row in rest if row[1].id == ITSELF]
         if language and itself and (whole := _what_it_is(_groups(itself, language))):
@@ -160,9 +172,9 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         mine = 2 * room if compares(query.text) and group.role is Role.FINDING else room  # what tells two apart
         yield _list(_made_for(group, people_of(query.text)), language, mine // 2 if short else mine)
     if not each:
-        yield from _warnings(warnings, language, people)
+        yield from warning_lines(warnings, query.text, people)
     treats = any(group.role is Role.TREATS for group in shown)
-    if shown and people and (treats or not any(_of_people(e, people) for _, e in warnings)):
+    if shown and people and (treats or not any(of_people(e, people) for _, e in warnings)):
         yield _NOT_SAID[language].format(people[0].name[language])
 
 
@@ -277,7 +289,7 @@ def _at_once(
         yield _list(_made_for(group, people), language, CHARACTERS[language] // (3 * len(groups)), 2)
     names = [named(e.about[0], language) for _, e in diagnoses[:3]]
     head = ("Diseases that fit the findings", "与所述表现相符的疾病")[language]
-    more = _MORE[language].format(len(diagnoses) - 3) if len(diagnoses) > 3 else ""
+    more = _and_more(len(diagnoses) - 3, language)
     yield cited(f"{head}{colon(language)}{joined(names, language)}{more}", [i for i, _ in diagnoses[:3]])
 
 
@@ -301,18 +313,14 @@ _NOT_SAID = (
 
 
 _FIRST_CHOICE = lazily(
-    r"首选|最好的药|哪种药最好|第一选择|[一二三]线(?:用?药|治疗)|\b(?:first|second|third|last).?(?:line|choice)\b",
+    r"首选|最好的药|哪种药最好|第一选择|[一二三]线(?:用?药|治疗)|\b(?:first|second|third|last).?(?:line|choice)\b"
+    r"|\bof choice\b|\bgold standard\b|\bbest (?:\w+ )?(?:drug|medic\w+|treatment|therapy|antibiotic)",
     re.IGNORECASE,
 )
 _NOT_RANKED = (
     "The graph does not say which treatment comes first or second; what it has, the best borne out first:",
     "图谱没有说明何者为首选、何者次选；所载治疗如下，来源多者在前：",
 )
-
-
-def _of_people(e: Evidence, groups: Sequence[People]) -> bool:
-    """Whether a warning speaks of the people whom the question names."""
-    return any(clauses_about(t.object.name, g.in_text) for t in e.triples for g in groups)
 
 
 def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role]) -> list[Numbered]:
@@ -369,7 +377,7 @@ def _groups(rows: Sequence[Numbered], language: Language, *, apart: bool = False
     """The facts by role and direction, `apart` also by what they are about, in the order of the evidence."""
     groups: dict[tuple[Role, bool, str], _Group] = {}
     for i, e in rows:
-        main = [t for t in e.triples if _is_main(t, e) and not (t.relation.role in _IN and _says_nothing(t))]
+        main = [t for t in e.triples if _is_main(t, e) and not (t.relation.role in IN and says_nothing(t))]
         made_of = _substance_of(e)
         for t in main:
             own = _is_own(t, e)
@@ -407,36 +415,39 @@ def _add(group: _Group, t: Triple, number: int, language: Language, *, own: bool
     group.subjects.setdefault(named(thing, language))
     group.numbers.setdefault(number)
     if not t.tail.id:
-        group.texts.setdefault(_text(t.tail.name, language))
+        group.texts.setdefault(clauses_in(t.tail.name, language))
     else:
         group.names.setdefault(named(other, language), frequency(t))
 
 
-def _text(text: str, language: Language) -> str:
-    """A text of a graph on one line, clause by clause in English where that is asked for and known."""
-    if language or not has_cjk(text):
-        return one_line(text)
-    return "; ".join(
-        dict.fromkeys(worded(clause, language) for clause in _CLAUSES.split(one_line(text)) if clause.strip())
-    )
-
-
-_CLAUSES = lazily(r"[。；;]")
-
-
 def _varied(names: dict[str, str]) -> dict[str, str]:
-    """Findings, each once in a list; a Chinese one that ends in another before it (面色苍白, 苍白) behind the others.
+    """Findings, each once however it is spelled or called, and none that is made of others in the list.
 
-    >>> list(_varied({"苍白": "", "面色苍白": "", "乏力": "", "pallor": "", "Pallor": ""}))
+    A Chinese one that ends in another before it (面色苍白, 苍白) stands behind the others.
+
+    >>> list(_varied({"苍白": "", "面色苍白": "", "乏力": "", "pallor": "", "Pallor": "", "苍白、乏力": ""}))
     ['苍白', '乏力', 'pallor', '面色苍白']
+    >>> list(_varied({"peripheral oedema": "", "Peripheral edema": "", "nausea and vomiting": "", "nausea": ""}))
+    ['peripheral oedema', 'nausea and vomiting']
     """
-    first, later = dict[str, str](), dict[str, str]()
+    first, later, seen = dict[str, str](), dict[str, str](), set[str]()
     for name, often in names.items():
-        if name.casefold() in {n.casefold() for n in first}:
+        parts = [fold(part) for part in _TOGETHER.split(name)]
+        if {fold(name), *map(fold, lay.others(name))} & seen or seen.issuperset(parts):
             continue
+        seen |= {fold(name), *parts}
         again = not often and has_cjk(name) and any(name.endswith(n) for n in first)
         (later if again else first)[name] = often
     return first | later
+
+
+_TOGETHER = lazily(r"\s*(?:[、，,/]|\band\b|及|和|伴)\s*")
+_OF_FINDINGS = (Role.FINDING, Role.ADVERSE, Role.COMPLICATION)
+
+
+def _and_more(count: int, language: Language) -> str:
+    """How many more there are, where it is few enough to matter."""
+    return (_MORE[language].format(count) if count <= _COUNTED else _MANY_MORE[language]) if count > 0 else ""
 
 
 def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
@@ -459,21 +470,14 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
     apart = kept
     if group.role is Role.TREATS and not group.own:
         apart = {name: often for name, often in kept.items() if not is_itself(name, group.subjects)}
-    whole_names = _readable(apart or kept) if language else list(apart or kept)
-    dropped = len(kept) - len(whole_names)
-    kept = {name: kept[name] for name in whole_names}
+    kept = {name: kept[name] for name in (_readable(apart or kept) if language else list(apart or kept))}
     if (group.role is Role.TREATS or (group.role is Role.ADVERSE and not group.own)) and not language:
         kept = {_without_form(n): often for n, often in kept.items()}
-    kept = _varied(kept) if group.role is Role.FINDING and group.own else kept
+    kept = _varied(kept) if group.role in _OF_FINDINGS and group.own else kept
     names = [n + ((f" ({often})", f"（{often}）")[language] if often else "") for n, often in kept.items()]
     shown = _fitting(names, language, room)[: LISTED if group.role in (*_OF_MEDICINES, Role.TESTS) else None]
-    more = len(kept if group.role is Role.TESTS else group.names) - len(shown) + group.more
-    more -= 0 if group.role is Role.TESTS else dropped
-    end = _MORE[language].format(more) if more else ""
-    hidden = 0 if language else sum(has_cjk(name) for name in names if name not in shown)
-    if hidden and hidden == more and not any(map(has_cjk, shown)):
-        end = _IN_CHINESE.format(more)
-    elif not language and shown and all(map(has_cjk, shown)):
+    end = _and_more(len(kept) - len(shown) + group.more, language)
+    if not language and shown and all(map(has_cjk, shown)):
         head += _ORIGINAL[language]
     end += _labels(group, language, room // 2)
     return cited(f"{head}{colon(language)}{joined(shown, language)}{end}", list(group.numbers)[:marks])
@@ -481,7 +485,7 @@ def _list(group: _Group, language: Language, room: int, marks: int = 4) -> str:
 
 def _labels(group: _Group, language: Language, room: int) -> str:
     """What labels warn of in their own words, behind the names of what is warned of: what forbids first."""
-    said = [text for text in group.texts if has_cjk(text) == bool(language)] if group.role in _IN else []
+    said = [text for text in group.texts if has_cjk(text) == bool(language)] if group.role in IN else []
     mark = ("; ", "；")[language]
     whole = mark.join(sorted(said, key=lambda text: not forbids(text)))
     return f"{mark}{clipped(whole, room)}" if whole else ""
@@ -577,49 +581,3 @@ def _heading(group: _Group, language: Language) -> str:
     own, own_zh, other, other_zh = _HEADS[group.role]
     form = ((own, own_zh) if group.own else (other, other_zh))[language]
     return form.format(thing)
-
-
-# --- warnings
-
-
-def _warnings(rows: Sequence[Numbered], language: Language, groups: Sequence[People]) -> Iterator[str]:
-    """The first warnings, and how many more there are."""
-    if not rows:
-        return
-    head, room = ("Warnings", "注意")[language], (150, 70)[language]
-    parts = []
-    told = [(i, e, said) for i, e in rows if (said := _warned(e, language))]
-    told.sort(key=lambda row: has_cjk(named(row[1].about[0], language) + row[2]) != bool(language))
-    told.sort(key=lambda row: not _of_people(row[1], groups))
-    for i, e, said in told[:2]:
-        parts.append(cited(f"{named(e.about[0], language)}{colon(language)}{clipped(said, room)}", [i]))
-    more = _MORE[language].format(len(told) - 2) if len(told) > 2 else ""
-    if parts:
-        yield f"{head}{colon(language)}{('；' if language else '; ').join(parts)}{more}"
-
-
-_SAYS_NOTHING = lazily(r"^(?:尚?[不未]明确?|尚不清楚|不详|无|无毒|暂无|未知|none|unknown)\W*$", re.IGNORECASE)
-_ON_EVERY_LABEL = lazily(  # what every label of a country says tells nothing of a medicine
-    r"正在使用其他药品|监护下使用|接触的地方|触及|性状发生改变|咨询医师|按照用法用量|触摸|吞服|症状无缓解|应去医院就诊|立即就医"
-)
-
-
-def _says_nothing(triple: Triple) -> bool:
-    """Whether the text of a warning says that nothing is known."""
-    return not triple.tail.id and bool(_SAYS_NOTHING.match(triple.tail.name.strip()))
-
-
-_IN = {Role.CONTRAINDICATED: ("not in {}", "{}禁用"), Role.PRECAUTION: ("with care in {}", "{}慎用")}
-
-
-def _warned(e: Evidence, language: Language) -> str:
-    """What a warning says, in the language if any of it is; "" where it says that nothing is known."""
-    said = [t for t in e.triples if not _SAYS_NOTHING.match(t.object.name.strip())]
-    if not any(t.relation.role is Role.CONTRAINDICATED for t in e.triples):
-        said = [t for t in said if not _ON_EVERY_LABEL.search(t.object.name)]
-    if not said:
-        return ""
-    mine = [t for t in said if has_cjk(t.object.name) == bool(language)] or said
-    form = (_IN.get(t.relation.role, ("{}", "{}"))[language] if t.tail.id else "{}" for t in mine)
-    names = [_text(t.object.name, language) if not t.tail.id else named(t.object, language) for t in mine]
-    return joined([f.format(name) for f, name in zip(form, names, strict=True)], language)

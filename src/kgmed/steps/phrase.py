@@ -325,6 +325,15 @@ def worded(text: str, language: Language) -> str:
     return (in_english(flat) or flat) if has_cjk(flat) else _TITLE.sub("", flat)
 
 
+def clauses_in(text: str, language: Language) -> str:
+    """A text of a graph on one line, clause by clause in English where that is asked for and known."""
+    if language or not has_cjk(text):
+        return one_line(text)
+    clauses = (worded(clause, language) for clause in _CLAUSES.split(one_line(text)) if clause.strip())
+    return "; ".join(dict.fromkeys(clauses))
+
+
+_CLAUSES = lazily(r"[。；;]")
 _TITLE = lazily(r", (?:unspecified|site not specified|not elsewhere classified|NOS)$")  # words of a classification
 
 
