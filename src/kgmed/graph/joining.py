@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from kgmed.graph.base import Scope
 from kgmed.graph.names import contradicts
 from kgmed.graph.store.store import Store
+from kgmed.graph.substances import substance
 from kgmed.language.text import has_cjk, lazily, normalise
 
 BRAND = "®"  # ends a name of the glossary that is a brand
@@ -59,10 +60,41 @@ def chinese_form(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def glossary() -> tuple[tuple[str, ...], ...]:
-    """The names of each thing of glossary.txt; an abbreviation may stand for several things."""
-    text = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    return tuple(tuple(name.strip() for name in line.split("=")) for line in lines)
+    """The names of each thing of glossary.txt, with those that medicines.txt and short.txt add to it.
+
+    An abbreviation may stand for several things.
+    """
+    whole = [dict.fromkeys(names) for names in _names_in("glossary.txt")]
+    of: dict[str, dict[str, None]] = {}
+    for names in whole:
+        for name in names:
+            of.setdefault(name.casefold(), names)
+    for more in (*_names_in("medicines.txt"), *_names_in("short.txt")):
+        if more[0].casefold() not in of:
+            whole.append({})
+        names = of.setdefault(more[0].casefold(), whole[-1])
+        names.update(dict.fromkeys(more))
+        for name in more:
+            of.setdefault(name.casefold(), names)
+    return tuple(map(tuple, whole))
+
+
+def _names_in(file: str) -> Iterator[list[str]]:
+    """The names of each line of a table that hold whatever the text around them is."""
+    return (names for names, words in _lines_in(file) if not words)
+
+
+def in_context() -> Iterator[tuple[list[str], frozenset[str]]]:
+    """The names of short.txt of which the short forms mean it where one of some words stands in the text too."""
+    return ((names, frozenset(words)) for names, words in _lines_in("short.txt") if words)
+
+
+def _lines_in(file: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The names of each line of a table, and the words behind them."""
+    for line in resources.files("kgmed.graph").joinpath(file).read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            names, _, words = line.partition(" | ")
+            yield [name.strip() for name in names.split("=")], words.split()
 
 
 @lru_cache(maxsize=1)
@@ -166,7 +198,7 @@ class Joiner:
 
     def _join(self, group: list[int]) -> Join:
         """A group with the record that it is named after first: of the first graph, the one with most triples."""
-        ordered = sorted(group, key=lambda r: (self.facts(r).part, -self.degree(r), r))
+        ordered = sorted(group, key=lambda r: (self.facts(r).part, of_some(self.facts(r).name), -self.degree(r), r))
         return Join(tuple(ordered), tuple(dict.fromkeys(w for r in ordered for w in self._why.get(r, ()))))
 
     def degree(self, record: int) -> int:
@@ -282,6 +314,21 @@ class Joiner:
                 if found.scope <= Scope.EXACT and normalise(found.text) == key:
                     yield first + found.node
 
+    def made_of(self, names: Sequence[str]) -> list[int]:
+        """The Chinese products that are made of what has one of some names: 盐酸坦索罗辛缓释胶囊 of tamsulosin."""
+        return [record for name in names if has_cjk(name) for record in self._products.get(name, ())]
+
+    @cached_property
+    def _products(self) -> dict[str, list[int]]:
+        """The medicines with a Chinese name, by their substance."""
+        found: dict[str, list[int]] = {}
+        for part, first in zip(self.parts, self.first, strict=False):
+            for node in (int(n) for kind in _SUBSTANCE for n in part.of_kind(kind)):
+                name = part.name_row(node).text
+                if has_cjk(name):
+                    found.setdefault(substance(name), []).append(first + node)
+        return found
+
     def _part(self, record: int) -> int:
         return bisect_right(self.first, record) - 1
 
@@ -309,9 +356,9 @@ class Joiner:
             return False
         if one.icd and other.icd and one.icd.isdisjoint(other.icd):
             return False
-        told_apart = _lines_of(one.name), _lines_of(other.name)  # the glossary has both, as two things
-        if all(told_apart) and told_apart[0].isdisjoint(told_apart[1]):
-            return False
+        lines = _lines_of(one.name), _lines_of(other.name)
+        if all(lines):  # the glossary has both, as one thing, however unlike the names are, or as two
+            return not lines[0].isdisjoint(lines[1])
         return not contradicts(chinese_form(one.name), chinese_form(other.name)) and not _qualifies(one, other)
 
     def facts(self, record: int) -> "RecordFacts":

@@ -23,7 +23,7 @@ from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk, normalise
 from kgmed.records import Relation
 
-VERSION = 16  # goes up when the same parts make another store
+VERSION = 17  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _WHOLE = 3  # signs of a Chinese name in brackets that means anything alone
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
@@ -214,7 +214,8 @@ class _Union:
         """The names that the glossary has for a thing, by record; of several that bear one, the one told most of."""
         known: dict[int, list[str]] = {}
         for names in glossary():
-            things = {int(self.thing[r]) for name in names if joins(name) for r in joiner.bearers(name)}
+            bearers = [r for name in names if joins(name) for r in joiner.bearers(name)]
+            things = {int(self.thing[r]) for r in bearers or joiner.made_of(names)}
             if things:
                 known.setdefault(max(things, key=self._degree(joiner)), []).extend(names)
         return known
@@ -243,8 +244,7 @@ class _Union:
             foreign = has_cjk(name) != is_chinese
             scope = Scope.ABBREVIATION if is_abbreviation(name) else Scope.TRANSLATION if foreign else Scope.LAYPERSON
             known.append(Alias(name, scope, "zh" if has_cjk(name) else "en"))
-        own = len(self.joins[record].records) - 1 if record in self.joins else 0  # names of the records themselves
-        return row._replace(aliases=_once((*row.aliases[:own], *known, *row.aliases[own:]), row.name))
+        return row._replace(aliases=_once((*known, *row.aliases), row.name))
 
     def _called(self, row: NodeRow, known: Sequence[str]) -> NodeRow:
         """An illness under the name that everybody uses: "Psoriasis", not "Psoriasiform dermatitis"."""

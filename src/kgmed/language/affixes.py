@@ -42,6 +42,7 @@ _WORD_BEFORE = lazily(r"([A-Za-z-]+) \Z")
 _JOINED = lazily(r"[-‐–/]([A-Za-z0-9]+)")
 _JOINED_BEFORE = lazily(r"[A-Za-z0-9]+[-‐–/]\Z")
 _BRACKET = lazily(r" ?\(([^()]*)(?:\)|\Z)")
+_NUMBERED = lazily(r"[-‐–](?:\d{1,2}|[A-Z]\d{0,2})(?![A-Za-z0-9])")
 _BEHIND = lazily(r"[-‐– ]([A-Za-z]+)")
 
 
@@ -75,7 +76,9 @@ def beyond(text: str, start: int, end: int, *, substance: bool) -> tuple[int, in
         if substance and before.endswith("像"):
             left = 1  # 舌头像草莓: what something looks like is not what was taken
         return left, 0 if name in _words("chinese behind") else right
-    return _before_english(before, substance=substance), _behind_english(behind, substance=substance)
+    numbered = _NUMBERED.match(behind) if name.isupper() else None  # PD-1 is of no Parkinson disease
+    right = len(numbered[0]) if numbered else _behind_english(behind, substance=substance)
+    return _before_english(before, substance=substance), right
 
 
 def _within_word(before: str, name: str) -> int:

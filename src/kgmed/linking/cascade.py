@@ -173,7 +173,8 @@ class Spelled:
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best k of each, what the name usually is first."""
-        return [_usual_first(m.name, self.graph.lookup(m.name), self.graph)[:k] for m in mentions]
+        found = ((m.name, _same_letters(m.name, self.graph.lookup(m.name))) for m in mentions)
+        return [_usual_first(name, matches, self.graph)[:k] for name, matches in found]
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention."""
@@ -184,6 +185,12 @@ def _of_that_case(name: str, matches: list[Match]) -> list[Match]:
     """The matches without genes of which only the letters are those: eGFR is no EGFR, and itch no ITCH."""
     mixed = name.isascii() and name not in (name.lower(), name.upper())
     return [m for m in matches if not (mixed and m.entity.kind == "gene" and m.name != name)]
+
+
+def _same_letters(name: str, matches: list[Match]) -> list[Match]:
+    """The matches without those by which a short form would be the plural of another: CAP is no CAPS."""
+    short = is_symbol(name)
+    return [m for m in matches if not (short and m.how == "folded" and is_symbol(m.name))]
 
 
 def _usual_first(name: str, matches: list[Match], graph: KnowledgeGraph) -> list[Match]:

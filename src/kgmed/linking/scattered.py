@@ -23,6 +23,7 @@ from kgmed.language.affixes import goes_on
 from kgmed.language.negation import Spans, negated
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.linking.cascade import SUBSTANCES
+from kgmed.linking.short import in_short
 from kgmed.records import Mention
 
 _VERSION = "scattered 4"
@@ -332,6 +333,8 @@ class AsPatientsSay:
     def __call__(self, text: str) -> list[Mention]:
         """All mentions in order."""
         whole = self.find(text)
+        short = list(in_short(text, self._has))
+        whole = [m for m in whole if not any(n.start < m.end and m.start < n.end for n in short)] + short
         whole += [m for m in self._eponyms(text) if not any(n.start <= m.start < n.end for n in whole)]
         sayings = lay.said(text, self._has)
         whole = [m for m in whole if not any(_says_more(one, m) for one in sayings)]

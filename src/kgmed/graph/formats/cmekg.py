@@ -298,6 +298,68 @@ def _version() -> str:
         return ""
 
 
+# --- Slips of the graph, each of a kind: rows that say what is not so are dropped, and counted.
+
+
+_BY_MOUTH = re.compile("(?:片|胶囊|颗粒|丸)$")
+_NOT_BY_MOUTH = re.compile("酮症|酸中毒|昏迷|胰腺炎|^感染$|^I型糖尿病")
+_KETOACIDOSIS = "酮症酸中毒"
+_INDICATIONS = tuple(r for r, (head, _) in ENDS.items() if head == "drug" and RELATIONS[r].role is Role.TREATS)
+_TREATED_BY = ("相关药物", "药物治疗")
+
+
+class Slips(NamedTuple):
+    """What is not so: what labels name because a medicine is not for it, and names that are no medicine's."""
+
+    not_for: frozenset[tuple[str, str]]  # medicine and illness
+    no_medicine: frozenset[str]
+    at: frozenset[str]  # the subjects that have some of either
+
+    def may_hold(self, subject: str) -> bool:
+        """Whether a row of the subject may be a slip."""
+        return subject in self.at
+
+    def reason(self, subject: str, relation: str, value: str) -> str:
+        """Why a row is dropped; "" where it is not."""
+        if subject in self.no_medicine or (relation in _TREATED_BY and value in self.no_medicine):
+            return "a medicine under a name that is none"
+        pair = (value, subject) if relation in _TREATED_BY else (subject, value)
+        indicates = relation in _TREATED_BY or relation in _INDICATIONS
+        return "what the label says that the medicine is not for" if indicates and pair in self.not_for else ""
+
+
+def slips(graph: Mapping[str, Mapping[str, Sequence[str]]]) -> Slips:
+    """The slips of a graph.
+
+    A tablet for diabetes is for no ketoacidosis, whatever else its label says in the same breath. A product is not
+    called like an illness that others are for, nor by signs that are left of a damaged file.
+
+    >>> label = {"适应症": ["糖尿病", "昏迷", "酮症酸中毒"]}
+    >>> found = slips({"格列美脲片": label, "昏迷": {"相关药物": ["格列美脲片"]}})
+    >>> found.reason("格列美脲片", "适应症", "糖尿病"), found.reason("昏迷", "相关药物", "格列美脲片")
+    ('', 'what the label says that the medicine is not for')
+    """
+    told = {s: [v for r in _INDICATIONS for v in relations.get(r, ())] for s, relations in graph.items()}
+    treated = {value for values in told.values() for value in values}
+    not_for = {
+        (name, value)
+        for name, values in told.items()
+        if _KETOACIDOSIS in values and _BY_MOUTH.search(name)
+        for value in values
+        if _NOT_BY_MOUTH.search(value)
+    }
+    misnamed = {s for s, relations in graph.items() if "通用名" in relations and s in treated}
+    none = {s for s in graph if _is_damaged(s)} | {s for s in misnamed if kind_of(graph[s]) == "drug"}
+    names = none | {name for name, _ in not_for}
+    at = {s for s, relations in graph.items() if any(not names.isdisjoint(relations.get(r, ())) for r in _TREATED_BY)}
+    return Slips(frozenset(not_for), frozenset(none), frozenset(names | at))
+
+
+def _is_damaged(name: str) -> bool:
+    """Whether a name is what is left of a damaged file: signs that nobody writes, or a bracket that never closes."""
+    return "\ufffd" in name or name.count("「") != name.count("」")
+
+
 _SCOPES = {**ALIASES, **dict.fromkeys(CODES, Scope.XREF)}  # of the names that a relation gives
 _EMPTY = 0  # the code of the empty name
 _EVERY = 1 << 13  # rows of a batch
@@ -419,12 +481,29 @@ class _Reading:
 
     def batches(self, path: Path) -> Iterator[Batch]:
         """One node a subject with its other names, then one row a value."""
-        for subject, relations in load(path).items():
-            self._subject(self.names[subject], relations)
+        graph = load(path)
+        wrong = slips(graph)
+        for subject, relations in graph.items():
+            kept = self._without_slips(wrong, subject, relations)
+            if kept or not relations:
+                self._subject(self.names[subject], kept)
             if self.out.ready:
                 yield from self.out.take()
         self.out.close()
         yield from self.out.take()
+
+    def _without_slips(self, wrong: "Slips", subject: str, relations: dict[str, list[str]]) -> dict[str, list[str]]:
+        """The values of a subject that are no slips; the others are dropped."""
+        if not wrong.may_hold(subject):
+            return relations
+        reasons = [(r, v, wrong.reason(subject, r, v)) for r, values in relations.items() for v in values]
+        self.out.tell([DroppedRow(why, i) for i, (_, _, why) in enumerate(reasons, start=self.count + 1) if why])
+        kept: dict[str, list[str]] = {}
+        for relation, value, why in reasons:
+            if not why:
+                kept.setdefault(relation, []).append(value)
+        self.count += sum(bool(why) for _, _, why in reasons)
+        return kept
 
     def _subject(self, key: int, relations: Mapping[str, list[str]]) -> None:
         texts, code_of, meanings, kind = self.names.texts, self.names.__getitem__, self.meanings, kind_of(relations)
