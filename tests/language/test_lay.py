@@ -149,3 +149,40 @@ def test_what_is_denied_of_a_finding_is_no_part_of_it() -> None:
     assert [one.names[0] for one in said("blood in urine without pain")] == ["Hematuria"]
     assert "Dysuria" not in [one.names[0] for one in said("小便带血但是不疼")]
     assert "Dysuria" in [one.names[0] for one in said("no pain when I pee")]  # denied as a whole: known to be so later
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("肚子像石头一样疼", "头痛"),
+        ("拳头打得疼", "头痛"),
+        ("眼睛突然看不清", "突眼"),
+        ("大便带血好几天", "便秘"),
+        ("脸上湿疹", "皮疹"),
+        ("I can't put weight on my ankle", "Weight gain"),
+        ("it does not fit me", "Seizure"),
+        ("I had a cold and feel tired", "Cold intolerance"),
+    ],
+)
+def test_words_across_other_words_tell_no_finding(text: str, wrong: str) -> None:
+    assert wrong not in {name for one in said(text) for name in one.names}
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("上厕所特别勤", "尿频"),
+        ("一天喝好几壶水", "多饮"),
+        ("好几天没有大便", "便秘"),
+        ("my sinuses are blocked", "Sinusitis"),
+        ("a bulge in the lower abdomen", "Inguinal hernia"),
+        ("something is blocking my ear", "耳闷"),
+        ("a bead is stuck in his ear", "外耳道异物"),
+        ("my tooth hurts with sweet food", "Carious teeth"),
+        ("heavy bleeding after giving birth", "Postpartum hemorrhage"),
+        ("I see spots", "Vitreous floaters"),
+        ("his fits are back, he has fits", "Seizure"),
+    ],
+)
+def test_what_patients_say_is_the_finding(text: str, finding: str) -> None:
+    assert finding in {name for one in said(text) for name in one.names}

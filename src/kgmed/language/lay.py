@@ -149,7 +149,7 @@ def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
         at.setdefault(porter2(word.text), []).append(place)
     for way, names in told:
         places = _nearest([sorted({p for stem in _stems(group) for p in at.get(stem, ())}) for group in way])
-        if places and not (table == LAY and _partly_denied(clause, places)):
+        if places and not (table == LAY and (_partly_denied(clause, places) or _is_of_two(clause, way, places))):
             yield Said(_names(names), tuple((clause[i].start, clause[i].end) for i in places))
 
 
@@ -164,6 +164,17 @@ def _partly_denied(clause: Sequence[Token], places: Sequence[int]) -> bool:
         any(clause[i].text in _DENIES and i not in mine for i in range(max(0, p - _REACH), p)) for p in sorted(places)
     ]
     return any(denied) and not denied[0]
+
+
+def _is_of_two(clause: Sequence[Token], way: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
+    """Whether the second of two words stands before an "and" and the first behind it: "a cold and feel tired"."""
+    a, b = places[0], places[-1]
+    if len(places) != _PAIR or not any(clause[i].text == "and" for i in range(a, b)):
+        return False
+    return porter2(clause[b].text) in _stems(tuple(way[0])) and porter2(clause[a].text) not in _stems(tuple(way[0]))
+
+
+_PAIR = 2  # words
 
 
 def _nearest(choices: Sequence[Sequence[int]]) -> list[int]:
@@ -209,7 +220,7 @@ def _in_chinese(text: str, table: str) -> Iterator[Iterator[Said]]:
 
 def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
     """The ways of saying that a clause has, each where it stands first."""
-    compounds = bool(_COMPOUND.search(clause))
+    compounds = bool(_compounds().search(clause))
     for groups, names in (entry for sign in set(clause) for entry in _of_sign(sign, table)):
         said = [[piece for piece in group if piece in clause] for group in groups]
         for pieces in product(*said) if all(said) else ():
@@ -217,9 +228,10 @@ def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
                 yield Said(_names(names), tuple((start + a, start + b) for a, b in places))
 
 
-_COMPOUND = lazily(
-    "肉芽肿|血肿|囊肿|糖尿病|尿酸|尿素|尿毒症?|尿检|尿常规|[高低]?血糖|[高低]?血压|[高低]?血脂|血氧|血红蛋白|血常规|血管|血栓|血型|血[钾钠钙磷]"
-)
+@lru_cache(maxsize=1)
+def _compounds() -> re.Pattern[str]:
+    """The words in which a sign is none of its own (石头, 突然, 糖尿病), the longest first."""
+    return re.compile("|".join(sorted(_table(LAY).groups["@within"], key=len, reverse=True)))
 
 
 def _apart(clause: str, pieces: Sequence[str]) -> str:
@@ -233,7 +245,7 @@ def _apart(clause: str, pieces: Sequence[str]) -> str:
     if all(len(piece) > 1 for piece in pieces) or any(piece not in clause for piece in pieces):
         return clause
     long = [piece for piece in pieces if len(piece) > 1]
-    return _COMPOUND.sub(lambda m: m[0] if any(p in m[0] for p in long) else "\0" * len(m[0]), clause)
+    return _compounds().sub(lambda m: m[0] if any(p in m[0] for p in long) else "\0" * len(m[0]), clause)
 
 
 _DENIED_CJK = lazily("(?:[不没无未非]|没有)(?:有|带|是|太|怎么|觉得)?$")  # 小便带血但不疼 is no 小便疼

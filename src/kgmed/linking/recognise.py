@@ -73,8 +73,8 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 
 
 def is_everyday(words: Sequence[Token]) -> bool:
-    """Whether all of some words are ordinary ones, which name nothing that a likeness could find."""
-    listed = _list("words")
+    """Whether all of some words are ordinary ones, or one is a part of the body: a likeness would find a wrong name."""
+    listed = _list("words") | (_list("parts") if len(words) == 1 else frozenset())
     return all(w.text in listed or fold_word(w.text) in listed for w in words)
 
 
