@@ -195,7 +195,7 @@ def _same_letters(name: str, matches: list[Match]) -> list[Match]:
 
 def _usual_first(name: str, matches: list[Match], graph: KnowledgeGraph) -> list[Match]:
     """The matches of a short form, first the thing that everybody means by it: CVA is a stroke, DMD a dystrophy."""
-    known = short_form(name) if len(matches) > 1 else ()
+    known = short_form(name.upper()) if len(matches) > 1 else ()
     usual = {m.entity.id for full in known for m in graph.lookup(full)}
     return sorted(matches, key=lambda m: m.entity.id not in usual)
 

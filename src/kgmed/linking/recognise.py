@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.graph.joining import short_form
 from kgmed.language.affixes import (
     beyond,
     ends_a_noun,
@@ -140,7 +141,7 @@ class WithoutAsking:
 # a file of raw structures; sorted hashes are plain arrays, opened in a millisecond and shared between processes.
 
 
-_VERSION = "lexicon 4"
+_VERSION = "lexicon 5"
 _LONGEST = 40  # words; longer names are sentences
 _BAG = 8  # words in a name that may stand in any order
 _ACRONYM, _SYMBOL = 6, 3  # letters at most
@@ -250,6 +251,7 @@ def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
             continue
         if len(words) == 1 and _shouts(name.text):
             shout |= {_hash(name.text), _hash(name.text.upper())}
+            shout |= {_hash(name.text.lower())} if _is_said_small(name.text) else set[int]()
             continue
         longest = max(longest, len(words))
         exact.add(_sequence(_inner(name.text, words)))
@@ -273,6 +275,17 @@ def _shouts(name: str) -> bool:
     symbol = len(name) < _SYMBOL or (len(name) == _SYMBOL and not name.istitle())
     short = (name.isupper() and len(name) <= _ACRONYM) or (symbol and not name.islower())
     return name.isascii() and name.isalpha() and short
+
+
+def _is_said_small(name: str) -> bool:
+    """Whether a short form that everybody knows may be written in small letters: copd, uti; no other word is it.
+
+    >>> _is_said_small("COPD"), _is_said_small("CAP"), _is_said_small("ITCH")
+    (True, False, False)
+    """
+    small = name.lower()
+    ordinary = small in _list("words") or small in FUNCTION_WORDS or small in ordinary_words()
+    return len(name) >= _SYMBOL and bool(short_form(name)) and not ordinary
 
 
 def _hash(word: str) -> int:
