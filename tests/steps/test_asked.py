@@ -226,6 +226,18 @@ def test_what_is_much_for_women_comes_last_for_a_complaint_that_anybody_may_have
     assert [t.subject.name for t in piece.triples] == ["a remedy", "painkiller"]
 
 
+def test_the_gene_that_diseases_of_that_name_are_tied_to_comes_before_one_of_other_diseases() -> None:
+    gene = Relation("tied to", Role.GENE)
+    rows = [
+        *(("Hypercholesterolemia, familial, 1", "tied to", name) for name in ("GHR", "LDLR")),
+        ("Homozygous familial hypercholesterolemia", "tied to", "LDLR"),
+        *((f"Growth failure {i}", "tied to", "GHR") for i in range(3)),
+    ]
+    graph = RoleGraph(rows, (gene,), {"disease": [row[0] for row in rows], "gene": ["GHR", "LDLR"]})
+    disease = graph.link("Hypercholesterolemia, familial, 1").entity
+    assert [t.tail.name for t in Family(graph).ordered(disease, Role.GENE, own=True)] == ["LDLR", "GHR"]
+
+
 class Said(RoleGraph):
     """A graph each of whose findings is seen as often as two graphs that were joined say."""
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from kgmed.graph.base import Adjacency
 from kgmed.records import Relation, Role
-from kgmed.steps.telling import marking, telling
+from kgmed.steps.telling import marking, specific, telling
 
 # findings: 10 wheezing, 11 cough, 12 fever, 13 a phrase of one text; diseases: 0 asthma, 1-3 like it, 4-9 fevers
 EDGES = [
@@ -68,3 +68,10 @@ def test_what_is_usual_has_the_third_place_of_the_side_effects_whatever_one_labe
 
 def test_a_medicine_whose_labels_name_no_side_effect_has_no_places() -> None:
     assert marking(Small(LABELS, Role.ADVERSE), [13]) == {}  # type: ignore[arg-type]
+
+
+def test_a_complication_of_its_own_kind_comes_before_one_that_many_diseases_have() -> None:
+    """10 pneumonia is a complication of all, 11 of the diseases that are like the first."""
+    ties = [*[(d, 10) for d in range(10)], (0, 11), (1, 11), (2, 11)]
+    places = specific(Small(ties, Role.COMPLICATION), [0])  # type: ignore[arg-type]
+    assert places[11] < places[10]

@@ -15,9 +15,9 @@ from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.joining import is_abbreviation
 from kgmed.graph.substances import substance as substance
 from kgmed.language.particulars import befalls
-from kgmed.language.text import has_cjk, lazily, one_line
+from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.records import Entity, Link, Role, Triple
-from kgmed.steps.telling import marking, telling
+from kgmed.steps.telling import marking, specific, telling
 
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _SURE = 0.97  # of a link: its ties are other records of the same thing
@@ -108,6 +108,8 @@ _SERIES = (
     "type 2",
     "type ii",
     "2",
+    "3",
+    "4",
     "1a",
     "1型",
     "2型",
@@ -399,11 +401,16 @@ class Family:
         edges: dict[int, list[Triple]] = {}
         for end, edge in zip(hops.node.tolist(), hops.edge.tolist(), strict=True):
             edges.setdefault(end, []).append(self.graph.triple(edge))
-        if role is Role.ADVERSE and own:
-            places = marking(self.graph, sorted({*node, *medicines_of(self.graph).get(self.substance(node[0]), ())}))
+        if own and role in (Role.ADVERSE, Role.COMPLICATION):
+            products = (*node, *medicines_of(self.graph).get(self.substance(node[0]), ()))
+            places = marking(self.graph, products) if role is Role.ADVERSE else specific(self.graph, node)
             return [max(edges[end], key=often) for end in sorted(edges, key=places.__getitem__)]
         if role is Role.TREATS and not own:
             return self._by_substance(edges, breadth, self._of_others(entity, ends, back))
+        if role is Role.GENE and own:
+            bound = self._bound(node[0], ends, back)
+            best = sorted(edges, key=lambda end: (-max(t.weight for t in edges[end]), -bound[end], -breadth[end], end))
+            return [max(edges[end], key=often) for end in best]
         usual = 1 if own or role is Role.TESTS else -1
         findings = own and role is Role.FINDING
         tells = telling(self.graph, node[0], ends) if findings else {}
@@ -423,6 +430,22 @@ class Family:
             return routine, vague, illness, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
 
         return [max(edges[end], key=often) for end in sorted(edges, key=place)]
+
+    def _bound(self, disease: int, genes: NDArray[np.int64], tied: Hops) -> dict[int, int]:
+        """Of each gene how many of its diseases are named alike: LDLR has many kinds of hypercholesterolemia.
+
+        A gene that but changes the course of a disease is tied to others.
+        """
+        row = getattr(self.graph, "name_row", None)
+
+        def words(node: int) -> set[str]:
+            return {w for w in fold(row(node).text if row else self.graph.at(node).name).split() if len(w) > _SHORT}
+
+        own, found = words(disease), dict.fromkeys(genes.tolist(), 0)
+        alike = {node: bool(own & words(node)) for node in set(tied.node.tolist())}
+        for node, origin in zip(tied.node.tolist(), tied.origin.tolist(), strict=True):
+            found[int(genes[origin])] += alike[node]
+        return found
 
     def _of_others(self, entity: Entity, medicines: NDArray[np.int64], treated: Hops) -> set[int]:
         """The medicines that are much for what befalls some only (women), or named so, unless the entity does."""

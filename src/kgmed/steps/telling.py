@@ -54,20 +54,33 @@ def marking(graph: LocalGraph, products: Sequence[int]) -> dict[int, int]:
     most like it (see `telling`) make what is usual with it; that times how few others have it, what marks it. Of
     these two orders the first two are taken of what marks it, then one of what is usual, and so on.
     """
-    steps = ByRole(graph, Role.ADVERSE)
-    hops = steps.objects(list(products))
-    pairs = np.unique(np.stack([hops.node, hops.origin]), axis=1)
-    effects, said = np.unique(pairs[0], return_counts=True)
-    if not len(effects):
-        return {}
-    own = sorted({*products})
-    votes, rarity = _voted(steps, own, effects)
-    usual = said / len(np.unique(pairs[1])) + votes / max(float(votes.max()), 1e-9)
-    marks = effects[np.argsort(-usual * np.sqrt(rarity), kind="stable")].tolist()
-    common = effects[np.argsort(-usual, kind="stable")].tolist()
-    by_turns = zip_longest(*(marks[i::_MARKS] for i in range(_MARKS)), common)
+    effects, usual, marks = _usual_and_marks(graph, products, Role.ADVERSE)
+    by_turns = zip_longest(*(_best(effects, marks)[i::_MARKS] for i in range(_MARKS)), _best(effects, usual))
     order = dict.fromkeys(n for n in chain.from_iterable(by_turns) if n is not None)
-    return {int(node): place for place, node in enumerate(order)}
+    return {node: place for place, node in enumerate(order)}
+
+
+def specific(graph: LocalGraph, diseases: Sequence[int]) -> dict[int, int]:
+    """The places of the complications of a disease: those that mark it first, those that many diseases have last."""
+    complications, _, marks = _usual_and_marks(graph, diseases, Role.COMPLICATION)
+    return {node: place for place, node in enumerate(_best(complications, marks))}
+
+
+def _best(ends: NDArray[np.int64], scores: Floats) -> list[int]:
+    return list(map(int, ends[np.argsort(-scores, kind="stable")].tolist()))
+
+
+def _usual_and_marks(graph: LocalGraph, own: Sequence[int], role: Role) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """What some entries of one thing have in a role, how usual each is with it, and how much it marks it."""
+    steps = ByRole(graph, role)
+    hops = steps.objects(sorted({*own}))
+    pairs = np.unique(np.stack([hops.node, hops.origin]), axis=1)
+    ends, said = np.unique(pairs[0], return_counts=True)
+    if not len(ends):
+        return ends, np.empty(0), np.empty(0)
+    votes, rarity = _voted(steps, sorted({*own}), ends)
+    usual = said / len(np.unique(pairs[1])) + votes / max(float(votes.max()), 1e-9)
+    return ends, usual, usual * np.sqrt(rarity)
 
 
 def _voted(steps: ByRole, own: Sequence[int], findings: NDArray[np.int64]) -> tuple[Floats, Floats]:
