@@ -330,6 +330,13 @@ TYPES: tuple[QuestionType, ...] = (
 # These come before the roles: "how much is metformin a month" asks for no dose.
 TEXTS: tuple[QuestionType, ...] = (
     QuestionType(
+        "pathology",
+        r"病理(?:改变|变化|特点|特征|表现|生理)|\bpatholog(?:y|ical (?:changes|features|findings))\b"
+        r"|\bhistolog(?:y|ical)\b|\bpathophysiolog",
+        relations=r"病理|patholog|histolog",
+        says=("pathology", "病理资料"),
+    ),
+    QuestionType(
         "service",
         r"[帮替给](?:我|俺|我们)(?:写|翻译|订|画|做一?[份个张]|开一?[份张])|(?:请|写|开|病)假条|天气|气温|股[票市]|彩票|讲个?笑话|几点了"
         r"|\bweather\b|\bsick note\b|\bwrite (?:me |us )?an? (?:\w+ )?(?:letter|note|poem|essay|e?mail|story)\b"

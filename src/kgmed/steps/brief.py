@@ -13,7 +13,7 @@ from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.language.types import CULPRIT
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.cautions import IN, of_people, says_nothing, warning_lines
-from kgmed.steps.diagnosis import EMERGENCY
+from kgmed.steps.diagnosis import CARE, EMERGENCY
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
@@ -28,7 +28,7 @@ from kgmed.steps.phrase import (
     language_of,
     named,
 )
-from kgmed.steps.proposed import Numbered, told_diseases, urgent_line
+from kgmed.steps.proposed import Numbered, readable, told_diseases, urgent_line
 from kgmed.steps.retrieve import DEFINITION
 
 ITSELF = "itself"  # the id of pieces on the one finding whose diseases are told
@@ -154,9 +154,10 @@ def _body(query: Query, rows: Sequence[Numbered], language: Language, *, short: 
         itself = [row for row in rest if row[1].id == ITSELF]
         if language and itself and (whole := _what_it_is(_groups(itself, language))):
             yield whole
-        yield from told_diseases(diagnoses, query.text, others=short)
+        cared = any(t.relation.role in CARE for _, e in _care(diagnoses, asked, language) for t in e.triples)
+        yield from told_diseases(diagnoses, query.text, others=short, care=cared)
         rest = [row for row in rest if row not in itself]
-    rest = [] if each else [*_care(diagnoses, asked), *rest]
+    rest = [] if each else [*_care(diagnoses, asked, language), *rest]
     groups = _groups(rest, language, apart=compares(query.text))
     plain = language and not (asked or short or diagnoses) and defines(query.text)
     if plain and (whole := _what_it_is(groups)):
@@ -323,11 +324,11 @@ _NOT_RANKED = (
 )
 
 
-def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role]) -> list[Numbered]:
-    """What the card of the disease that fits best has in the roles asked for."""
+def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role], language: Language) -> list[Numbered]:
+    """What the card of the disease that is told first has in the roles asked for."""
     return [
         (i, replace(e, text="", kind="neighbours", triples=mine, about=e.about[:1]))
-        for i, e in diagnoses[:1]
+        for i, e in readable(diagnoses, language)[:1]
         if (mine := tuple(t for t in e.triples if t.relation.role in asked))
     ]
 

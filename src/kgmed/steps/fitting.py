@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from kgmed.graph.base import ByRole, LocalGraph
-from kgmed.language.pair import WHICH_OF_TWO, PairType, asks_what, claim_of, is_yes_no, pairs_asked
+from kgmed.language.pair import WHICH_OF_TWO, WITH_A_DRINK, PairType, asks_what, claim_of, is_yes_no, pairs_asked
 from kgmed.language.particulars import (
     drinks_of,
     is_measured,
@@ -45,6 +45,7 @@ from kgmed.steps.missing import Missing, asks_in_general
 from kgmed.steps.naming import CONDITIONS, is_an_illness, with_its_findings
 from kgmed.steps.pairs import VERDICT, Between, is_verdict
 from kgmed.steps.phrase import language_of
+from kgmed.steps.relatives import OfRelatives
 from kgmed.steps.retrieve import Overview
 from kgmed.steps.shares import Share
 from kgmed.steps.story import asks, asks_of, defines_one, describes_a_patient, told_by_diseases
@@ -207,10 +208,17 @@ class Fitting:
         between = Between(self.graph)
         pair = between.fitting(query, links, pairs_asked(_without_names(query.text, links)))
         tied = _claimed(query.text, links)
-        verdicts = self._modes(query, links) or halves.vaccines(self.graph, query, links)
+        verdicts = (
+            OfRelatives(self.graph)(query, links)
+            or self._modes(query, links)
+            or halves.vaccines(self.graph, query, links)
+        )
         if len(stated(links)) > _PAIR and WHICH_OF_TWO.pattern.search(asking_part(query.text)):
             verdicts = [e for e in between(query, links, WHICH_OF_TWO) if is_verdict(e, "yes")]
         verdicts = verdicts or (between(query, tied, pair) if pair else [])
+        if pair is WITH_A_DRINK and verdicts:  # "may one drink beer and eat seafood": both are told
+            ill = next((x for x in links if x.entity.kind == "disease" and not x.mention.negated), None)
+            verdicts = [*verdicts, *(Diet(self.graph).foods(query.text, ill) if ill else [])]
         verdicts = [e for e in verdicts if not _is_how_it_goes(query.text) or _says_how(e, pair)]
         return pair, verdicts or halves.half_known(self.graph, query, links, pair)
 

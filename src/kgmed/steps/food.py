@@ -26,6 +26,7 @@ _NOT = lazily("减少|[低限少忌禁]|避免|戒|不")
 _BAD = (Role.AVOID, Role.CONTRAINDICATED, Role.RISK, Role.CAUSE)
 _DONE = (Role.FOOD, Role.PREVENTION, Role.TREATS)
 _LISTED = 12
+_FOODS_TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,28 @@ class Diet:
 
     def verdict(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """Whether a food that is asked about may be eaten with the one illness that is named, and what else is said."""
-        asked = _ASKS.search(query.text)
         ill = [link for link in links if link.entity.kind == "disease" and not link.mention.negated]
         other = drinks_of(query.text) or people_of(query.text)
-        if not asked or not is_yes_no(query.text) or other or len({link.entity for link in ill}) != 1:
+        if not is_yes_no(query.text) or other or len({link.entity for link in ill}) != 1:
             return []
-        food = asked["food"].removesuffix("的")
-        named = [t for t in self._triples(ill[0]) if food in _other(t).name]
+        foods = self.foods(query.text, ill[0])
+        return [*foods, *(self.of(ill) if any(e.id == "none" for e in foods) else [])]
+
+    def foods(self, text: str, ill: Link) -> list[Evidence]:
+        """A verdict for each food that a question names."""
+        asked = dict.fromkeys(m["food"].removesuffix("的") for m in _ASKS.finditer(text))
+        return [self._of_a_food(food, ill) for food in list(asked)[:_FOODS_TOLD]]
+
+    def _of_a_food(self, food: str, ill: Link) -> Evidence:
+        """Whether a food may be eaten with an illness, as far as what is said of the two tells."""
+        named = [t for t in self._triples(ill) if food in _other(t).name]
         bad = [t for t in named if t.relation.role in _BAD or _NOT.search(_other(t).name)]
         shown, facts = (bad or named)[:3], [sentence(t, 1) for t in (bad or named)[:3]]
-        about = (ill[0].entity, Entity("", food))
+        about = (ill.entity, Entity("", food))
         if not shown:
-            said = verdict("food", 1, (), ill[0].entity.name, food)
-            return [Evidence(said, "verdict", (), about, 1.0, "none"), *self.of(ill)]
+            return Evidence(verdict("food", 1, (), ill.entity.name, food), "verdict", (), about, 1.0, "none")
         said = affirmed("不宜" if bad else "可以", 1, facts)
-        return [Evidence(said, "verdict", tuple(shown), about, 1.0, "no" if bad else "yes")]
+        return Evidence(said, "verdict", tuple(shown), about, 1.0, "no" if bad else "yes")
 
     def _triples(self, link: Link) -> Iterator[Triple]:
         """What the entries of an illness, and of it as an illness of its own, have in those roles, each once."""

@@ -14,29 +14,37 @@ from kgmed.steps.urgent import is_emergency, is_malignant
 Numbered = tuple[int, Evidence]
 
 
-def told_diseases(rows: Sequence[Numbered], text: str, *, others: bool) -> Iterator[str]:
+def told_diseases(rows: Sequence[Numbered], text: str, *, others: bool, care: bool = False) -> Iterator[str]:
     """A line for each of the best five, and how many more the evidence has; `others` = one was told of already.
+
+    Where `care` (tests, treatments) is asked too, there are three, which leaves room for it.
 
     An emergency that is the first or the second stands above the list, a later one below it. What may be malignant and
     whatever a newborn has is to be seen by a doctor.
     """
     language = language_of(text)
-    rows = sorted(rows, key=lambda row: has_cjk(named(row[1].about[0], language)) != bool(language))  # what can be read
+    rows = readable(rows, language)
     helped = emergency(text) is not None  # who asks is told already
     above = [] if helped else list(urgent_line(rows[:2], text))
     yield from above
     yield (_OTHERS if others else _FITTING)[language]
-    for i, e in rows[:5]:
+    most = 3 if care else 5
+    for i, e in rows[:most]:
         yield cited(f"- {named(e.about[0], language)}{colon(language)}{_why(e, language)}", [i])
-    if len(rows) > 5:
-        yield (f"and {len(rows) - 5} more", f"另有{len(rows) - 5}种")[language]
+    if len(rows) > most:
+        yield (f"and {len(rows) - most} more", f"另有{len(rows) - most}种")[language]
     below = [] if above or helped else list(urgent_line(rows[:5], text, among=True))
     soon = any(is_malignant(e.about[0].name) for _, e in rows[:3]) or "newborn" in about(text)
     yield from below or ([_SOON[language]] if soon and not above and not helped else [])
-    if asked := [(e, told.split(", ")) for _, e in rows[:2] if (told := told_of(e, "ask"))]:
+    if asked := [(e, told.split(", ")) for _, e in rows[: 0 if care else 2] if (told := told_of(e, "ask"))]:
         form = ("{} ({})", "{}（{}）")[language]
         parts = [form.format(joined(told, language), named(e.about[0], language)) for e, told in asked]
         yield f"{_APART[language]}{colon(language)}{('; ', '；')[language].join(parts)}"
+
+
+def readable(rows: Sequence[Numbered], language: Language) -> list[Numbered]:
+    """The diseases in the order in which they are told: those that have a name in the language first."""
+    return sorted(rows, key=lambda row: has_cjk(named(row[1].about[0], language)) != bool(language))
 
 
 def urgent_line(rows: Sequence[Numbered], text: str, *, among: bool = False) -> Iterator[str]:
