@@ -53,18 +53,6 @@ def test_of_a_mode_beside_a_disease_nothing_is_listed() -> None:
     assert Members(G)(asked, [G.link("mitochondrial inheritance"), g]) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Which diuretic for heart failure?", "diuretics for heart failure", "best water tablets in heart failure"],
-)
-def test_of_a_class_for_an_illness_what_stands_in_it_or_is_named_so_is_told(text: str) -> None:
-    assert told(text, "heart failure") == {"furosemide", "metolazone"}
-
-
-def test_where_none_is_known_to_be_of_the_class_all_that_treats_is_told() -> None:
-    assert told("which antibiotic for asthma", "asthma") == {"digoxin"}
-
-
 def test_the_medicines_of_a_section_of_the_list_are_told() -> None:
     assert told("Which diuretics are on the WHO essential medicines list?") == {"metolazone"}
 
@@ -80,6 +68,7 @@ def test_antidotes_are_told_with_the_word_that_no_poison_is_named_for_them() -> 
     [
         ("which diuretics cause asthma", "asthma"),
         ("is a diuretic good for asthma", "asthma"),
+        ("which diuretic for heart failure", "heart failure"),
         ("symptoms of asthma on diuretics", "asthma"),
         ("how is heart failure treated", "heart failure"),
     ],

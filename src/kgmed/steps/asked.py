@@ -358,8 +358,11 @@ class AskedFor:
 
     def _is_wanted(self, given: Entity) -> bool:
         """Whether something that is given is of the class, the form or without the substance that is asked for."""
-        node = self.graph.number(given.id) if given.id else None
-        return self.wanted.holds(given.name, *(() if node is None else (Family(self.graph).substance(node),)))
+        if not given.id:
+            return self.wanted.holds(given.name)
+        node = self.graph.number(given.id)
+        classes = [self.graph.at(n).name for n in Family(self.graph).classes([node])] if self.wanted.sections else []
+        return self.wanted.holds(given.name, Family(self.graph).substance(node), classes=classes)
 
     def _implied(self, query: Query, links: Sequence[Link]) -> Believed:
         """The diseases that explain the findings, with a belief (`via` for the best, less by odds) and why."""

@@ -433,9 +433,9 @@ class Fitting:
         """What answers; of treatments those of the class or form asked for, else all and that none is known as one."""
         which = wanted(query.text, links) if Role.TREATS in roles_asked(query.text) else Wanted()
         found = replace(asked, wanted=which)(query, links)
-        if not which.only or any(t.relation.role is Role.TREATS for e in found for t in e.triples):
+        if not which.narrows or any(t.relation.role is Role.TREATS for e in found for t in e.triples):
             return found
-        rest = replace(asked, wanted=replace(which, only=""))(query, links)
+        rest = replace(asked, wanted=replace(which, only="", sections=""))(query, links)
         return [none_of_class(query, rest[0].about), *rest] if rest else found
 
     def _cards(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
