@@ -129,8 +129,8 @@ class Toolkit:
 
     def prepare(self) -> None:
         """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
-        from kgmed.steps.diagnosis import posterior  # read in where a graph is prepared
         from kgmed.steps.family import medicines_of
+        from kgmed.steps.posterior import posterior  # read in where a graph is prepared
 
         for text in ("strange crimson malady", "闻所未闻的怪病"):
             self.understood(Question(text))

@@ -15,9 +15,10 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
 from kgmed.steps.classes import Wanted
-from kgmed.steps.diagnosis import Diagnosis, posterior, several_findings
+from kgmed.steps.diagnosis import Diagnosis, several_findings
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.phrase import joined, language_of, named, verdict
+from kgmed.steps.posterior import posterior
 from kgmed.steps.retrieve import told
 
 

@@ -35,7 +35,7 @@ from kgmed.steps import halves
 from kgmed.steps.asked import PATIENT, AskedFor
 from kgmed.steps.brief import ITSELF
 from kgmed.steps.classes import Wanted, asked_of, asks_who_may, none_of_class, wanted
-from kgmed.steps.diagnosis import CARE, TAKEN, Consult, first, posterior, several_findings
+from kgmed.steps.diagnosis import TAKEN, Consult, first, several_findings
 from kgmed.steps.family import MEDICINES, Family, is_genus, names_of
 from kgmed.steps.food import Diet
 from kgmed.steps.halves import lacks, stated
@@ -45,6 +45,7 @@ from kgmed.steps.missing import Missing, asks_in_general
 from kgmed.steps.naming import CONDITIONS, is_an_illness, with_its_findings
 from kgmed.steps.pairs import VERDICT, Between, is_verdict
 from kgmed.steps.phrase import language_of
+from kgmed.steps.posterior import CARE, posterior
 from kgmed.steps.relatives import OfRelatives
 from kgmed.steps.retrieve import Overview
 from kgmed.steps.shares import Share

@@ -8,8 +8,8 @@ import numpy as np
 from kgmed.graph.base import ByRole, Csr, LocalGraph
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Link, Role, Triple
-from kgmed.steps.diagnosis import posterior
 from kgmed.steps.family import Family
+from kgmed.steps.posterior import posterior
 from kgmed.steps.things import A_DISEASE
 
 _ROLES = (

@@ -8,12 +8,12 @@ from itertools import permutations
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.language.text import lazily
 from kgmed.records import Evidence, Link, Query, Role, Triple
-from kgmed.steps.diagnosis import posterior
 from kgmed.steps.family import Family, often
 from kgmed.steps.family import stated as frequency
 from kgmed.steps.naming import CONDITIONS
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import affirmed, language_of, sentence
+from kgmed.steps.posterior import posterior
 from kgmed.steps.things import are_two, things_of
 
 _HOW_OFTEN = lazily(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from kgmed.graph.base import LocalGraph
 from kgmed.language.text import lazily
 from kgmed.records import Entity, Evidence, Link, Query, Role, Status, Triple
-from kgmed.steps.diagnosis import findings_of, posterior
+from kgmed.steps.diagnosis import findings_of
 from kgmed.steps.family import Family
 from kgmed.steps.naming import CONDITIONS, is_an_illness
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import Language, joined, language_of, named
+from kgmed.steps.posterior import posterior
 from kgmed.steps.urgent import is_emergency
 
 _MOST = 2  # illnesses that are weighed: "is it gout or arthritis"
@@ -27,7 +28,8 @@ def supposed(graph: LocalGraph, text: str, links: Sequence[Link]) -> list[Link]:
         if at.negated or at.status in _ELSE or link.entity.kind not in CONDITIONS:
             continue
         near = any(begin <= at.start and not _ENDS.search(text[min(end, at.start) : at.start]) for begin, end in places)
-        if (near or _IS_IT.match(text, at.end)) and is_an_illness(graph, link):
+        named = _IS.search(text[max(0, at.start - 3) : at.start]) and _IT.match(text, at.end)
+        if (near or named) and is_an_illness(graph, link):
             found.setdefault(link.entity, link)
     return list(found.values())[:_MOST]
 
@@ -93,8 +95,13 @@ _SUPPOSES = lazily(
     r"|难道|[好像]像?是",
     re.IGNORECASE,
 )
-_IS_IT = re.compile(r"\W{0,2}[吗么吧嘛]")
-_ENDS = lazily(r"[.!?;。！？；\n]|, (?:and|but|so)\b|\b(?:because|due to|after|with)\b|因为|由于", re.IGNORECASE)
+_IS, _IT = re.compile(r"(?:是|得了|患了|得的是)\W?$"), re.compile(r"\W{0,2}[吗么吧嘛]")  # 是肺炎吗
+_ENDS = lazily(
+    r"[.!?;。！？；\n]|, (?:and|but|so)\b|\b(?:because|due to|after|with|causes?|leads? to|turns? into)\b"
+    r"|\b(?:triggers?|worsens?|affects?)\b"
+    r"|因为|由于|引起|导致|造成|变成|转[成为]|诱发|加重|影响|并发",
+    re.IGNORECASE,
+)
 _SAID = {
     "fits": ("{0} would fit: it can show {1}", "{0}可以解释：图谱记载其可有{1}"),
     "partly": (

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from kgmed.graph.base import LocalGraph
 from kgmed.records import Evidence, Link, Mention, Query
-from kgmed.steps.diagnosis import findings_of, posterior
+from kgmed.steps.diagnosis import findings_of
 from kgmed.steps.pairs import VERDICT
 from kgmed.steps.phrase import joined, language_of, named
+from kgmed.steps.posterior import posterior
 
 _SEVERAL = 3  # findings told, or phrases that were not understood, of which one finding is too little
 _LOOKED = 5  # diseases, best first
