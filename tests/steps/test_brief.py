@@ -237,8 +237,8 @@ def test_findings_and_causes_with_names_in_chinese_alone_are_said_in_english() -
     said = answer("I have pain and an itchy nose. What is it?", case).text
     assert "not known for: itchy nose, throbbing headache" in said
     causes = tuple(Triple(GOUT, Relation("by", Role.CAUSE), Entity(c, c, "cause")) for c in ("肾排钾减少", "禁食"))
-    said = answer("what causes gout", Evidence("x", "neighbours", causes, (GOUT,)))
-    assert said.text == "Causes of gout: too little potassium passed by the kidneys, fasting [1]"
+    told = answer("what causes gout", Evidence("x", "neighbours", causes, (GOUT,)))
+    assert told.text == "Causes of gout: too little potassium passed by the kidneys, fasting [1]"
 
 
 def test_a_label_that_says_nothing_of_what_it_forbids_is_not_told() -> None:

@@ -1,5 +1,7 @@
 """A phrase that closes a story is read by what the story tells: findings, an illness, a medicine."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from kgmed.records import Evidence, Link, Query, Relation, Role
@@ -23,7 +25,7 @@ def asked(text: str, *names: str) -> tuple[str, list[str]]:
     """The question that the retriever behind it was asked, and the names that were linked in it."""
     seen: list[tuple[str, list[str]]] = []
 
-    def retrieve(q: Query, links: list[Link]) -> list[Evidence]:
+    def retrieve(q: Query, links: Sequence[Link]) -> list[Evidence]:
         seen.append((q.text.strip(), [x.mention.surface for x in links]))
         assert all(q.text[x.mention.start : x.mention.end] == x.mention.surface for x in links)
         return []

@@ -13,7 +13,7 @@ from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.language.types import CULPRIT
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Role, Triple
 from kgmed.steps.cautions import IN, of_people, says_nothing, warning_lines
-from kgmed.steps.diagnosis import CARE, EMERGENCY
+from kgmed.steps.diagnosis import EMERGENCY
 from kgmed.steps.facts import candidates, facts, is_diagnosis, wording_for
 from kgmed.steps.family import MEDICINES, is_itself, is_vague, same_test, substance
 from kgmed.steps.pairs import is_verdict
@@ -28,6 +28,7 @@ from kgmed.steps.phrase import (
     language_of,
     named,
 )
+from kgmed.steps.posterior import CARE
 from kgmed.steps.proposed import Numbered, readable, told_diseases, urgent_line
 from kgmed.steps.retrieve import DEFINITION
 
