@@ -79,11 +79,8 @@ def types_asked(text: str) -> tuple[QuestionType, ...]:
     >>> [row.name for row in types_asked("What tests and drugs are there for gout?")]
     ['treatment', 'test']
     """
-    said = spelled(asking_part(text))
+    said = spelled("".join(text[begin:end] for begin, end in _asking_stretches(text)))
     rows = tuple(row for row in TYPES if row.pattern.search(said))
-    if not rows and not any(row.pattern.search(said) for row in TEXTS):  # "dose of X, and how many days for Y?"
-        said = spelled("".join(m[0] for m in _SENTENCE.finditer(text) if _asks(m[0]) and not _TELLS.search(m[0])))
-        rows = tuple(row for row in TYPES if row.pattern.search(said))
     if _FOOD.search(said) and any(
         row.role is Role.AVOID for row in rows
     ):  # what not to eat: no medicine, nor what to eat
@@ -157,7 +154,7 @@ def words_that_ask(text: str) -> tuple[tuple[int, int], ...]:
     finders.append(_SETTING.finditer)
     said = [
         stretch
-        for begin, end in _stretches(read.text)
+        for begin, end in _asking_stretches(read.text)
         for find in finders
         for stretch in _to_word_ends(
             read.text, [(begin + m.start(), begin + m.end()) for m in find(read.text[begin:end])]
@@ -224,6 +221,15 @@ def _stretches(text: str) -> tuple[tuple[int, int], ...]:
         found += [span for span in sentences if not _asks(text[slice(*span)]) and _only_names(text[slice(*span)])]
     short = len(text) <= (_SHORT if text.isascii() else _SHORT_CJK)
     return tuple(found) or (((0, len(text)),) if short and not _COMMA.search(text) else ())
+
+
+def _asking_stretches(text: str) -> tuple[tuple[int, int], ...]:
+    """`_stretches`, or where they ask for nothing the whole sentences: "dose of X, and how many days for Y?"."""
+    found = _stretches(text)
+    said = spelled("".join(text[begin:end] for begin, end in found))
+    if any(row.pattern.search(said) for row in (*TYPES, *TEXTS)):
+        return found
+    return tuple(m.span() for m in _SENTENCE.finditer(text) if _asks(m[0]) and not _TELLS.search(m[0]))
 
 
 def _only_names(sentence: str) -> bool:
