@@ -162,6 +162,7 @@ def test_what_is_denied_of_a_finding_is_no_part_of_it() -> None:
         ("I can't put weight on my ankle", "Weight gain"),
         ("it does not fit me", "Seizure"),
         ("I had a cold and feel tired", "Cold intolerance"),
+        ("my eyes itch and noticed red spots", "Red eye"),
     ],
 )
 def test_words_across_other_words_tell_no_finding(text: str, wrong: str) -> None:
@@ -181,6 +182,9 @@ def test_words_across_other_words_tell_no_finding(text: str, wrong: str) -> None
         ("my tooth hurts with sweet food", "Carious teeth"),
         ("heavy bleeding after giving birth", "Postpartum hemorrhage"),
         ("I see spots", "Vitreous floaters"),
+        ("there is an open wound on my leg", "外伤"),
+        ("the wound on my leg is infected", "伤口感染"),
+        ("my eyes are irritated", "刺激感"),
         ("his fits are back, he has fits", "Seizure"),
     ],
 )

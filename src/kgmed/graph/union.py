@@ -23,7 +23,7 @@ from kgmed.graph.store.store import EDITS, Store
 from kgmed.language.text import has_cjk, normalise
 from kgmed.records import Relation
 
-VERSION = 17  # goes up when the same parts make another store
+VERSION = 18  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _WHOLE = 3  # signs of a Chinese name in brackets that means anything alone
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown
@@ -214,8 +214,9 @@ class _Union:
         """The names that the glossary has for a thing, by record; of several that bear one, the one told most of."""
         known: dict[int, list[str]] = {}
         for names in glossary():
-            bearers = [r for name in names if joins(name) for r in joiner.bearers(name)]
-            things = {int(self.thing[r]) for r in bearers or joiner.made_of(names)}
+            full = [r for name in names if joins(name) and not is_abbreviation(name) for r in joiner.bearers(name)]
+            short = (r for name in names if joins(name) and is_abbreviation(name) for r in joiner.bearers(name))
+            things = {int(self.thing[r]) for r in full or joiner.made_of(names) or short}  # a graph may err: IBD of IBS
             if things:
                 known.setdefault(max(things, key=self._degree(joiner)), []).extend(names)
         return known

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import import_module, resources
 from importlib.util import find_spec
-from itertools import pairwise, product
+from itertools import pairwise, product, zip_longest
 from threading import Lock
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ _LONGEST = 40  # words of a clause that are looked at together
 _BETWEEN_CJK = 5  # characters between two pieces of a Chinese one
 _CLAUSE = lazily(r"[^.!?;:,\n。！？；：，、]+")
 _BUT = frozenset({"but", "although", "though"})
+_TELLING = frozenset({"feel", "feels", "felt", "feeling", "notice", "noticed", "noticing", "am"})
 Places = tuple[tuple[int, int], ...]
 
 
@@ -149,7 +150,7 @@ def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
         at.setdefault(porter2(word.text), []).append(place)
     for way, names in told:
         places = _nearest([sorted({p for stem in _stems(group) for p in at.get(stem, ())}) for group in way])
-        if places and not (table == LAY and (_partly_denied(clause, places) or _is_of_two(clause, way, places))):
+        if places and not (table == LAY and _partly_denied(clause, places)):
             yield Said(_names(names), tuple((clause[i].start, clause[i].end) for i in places))
 
 
@@ -164,17 +165,6 @@ def _partly_denied(clause: Sequence[Token], places: Sequence[int]) -> bool:
         any(clause[i].text in _DENIES and i not in mine for i in range(max(0, p - _REACH), p)) for p in sorted(places)
     ]
     return any(denied) and not denied[0]
-
-
-def _is_of_two(clause: Sequence[Token], way: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
-    """Whether the second of two words stands before an "and" and the first behind it: "a cold and feel tired"."""
-    a, b = places[0], places[-1]
-    if len(places) != _PAIR or not any(clause[i].text == "and" for i in range(a, b)):
-        return False
-    return porter2(clause[b].text) in _stems(tuple(way[0])) and porter2(clause[a].text) not in _stems(tuple(way[0]))
-
-
-_PAIR = 2  # words
 
 
 def _nearest(choices: Sequence[Sequence[int]]) -> list[int]:
@@ -200,17 +190,23 @@ def _around(at: int, choices: Iterable[Sequence[int]]) -> list[int]:
 
 
 def _clauses(text: str) -> Iterator[list[Token]]:
-    """The English words of each clause of a text: between signs, and at "but"; a very long one in pieces."""
+    """The English words of each clause of a text: between signs, and where another begins; a very long one in pieces."""
     words = [w for w in tokens(text) if not w.is_cjk]
     starts = [w.start for w in words]
     for m in _CLAUSE.finditer(text):
         clause: list[Token] = []
-        for word in words[bisect_left(starts, m.start()) : bisect_left(starts, m.end())]:
-            if word.text in _BUT or len(clause) == _LONGEST:
+        held = words[bisect_left(starts, m.start()) : bisect_left(starts, m.end())]
+        for word, following in zip_longest(held, held[1:]):
+            if begins_clause(word, following) or len(clause) == _LONGEST:
                 yield clause
                 clause = []
             clause.append(word)
         yield clause
+
+
+def begins_clause(word: Token, following: Token | None) -> bool:
+    """Whether another thing is told from a word on: "but", and an "and" before a verb of feeling or noticing."""
+    return word.text in _BUT or (word.text == "and" and following is not None and following.text in _TELLING)
 
 
 def _in_chinese(text: str, table: str) -> Iterator[Iterator[Said]]:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 
 import numpy as np
 import xxhash
@@ -286,11 +287,12 @@ def _nearest_to(at: int, places: list[int]) -> int:
 
 
 def _clauses(text: str) -> Iterator[list[Token]]:
-    """The words of each clause: between punctuation marks, and at "but"."""
+    """The words of each clause: between punctuation marks, and where another thing is told ("but", "and noticed")."""
     clause: list[Token] = []
-    for word in tokens(text):
+    words = tokens(text)
+    for word, following in zip_longest(words, words[1:]):
         gap = text[clause[-1].end : word.start] if clause else ""
-        if any(c in _BREAKS for c in gap) or word.text == "but":
+        if any(c in _BREAKS for c in gap) or lay.begins_clause(word, following):
             yield clause
             clause = []
         clause.append(word)
