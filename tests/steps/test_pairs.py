@@ -244,6 +244,23 @@ def test_people_are_found_in_texts_and_the_place_of_storage_is_no_warning() -> N
     assert nothing.id == "none"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is warfarin or colchicine safer in pregnancy?",
+        "Can I take warfarin or colchicine while pregnant?",
+        "May pregnant women take warfarin or colchicine?",
+    ],
+)
+def test_of_two_medicines_for_one_group_of_people_each_is_told(text: str) -> None:
+    said = verdicts(text, "warfarin", "colchicine")
+    assert [(e.id, e.about[0].name) for e in said] == [("none", "warfarin"), ("no", "colchicine")]
+
+
+def test_whether_one_medicine_is_safer_than_another_is_not_whether_they_may_be_taken_together() -> None:
+    assert not [row for row in pairs_asked("Is metformin safer than warfarin?") if row.safety]
+
+
 def test_no_warning_is_no_proof_that_it_may_be_taken() -> None:
     [first] = verdicts("Can I take metformin with simvastatin?", "metformin", "simvastatin")
     assert first.id == "none"

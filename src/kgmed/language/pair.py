@@ -58,7 +58,7 @@ PAIRS: tuple[PairType, ...] = (
     ),
     PairType(
         "safety",
-        r"\b(?:safe|ok|okay|alright|all right|allowed|advisable|fine)\b"
+        r"\b(?:safe|safer(?! than)|ok|okay|alright|all right|allowed|advisable|fine)\b"
         r"|\b(?:can|may|should|could|must) (?:i|we|you|he|she|they|it|one|people|patients|someone|somebody|an?|my|the"
         r"|pregnant|breast\S*|children|kids|elderly|nursing|\w+ women)\b.{0,200}"
         r"\b(?:take|takes|taking|use|used|have|give|given|get|drink|combine|mix|swallow|receive)\b"

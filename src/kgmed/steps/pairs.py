@@ -109,6 +109,8 @@ class Between:
             for group in told
             if not group.in_question.search(link.mention.surface)
         ]
+        if len(of_groups) > 1 and _EITHER.search(query.text):  # which of them: each is told, and not one with another
+            return of_groups[:4]
         found += [(2, e) for e in of_groups]
         found.sort(key=lambda row: (-row[0] if taken else 0, _ORDER.index(row[1].id)))
         verdicts = [e for _, e in found]
@@ -535,6 +537,7 @@ def _is_a_drink(link: Link) -> bool:
     return any(drink.in_question.search(link.mention.surface) for drink in DRINKS)
 
 
+_EITHER = lazily(r"\b(?:safer|better|or)\b|还是|哪[个种]更", re.IGNORECASE)
 _ILL = ("disease", "phenotype")  # what one has is taken by nobody, whatever else a graph calls so
 _NEEDED = lazily(
     r"(?:要|需要|该|必须)(?:不要|不该)?(?:吃|补|用|服)[^，。？?]*(?:吗|么|不)|\b(?:need|have) to take\b", re.IGNORECASE
