@@ -387,8 +387,8 @@ _NOT = (  # these are compiled where an emergency is told, and not at the start 
 _TEXTBOOK = (  # asks of a thing, and tells of nobody
     r"(?i)^\W*(?:what (?:is|are|were) the \w+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
     r"|what (?:drugs?|medic\w+|diseases?|causes?|genes?|tests?)\b|how (?:is|are|common|often|many)\b"
-    r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)"
-    r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)"
+    r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)|\b(?:differentials?|ddx|work-?up|management)\b"
+    r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)|鉴别|见于"
 )
 _SOMEONE = (
     r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"

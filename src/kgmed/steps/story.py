@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from kgmed.language import lay
 from kgmed.language.pair import asks_what, is_yes_no, pairs_asked
 from kgmed.language.question import asking_part, asks_diagnosis, compares, roles_asked, texts_asked, types_asked
 from kgmed.language.text import has_cjk, lazily
@@ -60,8 +61,8 @@ def defines_one(text: str, links: Sequence[Link]) -> bool:
     >>> [defines_one(f"My report says ptosis. {asked}", [link]) for asked in ("What is that?", "What could it be?")]
     [True, False]
     """
-    if len(stated(links)) != 1 or not (said := _DEFINES.search(text)):
-        return False
+    if len(stated(links)) != 1 or not (said := _DEFINES.search(text)) or any(lay.said(x.mention.surface) for x in links):
+        return False  # "it burns when I pee, what is it": which illness
     return not has_cjk(said[0]) or bool(defined(text, links)) or not _WHICH_ILLNESS.search(said[0])
 
 
