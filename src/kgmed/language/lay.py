@@ -190,7 +190,7 @@ def _around(at: int, choices: Iterable[Sequence[int]]) -> list[int]:
 
 
 def _clauses(text: str) -> Iterator[list[Token]]:
-    """The English words of each clause of a text: between signs, and where another begins; a very long one in pieces."""
+    """The English words of each clause of a text: between signs, and where another begins; a long one in pieces."""
     words = [w for w in tokens(text) if not w.is_cjk]
     starts = [w.start for w in words]
     for m in _CLAUSE.finditer(text):

@@ -61,7 +61,11 @@ def defines_one(text: str, links: Sequence[Link]) -> bool:
     >>> [defines_one(f"My report says ptosis. {asked}", [link]) for asked in ("What is that?", "What could it be?")]
     [True, False]
     """
-    if len(stated(links)) != 1 or not (said := _DEFINES.search(text)) or any(lay.said(x.mention.surface) for x in links):
+    if (
+        len(stated(links)) != 1
+        or not (said := _DEFINES.search(text))
+        or any(lay.said(x.mention.surface) for x in links)
+    ):
         return False  # "it burns when I pee, what is it": which illness
     return not has_cjk(said[0]) or bool(defined(text, links)) or not _WHICH_ILLNESS.search(said[0])
 

@@ -29,11 +29,13 @@ def is_emergency(name: str) -> bool:
     return _emergency().search(name) is not None
 
 
+_HEART = r"心肌梗[死塞]|急性冠|心绞痛|myocardial infarct|coronary syndrome|^angina"
 MEANT = {  # what is meant by the signs of an emergency that is told
     "stroke": r"脑卒中|中风|脑梗[死塞]|脑血管意外|脑出血|\bstroke\b|cerebral infarct|intracerebral ha?emorrhage",
     "face": r"面神经麻痹|贝尔|\bstroke\b|脑卒中|脑梗[死塞]|bell('s)? palsy",
     "head": r"蛛网膜下|subarachnoid",
-    "heart": r"心肌梗[死塞]|急性冠|心绞痛|myocardial infarct|coronary syndrome|^angina",
+    "heart": _HEART,
+    "angina": _HEART,
     "clot": r"(?:静脉|肺).{0,4}(?:血栓|栓塞)|thrombo(?:sis|embolism|phlebitis)|pulmonary embol",
     "lung": r"肺栓塞|肺结核|支气管扩张|肺癌|pulmonary embol|pulmonary tubercul|bronchiectasis|lung cancer",
 }
