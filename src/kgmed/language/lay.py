@@ -380,7 +380,8 @@ def _stemmer() -> Any:
 # The emergencies that a text tells, and what is answered first: that help is needed now. The table is emergencies.txt.
 
 _FILE = "emergencies.txt"
-SELF_HARM, BITE = "self-harm", "bite"
+SELF_HARM = "self-harm"
+NO_MEDICINES = ("bite", "venom", "bowel")  # where what is listed against a finding is not what helps
 _NOT = (  # these are compiled where an emergency is told, and not at the start of each question
     r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
 )

@@ -25,7 +25,7 @@ _PSEUDO = lazily(
     r"|(?:cannot|can not|could not|can't|not) (?:be )?(?:rule|ruled|exclude|excluded)(?: out)?"
     r"|(?:should|must|can|may|ought)(?:n['’]t| ?not) (?:to )?(?:have|be|take|use|get)"
     r"|without (?:difficulty|doubt|change|improvement|relief|treatment|success)|gram[- ]negative|rh[- ]negative)\b"
-    r"|没(?=[劲力精知]|胃口|原因|理由|来由)|无故|有没有|有无|无法|无论|无关|无意|无奈|无不|不无|无非|无缘无故|无明显(?:改善|好转|诱因|缓解)|无(?:改善|好转|缓解|诱因)"
+    r"|没(?=[劲力精知]|拉(?!肚)|大便|排便|胃口|原因|理由|来由)|无故|有没有|有无|无法|无论|无关|无意|无奈|无不|不无|无非|无缘无故|无明显(?:改善|好转|诱因|缓解)|无(?:改善|好转|缓解|诱因)"
     r"|没有(?:改善|好转|缓解|效果)|未(?:必|来|知|成年|婚|育|愈|缓解|改善|好转)|无效|不(?:仅|但|只|光)",
     re.IGNORECASE,
 )

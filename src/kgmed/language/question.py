@@ -116,7 +116,7 @@ _OF_A_VALUE = lazily(  # "my TSH is 9, is that bad?": the number stands in what 
     r"^\W*(?:(?:is|are) (?:that|this|it|these|they)(?: \w+)? (?:bad|high|low|normal|ok|okay|good|dangerous|serious"
     r"|a (?:problem|concern)|worrying|anything to worry about)|should i (?:be )?worr(?:y|ied)"
     r"|what does (?:that|this|it) mean|do i need to worry)\b[^,.;]*$"
-    r"|^\W*(?:这个?|这样|算|是不是|是)?(?:偏?[高低]|正常|严重|要紧|危险|有事|有问题|什么意思|说明什么)(?:了)?(?:吗|么|不|嘛|呢|啊)?\W*$"
+    r"|^\W*(?:这个?|这样|算|是不是|是)*(?:偏?[高低]|正常|严重|要紧|危险|有事|有问题|什么意思|说明什么|怎么回事|咋回事|什么情况|怎么了)(?:了)?(?:吗|么|不|嘛|呢|啊)?\W*$"
     r"|^\W*(?:我)?(?:要不要|需不需要|用不用|该不该|需要|要)(?:开始)?(?:吃|用|服)药(?:吗|么|啊|呢)?\W*$",
     re.IGNORECASE,
 )
@@ -227,8 +227,8 @@ def _asking_stretches(text: str) -> tuple[tuple[int, int], ...]:
     """`_stretches`, or where they ask for nothing the whole sentences: "dose of X, and how many days for Y?"."""
     found = _stretches(text)
     said = spelled("".join(text[begin:end] for begin, end in found))
-    if any(row.pattern.search(said) for row in (*TYPES, *TEXTS)):
-        return found
+    if has_cjk(text) or any(row.pattern.search(said) for row in (*TYPES, *TEXTS)):
+        return found  # of a Chinese sentence the clauses before the asking one are told
     return tuple(m.span() for m in _SENTENCE.finditer(text) if _asks(m[0]) and not _TELLS.search(m[0]))
 
 

@@ -57,7 +57,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|what could be (?:the )?(?:problem|cause|wrong|causing)"
         r"|是什么病|(?<!治)(?<!治疗)(?<!会得)(?<!发展成)(?:什么疾病|什么(?:遗传|罕见|毛)病|什么病(?![因史情程变菌毒原理灶房])|哪种病)|怎么回事|怎么了|(?<!鉴别)(?<![^者人我他她能步虑确]的)诊断(?!需要?|要[做查]|方法|依据|标准|金标准)|咋回事"
         r"|可?见于(?:哪些|什么|何)|(?:哪些|什么|哪种|何种)(?:遗传|罕见|先天性?|感染性?|内科|常见)?(?:疾病|病)[都也]?(?:会|可以|可能|可|能|容易)?(?:出现|有(?!关)|表现|伴)"
-        r"|得了什么|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
+        r"|得了什么|考虑(?:是)?(?:什么|啥|何)(?:诊断|疾?病|问题|情况)?\W*$|是(?:什么|啥)(?:问题|情况|原因)\W*$|(?:说明|提示|代表|意味着|反映)(?:了)?什么",
         Role.FINDING,
         of_what=True,
         says=("Diseases that fit the findings", "与所述表现相符的疾病"),
@@ -108,7 +108,7 @@ TYPES: tuple[QuestionType, ...] = (
         r"|(?:抹|涂|擦|敷)(?:点|些)?(?:什么|啥)|[用吃](?:点|些)(?:什么|啥)(?:好|管用|有效)|用(?:点|些)?(?:什么|啥)(?:好|管用|有效|呢|啊)?(?=\W*$)"
         r"|(?<!不)(?<!不接受)(?<!不进行)(?<!没有)治疗|怎么治|咋治|如何治|怎么办|咋办|疗法|怎样治|怎么缓解"
         r"|如何缓解|怎么降|怎样降|如何降|怎么整|咋整|(?:怎么|怎样|如何)(?:处理|调理|应对|护理|根治|除根|断根|去根|抢救|急救|治愈|消除|止[痛痒咳血吐泻])|(?:一线|特效|最好的?)的?(?:用?药|治疗)|首选(?!的?(?:检查|化验|科|医院))"
-        r"|(?:急诊|紧急|急救|急性期|院前|现场|术前|术后|[和与及、])(?:的)?(?:处理|处置)|(?:处理|处置)(?:原则|措施|方法|流程|方案)|(?:的处理|的处置|处置)(?=\W*$)"
+        r"|(?:急诊|紧急|急救|急性期|院前|现场|术前|术后|[和与及、])(?:的)?(?:处理|处置)|(?:急救|抢救|解救)(?:措施|方法|处理|药)?(?=\W*$)|(?:处理|处置)(?:原则|措施|方法|流程|方案)|(?:的处理|的处置|处置)(?=\W*$)"
         r"|用(?:什么|啥|哪些|哪种)(?:药)?(?:来)?(?:替代|代替)|(?:替代|代替)(?:药|方案|治疗)"
         r"|(?:手术|开刀|动刀|住院)(?:吗|么|不|治)"
         r"|[有没]药(?:可以?|能)?[治医]|有药吗|能治(?:吗|不|么)|治(?:什么|啥|哪)|主治|管什么(?!用)|适应[症证]|[有]什么(?:用|功效|作用)(?!药)|(?:干|做)(?:什么|啥|嘛)用"
@@ -153,14 +153,16 @@ TYPES: tuple[QuestionType, ...] = (
     QuestionType(  # which drugs cause constipation: the medicines of which it is a side effect
         "culprit",
         r"(?:\b(?:which|what|any|some|common|list(?: of)?|name(?: of)?) (?:\w+ ){0,2}|^\W*)"
-        r"(?:drugs?|medic(?:ine|ation)s?|meds|pills?|tablets?|antibiotics?|painkillers?)\b"
+        r"(?:drugs?|medic(?:ine|ation)s?|meds|pills?|tablets?|antibiotics?|painkillers?|antidepressants?|antipsychotics?|antihypertensives?"
+        r"|diuretics?|statins?)\b"
         r"(?: that| which)?(?: (?:can|could|may|might|will|would|do|does|commonly|often|usually|sometimes"
         r"|are known to))*"
         r" (?:cau?s(?:e|es|ed|ing)|contribut(?:e|es|ing) to|mak(?:e|es|ing) .{1,30} worse"
         r"|aggravat(?:e|es|ing)|trigger(?:s|ing)?|induc(?:e|es|ing)|produc(?:e|es|ing)|bring on|lead(?:s|ing)? to"
         r"|result(?:s|ing)? in|worsens?|raises?|increases?|(?:giv|mak)(?:e|es|ing) (?:you|me|people|one|someone|it))\b"
         r"|\b(?:drug|medic(?:ine|ation)) causes of\b|(?:caused|induced|triggered) by (?:which|what) (?:drug|medic)"
-        r"|(?:哪些|什么|哪种|哪类|啥)药(?:物)?(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发|(?=升高|伤))",
+        r"|(?:哪些|什么|哪种|哪类|啥)(?:[一-鿿]{0,4}药(?:物)?|抗生素|激素|利尿剂|他汀)(?:会|能|可以|可能|可|容易)*(?:引起|导致|造成|诱发|引发|(?=升高|伤))"
+        r"|(?:药(?:物)?|抗生素|激素|利尿剂|他汀)(?:里面?|中|当中)?(?:有)?(?:哪些|哪种|哪个|哪类)(?:药)?(?:会|能|可以|可能|可|容易)+(?:引起|导致|造成|诱发|引发|让人|使人|(?=升高|伤))",
         Role.ADVERSE,
         of_what=True,
         says=("Medicines with that side effect", "相关药物记载"),
@@ -311,7 +313,8 @@ TYPES: tuple[QuestionType, ...] = (
     ),
     QuestionType(
         "to avoid",
-        r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)(?!药)",
+        r"\bavoid|not eat|忌口|忌吃|不宜吃|少吃|不(?:能|要|宜)吃(?:什么|哪些)(?!药)"
+        r"|(?:哪些|什么|啥)(?:东西|食物|水果|菜|肉)[^，。？]{0,4}不(?:能|要|宜|可以)(?:吃|碰)",
         Role.AVOID,
         says=("Food to avoid", "忌口"),
     ),
@@ -402,7 +405,8 @@ TEXTS: tuple[QuestionType, ...] = (
         r"|\b(?:come|comes) back\b|\bis .{1,60}\bcoming back\b"
         r"|\b(?:recur|relapse)s?\b|(?<![高低])严重(?:吗|不|么)|要紧(?:吗|不)|会死|致命|会复发|能痊愈"
         r"|\b(?:fatal|deadly|curable|incurable|life.threatening)\b|\bdie (?:from|of)\b|预后"
-        r"|能治好|治得好|治愈吗",
+        r"|能治好|治得好|治愈吗|(?:能|会)不(?:能|会)(?:彻底|完全)?(?:好|治愈|根治|断根|要命|没命|死)|能(?:彻底|完全)?(?:根治|断根|除根)"
+        r"|要命|没命|有生命危险|[会能](?:彻底|完全)?好(?:起来|吗)|治得了",
         relations=r"预后|prognos|(?:生存|存活|死亡|治愈|复发)率",
         says=("prognosis", "预后"),
     ),

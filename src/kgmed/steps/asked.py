@@ -14,7 +14,7 @@ from kgmed.language.question import OF_THE_SUBJECT, types_asked
 from kgmed.language.text import has_cjk, lazily
 from kgmed.language.types import CULPRIT
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
-from kgmed.steps.classes import Wanted
+from kgmed.steps.classes import Wanted, asks_for_class, class_in
 from kgmed.steps.diagnosis import Diagnosis, several_findings
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.phrase import joined, language_of, named, verdict
@@ -116,7 +116,9 @@ class AskedFor:
         found: dict[Role, list[Evidence]] = {}
         for row in types_asked(query.text):
             if row is CULPRIT:
-                return [piece for link in stated[:1] for piece in self._culprits(link)]
+                which = class_in(query.text)  # of which class some are to be blamed: 降压药里哪些会引起咳嗽
+                effects = [x for x in stated if not asks_for_class(x.mention.surface)] if which.narrows else stated
+                return [piece for link in effects[:1] for piece in self._culprits(link, which)]
             if row.role is None or row.of_what or row.role in found:
                 continue
             for asked in (row.role, *row.also):
@@ -191,7 +193,7 @@ class AskedFor:
             for piece in self._listed(entity, role, why)
         ]
 
-    def _culprits(self, link: Link) -> Iterator[Evidence]:
+    def _culprits(self, link: Link, which: Wanted) -> Iterator[Evidence]:
         """The medicines of which a thing is a side effect, a triple a substance: first what most labels say it of."""
         family = Family(self.graph)
         things = [
@@ -201,7 +203,8 @@ class AskedFor:
         groups: dict[str, list[Triple]] = {}
         for entity in dict.fromkeys(things):
             for t in (t for t in family.ordered(entity, Role.ADVERSE, own=False) if t.subject.id):  # no text
-                groups.setdefault(family.substance(self.graph.number(t.subject.id)), []).append(t)
+                if which.holds(name := family.substance(self.graph.number(t.subject.id)), t.subject.name):
+                    groups.setdefault(name, []).append(t)
         labels = medicines_of(self.graph)
 
         def place(name: str) -> tuple[float, str]:

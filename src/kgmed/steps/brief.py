@@ -334,12 +334,16 @@ def _care(diagnoses: Sequence[Numbered], asked: Sequence[Role], language: Langua
     ]
 
 
+_WHOLE = (Role.GENE, Role.INHERITANCE)  # that two illnesses have one gene is a part of how they differ
+
+
 def _unlike(groups: Sequence[_Group]) -> list[_Group]:
     """The groups of two things, those of a role side by side, without what both have."""
     found = []
     for group in groups:
         others = [g for g in groups if g.role is group.role and g is not group]
-        names = {n: often for n, often in group.names.items() if not any(n in g.names for g in others)}
+        shared = {n for g in others for n in g.names} if group.role not in _WHOLE else set()
+        names = {n: often for n, often in group.names.items() if n not in shared}
         if names or group.texts:
             found.append(replace(group, names=names))
     return found

@@ -137,6 +137,16 @@ def wanted(text: str, links: Sequence[Link]) -> Wanted:
     return Wanted(only, "|".join(_stem(name) for name in allergies), "".join(row.sections for row in classes))
 
 
+def class_in(text: str) -> Wanted:
+    """The medicines of a class that a text names, whatever it asks of them.
+
+    >>> class_in("降压药里哪些会引起咳嗽").holds("卡托普利"), class_in("降压药里哪些会引起咳嗽").holds("布洛芬")
+    (True, False)
+    """
+    row = next((row for row in _FOR_THIS if row.members and row.is_named(text)), None)
+    return Wanted(row.members, sections=row.sections) if row else Wanted()
+
+
 def _stem(name: str) -> str:
     """By which the names of the class of a medicine are known, else the name."""
     forms = (f"(?:{called})(?:类.*|s)?" for called, _ in CLASSES)

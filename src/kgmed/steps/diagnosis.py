@@ -1,7 +1,7 @@
 """Diseases that explain the findings of a question: ranked by posterior, a card each with what is done about it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -123,13 +123,16 @@ class Diagnosis:
         known = findings_of(self.graph, links, model)
         if all(link.mention.negated for link in known.values()):
             return []
-        scores = model.scores({node: link.mention.negated for node, link in known.items()}, about(query.text))
         present = [node for node, link in known.items() if not link.mention.negated]
+        own = [n for n in present if n == self.graph.number(known[n].entity.id) and lay.said(known[n].mention.surface)]
+        denied = {node: link.mention.negated for node, link in known.items()}
+        scores = model.scores(denied, about(query.text), own if len(present) > 1 else ())
         habits = ((ALCOHOL,) if _told(query.text, links) else ()) + ((SMOKE,) if smokes(query.text) else ())
         told = lay.emergency(query.text)
         if told and told.kind in MEANT:
             scores = scores + np.where(self._named(MEANT[told.kind], scores), self.numbers.meant, 0.0)
-        best = self._best(model, scores, present, (*people_of(query.text), *habits))
+        named = {known[node].entity.name.casefold() for node in present if not lay.said(known[node].mention.surface)}
+        best = self._best(model, scores, present, (*people_of(query.text), *habits), named)
         return [_candidate(model, d, score, known) for d, score in best]
 
     def _named(self, looks: str, scores: Scores) -> Bools:
@@ -140,17 +143,21 @@ class Diagnosis:
         return found
 
     def _best(
-        self, model: Posterior, scores: Scores, present: Sequence[int], groups: Sequence[People]
+        self,
+        model: Posterior,
+        scores: Scores,
+        present: Sequence[int],
+        groups: Sequence[People],
+        named: Container[str] = (),
     ) -> list[tuple[int, float]]:
-        """The best diseases with their scores, one of each name, ties by number.
+        """The best diseases with their scores, one of each name, ties by number; none that is `named`.
 
         What may kill within hours counts more, if it has several of the findings and no fewer than the best has; so
         does what the graph says to befall the people of whom the patient is one.
         """
         size = min(8 * self.keep, len(scores))
         top = [node for node in np.argpartition(-scores, size - 1)[:size].tolist() if np.isfinite(scores[node])]
-        told = {self.graph.at(node).name.casefold() for node in present}  # what is told is no reason of itself
-        rated = {node: float(scores[node]) for node in top if self.graph.at(node).name.casefold() not in told}
+        rated = {node: float(scores[node]) for node in top if self.graph.at(node).name.casefold() not in named}
         if not rated:
             return []
         best = max(rated, key=lambda n: (rated[n], -n))

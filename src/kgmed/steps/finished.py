@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from kgmed.language.lay import BITE, SELF_HARM, emergency, helped
+from kgmed.language.lay import NO_MEDICINES, SELF_HARM, emergency, helped
 from kgmed.language.question import asks_diagnosis, roles_asked
 from kgmed.language.text import lazily
 from kgmed.records import Role, Run
@@ -48,13 +48,16 @@ def _help_first(run: Run) -> Run:
     """The run, its text beginning with the call for help where the question tells an emergency.
 
     Of a wish to die the facts that a graph lists (its definition, rare diseases, medicines) are left out of the text,
-    unless diseases were asked for, and of a bite what is given for its bleeding; they stay in the evidence.
+    unless diseases were asked for, and of a bite or a blocked bowel what is given for it and that nothing is known;
+    they stay in the evidence.
     """
     answer, said = run.answer, emergency(run.question.text)
     if said is None or run.question.options or answer.reader == "none":
         return run
     first = helped(run.question.text)
-    alone = said.kind == SELF_HARM or (said.kind == BITE and Role.TREATS in roles_asked(run.question.text))
+    alone = said.kind == SELF_HARM or (
+        said.kind in NO_MEDICINES and (answer.abstained or Role.TREATS in roles_asked(run.question.text))
+    )
     if alone and answer.reader == "facts" and not asks_diagnosis(run.question.text):
         return replace(run, answer=replace(answer, text=first, citations=(), abstained=False))
     return replace(run, answer=replace(answer, text=f"{first}\n{answer.text}"))

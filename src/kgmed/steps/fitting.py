@@ -98,13 +98,14 @@ class Fitting:
             return found
         of_it = bool(ill) and not {*roles_asked(query.text)}.isdisjoint(CARE)
         patient = not of_it and self._is_of_a_patient(query, links)
-        diagnoses = not of_it and (asks_diagnosis(query.text) or blames(query.text))
+        row = next((r for r in texts_asked(query.text) if not r.of_medicines or _takes(links)), None)
+        number = row is not None and row.name == "value" and len(stated(links)) == 1
+        diagnoses = not (of_it or number) and (asks_diagnosis(query.text) or blames(query.text))
         if diagnoses and (found := self._explained(query, links, patient=patient)):
             return found
         pair, verdicts = self._verdicts(query, links)
         if said := self._decided(query, links, verdicts):
             return said
-        row = next((r for r in texts_asked(query.text) if not r.of_medicines or _takes(links)), None)
         texts = self._texts(query, links, row) if row and not verdicts else []
         if texts and is_verdict(texts[0], "lacking"):
             return self._beside(query, links, texts) or texts
@@ -170,12 +171,14 @@ class Fitting:
         How serious something is is told by the diseases that fit, or of an illness that is named by what comes of it.
         """
         row = texts_asked(query.text)[0]
-        if row.name in ("prognosis", "value") and _HOW_BAD.search(query.text):
-            return self._how_bad(query, [x for x in links if not is_measured(x.entity.name)])
+        spreads = row.name == "contagion" and not any(is_called_ill(x) for x in links) and len(stated(links)) > 1
+        if spreads or (row.name in ("prognosis", "value") and _HOW_BAD.search(query.text)):
+            said = (_NOT_HOW_IT_SPREADS if spreads else _NOT_HOW_BAD)[language_of(query.text)]
+            return self._after_a_head(said, query, [x for x in links if not is_measured(x.entity.name)])
         return self._asked(query, links, patient=False) if row.name in _BESIDE and roles_asked(query.text) else []
 
-    def _how_bad(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """That the graph does not say how serious something is, and which diseases it may be or what comes of it."""
+    def _after_a_head(self, said: str, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That the graph does not say what is asked, and which diseases it may be or what comes of it."""
         alone = len(stated(links)) == 1 and not several_findings(self.graph, links)
         named = [x for x in links if not x.mention.negated and (alone or is_called_ill(x))]
         if named:
@@ -184,7 +187,6 @@ class Fitting:
             found = self._cards(query, links) if links else []
         if not found or is_verdict(found[0]):
             return found
-        said = _NOT_HOW_BAD[language_of(query.text)]
         return [Evidence(said, VERDICT, (), tuple(stated(links)[:1]), 1.0, "heads"), *found]
 
     def _explained(self, query: Query, links: Sequence[Link], *, patient: bool) -> list[Evidence]:
@@ -334,6 +336,9 @@ class Fitting:
 
     def _whose(self, link: Link, text: str) -> Link:
         """The link, to what people have where it is to the people who have it: 高血压 for 高血压患者."""
+        if link.entity.kind in MEDICINES:  # what another graph has as an illness is none: 囊性纤维化
+            ill = (e for e in Family(self.graph).twins(link) if e.kind == "disease" and e.name == link.entity.name)
+            link = next((replace(link, entity=e) for e in ill), link)
         bare = _WHO_HAVE.sub("", link.entity.name)
         if link.entity.kind == "disease" and (typed := self._of_type(link, text)):
             return typed
@@ -596,12 +601,16 @@ def _of_people(links: list[Link], text: str) -> list[Link]:
 
 
 _GETS = lazily(
-    r"[会易么啥何][得患](?!到)|诱发|加重|\bworse|\btrigger"
+    r"[会易么啥何][得患](?!到)|诱发|加重|机[制理]|\bworse|\btrigger|\bpathogenesis|\bmechanism"
 )  # what one gets is a disease, and no sign of others
 _PAIR = 2
 _NOT_HOW_BAD = (
     "How serious it is the graph does not say; a doctor can. What it has:",
     "是否严重，图谱没有说明，请由医生判断；图谱所载如下：",
+)
+_NOT_HOW_IT_SPREADS = (
+    "Whether it spreads depends on which illness it is; a doctor can say. What fits:",
+    "是否传染，取决于是哪种病，请由医生判断；图谱所载如下：",
 )
 _HOW_BAD = lazily(r"严重|要紧|危险|\b(?:serious|dangerous|bad)\b", re.IGNORECASE)
 
@@ -617,7 +626,7 @@ def _is_how_it_goes(text: str) -> bool:
     return any(row.name in ("contagion", "prognosis", "survival", "service") for row in texts_asked(text))
 
 
-_BESIDE = ("contagion", "duration")  # texts that are asked for in a breath with what has a role
+_BESIDE = ("contagion", "duration", "prognosis")  # texts that are asked for in a breath with what has a role
 _DESCRIBED = 40  # ours: findings of an illness; a symptom has fewer of its own: a tight chest uphill is angina
 _FEW_CAUSES = 3  # ours: where a symptom has fewer, the diseases that show it are told too
 _TELLING = (Role.FINDING, Role.CAUSE, Role.RISK, Role.TREATS, Role.INHERITANCE, Role.GENE)

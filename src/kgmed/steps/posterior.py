@@ -1,6 +1,6 @@
 """How well each disease of a graph explains some findings: a posterior over diseases."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -117,10 +117,13 @@ class Posterior:
         """Whether the graph says of any disease what is done about it; one that does not lists rare ones alone."""
         return bool(self.care.any())
 
-    def scores(self, findings: Mapping[int, bool], told: frozenset[str] | None = None) -> Scores:
+    def scores(
+        self, findings: Mapping[int, bool], told: frozenset[str] | None = None, own: Sequence[int] = ()
+    ) -> Scores:
         """The score of each node, -inf where it is no disease or has none of the findings; True = it is denied.
 
-        `told` is what is known of the patient besides findings (`about`).
+        `told` is what is known of the patient besides findings (`about`). What is found explains itself, which says
+        nothing, but for the findings that are an illness by the words of the patient (`own`): who is sad for months.
         """
         total, matched = self.prior.copy(), np.zeros(self.graph.adjacency.nodes, bool)
         if told is not None:
@@ -131,7 +134,10 @@ class Posterior:
             total += np.log((1 - p) / (1 - base)) if denied else np.log(p / base)
             if not denied:
                 matched |= direct
-        matched[list(findings)] = False  # what is found explains itself, which says nothing
+        matched[list(findings)] = False
+        for q in own:
+            matched[q] = True
+            total[q] += np.log(self.numbers.certain / self.probability(q)[0][q])
         return np.where(matched & self.is_disease, total, -np.inf)
 
     def _fitting(self, told: frozenset[str]) -> Scores:

@@ -43,9 +43,9 @@ _COUNSEL = (
     "至于本人或孩子会不会得，图谱无法判断，请做遗传咨询。",
 )
 _RELATIVE = (
-    r"爸|妈|爹|娘|父|母|公公|婆婆|外公|外婆|爷|奶|姥|舅|姨|姑|叔|伯|哥|姐|弟|妹|老公|老婆|丈夫|妻子|对象|男友|女友|亲戚|家族|家里人|祖"
+    r"爸|妈|爹|娘|父|母|公公|婆婆|外公|外婆|爷|奶|姥|舅|姨|姑|叔|伯|哥|姐|弟|妹|老公|老婆|丈夫|妻子|对象|男友|女友|亲戚|家族|家里人|祖|儿子|女儿|孩子"
     r"|\b(?:mum|mom|mother|dad|father|parents?|grand\w+|brothers?|sisters?|siblings?|uncles?|aunts?|cousins?|husband"
-    r"|wife|partner|relatives?|famil(?:y|ies))\b"
+    r"|wife|partner|relatives?|famil(?:y|ies)|sons?|daughters?|child|children|kids?)\b"
 )
 _WHO_GETS_IT = (
     r"(?:我|孩子|宝宝|小孩|男孩|女孩|儿子|女儿|下一代|后代|他们|胎儿)[^，。？?]{0,6}(?:会不会|会|能不能|有没有可能|要紧)[^，。？?]{0,6}(?:得|遗传|患|有|传)"

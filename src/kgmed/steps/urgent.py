@@ -10,7 +10,7 @@ _EMERGENCY = (  # what may kill or maim within hours
     r"|testicular torsion|ketoacidosis|status epilepticus|\bperforation|intestinal obstruction|pneumothorax"
     r"|anaphyla(?:xis|ctic ?(?:shock|reaction))|acute pancreatitis|angle.closure|gastrointestinal ha?emorrhage|suicid"
     r"|心肌梗[死塞]|急性冠|脑卒中|中风$|脑梗[死塞]|脑出血|蛛网膜下|(?<!膜)(?<!膜—)脑膜炎|急性胰腺炎|败血症|脓毒|肺栓塞|主动脉夹层|过敏性休克"
-    r"|阑尾炎|异位妊娠|宫外孕|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
+    r"|阑尾炎|异位妊娠|宫外孕|输卵管妊娠|睾丸扭转|酮症酸中毒|癫痫持续|穿孔|肠梗阻|气胸|会厌炎|闭角型青光眼|消化道(?:大)?出血|自杀"
 )
 
 
@@ -38,6 +38,9 @@ MEANT = {  # what is meant by the signs of an emergency that is told
     "angina": _HEART,
     "clot": r"(?:静脉|肺).{0,4}(?:血栓|栓塞)|thrombo(?:sis|embolism|phlebitis)|pulmonary embol",
     "lung": r"肺栓塞|肺结核|支气管扩张|肺癌|pulmonary embol|pulmonary tubercul|bronchiectasis|lung cancer",
+    "allergy": r"过敏性休克|严重过敏反应|速发型?过敏|\banaphyla",
+    "bowel": r"肠梗阻|bowel obstruct|intestinal obstruct|\bileus",
+    "purple": r"脑膜炎球菌|流行性脑|meningococc",
 }
 
 _MALIGNANT = (
