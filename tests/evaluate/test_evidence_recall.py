@@ -48,6 +48,7 @@ def test_retrieval_is_compared_on_the_same_questions(tmp_path: Path) -> None:
     assert (facts.questions, facts.wanted, facts.unlinked) == (2, 3, 1)
     assert facts.micro(5) == pytest.approx(2 / 3)
     assert scores["one-hop, unranked"].micro(5) == pytest.approx(1 / 3)
+    assert scores["constant"].micro(5) == pytest.approx(2 / 3)  # the one disease of the graph, whatever is asked
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=2, max_size=6))

@@ -12,6 +12,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def gold_ids(graph: LocalGraph, row: Consultation) -> frozenset[str]:
 
 
 DRAWS = 2_000  # of the bootstrap
+_CONSTANT = 20  # diseases
 
 
 @dataclass
@@ -136,7 +138,8 @@ def methods(toolkit: Toolkit, *, seed: int = 0) -> dict[str, Retrieve]:
     """The product's retrieval and those it is compared with, all in pieces of the same size and on the same links.
 
     `one-hop` = the neighbourhood of the linked entities, in the order of the graph; `two-hop` adds that of
-    their neighbours; `random near` shuffles that; `random` draws pieces around any entity of the graph.
+    their neighbours; `random near` shuffles that; `random` draws pieces around any entity of the graph. `constant`
+    reads no question: all that the graph has of each disease, a piece a disease, in the graph's order.
     """
     graph, around = toolkit.graph, Overview(toolkit.graph)
     draw = random.Random(seed)  # noqa: S311
@@ -156,12 +159,19 @@ def methods(toolkit: Toolkit, *, seed: int = 0) -> dict[str, Retrieve]:
         nodes = draw.sample(range(graph.adjacency.nodes), min(20, graph.adjacency.nodes))
         return [draw.choice(pieces) for n in nodes if (pieces := around.of(graph.at(n)))]
 
+    @cache
+    def entries() -> list[Evidence]:
+        diseases = (graph.at(n) for n in graph.of_kind("disease")[:_CONSTANT].tolist())
+        told = ((e, tuple(t for piece in around.of(e) for t in piece.triples)) for e in diseases)
+        return [Evidence(f"{e.name}: {', '.join(t.object.name for t in held)}", "", held) for e, held in told]
+
     return {
         "kgmed facts": Fitting(graph, toolkit.linked),
         "one-hop, unranked": around,
         "two-hop, unranked": two_hop,
         "random near": shuffled,
         "random": anything,
+        "constant": lambda _query, _links: entries(),
     }
 
 
