@@ -6,19 +6,22 @@ from kgmed.language.lay import emergency
 from kgmed.language.question import roles_asked
 from kgmed.records import Link, Mention, Query, Question, Relation, Role
 from kgmed.steps.diagnosis import Diagnosis
+from kgmed.steps.fitting import Fitting
 from kgmed.steps.story import defines_one
 from role_graph import RoleGraph
 
 SHOWS = Relation("shows", Role.FINDING)
 G = RoleGraph(
     [
+        ("colchicine", "may cause", "Insomnia"),
+        ("colchicine", "treats", "Insomnia"),
         ("Depression", "shows", "Insomnia"),
         ("gastritis", "shows", "Depression"),
         ("gastritis", "shows", "Insomnia"),
         ("flu", "shows", "Dysuria"),
     ],
-    (SHOWS,),
-    {"disease": ["Depression", "gastritis", "flu"], "phenotype": ["Insomnia", "Dysuria"]},
+    (SHOWS, Relation("may cause", Role.ADVERSE), Relation("treats", Role.TREATS)),
+    {"drug": ["colchicine"], "disease": ["Depression", "gastritis", "flu"], "phenotype": ["Insomnia", "Dysuria"]},
 )
 
 
@@ -40,6 +43,16 @@ def test_an_illness_told_in_other_words_may_be_what_the_patient_has(words: str, 
 def test_what_is_felt_is_explained_and_a_word_of_a_report_defined(words: str, defined: bool) -> None:
     text = f"I have {words}. What is it?"
     assert defines_one(text, [told(text, words, "Dysuria")]) is defined
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [("I take colchicine and now I have Insomnia.", True), ("I take colchicine for my Insomnia.", False)],
+)
+def test_what_is_told_after_a_medicine_and_can_come_of_it_is_told_so(text: str, alone: bool) -> None:
+    links = [told(text, "colchicine", "colchicine"), told(text, "Insomnia", "Insomnia")]
+    found = Fitting(G, lambda _: links)(Query(Question(text)), links)
+    assert ({t.relation.role for e in found for t in e.triples} == {Role.ADVERSE}) is alone
 
 
 def test_what_is_told_before_a_chinese_question_asks_for_nothing() -> None:

@@ -23,6 +23,7 @@ from kgmed.language.question import (
     compares,
     defines,
     roles_asked,
+    tells_only,
     texts_asked,
     types_asked,
 )
@@ -204,7 +205,16 @@ class Fitting:
     def _at_once(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """What is all that is said: nothing of animals, a code, that two names are of one thing, what to eat."""
         said = halves.at_once(self.graph, query, links) or Diet(self.graph).verdict(query, links)
-        return said or Members(self.graph)(query, links)
+        return said or Members(self.graph)(query, links) or self._comes_of(query, links)
+
+    def _comes_of(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """That what is told after a medicine can come of it, where nothing is asked; not what it is taken for."""
+        taken = next((x.mention.end for x in links if x.entity.kind in MEDICINES and not x.mention.negated), 0)
+        after = [x for x in links if x.mention.start > taken]
+        given = any(_FOR.search(query.text[taken : x.mention.start]) for x in after)
+        if not (taken and after) or given or not tells_only(query.text):
+            return []
+        return Between(self.graph).why(query, links)
 
     def _verdicts(self, query: Query, links: Sequence[Link]) -> tuple[PairType | None, list[Evidence]]:
         """Which question of two things is asked, and what is said first to it or to another of yes or no."""
@@ -604,6 +614,7 @@ _GETS = lazily(
     r"[会易么啥何][得患](?!到)|诱发|加重|机[制理]|\bworse|\btrigger|\bpathogenesis|\bmechanism"
 )  # what one gets is a disease, and no sign of others
 _PAIR = 2
+_FOR = lazily(r"\b(?:for|against|because of|to treat)\b(?! (?:\w+ )?(?:days?|weeks?|months?|years?)\b)", re.IGNORECASE)
 _NOT_HOW_BAD = (
     "How serious it is the graph does not say; a doctor can. What it has:",
     "是否严重，图谱没有说明，请由医生判断；图谱所载如下：",
