@@ -161,6 +161,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
             ("AskedFor", "ChainRetriever", "Consult", "Diagnosis", "Neighbours", "Overview", "PathRetriever"),
             lambda w, c: c(w.graph),
         ),
+        **dict.fromkeys(("Members", "OfRelatives", "Share"), lambda w, c: c(w.graph)),
+        "OfWhatIsTold": lambda w, c: c(w.graph, made("Fitting")(w.graph, w.link)),
         "Fitting": lambda w, c: c(w.graph, w.link),
         "Restated": lambda w, c: c(w.graph, made("Fitting")(w.graph, w.link), TrigramEncoder(), lambda q, x: []),
         "WithSingles": lambda w, c: c(made("ChainRetriever")(w.graph), made("Neighbours")(w.graph)),
