@@ -149,9 +149,16 @@ PING = {"jsonrpc": "2.0", "id": 77, "method": "ping"}
 )
 def test_a_line_that_is_no_message_is_passed_over_and_the_next_one_answered(line: bytes) -> None:
     given = b"\n".join([*(json.dumps(m).encode() for m in BEGUN), line, json.dumps(PING).encode(), b""])
-    done = subprocess.run([sys.executable, "-m", "kgmed", "mcp"], input=given, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert [json.loads(said)["id"] for said in done.stdout.splitlines()] == [0, 77]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-m", "kgmed", "mcp"], stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(given)
+        server.stdin.flush()  # at its end what is not answered yet is given up
+        said = [json.loads(server.stdout.readline())["id"] for _ in range(2)]
+        rest, complaints = server.communicate()
+    assert said == [0, 77]
+    assert (server.returncode, rest, complaints) == (0, b"", b"")
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=8), st.integers(1, 12))
