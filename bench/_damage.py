@@ -88,8 +88,8 @@ def _but_the_torn(found: dict[Any, Any]) -> object:
 def _replies(folder: Path) -> Kept:
     """kept replies of models."""
     from kgmed.models.base import Message
-    from kgmed.models.cache import CachedLLM
     from kgmed.models.fakes import Echo
+    from kgmed.models.named import CachedLLM
 
     path = folder / "replies.db"
     asked = [[Message("user", f"question {i}")] for i in range(20)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from _generate import hykge_size
-from _measure import Measured, Queries, each, machine, now, peak, queries, resident, seconds, triples
+from _measure import Measured, Queries, each, machine, now, peak, queries, seconds, triples
 
 from kgmed.graph.base import Adjacency, Batch, Batches, EdgeRow, Scope, Source
 from kgmed.graph.formats import cmekg
@@ -92,7 +92,6 @@ def ours(folder: Path, *, quick: bool) -> Measured:
         "one-hop": each(lambda node: store.incident(node, limit=64), asked.around, US),
         "one-hop triples": each(lambda i: store.neighbours(i, limit=64), ids, US),
         "one-hop again": each(lambda i: store.neighbours(i, limit=64), ids, US),
-        "held": _held(open_store(folder), names, named, ids),
         "chains": _chains(adjacency, asked),
         "shortest": each(lambda pair: first_shortest(adjacency, *pair), asked.pairs, MS),
         "all shortest": each(lambda pair: shortest(adjacency, *pair), asked.pairs, MS),
@@ -102,21 +101,6 @@ def ours(folder: Path, *, quick: bool) -> Measured:
         "peak": peak(),
     }
     return {**result, "floor": _floors(store, asked, result)}
-
-
-def _held(store: Store, names: list[str], named: list[str], around: list[str]) -> Measured:
-    """The same once so much was asked that the store holds its entities in memory; nothing where it has too many."""
-    before = resident()
-    for _ in range(len(store)):
-        store.number(named[0])
-    if not store.holds:
-        return {}
-    return {
-        "bytes": resident() - before,
-        "number": each(store.number, named, US),
-        "lookup": each(store.lookup, names, US),
-        "one-hop triples": each(lambda i: store.neighbours(i, limit=64), around, US),
-    }
 
 
 def _chains(adjacency: Adjacency, asked: Queries) -> Measured:

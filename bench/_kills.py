@@ -171,7 +171,7 @@ def operations() -> list[Operation]:
     import kgmed.session  # noqa: F401
     from kgmed.graph import union, vectors  # noqa: F401
     from kgmed.graph.doctor import examine  # noqa: F401
-    from kgmed.models import cache, encoders, fakes  # noqa: F401
+    from kgmed.models import encoders, fakes, named  # noqa: F401
 
     made = [
         Operation("build of a graph", _build, _contents("g"), _write_triples, _whole_or_none),
@@ -283,7 +283,7 @@ def _published(folder: Path) -> None:
 
 def _get(folder: Path, _: Done) -> None:
     from kgmed.graph.get import get
-    from kgmed.graph.published import Published, Remote
+    from kgmed.graph.library import Published, Remote
 
     _at(folder)
     path = folder / "given" / "a-zh.babelon.tsv"
@@ -505,8 +505,8 @@ CALLS = 300
 
 def _ask_all(folder: Path, start: int, done: Done) -> None:
     from kgmed.models.base import Message
-    from kgmed.models.cache import CachedLLM
     from kgmed.models.fakes import Echo
+    from kgmed.models.named import CachedLLM
 
     cached = CachedLLM(Echo(), folder / "replies.db")
     for i in range(start, CALLS + start):
@@ -537,8 +537,8 @@ def _kept(folder: Path) -> str:
 
 def _lacking_replies(folder: Path, done: int) -> str:
     from kgmed.models.base import Message
-    from kgmed.models.cache import CachedLLM
     from kgmed.models.fakes import Echo
+    from kgmed.models.named import CachedLLM
 
     if not done:
         return ""

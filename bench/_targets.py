@@ -288,14 +288,14 @@ def _patients() -> Iterator[Target]:
     plain = pickle.dumps({"train": [goal] * 2, "test": [goal]}, protocol=0)
     yield Target("patients", "goals", (goals, plain), _file("g.p", cases.read_goals), 2)
     rows = [{"pid": "a", "exp_sxs": {"发热": "1"}, "imp_sxs": {"咳嗽": "0"}, "label": "肺炎"}]
-    yield Target("patients", "dxformer", (json.dumps(rows).encode(),), _file("d.json", cases.part))
+    yield Target("patients", "dxformer", (json.dumps(rows).encode(),), _file("d.json", lambda p: cases.part(p, [])))
     line = b'{"disease": "flu", "positive": ["fever"], "negative": ["rash"], "unsure": [], "split": "train", "id": 7}\n'
     yield Target("patients", "case lines", (line * 3,), _file("c.jsonl", cases.read_case_lines), 2)
     asked = b'{"question": "fever, no rash", "answer": "flu"}\n{"positive": ["fever"], "answer": "flu"}\n'
     yield Target("patients", "answers to judge", (asked,), _file("q.jsonl", cases.answers))
     csv = b"AGE,PATHOLOGY,EVIDENCES,INITIAL_EVIDENCE\n3,Flu,\"['E_91', 'E_55_@_V_29']\",E_91\n"
     same = lambda name: name  # noqa: E731
-    yield Target("patients", "ddxplus", (csv,), _file("p.csv", lambda p: cases.patients(p, same, same)))
+    yield Target("patients", "ddxplus", (csv,), _file("p.csv", lambda p: cases.patients(p, same, same, [])))
     rated = b"item,method,rater,rating\nq1,facts,r1,1\nq1,llm,r1,-1\nq2,facts,r1,0\n"
     yield Target("patients", "ratings", (rated,), _file("r.csv", ratings))
 
@@ -494,7 +494,7 @@ def _command(home: Path) -> Read:
     def call(data: bytes, folder: Path) -> object:
         from typer.testing import CliRunner
 
-        from kgmed.cli import app
+        from kgmed.cli import PARTS, app
         from kgmed.errors import KgmedError
 
         try:
@@ -502,8 +502,10 @@ def _command(home: Path) -> Read:
         except ValueError:
             words = text(data).split()
         words = [w for w in words if "\0" not in w and not _reaches_out(w)]
+        if words and words[0] not in PARTS and not words[0].startswith("-"):  # a question without a command is asked
+            words = ["ask", *words]
         if words[:1] in (["ask"], ["chat"], ["diagnose"]):  # not of all graphs that are installed
-            words += ["--graph", "flu"]
+            words = [words[0], "--graph", "flu", *words[1:]]
         before = Path.cwd()
         os.chdir(folder)
         os.environ["KGMED_HOME"] = str(home)

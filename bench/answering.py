@@ -1,11 +1,16 @@
 """How long an answer takes: LiveQA's questions warm, the first question of a process, a known one as a whole process.
 
     KGMED_DATA=DIR python bench/answering.py [--most N] [--rounds 5] [--beside CHECKOUT]
+    KGMED_DATA=DIR python bench/answering.py --write FILE | --same FILE
 
 All installed graphs are asked. `--beside` measures the code of another checkout (git worktree add CHECKOUT REVISION)
 in turn with this one and prints how much of its time is left: on a busy machine that ratio, and those to the fixed work
 of this file, are the figures to compare. Each checkout has a copy of the graphs, since two versions of the code make
 each other's tables anew. Times are of the processor, the least of the rounds.
+
+`--write` keeps the run of every question of LiveQA and of bench/*.jsonl, `--same` asks them again and ends with code 1
+where a run is another than the one kept, but for its times: what makes answers faster may not change them. Both print
+the times of each set, each question new and again.
 """
 
 import argparse
@@ -40,7 +45,11 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5, help="processes of each kind")
     options.add_argument("--beside", type=Path, help="the folder of another checkout")
     options.add_argument("--warm", action="store_true", help="only print the times of the questions, as JSON")
+    options.add_argument("--write", type=Path, help="keep the runs of all questions in this file")
+    options.add_argument("--same", type=Path, help="compare the runs of all questions with those in this file")
     chosen = options.parse_args()
+    if chosen.write or chosen.same:
+        sys.exit(compared(chosen.write, chosen.same, chosen.most))
     if chosen.warm:
         print(json.dumps(warm(chosen.most)))
         return
@@ -110,6 +119,55 @@ def warm(most: int) -> Times:
     wall = perf_counter() - begin
     tenths = statistics.quantiles(took, n=10)
     return {"median": statistics.median(took), "ninth decile": tenths[8], "on the wall, mean": wall / len(took)}
+
+
+def sets() -> dict[str, list[str]]:
+    """All questions that the benchmarks have, by set."""
+    from kgmed.evaluate.datasets.answers import read_liveqa
+
+    found = {"LiveQA": list(dict.fromkeys(item.question.text for item in read_liveqa(data())))}
+    for path in sorted(Path(__file__).parent.glob("*.jsonl")):
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            text = row.get("question") or row.get("story") or row["text"]
+            found.setdefault(f"{path.stem} {row.get('lang', '')}".strip(), []).append(text)
+    return found
+
+
+def compared(write: Path | None, same: Path | None, most: int) -> int:
+    """1 where a run differs from the kept one, else 0; prints the times of each set and the runs that differ."""
+    import kgmed
+
+    session = kgmed.load().prepare()
+    session.ask(UNKNOWN)
+    kept = json.loads(same.read_text(encoding="utf-8")) if same else {}
+    made: dict[str, object] = {}
+    for name, texts in sets().items():
+        for turn in ("new", "again"):
+            took = []
+            for text in texts[: most or None]:
+                start = process_time()
+                run = session.ask(text)
+                took.append(process_time() - start)
+                found = {k: v for k, v in run.to_json().items() if k not in ("id", "stages")}
+                made[f"{name}: {text}"] = rounded(json.loads(json.dumps(found)))
+            middle, tenth = statistics.median(took), statistics.quantiles(took, n=10)[8]
+            print(f"{name:16} {turn:6} {len(took):5} median {middle * 1e3:6.1f} ms, ninth decile {tenth * 1e3:6.1f} ms")
+    if write:
+        write.write_text(json.dumps(made, ensure_ascii=False), encoding="utf-8")
+    other = [text for text in kept if text in made and made[text] != rounded(kept[text])]
+    for text in other:
+        print("differs:", text)
+    print(f"{len(made)} questions" + (f", {len(other)} with another run" if same else ""))
+    return bool(other)
+
+
+def rounded(value: object) -> object:
+    """The same with its numbers to six digits: those of an encoder depend on what is encoded beside a text."""
+    if isinstance(value, dict):
+        return {key: rounded(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def fixed_work() -> float:

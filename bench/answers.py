@@ -469,7 +469,7 @@ class Obliging:
         if step in ("ask/reader", "ask/detailed"):
             found = re.search(r"^\[1\] (.*?)[.;]*$", text, re.MULTILINE)
             return f"{found[1]} [1]. The moon is made of {terms[-1]} [1]." if found else "I do not know."
-        number = re.search(r"\d+", text)
+        number = re.search(r"\d+", text) if step == "mkg_rank/translate" else None  # a fence may begin with many digits
         options = [TERMS.findall(line)[:1] for line in re.findall(r"^[A-J]\. .*$", text, re.MULTILINE)]
         relations = ("has_symptom", "has_phenotype", "药物治疗", "临床症状及体征")
         forms = {

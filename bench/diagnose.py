@@ -23,6 +23,8 @@ import xxhash
 from _data import data
 from numpy.typing import NDArray
 
+from kgmed.diagnose.engine import FEATURES, SIGNS, ConditionalChoice, DiagnosisEngine, fit
+from kgmed.diagnose.engine import weights as weights_of
 from kgmed.evaluate.datasets.cases import Packet, packets
 from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.base import ByRole
@@ -30,14 +32,10 @@ from kgmed.graph.formats import obo as obo
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store
 from kgmed.records import Role
-from kgmed.reward.phenotype import WEIGHTS, ConditionalChoice, Phenotypes, fit
-from kgmed.reward.phenotype_table import FEATURES
 
 Floats = NDArray[np.float64]
 FOLDS, POOL, CHUNK = 5, 250, 100
-FOR = ("exact", "narrower", "twin", "broader", "published")
-SIGNS = [1 if name in FOR else -1 for name in FEATURES]
-OURS = {name: WEIGHTS[name] for name in ("sex", "denied", "excluded")}  # set by hand, not fitted
+OURS = {name: weights_of("cases")[name] for name in ("sex", "denied", "excluded")}  # set by hand, not fitted
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def main() -> None:
     spans = (f"{n} {a:.3f} to {b:.3f}" for n, a, b in zip(FEATURES, least, most, strict=True) if a < b)
     print("over the five folds:", ", ".join(spans))
     print(f"the weight of excluded if its sign were free: {_free(pool, cohort, table[shipped]):+.3f}")
-    _time(Phenotypes(store), cohort)
+    _time(DiagnosisEngine(store), cohort)
 
 
 def _arguments() -> argparse.Namespace:
@@ -205,7 +203,7 @@ def _plain(cohort: Cohort) -> Figures:
     model = cohort.model
     for packet in _progress(cohort.packets, "plain"):
         present = [model.graph.number(i) for i in model.known(packet.patient)[0].present]
-        scores = sum((model.world.nearest(q)[0] for q in present), np.zeros(model.world.size))
+        scores = sum((model.world.nearest((q,))[0] for q in present), np.zeros(model.world.size))
         for database, name in names.items():
             for own, ranks in zip((True, False), found[name], strict=True):
                 ranks.append(cohort.rank(packet, scores, own=own, database=database))
@@ -240,10 +238,10 @@ def _print(figures: Figures) -> None:
     print("cases whose disease HPO does not describe: " + ", without own ".join(str(r.unranked) for r in first))
 
 
-def _time(model: Phenotypes, cohort: Cohort) -> None:
+def _time(model: DiagnosisEngine, cohort: Cohort) -> None:
     """Milliseconds a case, scoring alone and with the reasons of ten diseases."""
     known = [model.known(p.patient)[0] for p in cohort.packets[:300]]
-    for what, work in (("scoring", lambda p: model.features(p) @ model.weights), ("with reasons", model.diagnose)):
+    for what, work in (("scoring", lambda p: model.scores(model.presentation(p))), ("with reasons", model.diagnose)):
         times = []
         for patient in known:
             started = time.process_time()

@@ -15,9 +15,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from _split import hold_out
 from numpy.typing import NDArray
 
-from kgmed.evaluate.linking import LinkingCase, hold_out
+from kgmed.evaluate.linking import LinkingCase
 from kgmed.graph.base import NodeRow, Scope, Source
 from kgmed.graph.formats import cmekg, obo
 from kgmed.language.text import has_cjk

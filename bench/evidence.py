@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 
 from _data import data
+from _recall import compare
 
 from kgmed.evaluate.datasets.answers import consultations
-from kgmed.evaluate.recall import compare
 from kgmed.graph import formats
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store

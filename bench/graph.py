@@ -10,12 +10,11 @@ peer's figure divided by ours, "x limit" is ours divided by the least that this 
 Where peers give numbers, so does kgmed: "node of an id" and "one-hop" are like with like. "Name look-up" is not: they
 tell whether there is a node of that very name, kgmed gives the entities of a name in any width, case and spelling as
 records, and keeps what it has looked up. "One-hop with names" gives records of kgmed's, tuples of three texts of the
-peers, which have these texts in memory; so has kgmed once as much was asked as it has entities ("held"). Names are
-given to each engine as texts that it does not hold itself. networkx and igraph search one of HyKGE's three chain
-shapes, the directed path (igraph does not tell parallel edges apart). They build in memory from names and numbers; so
-does the row "from integers", with files and indexes, while "build" reads the graph's own files too. Peers run whole
-anchor sets until --peer-seconds are over, and are compared with ours on the same sets. The target of the chains is
-200 times networkx.
+peers, which have these texts in memory. Names are given to each engine as texts that it does not hold itself. networkx
+and igraph search one of HyKGE's three chain shapes, the directed path (igraph does not tell parallel edges apart). They
+build in memory from names and numbers; so does the row "from integers", with files and indexes, while "build" reads the
+graph's own files too. Peers run whole anchor sets until --peer-seconds are over, and are compared with ours on the same
+sets. The target of the chains is 200 times networkx.
 """
 
 import argparse
@@ -172,15 +171,6 @@ def _lines(figures: Measured) -> list[Line]:
     for key, what in (("one-hop triples", "one-hop with names"), ("one-hop again", "the same, asked again")):
         lines.append(line(what, "us", ours[key]["median"], "one-hop triples", "median"))
         lines.append(line(f"{what}, p99", "us", ours[key]["p99"], "one-hop triples", "p99", target=200))
-    for key, theirs, what in (
-        ("number", "lookup", "node of an id"),
-        ("lookup", "lookup", "name look-up"),
-        ("one-hop triples", "one-hop triples", "one-hop with names"),
-    ):
-        for each in ("median", "p99") if ours["held"] else ():
-            lines.append(line(f"held: {what}, {each}", "us", ours["held"][key][each], theirs, each))
-    if ours["held"]:
-        lines.append(line("held", "MB", ours["held"]["bytes"], per=mb))
     chains = ours["chains"]
     same = [_same_sets(chains["each"], peer) for peer in (nx, ig)]
     lines.append(Line("chains k=3, 25 anchors", "ms", chains["median"], same[0], same[1], floor["chains"], 100))

@@ -2,6 +2,7 @@
 
     python bench/layouts.py                          # all of them, about ten minutes of one core
     python bench/layouts.py --mb 10 --layout OWL     # smaller, one of them
+    python bench/layouts.py --small                  # what is read of small files in the layouts of layouts.toml
 
 Each file has the same 50,000 diseases, 5,000 symptoms and 500 drugs and as many triples as fill it, so that memory
 tells what a reader holds of its file. The peak is of the whole process: Python and its packages take about 60 MB of it.
@@ -14,10 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
+
+from kgmed.errors import SourceError
+from kgmed.graph.library import build_graph, load
 
 DISEASES, SYMPTOMS, DRUGS = 50_000, 5_000, 500
 OBO = "http://purl.obolibrary.org/obo"
@@ -278,6 +285,11 @@ LAYOUTS: dict[str, Make] = {
     "source, type, target": one("x.csv", TRIPLE, head="source,type,target\n"),
     "a header of other words": one("x.csv", TRIPLE, head="Krankheit,relation,Befund\n"),
     "TSV": one("x.tsv", TRIPLE.replace(",", "\t")),
+    "things of two kinds": one("x.tsv", "{n}\t{disease}\t{symptom}\n", head="row\tdisease_title\tsymptom_name\n"),
+    "Cypher": one("x.cypher", 'MATCH (a:Disease {{name: "{disease}"}}), (b:Symptom {{name: "{symptom}"}}) '
+                  "CREATE (a)-[:HAS_SYMPTOM]->(b);\n"),
+    "SQL": one("x.sql", "INSERT INTO kg VALUES ('{disease}', 'has_symptom', '{symptom}');\n",
+               head="CREATE TABLE kg (head text, relation text, tail text);\n"),
 }  # fmt: skip
 LAYOUTS["Hetionet in a zip"] = zipped(LAYOUTS["Hetionet"])
 
@@ -300,12 +312,53 @@ def measure(name: str, make: Make, size: float) -> None:
         print(row, flush=True)
 
 
+SMALL: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["layout"]
+
+
+def judged(layout: Mapping[str, Any], place: Path) -> tuple[str, str]:
+    """What becomes of a small layout, and why: right, refused with a mend, less than it says, or garbage."""
+    folder = place / "graph"
+    folder.mkdir()
+    for name, text in layout["files"].items():
+        (folder / name).write_text(text, encoding="utf-8")
+    try:
+        build_graph("small", folder if len(layout["files"]) > 1 else folder / name, force=True)
+    except SourceError as error:
+        wanted = "refused" if "says" not in layout else "refused, it should not be"
+        return (wanted if error.mend else "refused without a mend"), str(error).replace(str(place), "")
+    graph = load("small")
+    triples = [t for i in range(len(graph)) for t in graph.neighbours(graph.at(i).id)]
+    found = {(t.head.name, t.relation.role.value, t.tail.name)[:: -1 if t.relation.reverse else 1] for t in triples}
+    expected = {tuple(one) for one in layout.get("says", ())}
+    more = sorted(found - expected)
+    return ("garbage" if more else "right" if found == expected else "less"), f"{more or sorted(expected - found)}"
+
+
+def small() -> None:
+    """Judge the small layouts, those that are held out apart, and print."""
+    for held_out in (False, True):
+        counts = Counter[str]()
+        for layout in SMALL:
+            if layout.get("held_out", False) is not held_out:
+                continue
+            with tempfile.TemporaryDirectory(prefix="kgmed-layouts-") as place:
+                os.environ["KGMED_HOME"] = f"{place}/home"
+                outcome, why = judged(layout, Path(place))
+            counts[outcome] += 1
+            print(f"{layout['name']:34s} {outcome}{'' if outcome == 'right' else f'  {why[:200]}'}", flush=True)
+        print(f"== {'held out' if held_out else 'known'}: {dict(counts)}", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mb", type=float, default=100.0)
     parser.add_argument("--layout", action="append", choices=list(LAYOUTS), help="may be repeated; all if not given")
+    parser.add_argument("--small", action="store_true", help="judge the small files instead")
     options = parser.parse_args()
+    if options.small:
+        small()
+        return
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"{'layout':34s} {'MB':>6s} {'entities':>9s} {'triples':>10s} {'seconds':>7s} {'peak MB':>7s}")
     for name in options.layout or LAYOUTS:

@@ -27,12 +27,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from _split import hold_out, misspelled
 from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from kgmed.config import Config
 from kgmed.evaluate.datasets import annotated, known_other, load
-from kgmed.evaluate.linking import Concepts, LinkingCase, hold_out, mention, misspelled, names_of
+from kgmed.evaluate.linking import Concepts, LinkingCase, mention, names_of
 from kgmed.graph.base import Alias, Match, NodeRow, Scope, Source
 from kgmed.graph.formats import cmekg, obo
 from kgmed.graph.formats.pubtator import documents, read_pubtator

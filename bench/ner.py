@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from _data import data
 
-from kgmed.evaluate.ner import NerScore, Parts, Sample, by_kind, nested, read, score, split
+from kgmed.evaluate.linking import NerScore, Parts, Sample, by_kind, nested, read, score, split
 from kgmed.graph import formats
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store

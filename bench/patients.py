@@ -14,10 +14,12 @@ from pathlib import Path
 
 from _data import data
 
+from kgmed.diagnose.retrieve import Diagnosis
+from kgmed.frame import Frame
 from kgmed.graph import library
 from kgmed.graph.base import LocalGraph
+from kgmed.question.patient import patient_of
 from kgmed.records import Link, Mention, Query, Question
-from kgmed.steps.diagnosis import Diagnosis
 from kgmed.steps.family import Family
 
 SETS = {"DXY": "dxy/dxformer_{}_set.json", "MZ-10": "muzhi10_dxformer/mz10_{}_set.json"}
@@ -46,7 +48,7 @@ def _ranks(graph: LocalGraph, file: Path) -> Iterator[int]:
         text = "患儿，" + "，".join(f"没有{name}" if denied else name for name, denied in told)
         links = [link for name, denied in told for link in _links(graph, name, denied=denied)]
         right = {e.id for link in _links(graph, row["label"]) for e in Family(graph).twins(link)}
-        found = Diagnosis(graph, keep=KEPT)(Query(Question(text)), links)
+        found = Diagnosis(graph, keep=KEPT)(Query(Question(text), frame=Frame(patient=patient_of(text))), links)
         yield next((i for i, e in enumerate(found, start=1) if e.about[0].id in right), 0)
 
 

@@ -23,8 +23,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
-from kgmed.graph.remote.pgvector import NamesInPostgres
-from kgmed.graph.remote.postgres import Address, Postgres
+from kgmed.graph.remote.postgres import Address, NamesInPostgres, Postgres
 from kgmed.models.base import Encoder
 from postgres_server import PASSWORD, running
 

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from _data import data
+from _recall import gold_ids
 
 from kgmed.config import settings_of
 from kgmed.evaluate.datasets import load
 from kgmed.evaluate.datasets.answers import Consultation
-from kgmed.evaluate.recall import gold_ids
 from kgmed.graph import formats, library
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import open_store

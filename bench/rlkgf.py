@@ -22,13 +22,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import _scorers as baselines
 import xxhash
 from _data import data
+from _scorers import compare_over_folds, compare_predictors, report_on_test
 
 from kgmed.evaluate.datasets import patients
-from kgmed.evaluate.diagnosing import compare_over_folds, compare_predictors, cross_validated, mean, report_on_test
+from kgmed.evaluate.diagnosing import cross_validated, mean
 from kgmed.reward import loglinear
-from kgmed.reward import loglinear as baselines
 from kgmed.reward.cases import Fit, Split, folds
 from kgmed.reward.loglinear import LogLinearSettings
 from kgmed.reward.rlkgf import Recipe, RLKGFSettings, fit_with, preset

@@ -4,8 +4,7 @@
 
 Questions are made of the names of all installed graphs in forms of both languages, and a share of them of words that no
 graph has; each is asked once. Printed are the bytes of the heap (anonymous memory) and the pages of files, which the
-system takes back when it needs them. A graph is taken into memory once for each language after as many reads as it has
-entities (`kgmed.graph.store.held`), and here before the first question, so that no such step is met on the way.
+system takes back when it needs them.
 `--where` names the lines whose memory grew in the second half (slow).
 """
 
@@ -21,8 +20,6 @@ import kgmed
 from kgmed.graph import library
 from kgmed.graph.store.store import Store
 from kgmed.language.text import has_cjk
-from kgmed.records import Question
-from kgmed.session import Session
 
 FORMS = {
     False: ("What treats {}?", "What are the symptoms of {}?", "Can {} be caused by {}?", "Is {} a sign of {}?"),
@@ -40,7 +37,6 @@ def main() -> None:
     options.add_argument("--encoder", default="", help="as of kgmed ask")
     chosen = options.parse_args()
     session = kgmed.load(encoder=chosen.encoder).prepare()
-    take_in(session)
     names = [name for graph in session.graphs for name in some_names(library.load(graph))]
     every = max(chosen.questions // 20, 1)
     if chosen.where:
@@ -62,16 +58,6 @@ def main() -> None:
     print(f"the last nine tenths added {heap - first:.1f} MB to the heap; the bound is {BOUND}")
     if heap - first > BOUND:
         raise SystemExit(1)
-
-
-def take_in(session: Session) -> None:
-    """Read of the graphs, in both languages, until they are held in memory."""
-    for language in ("en", "zh"):
-        for name in session.order(Question("x"), None):
-            graph = session.toolkit(name, language).graph
-            if isinstance(graph, Store):
-                for node in range(len(graph)):
-                    graph.number(graph.at(node).id)
 
 
 def some_names(store: Store) -> list[str]:

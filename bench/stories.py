@@ -10,13 +10,14 @@ graph of its language, or of the only one that is given.
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kgmed.diagnose.retrieve import Diagnosis
 from kgmed.graph import library
 from kgmed.language.text import has_cjk
 from kgmed.records import Query, Question
-from kgmed.steps.diagnosis import Diagnosis
 from kgmed.toolkit import Toolkit
 
 STORIES = Path(__file__).with_suffix(".jsonl")
@@ -51,8 +52,10 @@ def _kit(kits: list[Toolkit], language: str) -> Toolkit:
 def _hit(kit: Toolkit, story: dict[str, str]) -> bool:
     """Whether the right disease is among the first; prints them."""
     question = Question(story["story"])
-    links = kit.understood(question)[1]
-    found = Diagnosis(kit.graph, keep=FIRST)(Query(question), links)
+    mentions, links = kit.understood(question)
+    query = Query(question)
+    query = replace(query, frame=kit.understand(query, mentions, links))
+    found = Diagnosis(kit.graph, keep=FIRST)(query, links)
     names = [" | ".join([e.about[0].name, *_others(kit, e.about[0].id)]) for e in found]
     hit = any(accepted in name.casefold() for accepted in story["accept"] for name in names)
     understood = ", ".join(dict.fromkeys(link.entity.name for link in links))

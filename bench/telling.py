@@ -14,8 +14,7 @@ import numpy as np
 from kgmed.graph.base import ByRole
 from kgmed.graph.library import load
 from kgmed.records import Role
-from kgmed.steps.family import often, stated
-from kgmed.steps.telling import telling
+from kgmed.steps.family import often, stated, telling
 
 ENOUGH, LEVELS, SHOWN = 12, 3, 5  # findings with a frequency; different ones; how many are looked at first
 
@@ -43,7 +42,7 @@ def main() -> None:
         ends = np.unique(hops.node)
         breadth = np.bincount(steps.subjects(ends).origin, minlength=len(ends))
         shown = dict(zip(ends.tolist(), breadth.tolist(), strict=True))
-        scores = dict(zip(found, (shown, telling(graph, node, ends)), strict=True))
+        scores = dict(zip(found, (shown, telling(graph, node)), strict=True))
         truth = np.array(list(known.values()))
         for name, score in scores.items():
             guess = np.array([score[n] for n in known], float)
