@@ -18,6 +18,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+KNOWN_WRONG = Path(__file__).with_name("known_wrong.txt")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the questions of known_wrong.txt as expected to fail; one that is answered right must leave the file."""
+    known = set(KNOWN_WRONG.read_text(encoding="utf-8").splitlines())
+    wrong = pytest.mark.xfail(reason="a known wrong answer (known_wrong.txt)", strict=True)
+    for item in items:
+        if f"{item.path.name}::{item.name}".encode("ascii", "backslashreplace").decode() in known:
+            item.add_marker(wrong)
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of real data sets named by KGMED_DATA; the test is skipped where it is not set."""

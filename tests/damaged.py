@@ -67,6 +67,30 @@ def packed(make: Callable[[Path], Path]) -> bytes:
 
 
 SEEDS: Mapping[str, tuple[str, str, bytes]] = {  # id -> (format, name of the file, whole data)
+    "cypher": (
+        "script",
+        "a.cypher",
+        b"CREATE (a:Disease {name: 'g\\'out', id: 1})\nMERGE (b:Symptom {name: 'x; y'}) CREATE (a)-[:HAS]->(b);\n"
+        b"UNWIND [{i: 0, p: {name: 'c'}}] AS row\nCREATE (n:Drug {id: row.i}) SET n += row.p;\n",
+    ),
+    "gremlin": (
+        "script",
+        "a.gremlin",
+        b"a = g.addV('Disease').property('name','gout').next()\ng.addV('Drug').as('b')"
+        b".property('name','c').addE('treats').from('b').to(a).iterate()\n",
+    ),
+    "sql": (
+        "script",
+        "a.sql",
+        b"CREATE TABLE kg (head text, relation text, tail text);\nINSERT INTO kg VALUES ('a''b', "
+        b"'treats', 'c'), ('d', 'r', NULL);\nCOPY kg (head, relation, tail) FROM stdin;\na\tr\tc\\td\n\\.\n",
+    ),
+    "kinds": (
+        "tables",
+        "a.tsv",
+        b"# remark\ngene_curie\tgene_symbol\tdisease_title\tclassification_title\n"
+        b"HGNC:1\tA\tx\tDefinitive\nHGNC:2\tB\ty\tRefuted\n",
+    ),
     "tsv": ("triples", "a.tsv", "a (b)\tr\t干咳\nb\thas_symptom\tc_d\nnan\tr\tb\n".encode() * 3),
     "csv": (
         "triples",

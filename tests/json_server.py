@@ -33,7 +33,8 @@ class JsonServer:
 
     def next(self, asked: Any) -> Said:
         if self.answers is not None:
-            return Said(self.answers(asked))
+            made = self.answers(asked)
+            return made if isinstance(made, Said) else Said(made)
         return self.says.pop(0) if len(self.says) > 1 else self.says[0]
 
 

@@ -1,6 +1,7 @@
 """A real HTTP server on the loopback interface that says what a test tells it to."""
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -68,13 +69,15 @@ class Quiet(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def running(handler: type[BaseHTTPRequestHandler], secured: ssl.SSLContext | None = None) -> Iterator[str]:
     """The address of a server that runs until the block ends."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if secured is not None:
+        server.socket = secured.wrap_socket(server.socket, server_side=True)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'s' if secured else ''}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

@@ -36,6 +36,7 @@ HPO: tuple[Row, ...] = (
     finding(WEILL, "HP:8000011", "36/46", "PMID:29587526"),
     finding(WEILL, DEAF, "0/9", "PMID:29587526", "excludes"),
     finding("OMIM:900001", "HP:8000050", "3/4", "PMID:1"),
+    finding("ORPHA:900001", "HP:8000050", "2/4", "PMID:2"),
 )  # fmt: skip
 HERBS = (
     *(f"药物{i}" for i in range(13)),

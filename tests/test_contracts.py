@@ -17,6 +17,7 @@ import pytest
 import kgmed
 from kgmed import registry
 from kgmed.errors import UnknownName
+from kgmed.facts.answer import answer
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Source, TextRow
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.build import build
@@ -28,6 +29,7 @@ from kgmed.linking.recognise import Lexicon
 from kgmed.models.base import Message
 from kgmed.models.fakes import OverlapScorer, Scripted, TrigramEncoder, Wordwise
 from kgmed.models.w2ner import FoundEntity
+from kgmed.question.understand import Trained
 from kgmed.records import Context, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
 from kgmed.registry import Registry
 from kgmed.reward.cases import CauseGraph, NamesIn, case_in
@@ -38,6 +40,7 @@ SHAPES = {  # positional annotations of __call__, return -> protocol; "" = any
     ("Question",): "Expander",
     ("Query",): "Recognizer",
     ("Sequence[Mention]",): "Linker",
+    ("Query", "Sequence[Mention]", "Sequence[Link]"): "Understander",
     ("Query", "Sequence[Link]"): "Retriever",
     ("Query", "Sequence[Evidence]"): "Ranker",
     ("Query", "Context"): "Reader",
@@ -51,6 +54,7 @@ ELSEWHERE = {  # why its own tests hold it to the protocol
     **dict.fromkeys(("Gguf", "TransformersLM", "Absent", "CachedLLM"), "needs a file"),
     **dict.fromkeys(("SentenceEncoder", "TransformerCrossEncoder", "UseEncoder"), "needs a file"),
     "Bleurt": "needs a checkpoint",
+    "Helpful": "a step within PageRanked, which keeps the warnings",
     "StandIn": "answers with words of the question",
     **dict.fromkeys(("OpenAI", "Anthropic", "HttpEncoder", "HttpPairScorer"), "needs a server"),
     **dict.fromkeys(("RandomTriples", "ShuffledTriples", "Oracle"), "a control puts other evidence in its place"),
@@ -136,9 +140,9 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "OrElse": lambda w, c: c(Lexicon(w.graph), Lexicon(w.graph)),
         "DrawnEntities": lambda w, c: c(Scripted(['{"terms": ["cough", "fever"]}', "-", '{"terms": ["sepsis"]}'])),
         "Once": lambda w, c: c(Lexicon(w.graph)),
-        "Respelled": lambda w, c: c(Lexicon(w.graph), w.graph),
+        "SpellingCorrector": lambda w, c: c(Lexicon(w.graph), w.graph),
         "WithoutVerb": lambda w, c: c(Lexicon(w.graph)),
-        "Whole": lambda w, c: c(Lexicon(w.graph), w.graph),
+        "MentionMerger": lambda w, c: c(Lexicon(w.graph), w.graph),
         "WithoutAsking": lambda w, c: c(Lexicon(w.graph)),
         "WithPhrases": lambda w, c: c(w.find),
         "Tagger": lambda w, c: c(
@@ -149,22 +153,24 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Spelled": lambda w, c: c(w.graph),
         "Reworded": lambda w, c: c(w.graph),
         "Misspelled": lambda w, c: c(w.graph, Fuzzy(w.graph)),
-        "Bridge": lambda w, c: c(w.graph, Spelled(w.graph)),
+        "Chosen": lambda w, c: c(Spelled(w.graph), {}),
         "CarriedOver": lambda w, c: c(Spelled(w.graph)),
         "Cascade": lambda w, c: c((Spelled(w.graph),)),
         "Decided": lambda w, c: c(NoCandidates(w.graph), open_scorer()),
         "Unique": lambda w, c: c(Spelled(w.graph)),
         "Dense": lambda w, c: c(w.graph, TrigramEncoder(), Fuzzy(w.graph)),
     },
+    "Understander": {
+        "Trained": lambda w, c: Trained(),  # not the only one of that name
+        "ReadByModel": lambda w, c: c(Scripted([]), Trained(), w.graph, w.link),
+        "unread": lambda w, c: c,
+    },
     "Retriever": {
         **dict.fromkeys(
-            ("AskedFor", "ChainRetriever", "Consult", "Diagnosis", "Neighbours", "Overview", "PathRetriever"),
+            ("ChainRetriever", "Consult", "Diagnosis", "Neighbours", "Overview", "PathRetriever"),
             lambda w, c: c(w.graph),
         ),
-        **dict.fromkeys(("Members", "OfRelatives", "Share"), lambda w, c: c(w.graph)),
-        "OfWhatIsTold": lambda w, c: c(w.graph, made("Fitting")(w.graph, w.link)),
-        "Fitting": lambda w, c: c(w.graph, w.link),
-        "Restated": lambda w, c: c(w.graph, made("Fitting")(w.graph, w.link), TrigramEncoder(), lambda q, x: []),
+        "FromFrame": lambda w, c: c(w.graph, w.link),
         "WithSingles": lambda w, c: c(made("ChainRetriever")(w.graph), made("Neighbours")(w.graph)),
         "OptionPaths": lambda w, c: c(w.graph, w.link),
         "MindMapPaths": lambda w, c: c(w.graph),
@@ -174,12 +180,21 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "PatientSubgraph": lambda w, c: c(w.graph, 5, made("Neighbours")(w.graph)),
         "ChosenRelations": lambda w, c: c(w.graph, Scripted(['["treats"]'] * 2), w.link, keep=1),
         "OwnKnowledge": lambda w, c: c(Scripted(["Flu causes fever."] * 2)),
+        "AskedTriples": lambda w, c: c(w.graph, w.link, made("Neighbours")(w.graph)),
+        "AskedRows": lambda w, c: c(made("AskedTriples")(w.graph, w.link, made("Neighbours")(w.graph))),
+        "Ties": lambda w, c: import_module("kgmed.facts.view").Ties(w.graph),  # not the only one of that name
+        "AptPaths": lambda w, c: c(made("PathRetriever")(w.graph)),
+        "Beam": lambda w, c: c(w.graph, Scripted(['{"facts": [1], "enough": true}'], every=True)),
+        "PageRanked": lambda w, c: c(
+            w.graph, TrigramEncoder(), made("Helpful")(Scripted(['{"facts": [1]}'], every=True), 9)
+        ),
+        "Gather": lambda w, c: c(Scripted(['{"tool": "done", "facts": [1]}'] * 4), made("Toolkit")(w.graph)),
     },
     "Ranker": {
         "Similarity": lambda w, c: c(TrigramEncoder(), keep=1),
         "MMR": lambda w, c: c(TrigramEncoder(), keep=1),
         "First": lambda w, c: c(keep=1),
-        **dict.fromkeys(("Warned", "OnlyRare"), lambda w, c: c(w.graph)),
+        **dict.fromkeys(("Warned", "OnlyRare", "NotForThisPatient", "PatientGate"), lambda w, c: c(w.graph)),
         "Rerank": lambda w, c: c(OverlapScorer(), keep=1),
         "Fragments": lambda w, c: c(OverlapScorer(), keep=1),
         "BM25": lambda w, c: c(keep=1),
@@ -190,6 +205,10 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "PerEntity": lambda w, c: c(made("Random")(keep=1)),
         "Cut": lambda w, c: c(made("First")(keep=9), 9),
         "TopChains": lambda w, c: c((made("First")(keep=9),), lambda text: []),
+        "TiesFirst": lambda w, c: c(made("First")(keep=9), 9),
+        "ForPatient": lambda w, c: c(w.graph),
+        "ForReader": lambda w, c: c(w.graph),
+        "InTurn": lambda w, c: c((made("First")(keep=9),)),
         "ChosenByModel": lambda w, c: c(Scripted(["2, 1, 3, 4, 5, 6, 7, 8, 9"] * 2), 9),
     },
     "Phraser": {
@@ -202,7 +221,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "SummedUp": lambda w, c: c(made("Numbered")(), Scripted(["Flu has fever [1] and more [2]."] * 2)),
     },
     "Reader": {
-        "brief": lambda w, c: c,
+        "answer": lambda w, c: answer,
         "facts": lambda w, c: facts,  # a function, and not the only one of that name
         "LLMReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "MindMapReader": lambda w, c: c(Scripted(["Output 1: It is flu (E1)."])),
@@ -223,9 +242,9 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "CorrectedReader": lambda w, c: c(Scripted(["It is flu [1]."])),
         "VerifiedReader": lambda w, c: c(Scripted(["It is flu [1].", "3"])),
         "SummarisedReader": lambda w, c: c(Scripted(['["flu"]', "Flu has fever [1].", "yes"])),
-        "Checked": lambda w, c: c(facts, made("Citations")()),
     },
     "Checker": {
+        "Labelled": lambda w, c: c(made("Citations")()),
         "Citations": lambda w, c: c(),
         "ByTriples": lambda w, c: c(made("Citations")(), w.graph, w.link),
         "Reasoning": lambda w, c: c(w.graph),
@@ -235,6 +254,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "Echo": lambda w, c: c(),
         "Metered": lambda w, c: c(Scripted(["a", "a"])),
         "Passing": lambda w, c: c(Scripted(["a", "a"])),
+        "ThinkingRoom": lambda w, c: c(Scripted(["a", "a"])),
         "CallLimit": lambda w, c: c(Scripted(["a", "a"]), 9),
         "ReplyLimit": lambda w, c: c(Scripted(["a", "a"]), 64),
         "CountedLLM": lambda w, c: c(Scripted(["a", "a"])),
@@ -259,7 +279,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         )
     },
 }
-ADDS = {"Warned"}  # a ranker that puts in warnings that were not retrieved
+ADDS = {"Warned", "NotForThisPatient", "PatientGate"}  # a ranker that puts in warnings that were not retrieved
 
 
 def shape(function: ast.FunctionDef) -> str:
@@ -301,10 +321,11 @@ def listed() -> dict[str, str]:
     return {name: protocol for protocol, rows in ROWS_OF.items() for name in rows}
 
 
-def test_every_implementation_has_a_row() -> None:
+def test_every_implementation_has_a_row_and_every_row_one() -> None:
     found = implementations(ROOT)
     assert {n: p for n, p in found.items() if listed().get(n) != p and n not in ELSEWHERE} == {}
     assert {*ELSEWHERE} - {*found} == set()
+    assert {*listed()} - {*places()} == set()
 
 
 def test_an_implementation_without_a_row_is_found(tmp_path: Path) -> None:
@@ -389,6 +410,23 @@ class TestLinker:
         assert stage(world, name)([]) == []
 
 
+@of("Understander")
+class TestUnderstander:
+    def test_the_frame_is_the_same_every_time_and_rests_on_names_of_the_question(self, world: World, name: str) -> None:
+        mentions, links = world.find(QUERY.text), world.links()
+        frame = stage(world, name)(QUERY, mentions, links)
+        assert frame == stage(world, name)(QUERY, mentions, links)
+        assert bool(frame.asks) == bool(frame.source)
+        for thing in [*frame.findings, *(t for ask in frame.asks for t in ask.things)]:
+            assert [QUERY.text[a:b] for a, b in thing.spans] == list(thing.names)
+            assert {*thing.links} <= {*links}
+
+    def test_a_question_without_names_has_none(self, world: World, name: str) -> None:
+        frame = stage(world, name)(Query(Question("zzzz")), [], [])
+        assert not any(ask.things for ask in frame.asks)
+        assert frame.findings == ()
+
+
 @of("Retriever")
 class TestRetriever:
     def test_evidence_is_the_same_every_time_and_tells_what_it_is_about(self, world: World, name: str) -> None:
@@ -434,9 +472,9 @@ class TestReader:
     def test_citations_are_numbers_of_what_is_cited(self, world: World, name: str) -> None:
         cited = tuple(evidence())
         text = "\n".join(f"[{i}] {e.text}" for i, e in enumerate(cited, start=1))
-        answer = stage(world, name)(QUERY, Context(text, cited))
-        assert answer.text
-        assert all(1 <= i <= len(cited) for i in answer.citations)
+        said = stage(world, name)(QUERY, Context(text, cited))
+        assert said.text
+        assert all(1 <= i <= len(cited) for i in said.citations)
 
     def test_without_evidence_nothing_is_cited(self, world: World, name: str) -> None:
         assert stage(world, name)(QUERY, Context("")).citations == ()
@@ -446,9 +484,9 @@ class TestReader:
 class TestChecker:
     def test_the_answer_stays_and_its_sentences_get_verdicts(self, world: World, name: str) -> None:
         cited = tuple(evidence())
-        answer = kgmed.Answer("Flu has_symptom Fever [1]. Aspirin cures death [2].", (1, 2))
-        checked = stage(world, name)(QUERY, Context("", cited), answer)
-        assert checked.text == answer.text
+        said = kgmed.Answer("Flu has_symptom Fever [1]. Aspirin cures death [2].", (1, 2))
+        checked = stage(world, name)(QUERY, Context("", cited), said)
+        assert checked.text == said.text
         assert [v.supported for v in checked.verdicts] == [True, False]
 
 

@@ -22,6 +22,8 @@ EN: tuple[Row, ...] = (
     EdgeRow("gout", "has_symptom", "toe pain"),
     EdgeRow("colchicine", "treats", "gout"),
     EdgeRow("vitamin D", "treats", "rickets"),
+    NodeRow("pregnancy", kind="condition"),
+    EdgeRow("colchicine", "contraindicated_for", "pregnancy"),
 )
 ZH: tuple[Row, ...] = (
     NodeRow("痛风", kind="disease"),
@@ -136,3 +138,16 @@ def test_what_the_model_says_of_itself_is_marked_or_where_one_is_strict_left_out
     assert "Colchicine treats gout [1]." in said
     assert ("Bananas prevent baldness. [the model's own]" in said) is not strict
     assert ("Bananas" in said) is not strict
+
+
+@pytest.mark.parametrize("people", ["And in pregnancy?", "What about pregnant women?"])
+def test_a_follow_up_that_names_people_narrows_the_question_and_keeps_its_disease(
+    stores: dict[str, Store], people: str
+) -> None:
+    told = talk(stores)
+    told.ask("What treats gout?")
+    run = told.ask(people)
+    assert run.question.text == f"What treats gout? {people}"
+    assert "gout" in [x.entity.name for x in run.links]
+    assert run.query.frame.patient.groups == ("pregnancy",)
+    assert run.query.frame.asks[0].subject[0].names[0] == "gout"

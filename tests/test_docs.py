@@ -8,15 +8,20 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 import kgmed
 from generated_pages import stale
+from kgmed import __version__
 from kgmed.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,6 +80,7 @@ def test_a_command_with_an_unknown_option_is_noticed() -> None:
     assert CliRunner().invoke(app, [*words, "--help"]).exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.starter
 def test_the_first_command_of_the_readme_answers_two_questions_and_abstains_from_the_third(
     environment: Mapping[str, str], tmp_path: Path
@@ -88,7 +94,7 @@ def test_the_first_command_of_the_readme_answers_two_questions_and_abstains_from
     first_three = [line for line in boy.splitlines() if line.startswith("- ")][:3]
     assert any("Duchenne muscular dystrophy" in line for line in first_three)
     assert "的治疗：" in stomach.split("Evidence")[0]
-    assert "is not in the graph" in tungsten
+    assert "Not found in the graph: boiling point, tungsten" in tungsten
     assert "Evidence" not in tungsten
     shown = [block for mark, block in blocks("text", README.read_text("utf-8")) if mark == "printed"]
     parts = [part.strip() for block in shown for part in re.split(r"[…\n]", block) if part.strip()]
@@ -105,6 +111,7 @@ def test_every_python_example_of_the_readme_prints_what_it_says(environment: Map
     run([sys.executable, "-m", "doctest", "-o", "ELLIPSIS", "readme.txt"], environment, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_readme_builds_and_asks_a_graph_of_ones_own(environment: Mapping[str, str], tmp_path: Path) -> None:
     said = run(["bash", "-euo", "pipefail", "-c", marked("own graph")], environment, tmp_path)
     assert "mine built 4 entities, 3 triples" in said
@@ -192,7 +199,7 @@ def test_the_parts_of_the_pages_that_are_made_from_the_code_are_as_the_code_has_
     assert [*stale()] == [], "renew them: python tests/generated_pages.py"
 
 
-@pytest.mark.parametrize("page", ["python.md", "extend.md"])
+@pytest.mark.parametrize("page", ["python.md", "extend.md", "cookbook.md"])
 def test_the_python_of_a_page_runs_and_gives_what_the_page_shows(
     page: str, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
@@ -241,7 +248,6 @@ def test_every_method_and_format_is_in_the_docs() -> None:
 
 
 def test_every_import_is_declared_in_pyproject() -> None:
-    import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
@@ -272,7 +278,7 @@ def test_the_wheel_holds_every_data_file_of_the_package(tmp_path: Path) -> None:
     files = {str(p.relative_to(source)) for p in source.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
     assert files - packed == set()
     data = {Path(name).name for name in files if not name.endswith(".py")}
-    assert {"cuts.txt", "ordinary.txt", "wording.txt", "reader.en.txt", "py.typed"} <= data
+    assert {"lay_names.tsv", "word_lists.tsv", "reader.en.txt", "py.typed"} <= data
 
 
 @pytest.mark.parametrize("name", kgmed.__all__)
@@ -284,3 +290,78 @@ def test_every_public_name_has_an_example_that_runs(name: str) -> None:
     pages = "".join((ROOT / "docs" / page).read_text("utf-8") for page in ("python.md", "extend.md"))
     blocks = "".join(re.findall(r"```python\n(.*?)```", pages, re.DOTALL))  # run by the test above
     assert shown or re.search(rf"\b{name}\b", blocks)
+
+
+def test_floors_of_dependencies_stand_above_known_advisories(tmp_path: Path) -> None:
+    pytest.importorskip("packaging")
+    script = [sys.executable, str(ROOT / ".ci" / "floors.py")]
+    assert subprocess.run([*script, str(ROOT)], capture_output=True, text=True, check=False).returncode == 0
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["starlette>=0.47", "numpy"]\n', "utf-8")
+    (tmp_path / "constraints.txt").write_text("# pins\nnltk==3.9.2\nrich==13.7\n", "utf-8")
+    done = subprocess.run([*script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "dependencies: starlette admits 0.47, which has CVE-2026-48710; raise it to 1.0.1" in done.stdout
+    assert "constraints.txt: nltk admits 3.9.2" in done.stdout
+    assert "rich" not in done.stdout
+
+
+# --- A release.
+
+
+def _release() -> ModuleType:
+    spec = spec_from_file_location("release", ROOT / ".ci" / "release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What a release changes or reads, copied."""
+    for name in (
+        "src/kgmed/__init__.py",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "deploy/helm/Chart.yaml",
+        "pyproject.toml",
+        "README.md",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+    return tmp_path
+
+
+def test_a_release_is_made_of_one_version_alone(checkout: Path) -> None:
+    release, tag = _release(), f"v{__version__}"
+    log = checkout / "CHANGELOG.md"
+    log.write_text(f"# Changelog\n\n## [Unreleased]\n\n## [{__version__}] - 2027-01-01\n", "utf-8")
+    assert release.checked(checkout, tag) == __version__
+    with pytest.raises(SystemExit, match="the tag"):
+        release.checked(checkout, "v99.0.0")
+    log.write_text("# Changelog\n\n## [Unreleased]\n", "utf-8")
+    with pytest.raises(SystemExit, match=r"CHANGELOG\.md"):
+        release.checked(checkout, tag)
+
+
+def test_a_package_index_is_given_whole_addresses(checkout: Path) -> None:
+    _release().addressed(checkout, "v1.2.3", "https://example.org/o/n")
+    project = tomllib.loads((checkout / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["urls"]["Changelog"] == "https://example.org/o/n/blob/v1.2.3/CHANGELOG.md"
+    readme = (checkout / "README.md").read_text("utf-8")
+    assert "](https://example.org/o/n/raw/v1.2.3/docs/pictures/ask.png)" in readme
+    assert not re.findall(r"\]\((?!https?:|#)", readme)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / ".github" / "workflows").iterdir()), ids=lambda path: path.name)
+def test_a_workflow_installs_extras_and_runs_files_that_are_there(file: Path) -> None:
+    workflow = yaml.safe_load(file.read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    runs = "\n".join(step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"])
+    for extras in re.findall(r"\[([a-z,-]+)\]", runs):
+        assert set(extras.split(",")) <= set(project["project"]["optional-dependencies"])
+    for marker in re.findall(r"not (\w+)", runs):
+        assert any(line.startswith(f"{marker}:") for line in project["tool"]["pytest"]["ini_options"]["markers"])
+    for script in re.findall(r"python (\.ci/\S+)", runs):
+        assert (ROOT / script).is_file()

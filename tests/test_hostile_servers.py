@@ -22,6 +22,7 @@ from kgmed.models.hosted import Anthropic, OpenAI
 from kgmed.servers import Limits
 from kgmed.stop import Stop, stopping_by
 
+pytestmark = pytest.mark.slow  # some four hundred servers are started
 TIMEOUT = 0.25
 MEMORY = 400 << 20  # bytes: a reply has at most 32 MB, one of vectors 256 MB
 QUESTION = "Has my patient, Jane, gout?"

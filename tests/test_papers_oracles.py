@@ -107,9 +107,10 @@ def test_the_context_of_kg_rank_is_at_most_five_entities_of_twenty_triples(tmp_p
     diseases = ["scurvy", "measles", "pox", "rash", "bleeding gums", "gout"]
     rows = tuple(EdgeRow(d, "has_symptom", f"sign {i} of {d}") for d in diseases for i in range(40))
     llm = Obliging()
-    run = methods.get("kg-rank").build(Toolkit(small(tmp_path, rows), RecordedLLM(llm), TrigramEncoder()))(
-        Question("bleeding gums, scurvy, rash, measles, pox: what is it?")
-    )
+    kg_rank = methods.get("kg-rank")
+    toolkit = Toolkit(small(tmp_path, rows), RecordedLLM(llm), TrigramEncoder())
+    pipeline = kg_rank.build(toolkit, settings=kg_rank.presets["paper"])
+    run = pipeline(Question("bleeding gums, scurvy, rash, measles, pox: what is it?"))
     counts = Counter(e.about[0].name for e in run.evidence)
     assert set(counts.values()) == {20}
     assert 0 < len(counts) <= 5

@@ -66,7 +66,7 @@ ANSWERED = [
     ("Is hemophilia A inherited?", "X-linked recessive"),
     ("At what age does Rett syndrome begin?", "Onset of"),
     ("is hemophilia a passed from mother to son", "X-linked recessive"),
-    ("What is the OMIM number of Marfan syndrome?", "in OMIM: 154700"),
+    ("What is the OMIM number of Marfan syndrome?", "OMIM:154700"),
     ("医生为什么给我开奥美拉唑", "适应症："),
     ("Can beta blockers be given to asthmatic patients?", "needs care with"),
     ("What are the symptoms of Marfan syndrome?", "Arachnodactyly"),

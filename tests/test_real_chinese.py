@@ -44,8 +44,8 @@ SAID = [  # question, what is said, what is not
     ("阿莫西林过敏可以吃布洛芬吗", ["没有"], ["相互作用："]),
     ("耳石症是啥病,翻身就天旋地转几十秒", ["耳石症的症状"], ["急症"]),
     ("梅毒怎么传播的,一起吃饭会吗", ["传播途径"], ["相互作用"]),
-    ("艾滋病会母婴传播吗", ["会："], ["未如此记载"]),
-    ("乙肝会通过血液传播吗", ["会："], ["未如此记载"]),
+    ("艾滋病会母婴传播吗", ["传播途径", "母婴传播"], ["未如此记载"]),
+    ("乙肝会通过血液传播吗", ["传播途径", "血液"], ["未如此记载"]),
     # more ways of asking; ordinary words are no mistyped names
     ("和乙肝的人一起吃饭会不会被传上", ["传播途径", "未说明"], ["相互作用"]),
     ("怎么预防小儿热性惊厥再犯", ["小儿热性惊厥"], ["小耳畸形"]),
@@ -135,8 +135,11 @@ STORIES = [  # a story, names of which one is among the first of the list, how f
 def test_a_common_illness_in_plain_chinese_is_among_the_first(
     chinese: Session, story: str, names: tuple[str, ...], top: int
 ) -> None:
-    found = [line for line in chinese.ask(story).answer.text.splitlines() if line.startswith("- ")]
+    run = chinese.ask(story)
+    found = [line for line in run.answer.text.splitlines() if line.startswith("- ")]
     told = [line.removeprefix("- ").partition("：")[0] for line in found[:top]]
+    if "急救" in run.answer.text and not found:  # the call for help stands alone; the evidence keeps what was found
+        told = [e.about[0].name for e in run.evidence if e.kind == "candidate"][:top]
     assert any(name in line for name in names for line in told)
 
 

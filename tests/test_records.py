@@ -18,7 +18,8 @@ import kgmed
 from eval_makers import items, run
 from kgmed import records
 from kgmed.errors import BadInput
-from kgmed.records import Evidence, Mention, Run, Spent, from_json, to_json
+from kgmed.frame import Ask, Frame, Named, Patient
+from kgmed.records import Evidence, Link, Mention, Query, Question, Run, Spent, from_json, to_json
 
 RUN = run(items(1)[0].question, "flu [1]")
 PUBLIC = [v for v in vars(records).values() if inspect.isclass(v) and v.__module__ == "kgmed.records"]
@@ -26,7 +27,17 @@ TEXTS = st.text(max_size=8)
 SETTINGS = st.lists(
     st.tuples(TEXTS, st.none() | st.booleans() | st.integers() | TEXTS | st.sampled_from(records.Role)), max_size=3
 ).map(tuple)
-RUNS = st.builds(Run, settings=SETTINGS)
+NAMED = st.builds(Named, names=st.tuples(TEXTS), links=st.lists(st.builds(Link), max_size=1).map(tuple))
+ASKS = st.builds(Ask, subject=st.lists(NAMED, max_size=1).map(tuple), object=st.just(()))
+FRAMES = st.builds(
+    Frame,
+    asks=st.lists(ASKS, max_size=1).map(tuple),
+    alternatives=st.just(()),
+    findings=st.lists(NAMED, max_size=1).map(tuple),
+    patient=st.builds(Patient, takes=st.lists(NAMED, max_size=1).map(tuple), has=st.just(()), allergic_to=st.just(())),
+)
+QUERIES = st.builds(Query, question=st.builds(Question), frame=FRAMES)
+RUNS = st.builds(Run, settings=SETTINGS, query=QUERIES)
 
 
 @settings(max_examples=20)

@@ -9,7 +9,7 @@ from kgmed.config import read_config
 from kgmed.errors import SourceError
 from kgmed.graph.formats.base import roles_from_toml
 from kgmed.graph.formats.tables import read_tables
-from kgmed.graph.remote.mapping import read_toml
+from kgmed.graph.remote.database import read_toml
 from kgmed.models.limits import prices
 
 

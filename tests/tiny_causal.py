@@ -26,7 +26,7 @@ def saved_in(folder: Path, *, template: str = "", begins: bool = True, model: An
     return _saved(folder, fast, model or _llama(len(WORDS), 64, width))
 
 
-def bytes_in(folder: Path) -> Path:
+def bytes_in(folder: Path, *, template: str = "", context: int = 256) -> Path:
     """A folder with a model of the same kind over single bytes, which can write whatever there is."""
     import tokenizers
     import torch
@@ -40,7 +40,8 @@ def bytes_in(folder: Path) -> Path:
     written.decoder = tokenizers.decoders.ByteLevel()
     make: Any = transformers.PreTrainedTokenizerFast
     made = make(tokenizer_object=written, bos_token="<s>", eos_token="</s>")
-    return _saved(folder, made, _llama(len(vocabulary), 256))
+    made.chat_template = template or None
+    return _saved(folder, made, _llama(len(vocabulary), context))
 
 
 def _llama(words: int, context: int, width: int = 16) -> Any:

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from kgmed.evaluate.scores import compare_methods
-    from kgmed.graph.library import build_graph, open_graph
+    from kgmed.graph.library import open_graph
     from kgmed.pipeline import Pipeline
+    from kgmed.prepare import build_graph
     from kgmed.records import (
         Answer,
         Candidate,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         Verdict,
         to_json,
     )
+    from kgmed.reward.graph_reward import reward_function
     from kgmed.session import Conversation, Event, Session
     from kgmed.stop import Stop
     from kgmed.toolkit import Toolkit
@@ -63,10 +65,12 @@ _PLACES = {  # public name -> the module that defines it
     "kgmed.config": "Config PipelineOption",
     "kgmed.errors": "BadInput KgmedError ModelFailed SourceError Stopped StoreError Unavailable UnknownName",
     "kgmed.evaluate.scores": "compare_methods",
-    "kgmed.graph.library": "build_graph open_graph",
+    "kgmed.graph.library": "open_graph",
     "kgmed.pipeline": "Pipeline",
+    "kgmed.prepare": "build_graph",
     "kgmed.records": "Answer Candidate Claim Context Entity Evidence Link Mention Query Question Relation Role Run "
     "Stage Support Triple Verdict to_json",
+    "kgmed.reward.graph_reward": "reward_function",
     "kgmed.session": "Conversation Event Session",
     "kgmed.stop": "Stop",
     "kgmed.toolkit": "Toolkit",
@@ -112,6 +116,7 @@ __all__ = [
     "load",
     "open_graph",
     "registry",
+    "reward_function",
     "to_json",
 ]
 

@@ -76,7 +76,12 @@ class Config(BaseModel):
         AUTO, description="A method by name (kgmed methods lists them); auto = llm where a model is given, else facts."
     )
     preset: str = Field(
-        "", description="safe = from the evidence alone, cited (the default); paper or code = as the authors have it."
+        "", description="safe = cited and checked (the default); paper or code = as the authors have it."
+    )
+    answer_from: Annotated[Literal["assisted", "evidence"], Shown(model=True, manifest="set")] = Field(
+        "assisted",
+        description="assisted = a model answers from what it knows and cites what the graph supports; evidence = from "
+        "the graph alone.",
     )
     llm: Annotated[str, Shown(model=True)] = Field(
         "", description="smollm2, gguf/PATH, a .gguf file, hf/FOLDER_OR_NAME, openai/NAME or anthropic/NAME."
@@ -103,7 +108,7 @@ class Config(BaseModel):
         0, description="So many texts or pairs are read at once by an encoder or scorer, 0 = 32; local/... only."
     )
     reply_tokens: Annotated[int, Shown(least=1, model=True, manifest="set")] = Field(
-        0, description="No reply of the model may be longer, for a quick look; 0 = as long as each method asks for."
+        0, description="Tokens of a reply, thinking included; 0 = as each method asks, with room to think."
     )
     temperature: Annotated[float | None, Shown(model=True, manifest="set")] = Field(
         None,
@@ -158,7 +163,7 @@ class Config(BaseModel):
     )
     strict: Annotated[bool, Shown("--strict/--no-strict", manifest="set")] = Field(
         default=False,
-        description="Leave out what a language model says and the evidence does not bear out, instead of marking it.",
+        description="Leave out what a language model says and the evidence does not support, instead of marking it.",
     )
     log: Annotated[bool, Shown("--log/--no-log", manifest="never")] = Field(
         default=True,

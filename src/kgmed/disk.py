@@ -9,12 +9,17 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
+import xxhash
 
-from kgmed.errors import BadInput
+from kgmed.errors import BadInput, StoreError
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 # Where graphs and model files are kept: one data folder, the platform's own unless KGMED_HOME names another.
 
@@ -93,6 +98,15 @@ def names_a_device(name: str) -> bool:
     return name.partition(".")[0].strip().casefold() in _DEVICES
 
 
+def copies_processes(system: str = sys.platform) -> bool:
+    """Whether a process may be copied once its graphs are loaded, so that copies share their memory.
+
+    >>> copies_processes("linux"), copies_processes("win32")
+    (True, False)
+    """
+    return system == "linux"
+
+
 def most_memory(system: str = sys.platform) -> int:
     """The most memory that this process has held, in bytes; on Windows by psutil, which accelerate brings."""
     if system == "win32":  # it has no getrusage
@@ -103,3 +117,35 @@ def most_memory(system: str = sys.platform) -> int:
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if system == "darwin" else most * 1024
+
+
+# What every folder of arrays needs: a lock, and the hash of a file.
+
+
+_TRIES = 1000  # ours: a folder that is removed as often by others is one that cannot be made
+
+
+def hold(path: Path) -> "BaseFileLock":
+    """The lock on the file `path`, made with its folder if need be, until `release`; waits for another process."""
+    from filelock import FileLock  # only here: opening a graph must not load it
+
+    lock = FileLock(path, thread_local=False)  # what one thread took, another may release
+    for left in reversed(range(_TRIES)):
+        try:
+            lock.acquire(poll_interval=0.01)
+        except (FileNotFoundError, FileExistsError):  # its last holder removes the folder just now
+            if not left or (os.path.lexists(path.parent) and not path.parent.is_dir()):
+                raise
+            continue
+        except RuntimeError as error:  # to wait for oneself would take for ever
+            raise StoreError(f"{path}: this process works on it already; let that end first") from error
+        return lock
+    raise StoreError(f"{path}: its folder cannot be made")
+
+
+def hash_file(path: Path) -> str:
+    """The xxh3-128 of a file's bytes, in hex."""
+    if not path.stat().st_size:
+        return xxhash.xxh3_128_hexdigest(b"")
+    with path.open("rb") as f, mmap(f.fileno(), 0, access=ACCESS_READ) as data:  # needs no memory of its own
+        return xxhash.xxh3_128_hexdigest(data)

@@ -9,6 +9,7 @@ another server loses its Location there: the client follows none, and the redire
 
 import json
 import os
+import ssl
 import threading
 import time
 import weakref
@@ -25,6 +26,7 @@ import httpx2
 from kgmed.errors import Unavailable
 from kgmed.servers import (
     AGAIN,
+    NO_USE,
     Attempt,
     Key,
     Limits,
@@ -104,8 +106,9 @@ class OneServer(httpx2.BaseTransport):
     def __init__(self, base_url: str, limits: Limits, key: Key | None = None) -> None:
         """Name the server; `key` goes to it and to no other."""
         self._home, self._limits, self._key = httpx2.URL(base_url), limits, key
+        self._proxy = _proxy(self._home)
         try:
-            self._inner = httpx2.HTTPTransport(proxy=_proxy(self._home))
+            self._inner = httpx2.HTTPTransport(proxy=self._proxy)
         except ImportError as error:
             raise Unavailable("the proxy that the environment names is of SOCKS: pip install socksio") from error
         self._inner._pool._network_backend = _Connections()
@@ -114,7 +117,12 @@ class OneServer(httpx2.BaseTransport):
         """The reply, decompressed, of at most so many bytes and seconds."""
         deadline = _Deadline(self._limits.timeout)
         deadline.until = time.monotonic() + min(self._limits.timeout, seconds_left())
-        response = self._inner.handle_request(self._as_sent(request, deadline))
+        try:
+            response = self._inner.handle_request(self._as_sent(request, deadline))
+        except httpx2.ConnectError as error:
+            if self._proxy and not _distrusted(error):
+                raise httpx2.ProxyError(str(error)) from error
+            raise
         self._keep_home(request.url, response.headers)
         if response.headers.get("content-type", "").startswith(_EVENTS):
             more = (_STREAMS - 1) * self._limits.timeout
@@ -209,9 +217,18 @@ def problem_of(error: BaseException | None) -> Problem:
         return "large"
     if isinstance(error, httpx2.TimeoutException):
         return "late"
-    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
-        return "lost"
+    if isinstance(error, httpx2.ProxyError):
+        return "proxy"
+    if isinstance(error, httpx2.ConnectError | httpx2.UnsupportedProtocol):
+        return "certificate" if _distrusted(error) else "lost"
     return "broken" if isinstance(error, httpx2.HTTPError) else "lost"
+
+
+def _distrusted(error: BaseException | None) -> bool:
+    """Whether a certificate that is not trusted is what an error comes from."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _proxy(home: httpx2.URL) -> str | None:
@@ -274,7 +291,7 @@ class JsonClient:
         """What came of it, after as many tries as the limits allow."""
         outcome = self._try(method, path, data, headers)
         for attempt in range(self.limits.retries):
-            if outcome.status not in AGAIN and outcome.problem in ("", "large"):
+            if outcome.status not in AGAIN and outcome.problem in ("", "large", *NO_USE):
                 break
             check_stop()
             pause = pause_before(attempt, after=outcome.after, first=self.limits.pause)

@@ -5,17 +5,20 @@ record whose fields are the stages and whose `__call__` is the line.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Protocol, TypeVar
 
 from kgmed.errors import BadInput, Unavailable
+from kgmed.frame import Frame
 from kgmed.language.negation import of_patient
 from kgmed.language.particulars import particulars
+from kgmed.language.text import language_of, one_line
 from kgmed.models.base import GREEDY, Sampling, sampled
 from kgmed.models.limits import Ledger, ledger
 from kgmed.prompts import GROUNDED, AnswerTask, tasked
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question, Run, Stage
+from kgmed.sentences import catalogue
 from kgmed.stop import check_stop
 
 # --- One protocol per stage; anything callable with the signature is a stage, there are no base classes.
@@ -44,6 +47,14 @@ class Linker(Protocol):
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """At most one link a mention, in the order of the mentions."""
+        ...
+
+
+class Understander(Protocol):
+    """Reads what a question asks, once; everything after it reads `query.frame`."""
+
+    def __call__(self, query: Query, mentions: Sequence[Mention], links: Sequence[Link], /) -> Frame:
+        """The frame, from all mentions and the links of those that were found."""
         ...
 
 
@@ -141,6 +152,11 @@ T = TypeVar("T")
 Observer = Callable[[Stage, object], object]  # hears of each stage that has ended, and what came out of it
 
 
+def unread(query: Query, mentions: Sequence[Mention], links: Sequence[Link]) -> Frame:
+    """Understander: the frame that the query came with; the published methods read the question themselves."""
+    return query.frame
+
+
 def as_is(query: Query, context: Context, answer: Answer) -> Answer:
     """Checker: the answer as it is."""
     return answer
@@ -158,7 +174,8 @@ class Pipeline:
     read: Reader
     expand: Expander = Query
     check: Checker = as_is
-    otherwise: Reader | None = None  # reads where `read` cannot; the run says so
+    understand: Understander = unread
+    otherwise: Reader | None = None  # reads where `read` cannot, and the run says so; not as published
     name: str = ""
     graph: str = ""
     sampling: Sampling = GREEDY  # how the model's words are drawn
@@ -179,12 +196,17 @@ class Pipeline:
         query = clock("expand", lambda: self._expanded(asked))
         mentions = clock("recognize", lambda: self.recognize(query))
         links = clock("link", lambda: self.link(mentions))
-        own = of_patient(links)
+        if self.understand is not unread:
+            frame = clock("understand", lambda: self.understand(query, mentions, links))
+            query = replace(query, frame=frame)
+        own = links if self.task.published else of_patient(links)
         found = clock("retrieve", lambda: [e for retrieve in self.retrieve for e in retrieve(query, own)])
         evidence = clock("rank", lambda: self._ranked(query, found))
         context = clock("phrase", lambda: self.phrase(query, evidence))
         answer = clock("read", lambda: self._read(query, context))
-        answer = clock("check", lambda: self.check(query, context, answer))
+        said = answer
+        answer = clock("check", lambda: self.check(query, context, said))
+        answer = replace(answer, text=said.text) if self.task.published else answer
         linked = {link.mention for link in links}
         missed = tuple(m for m in mentions if m not in linked)
         return Run(
@@ -210,10 +232,12 @@ class Pipeline:
         try:
             return self.read(query, context)
         except Unavailable as e:
-            if self.otherwise is None:
+            if self.otherwise is None or self.task.published:
                 raise
             note(str(e))
-            return self.otherwise(query, context)
+            answer = self.otherwise(query, context)
+            failed = catalogue(language_of(query.question))("label.failed", reason=one_line(str(e)))
+            return replace(answer, text=f"{failed}\n{answer.text}")
 
 
 class _Clock:

@@ -1,49 +1,52 @@
 """What a graph needs before it is asked, so that no question waits: indexes of its names, vectors, a map."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from kgmed import toolkit
 from kgmed.config import Config
 from kgmed.graph import library
 from kgmed.graph.complete import Completions
 from kgmed.graph.names import Fuzzy
-from kgmed.graph.store.store import Store
-from kgmed.models.encoders import NgramEncoder
 from kgmed.session import Progress, check_models, encoder_named, run_here
-from kgmed.toolkit import Toolkit, default_encoder
+from kgmed.toolkit import default_encoder
 
 
-def prepare(name: str) -> None:
-    """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it."""
+def build_graph(
+    name: str,
+    path: Path | None = None,
+    *,
+    format: str = "",
+    force: bool = False,
+    progress: Progress | None = None,
+    relations: Path | None = None,
+    columns: Path | None = None,
+) -> library.Built:
+    """`library.build_graph`, and what asking the graph needs, so that no question waits for it.
+
+    `progress` is called with the number of rows read so far. Raises `BadInput`, `SourceError`, `Unavailable`,
+    `StoreError`; the graph that was there stays then.
+    """
+    built = library.build_graph(
+        name, path, format=format, force=force, progress=progress, relations=relations, columns=columns
+    )
+    prepare(name)
+    return built
+
+
+def prepare(name: str, progress: Progress | None = None) -> None:
+    """Compute what asking a graph needs (the indexes of its names), so that the first question does not wait for it.
+
+    `progress` is called with the number of parts that are done.
+    """
     store = library.load(name)
-    Toolkit(store, encoder=NgramEncoder()).prepare()
+    toolkit.prepare(store, progress)
     Completions(store)
 
 
-def prepare_together(progress: Progress | None = None) -> None:
-    """Make one graph of all that are built, as `auto` asks it, with its indexes, so that no question waits for it.
-
-    Where a packaged graph is not built yet, the first question builds it and joins all: nothing is made before.
-    """
-    if joined_later():
-        return
-    graph = _whole(progress)
-    if graph is None:
-        return
-    Completions(graph)
-    for language in ("en", "zh"):
-        Toolkit(graph.speaking(language), encoder=NgramEncoder()).prepare()
-
-
-def joined_later() -> bool:
-    """Whether the first question joins graphs anew, since a packaged one that it asks is not built yet."""
-    return not library.languages().keys() <= {m.name for m in library.graphs()}
-
-
-def _whole(progress: Progress | None = None) -> Store | None:
-    """All graphs that are built as one; None where there are not several."""
-    names = [m.name for m in library.graphs()]
-    names = sorted(names, key=list(library.languages()).index)
-    return library.together(names, progress=progress) if len(names) > 1 else None
+def is_prepared(name: str) -> bool:
+    """Whether what asking a graph needs has been computed."""
+    return toolkit.is_prepared(library.load(name))
 
 
 def vectors(name: str, progress: Progress, chosen: Config) -> tuple[int, str]:
@@ -58,8 +61,7 @@ def vectors(name: str, progress: Progress, chosen: Config) -> tuple[int, str]:
 
 def vectors_to(name: str, address: str, progress: Progress, chosen: Config) -> int:
     """How many names of a graph now have vectors beside it in PostgreSQL; they are computed here where they are not."""
-    from kgmed.graph.remote.pgvector import write
-    from kgmed.graph.remote.postgres import Address
+    from kgmed.graph.remote.postgres import Address, write
     from kgmed.graph.vectors import compute
 
     store, found = library.load(name), encoder_named(chosen.encoder, **run_here(chosen))
@@ -78,25 +80,18 @@ def train_map(
     return len(found) if found else 0
 
 
-def lend_map(progress: Callable[[str, int, int], None], *, encoder: str = "", asked: bool = False) -> int:
-    """How many names of all graphs as one have vectors through a map now; 0 where no graph of them has one.
+def lend_map(progress: Callable[[str, int, int], None], *, encoder: str = "") -> int:
+    """How many names of all graphs as one, where they are joined already, have vectors now through a map they lacked.
 
-    The map is its own, else that of the graph, or of the graphs as one, that has learnt most names. Where the first
-    question joins graphs anew, those that are built are joined before only if `asked` to be.
+    Its own map is kept. Graphs that are not joined yet are served by one when the first question joins them.
     """
-    if joined_later() and not asked:
-        return 0
-    from kgmed.linking.align import learnt_by, lend, open_map
+    from kgmed.linking.align import learnt_by, open_map, serve
 
-    whole, parts, found = _whole(), [library.load(m.name) for m in library.graphs()], encoder_named(encoder)
+    names, found = [m.name for m in library.graphs()], encoder_named(encoder)
+    whole = library.standing(names) if len(names) > 1 else None
     if whole is None or (open_map(whole, found) and learnt_by(whole, found) == whole.label):
         return 0
-    able = [g for g in (*parts, *library.joined(whole.manifest.parts)) if g.label != whole.label and open_map(g, found)]
-    lender = max(able, key=lambda g: (len(Fuzzy(g)), g.label), default=None)
-    if lender is None or (open_map(whole, found) and learnt_by(whole, found) == learnt_by(lender, found)):
-        return 0
-    made = lend(lender, whole, found, progress, known=parts)
-    return len(made) if made else 0
+    return serve(whole, library.members(names, whole), found, progress)
 
 
 def map_of(name: str) -> str:

@@ -8,13 +8,25 @@ tokens or dollars it says so.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from importlib import import_module
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from kgmed.frame import EMPTY_FRAME, Frame
+from kgmed.triples import Entity as Entity
+from kgmed.triples import Link as Link
+from kgmed.triples import Mention as Mention
+from kgmed.triples import Particular as Particular
+from kgmed.triples import Relation as Relation
+from kgmed.triples import Role as Role
+from kgmed.triples import Status as Status
+from kgmed.triples import Support as Support
+from kgmed.triples import Triple as Triple
+
 if TYPE_CHECKING:
     import networkx
+    import pandas
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
@@ -30,149 +42,6 @@ def new_id() -> str:
     version, variant = 0x7000 << 64, 0x8000 << 48
     number = (milliseconds << 80 | chance) & ~(0xF000 << 64 | 0xC000 << 48)
     return str(UUID(int=number | version | variant))
-
-
-class Role(StrEnum):
-    """What a relation means, whatever a graph calls it. Each is named in its canonical direction, head first.
-
-    >>> Role("treats"), Role.AVOID.is_safety
-    (<Role.TREATS: 'treats'>, True)
-    """
-
-    FINDING = "finding"  # disease -> symptom, sign or phenotype
-    EXCLUDES = "excludes"  # disease -> finding that it does not have (HPO's NOT)
-    TREATS = "treats"  # drug or procedure -> disease or symptom
-    CONTRAINDICATED = "contraindicated"  # drug -> condition or person that must not take it
-    ADVERSE = "adverse"  # drug -> effect that it can cause
-    INTERACTS = "interacts"  # drug -> drug
-    PRECAUTION = "precaution"  # drug -> caution in use
-    DOSAGE = "dosage"  # drug -> how it is taken
-    INGREDIENT = "ingredient"  # drug -> substance in it
-    TESTS = "tests"  # test -> disease that it can show
-    CAUSE = "cause"  # disease -> cause
-    RISK = "risk"  # disease -> risk factor
-    COMPLICATION = "complication"  # disease -> complication
-    PREVENTION = "prevention"  # disease -> prevention
-    LOCATION = "location"  # disease -> body part
-    GENE = "gene"  # disease -> gene
-    INHERITANCE = "inheritance"  # disease -> mode of inheritance
-    ONSET = "onset"  # disease -> age of onset or course
-    CARE = "care"  # disease -> department or speciality
-    FOOD = "food"  # disease -> food that is good for it
-    AVOID = "avoid"  # disease -> food or habit to avoid
-    DIFFERENTIAL = "differential"  # disease -> disease to tell it from
-    ASSOCIATED = "associated"  # disease -> disease that goes with it
-    IS_A = "is_a"  # narrower -> broader
-    SAME_AS = "same_as"  # two names or brands of one thing
-    OTHER = "other"
-
-    @property
-    def is_safety(self) -> bool:
-        """Whether evidence of this role may never be ranked away."""
-        return self in (Role.CONTRAINDICATED, Role.EXCLUDES, Role.AVOID)
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A relation as its graph calls it, and what it means.
-
-    Attributes:
-        name: The graph's own name of it.
-        role: What it means.
-        reverse: Whether the graph writes it against the canonical direction of its role, as in
-            (pneumonia, related drug, amoxicillin) for `Role.TREATS`.
-
-    >>> str(Relation("related drug", Role.TREATS, reverse=True))
-    'related drug'
-    """
-
-    name: str
-    role: Role = Role.OTHER
-    reverse: bool = False
-
-    def __str__(self) -> str:
-        """The graph's own name of the relation."""
-        return self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A thing of a graph; the description does not count when two are compared.
-
-    Attributes:
-        id: A CURIE such as HP:0001945 or cmekg:肺炎; "" for a literal such as a dosage.
-        name: What the graph calls it first.
-        kind: disease, symptom, drug, test, gene, ...; "" where the graph does not say.
-        description: A definition, where the graph has one.
-
-    >>> Entity("HP:0001945", "Fever", "symptom", "A raised temperature.") == Entity("HP:0001945", "Fever", "symptom")
-    True
-    """
-
-    id: str
-    name: str
-    kind: str = ""
-    description: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Support:
-    """One source's word for a triple.
-
-    Attributes:
-        reference: Where it says so: PMID:29067653, OMIM:310200, ...; "" where that is not known.
-        qualifiers: What it adds, as (name, value): frequency, onset, sex, ...
-
-    >>> dict(Support("PMID:29067653", (("frequency", "3/7"),)).qualifiers)
-    {'frequency': '3/7'}
-    """
-
-    reference: str = ""
-    qualifiers: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Triple:
-    """One fact, in the direction in which its graph states it.
-
-    Attributes:
-        head: Where it begins.
-        relation: What is said of both.
-        tail: Where it ends.
-        weight: 0 to 1: the frequency or confidence that the graph gives, 1 where it gives none.
-        source: The graph and its release.
-        support: What each source says of it, in the order of the graph.
-
-    >>> fact = Triple(Entity("a", "flu"), Relation("has_drug", Role.TREATS, reverse=True), Entity("b", "oseltamivir"))
-    >>> fact.subject.name, fact.object.name
-    ('oseltamivir', 'flu')
-    """
-
-    head: Entity
-    relation: Relation
-    tail: Entity
-    weight: float = 1.0
-    source: str = ""
-    support: tuple[Support, ...] = ()
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """The distinct references behind the triple, in the order of the graph.
-
-        >>> Triple(Entity("a", "A"), Relation("r"), Entity("b", "B"), support=(Support("PMID:1"),) * 2).references
-        ('PMID:1',)
-        """
-        return tuple(dict.fromkeys(s.reference for s in self.support if s.reference))
-
-    @property
-    def subject(self) -> Entity:
-        """The head in the canonical direction of the relation's role."""
-        return self.tail if self.relation.reverse else self.head
-
-    @property
-    def object(self) -> Entity:
-        """The tail in the canonical direction of the relation's role."""
-        return self.head if self.relation.reverse else self.tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +65,34 @@ class Question:
     id: str = ""
     history: tuple[str, ...] = ()
 
+    @property
+    def blank(self) -> bool:
+        """Whether it says nothing."""
+        return not self.text.strip()
+
+    @property
+    def words(self) -> str:
+        """The question and the texts of its options, a line each."""
+        return "\n".join([self.text, *(text for _, text in self.options)])
+
+    @property
+    def with_options(self) -> str:
+        """The question before its options with their letters, a line each.
+
+        >>> Question("Which?", (("A", "gout"), ("B", "flu"))).with_options
+        'Which?\\nA. gout\\nB. flu'
+        """
+        return "\n".join([self.text, *(f"{letter}. {text}" for letter, text in self.options)])
+
+    @property
+    def with_history(self) -> str:
+        """The question after its history and before its options, as a model is asked it.
+
+        >>> Question("Which?", (("A", "gout"),), history=("My toe hurts.",)).with_history
+        'My toe hurts.\\nWhich?\\nA. gout'
+        """
+        return "\n".join([*self.history, self.with_options])
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -204,6 +101,7 @@ class Query:
     Attributes:
         question: What was asked.
         hypothesis: The guess; "" = none.
+        frame: What the question was understood to ask; empty before the stage `understand`.
 
     >>> Query(Question("What treats gout?"), "Colchicine.").expanded
     'What treats gout?\\nColchicine.'
@@ -211,6 +109,7 @@ class Query:
 
     question: Question
     hypothesis: str = ""
+    frame: Frame = EMPTY_FRAME
 
     @property
     def text(self) -> str:
@@ -221,93 +120,6 @@ class Query:
     def expanded(self) -> str:
         """The question first, then the guess: what is cut off at a limit is never the question."""
         return f"{self.text}\n{self.hypothesis}" if self.hypothesis else self.text
-
-
-class Status(StrEnum):
-    """What a text says of a finding besides that it is there or not (`Mention.negated`).
-
-    >>> Status("past"), Status("") is Status.STATED
-    (<Status.PAST: 'past'>, True)
-    """
-
-    STATED = ""  # the patient's, now
-    OTHER = "other person"  # of the family or somebody else
-    PAST = "past"
-    UNCERTAIN = "uncertain"
-
-
-@dataclass(frozen=True, slots=True)
-class Particular:
-    """Something a text tells of a patient that is no entity: an age, a value, a dose.
-
-    Attributes:
-        kind: age, sex, population, value, dose or duration.
-        text: The words as they stand in the text.
-        start: The offset of the first character.
-        end: The offset behind the last character.
-        number: The number said; None where none is.
-        unit: Its unit in small letters: year, mmol/l, mg, 天; "" where none is.
-        direction: Of a value: high, low or normal, where the text says so.
-        of: Of a value: what was measured, where the text says so.
-
-    >>> Particular("dose", "500 mg", 0, 6, 500, "mg").number
-    500
-    """
-
-    kind: str
-    text: str
-    start: int
-    end: int
-    number: float | None = None
-    unit: str = ""
-    direction: str = ""
-    of: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A stretch of text that may name an entity.
-
-    Attributes:
-        surface: The words as they stand in the text.
-        name: The form to look up.
-        start: The offset of the first character in the text that it was found in; -1 = not from the text.
-        end: The offset behind the last character; -1 = not from the text.
-        negated: Whether the text denies it ("no fever").
-        status: Whether it is another person's, past or uncertain.
-
-    >>> Mention("fever", "fever", 3, 8, negated=True).negated
-    True
-    """
-
-    surface: str
-    name: str
-    start: int
-    end: int
-    negated: bool = False
-    status: Status = Status.STATED
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A mention and the entity it stands for, with how that was decided.
-
-    Attributes:
-        mention: The stretch of text.
-        entity: What it stands for.
-        score: 0 to 1; 1 = certain.
-        how: exact, normalised, alias, fuzzy, dense, ...
-        ties: Others that matched as well.
-
-    >>> Link(Mention("fever", "fever", 0, 5), Entity("HP:0001945", "Fever"), 1.0, "normalised").entity.id
-    'HP:0001945'
-    """
-
-    mention: Mention
-    entity: Entity
-    score: float
-    how: str
-    ties: tuple[Entity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +156,18 @@ class Evidence:
     def sources(self) -> tuple[str, ...]:
         """The graphs and the references behind it, each once."""
         return tuple(dict.fromkeys(r for t in self.triples for r in (t.source, *t.references) if r))
+
+
+VERDICT = "verdict"  # the kind of evidence that says yes, no or that nothing is known, in a sentence
+
+
+def is_verdict(evidence: Evidence, *which: str) -> bool:
+    """Whether a piece of evidence is a verdict, or one of those ids (see `kgmed.facts.verdicts`).
+
+    >>> is_verdict(Evidence("No.", VERDICT, id="no"), "no", "caution"), is_verdict(Evidence("A fact.", "triple"))
+    (True, False)
+    """
+    return evidence.kind == VERDICT and (not which or evidence.id in which)
 
 
 @dataclass(frozen=True, slots=True)
@@ -612,21 +436,26 @@ class Run:
         `reverse`, `weight`, `source`, `references` (a list) and `citations` (numbers in `Context.cited`, from 1).
         Raises `Unavailable` without networkx: pip install "kgmed[graphs]".
         """
-        from kgmed.show_run import to_networkx
+        return self._shown("to_networkx", cited=cited)
 
-        return to_networkx(self, cited=cited)
+    def table(self) -> "pandas.DataFrame":
+        """The triples that the reader was shown, a row each, with the number that the answer cites them by.
+
+        Raises `Unavailable` without pandas: pip install "kgmed[graphs]".
+        """
+        return self._shown("to_pandas")
 
     def _repr_markdown_(self) -> str:
         """Where a page shows Markdown: the answer, then the numbered evidence."""
-        from kgmed.show_run import to_markdown
-
-        return to_markdown(self)
+        return str(self._shown("to_markdown"))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: question and answer with its marks, and the evidence drawn by role."""
-        from kgmed.show_run import to_html
+        return str(self._shown("to_html"))
 
-        return to_html(self)
+    def _shown(self, function: str, **options: Any) -> Any:
+        """What a function of `kgmed.show_run` makes of the run; it stands above the records, so it is known by name."""
+        return getattr(import_module("kgmed.show_run"), function)(self, **options)
 
 
 # --- Records as plain data and back, by pydantic over the same dataclasses; it is loaded when first needed.

@@ -251,6 +251,8 @@ class About:
     ours: tuple[str, ...] = field(default=())  # where we deviate from the paper, one line each
     needs: Collection[Need] = frozenset({"model", "local_graph"})
     baseline: bool = False  # whether it is here for others to be compared with
+    encoder: str = ""  # the paper's, whose place another takes where none of that name is given
+    scorer: str = ""  # the paper's, of pairs of texts
 
     def __post_init__(self) -> None:
         """Refuse a need that nothing looks at; raises `UnknownName`."""
@@ -414,8 +416,8 @@ methods = Methods(
     "method",
     "kgmed.methods",
     "kgmed.methods",
-    "facts llm kg-rank hykge mindmap mkg-rank rlkgf-prompt zero-shot cot tot bm25 embedding kg-retriever kgrag qe "
-    "chain-of-note chain-of-knowledge kalmv kg-gpt sure",
+    "facts llm agent kg-rank hykge mindmap mkg-rank rlkgf-prompt zero-shot cot tot bm25 embedding kg-retriever kgrag "
+    "qe chain-of-note chain-of-knowledge kalmv kg-gpt sure",
 )
 formats = Formats("format", "kgmed.formats", "kgmed.graph.formats")
 metrics: Registry[Any] = Registry("metric", "kgmed.metrics", "kgmed.evaluate.metrics")

@@ -32,6 +32,8 @@ _LAYOUT = Layout(
     wait=2.0,  # an answer waits no longer for its log
 )
 _MEND = "kgmed log clear"
+FILE = "runs.sqlite"  # of the data folder: what was asked of the command line, the page and the service
+_WORDS = 16  # ours: that are sought at once
 _ROW = "SELECT id, question, answer, graph, method, abstained FROM runs"
 
 
@@ -55,6 +57,12 @@ class Kept:
     method: str
     abstained: bool
 
+    @classmethod
+    def of(cls, run: Run) -> "Kept":
+        """The run as a list shows it."""
+        answer = run.answer
+        return cls(run.id, _text(run.question.text), _text(answer.text), run.graph, run.method, answer.abstained)
+
     @property
     def at(self) -> datetime:
         """When it was asked, to the millisecond, which its id says.
@@ -76,8 +84,8 @@ class RunStore:
     def put(self, run: Run) -> None:
         """Keep a run; one of the same id is replaced."""
         data = packed(run)
-        answer = run.answer
-        row = run.id, _text(run.question.text), _text(answer.text), run.graph, run.method, answer.abstained
+        kept = Kept.of(run)
+        row = kept.id, kept.question, kept.answer, kept.graph, kept.method, kept.abstained
         sql = "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)"
         self._file().write(sql, (*row, data))
 
@@ -98,9 +106,11 @@ class RunStore:
             raise StoreError(f"{self.path}: holds a run under the id of another; {_MEND}")
         return run
 
-    def list(self, most: int = 20) -> list[Kept]:
-        """The newest runs, newest first."""
-        rows = self._rows(f"{_ROW} ORDER BY id DESC LIMIT ?", most)
+    def list(self, most: int = 20, sought: str = "") -> list[Kept]:
+        """The newest runs, newest first, whose question or answer has every word that is sought."""
+        words = sought.lower().split()[:_WORDS]
+        where = " AND ".join(["instr(lower(question || char(10) || answer), ?)"] * len(words)) or "1"
+        rows = self._rows(f"{_ROW} WHERE {where} ORDER BY id DESC LIMIT ?", *words, most)
         try:
             kept = [
                 Kept(str(i), asked, said, graph, method, bool(none)) for i, asked, said, graph, method, none in rows
@@ -108,6 +118,11 @@ class RunStore:
             return [one for one in kept if one.at]
         except ValueError:
             raise StoreError(f"{self.path}: the id of a run cannot be read; {_MEND}") from None
+
+    def remove(self, id: str) -> None:
+        """Delete the run of that whole id, where there is one."""
+        if self.path.exists():
+            self._file().write("DELETE FROM runs WHERE id = ?", (id,))
 
     def clear(self) -> int:
         """How many runs were there; none is left, and nothing of them in the file."""

@@ -16,10 +16,20 @@ from urllib.parse import unquote, urlsplit
 from kgmed.errors import BadInput, Busy, Unavailable
 
 AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})  # statuses that may go away by themselves
+NO_USE: frozenset[str] = frozenset({"certificate", "proxy"})  # problems that no further try mends
 LONGEST_PAUSE = 60.0  # seconds between two tries, whatever a server asks for
 LONGEST_WORDS = 200  # characters of what a server says that a message repeats
 _BAD_KEY = re.compile(r"[^\x21-\x7e]")
-Problem = Literal["", "late", "lost", "broken", "large"]  # lost = no connection; broken = no whole reply
+# lost = no connection; certificate = none that can be trusted; proxy = none past the proxy; broken = no whole reply
+Problem = Literal["", "late", "lost", "certificate", "proxy", "broken", "large"]
+_CERTIFICATE = (
+    "the certificate of {} cannot be trusted (self-signed, out of date, or of another name); "
+    "name the file of its authority in SSL_CERT_FILE, or mend the URL"
+)
+_PROXY = (
+    "the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names does not lead to {}; mend it, or name the host "
+    "in NO_PROXY"
+)
 
 
 class TokenBucket:
@@ -166,6 +176,8 @@ class Server:
     """
 
     WORDS: ClassVar[Mapping[Problem, str]] = {
+        "certificate": _CERTIFICATE,
+        "proxy": _PROXY,
         "late": "{} did not answer in time; check the network, try again later",
         "lost": "{} cannot be reached; check the network, try again later",
         "broken": "{} broke off in the middle of its answer; check the network, try again later",
@@ -183,7 +195,8 @@ class Server:
         if outcome.problem == "large":
             return self.unusable("a reply that is too large")
         if outcome.problem:
-            return Busy(self.WORDS[outcome.problem].format(self.host))
+            words = {**Server.WORDS, **self.WORDS}[outcome.problem].format(self.host)
+            return Unavailable(words) if outcome.problem in NO_USE else Busy(words)
         return self.refused(outcome)
 
     def refused(self, outcome: Attempt) -> Unavailable:

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import product
 from pathlib import Path
 from queue import Queue
 from threading import RLock
@@ -11,21 +12,22 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kgmed.config import AUTO, Config, plugged_options, settings_of
 from kgmed.disk import data_folder
-from kgmed.errors import BadInput, NeedsAll, Unavailable
+from kgmed.errors import BadInput, ModelFailed, NeedsAll, Unavailable
+from kgmed.frame import Frame
 from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
 from kgmed.graph.store.store import Store
 from kgmed.language.follow import asked_about, put_in
-from kgmed.language.text import has_cjk, length_of, prompt_language
-from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling
+from kgmed.language.text import language_of, length_of, prompt_language
+from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling, is_model, is_small
 from kgmed.models.encoders import NgramEncoder
-from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is
+from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is, unread
 from kgmed.prompts import of_preset
 from kgmed.records import Answer, Context, Link, Mention, Query, Question, Run, Stage
-from kgmed.registry import Method, methods
+from kgmed.registry import About, Method, methods
 from kgmed.stop import Stop, stopping_by
-from kgmed.toolkit import InPlace, RemoteToolkit, Toolkit, default_encoder
+from kgmed.toolkit import LANGUAGES, InPlace, RemoteToolkit, Toolkit, default_encoder, is_prepared, prepare
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -34,6 +36,7 @@ OnStage = Callable[[Stage], object]
 Progress = Callable[[int], None]
 Wrap = Callable[[Pipeline, Toolkit | RemoteToolkit], Pipeline]  # what is done to a method's pipeline before it is asked
 
+_TOOLKITS = 8  # ours: kept at once, of graphs, languages and models: a program may ask a new model with each question
 LONGEST_QUESTION = 50_000  # characters with its options, as `length_of` has them: twenty pages of a patient's story
 
 
@@ -54,19 +57,36 @@ class Event:
     run: Run | None = None
 
 
-class _Toolkits:
-    """The toolkits of graphs by name, each made once however many threads ask first."""
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What sessions that are made of one another share: each thing once, however many threads ask first.
 
-    def __init__(self) -> None:
-        self.made: dict[str, Toolkit | RemoteToolkit] = {}
-        self._locks: dict[str, RLock] = {}
+    A thing is known by its name and by the objects that it is made of, which are kept with it: a session with another
+    model, encoder or folder of prompts finds none of what was made with the old ones. Of more than `most` things (0 =
+    any number) the one that was asked for longest ago is let go, to be made again where it is asked for again.
+    """
 
-    def get(self, name: str, make: Callable[[], Toolkit | RemoteToolkit]) -> Toolkit | RemoteToolkit:
-        """The toolkit of a graph."""
-        with self._locks.setdefault(name, RLock()):
-            if name not in self.made:
-                self.made[name] = make()
-            return self.made[name]
+    most: int = 0
+    made: dict[Any, Any] = field(default_factory=dict)
+    _of: dict[Any, tuple[Any, ...]] = field(default_factory=dict)
+    _locks: dict[Any, RLock] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def get(self, name: str, of: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """The thing of that name, made of those objects."""
+        key = (name, *map(id, of))
+        with self._locks.setdefault(key, RLock()):
+            found = self.made.get(key, _NOTHING)  # another thread may let it go at any moment
+            found = make() if found is _NOTHING else found
+            with self._lock:
+                if self.most:
+                    self.made.pop(key, None)  # to the end: asked for last
+                self._of[key], self.made[key] = of, found
+                while self.most and len(self.made) > self.most:
+                    oldest = next(iter(self.made))
+                    del self.made[oldest], self._of[oldest]
+                    self._locks.pop(oldest, None)
+            return found
 
 
 @dataclass(frozen=True)
@@ -89,7 +109,19 @@ class Session:
     glossary: Glossary | None = None
     tagger: Recognizer | None = None
     wraps: tuple[Wrap, ...] = ()
-    _toolkits: _Toolkits = field(default_factory=_Toolkits, repr=False)
+    helps: bool = True  # whether the call for help stands before an answer to an emergency; not in a paper's experiment
+    falls_back: bool = True  # whether the facts answer where a model fails; in an evaluation that is a failed answer
+    _toolkits: _Shared = field(default_factory=lambda: _Shared(_TOOLKITS), repr=False)
+    _graphs: _Shared = field(default_factory=_Shared, repr=False)
+
+    def __repr__(self) -> str:
+        """Graphs, method and model by name.
+
+        >>> Session(("hpo",), lambda name: ...)
+        Session(graph='hpo', method='auto', llm=None)
+        """
+        llm = self.llm.name if self.llm else None
+        return f"Session(graph={','.join(self.graphs)!r}, method={self.config.method!r}, llm={llm!r})"
 
     # --- asking
 
@@ -137,8 +169,8 @@ class Session:
         """
         from concurrent.futures import ThreadPoolExecutor
 
-        from kgmed.language.lay import helped
         from kgmed.models.asking import listening
+        from kgmed.question.emergency import helped
 
         events: Queue[Event | Future[Run]] = Queue()
         ending = stop or Stop()
@@ -215,26 +247,21 @@ class Session:
 
     def prepare(self) -> "Session":
         """This session, its graphs open and what the first question of each needs computed."""
-        for name in self.graphs:
-            toolkit = self.toolkit(name)
+        for name, language in product(self.graphs, LANGUAGES):
+            toolkit = self.toolkit(name, language)
             if isinstance(toolkit, Toolkit):
                 toolkit.prepare()
         return self
 
     def toolkit(self, name: str, language: str = "") -> Toolkit | RemoteToolkit:
         """The toolkit of a graph, opened once; its entities bear their names in a language where one is given."""
-        opened = self._toolkits.get(name, lambda: self._opened(self.open_graph(name)))
-        if not language or not isinstance(opened.graph, Store):
-            return opened
-        graph = opened.graph.speaking(language)
-        return (
-            opened if graph is opened.graph else self._toolkits.get(f"{name} {language}", lambda: self._opened(graph))
-        )
+        graph = self._graphs.get(name, (self.open_graph,), lambda: self.open_graph(name))
+        return self._toolkit(self._spoken(name, graph, language))
 
     def close(self) -> None:
         """Keep what the caches of remote graphs have counted, and close them; they open again by themselves."""
-        for toolkit in self._toolkits.made.values():
-            if (close := getattr(toolkit.graph, "close", None)) is not None:
+        for graph in list(self._graphs.made.values()):
+            if (close := getattr(graph, "close", None)) is not None:
                 close()
 
     def __enter__(self) -> "Session":
@@ -246,12 +273,27 @@ class Session:
         self.close()
 
     def under(self, *wraps: Wrap, **changes: Any) -> "Session":
-        """A session that shares graphs and models with this one; `changes` are options, `wraps` change the pipeline."""
-        return replace(self, config=self.config.replace(**changes), wraps=(*self.wraps, *wraps))
+        """A session that shares graphs and models with this one; `changes` are options, `wraps` change the pipeline.
+
+        A model, encoder, scorer, glossary or tagger whose options change is made anew. Raises `BadInput` for other
+        graphs, which take a session of their own.
+        """
+        config = self.config.replace(**changes)
+        changed = {name for name in changes if getattr(config, name) != getattr(self.config, name)}
+        if "graph" in changed:
+            raise BadInput("a session keeps its graphs; open another one for others: kgmed.load(graph=...)")
+        made: dict[str, Any] = {}
+        for part, (names, options, make) in _MADE_OF.items():
+            named = changed & names or any(getattr(config, name) for name in names)  # else an object of the caller's
+            if (named and changed & (names | options)) or (part == "pairs" and config.scorer and "encoder" in made):
+                made[part] = make(config, made.get("encoder", self.encoder))
+        return replace(self, config=config, wraps=(*self.wraps, *wraps), **made)
 
     def near(self, run: Run) -> dict[str, list[str]]:
         """The names of a run's graph that are spelled much like a term that was not linked, by term; [] is left out."""
-        toolkit = next((toolkit for toolkit in self._toolkits.made.values() if toolkit.graph.label == run.graph), None)
+        toolkit = next(
+            (toolkit for toolkit in list(self._toolkits.made.values()) if toolkit.graph.label == run.graph), None
+        )
         terms = dict.fromkeys(m.name for m in run.missed) if toolkit else ()
         return {term: names for term in terms if toolkit and (names := toolkit.near(term))}
 
@@ -264,8 +306,9 @@ class Session:
         """
         method, settings = self._method(toolkit)
         made: Pipeline = method.build(toolkit, settings)
-        preset = of_preset(self.config.preset or next(iter(method.presets), ""))
-        made = replace(made, task=preset, sampling=_drawn(made.sampling, self.config))
+        made = replace(made, sampling=_drawn(made.sampling, self.config))
+        if toolkit.llm is not None:
+            made = self._with_model(made, method, toolkit, toolkit.llm)
         for name, change in (*_CHANGES.items(), *((o.name, o.apply) for o in plugged_options().values())):
             value = getattr(self.config, name, None)
             if value is not None and value != Config.model_fields.get(name, _NOTHING).default:
@@ -273,6 +316,36 @@ class Session:
         for wrap in self.wraps:
             made = wrap(made, toolkit)
         return made
+
+    def _with_model(self, made: Pipeline, method: Method, toolkit: Toolkit | RemoteToolkit, llm: LLM) -> Pipeline:
+        """A pipeline that asks a model: what reads the question, what is answered from, how sentences are checked.
+
+        A small model answers from the evidence alone, and neither reads the question nor judges. What a preset has from
+        its authors stays.
+        """
+        from kgmed.facts.answer import answer
+        from kgmed.facts.safety import NamedAgainst
+        from kgmed.steps.label import Labelled, ModelJudge
+
+        small = is_small(llm)
+        task = of_preset(
+            self.config.preset or next(iter(method.presets), ""), "evidence" if small else self.config.answer_from
+        )
+        if not small and task.cites and made.understand is not unread and made.read is not answer:
+            made = replace(made, understand=toolkit.understand_by_model)
+        check = made.check if isinstance(made.check, Labelled) else Labelled(made.check)
+        judge = None if small else ModelJudge(llm, prompts=self.config.prompts)
+        against = NamedAgainst(toolkit.graph, toolkit.linked) if isinstance(toolkit, Toolkit) else NamedAgainst()
+        return replace(made, task=task, check=replace(check, judge=judge, strict=self.config.strict, against=against))
+
+    def understand(self, question: Question | str) -> Frame:
+        """What a question is understood to ask on the first graph that is tried; nothing is retrieved."""
+        asked = Question(question) if isinstance(question, str) else question
+        toolkit = self.toolkit(self.order(asked, None)[0], language_of(asked))
+        pipeline = self.pipeline(toolkit)
+        query = Query(asked)
+        mentions = pipeline.recognize(query)
+        return pipeline.understand(query, mentions, pipeline.link(mentions))
 
     # --- the way of a question
 
@@ -293,18 +366,21 @@ class Session:
             raise BadInput(
                 f"the question has {length:,} characters with its options; {LONGEST_QUESTION:,} are the most"
             )
-        from kgmed.steps.finished import finished
+        from kgmed.facts.finished import finished
 
         first: Run | None = None
         deadline = self.config.deadline
         with stopping_by(stop if deadline is None else Stop(deadline, also=stop)):
             for name in self.order(asked, after):
-                run = self._run(self.toolkit(name, prompt_language(asked)), asked, after, observe)
+                toolkit = self.toolkit(name, language_of(asked))
+                run = self._run(toolkit, asked, after, observe)
                 if not run.answer.abstained:
-                    return finished(run)
+                    return finished(run, toolkit) if self.helps else run
                 first = run if first is None or (run.links and not first.links) else first
         if first is None:
             raise BadInput("there is no graph to ask; name one")
+        if not self.helps:
+            return first
         tried = f" ({', '.join(self.graphs)})" if len(self.graphs) > 1 and not first.links else ""
         return finished(replace(first, answer=replace(first.answer, text=f"{first.answer.text}{tried}")))
 
@@ -321,34 +397,57 @@ class Session:
                 return self._run(self._opened(excerpt(text, **reach)), asked, after, once)
             except NeedsAll:
                 once = once and _Untold(once.tell, once.told)
-                return self._run(self._fetched(toolkit.graph, prompt_language(asked)), asked, after, once)
+                return self._run(self._fetched(toolkit.graph, language_of(asked)), asked, after, once)
         made = self.pipeline(toolkit)
         if after is not None and after.graph == toolkit.graph.label:
             from kgmed.linking.cascade import CarriedOver
 
             made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
         before = _hits(toolkit.graph)
-        run = made(asked, observe=observe)
+        run = self._made(made, toolkit, asked, observe)
         method, settings = self._method(toolkit)
         hits = ((what, h - before.get(what, (0, 0))[0], n - before.get(what, (0, 0))[1]) for what, (h, n) in
                 _hits(toolkit.graph).items())  # fmt: skip
         return replace(
             run,
+            notes=(*run.notes, *(stand_ins(method.about, toolkit) if made.task.published else ())),
             preset=self.config.preset or next(iter(method.presets), ""),
             settings=(*_plain(settings), *(made.sampling.settings.items() if made.sampling != GREEDY else ())),
             models=toolkit.models(scorer="pairs" in method.about.needs),
             hits=tuple(hits),
         )
 
+    def _made(
+        self, pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, asked: Question, observe: Observer | None
+    ) -> Run:
+        """The run of a pipeline; where its model fails, what the facts give without it, which the run says.
+
+        What a method cannot do without, other than its model, is raised, and so is every failure of one that is asked
+        as its authors have it.
+        """
+        from kgmed.models.limits import ledger
+
+        once = observe and _Untold(observe)
+        pipeline = pipeline if self.falls_back else replace(pipeline, otherwise=None)
+        with ledger() as book:
+            try:
+                return pipeline(asked, observe=once)
+            except Unavailable as error:
+                asked_it = isinstance(error, ModelFailed) or any(call.failed for call in book.calls)
+                if not (self.falls_back and asked_it and pipeline.task.cites and isinstance(toolkit, Toolkit)):
+                    raise
+                why = str(error)
+            facts = replace(self, config=self.config.replace(method="facts", preset="", settings={})).pipeline(toolkit)
+            run = facts(asked, observe=once and _Untold(once.tell, once.told))
+            return replace(run, method=pipeline.name, failures=(why, *run.failures), spent=book.spent())
+
     def _fetched(self, graph: Any, language: str) -> Toolkit | RemoteToolkit:
         """The toolkit of all of a graph in a database, fetched once; see `graph.remote.whole`."""
-        from kgmed.graph.remote.named import COPIES
-        from kgmed.graph.remote.whole import whole
+        from kgmed.graph.remote.named import COPIES, whole
 
         name = f"{graph.label} fetched"
-        made = self._toolkits.get(name, lambda: self._opened(whole(graph, data_folder() / COPIES)))
-        spoken = cast(Store, made.graph).speaking(language)
-        return made if spoken is made.graph else self._toolkits.get(f"{name} {language}", lambda: self._opened(spoken))
+        made = self._graphs.get(name, (graph,), lambda: whole(graph, data_folder() / COPIES))
+        return self._toolkit(self._spoken(name, made, language))
 
     def _method(self, toolkit: Toolkit | RemoteToolkit) -> tuple[Method, Any]:
         """The method and its settings; raises `BadInput` for one that the graph does not do for."""
@@ -360,11 +459,25 @@ class Session:
             raise BadInput(f"the method {method.name} needs a graph whose files are here; behind a server: {remote}")
         return method, settings_of(method, preset=self.config.preset, given=self.config.settings)
 
+    def _spoken(self, name: str, graph: KnowledgeGraph, language: str) -> KnowledgeGraph:
+        """The graph of that name with its entities' names in a language, where one is given and it has them."""
+        if not language or not isinstance(graph, Store):
+            return graph
+        spoken: KnowledgeGraph = self._graphs.get(f"{name} {language}", (graph,), lambda: graph.speaking(language))
+        return spoken
+
+    def _toolkit(self, graph: KnowledgeGraph) -> Toolkit | RemoteToolkit:
+        """What methods are made of on this graph, made once for the session's models, prompts and glossary."""
+        of = (graph, self.llm, self.encoder, self.pairs, self.config.prompts, self.glossary, self.tagger)
+        made: Toolkit | RemoteToolkit = self._toolkits.get(graph.name, of, lambda: self._opened(graph))
+        return made
+
     def _opened(self, graph: KnowledgeGraph) -> Toolkit | RemoteToolkit:
         """What methods are made of on this graph."""
-        from kgmed.models.limits import RecordedLLM
+        from kgmed.models.limits import RecordedLLM, ThinkingRoom
 
-        llm = self.llm if self.llm is None or isinstance(self.llm, RecordedLLM) else RecordedLLM(self.llm)
+        own = self.llm is None or isinstance(self.llm, RecordedLLM)
+        llm = self.llm if self.llm is None or own else RecordedLLM(ThinkingRoom(self.llm))
         parts = (llm, self.encoder, self.pairs, self.config.prompts, self.glossary)
         if hasattr(graph, "adjacency"):
             kind = InPlace if hasattr(graph, "read") else Toolkit
@@ -373,9 +486,10 @@ class Session:
 
     def order(self, question: Question, after: Run | None) -> list[str]:
         """The graphs to try: the one of the conversation, then those in the question's language."""
-        language = question.language or ("zh" if has_cjk(question.text) else "en")
+        language = language_of(question)
         label = after.graph if after else ""
-        before = {name for name, toolkit in self._toolkits.made.items() if label and toolkit.graph.label == label}
+        opened = ((key[0], graph) for key, graph in list(self._graphs.made.items()))
+        before = {name for name, graph in opened if label and graph.label == label}
         before |= {
             name for name in self.graphs if label.split(" ")[0] == name
         }  # a talk that goes on in another process
@@ -411,6 +525,19 @@ class _StageEvents:
             linked = {link.mention for link in made}
             missed = tuple(m for m in self._mentions if m not in linked)
             self._put(Event("found", links=tuple(made), missed=missed))
+
+
+STANDS_IN = " in place of "
+
+
+def stand_ins(about: About, toolkit: Toolkit | RemoteToolkit) -> tuple[str, ...]:
+    """A line for each model of a paper whose place another takes: "scorer: words and vectors for bge-reranker"."""
+    here = dict(toolkit.models(scorer=bool(about.scorer)))
+    theirs = {"encoder": about.encoder, "scorer": about.scorer}
+    return tuple(
+        f"{part}: {here[part]}{STANDS_IN}{name}"
+        for part, name in theirs.items() if name and not is_model(here[part], name)
+    )  # fmt: skip
 
 
 def _plain(settings: object) -> tuple[tuple[str, Any], ...]:
@@ -462,11 +589,11 @@ def _within(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, tokens: int) -
 
 def _by_likelihood(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, choose: str) -> Pipeline:
     """Options chosen by the likelihood of their texts; a reader that asks no model stays."""
-    from kgmed.steps.brief import brief
+    from kgmed.facts.answer import answer
     from kgmed.steps.facts import facts
     from kgmed.steps.likelihood import Likeliest, LikelihoodReader, likelihood_of
 
-    if toolkit.llm is None or pipeline.read in (brief, facts):
+    if toolkit.llm is None or pipeline.read in (answer, facts):
         return pipeline
     by_text = LikelihoodReader(likelihood_of(toolkit.llm), prompts=toolkit.prompts)
     return replace(pipeline, read=Likeliest(pipeline.read, by_text))
@@ -480,27 +607,27 @@ def _unless_weak(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, at_least:
     return replace(pipeline, read=UnlessWeak(pipeline.read, at_least), otherwise=otherwise)
 
 
-def _strictly(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, strict: Any) -> Pipeline:
-    """A model's sentences that the evidence does not bear out are left out; a reader that checks none stays."""
-    return replace(pipeline, read=_strict(pipeline.read, strict))
-
-
-def _strict(read: Any, strict: Any) -> Any:
-    """A reader, or the one within it, that leaves out or marks."""
-    from kgmed.steps.check import Checked
-
-    if isinstance(read, Checked):
-        return replace(read, strict=strict)
-    within = is_dataclass(read) and any(f.name == "read" for f in fields(read))
-    return replace(read, read=_strict(read.read, strict)) if within else read
-
-
 _CHANGES: Mapping[str, Callable[[Pipeline, Toolkit | RemoteToolkit, Any], Pipeline]] = {  # in this order
-    "strict": _strictly,
     "evidence_tokens": _within,
     "choose": _by_likelihood,
     "abstain_below": _unless_weak,
 }
+
+
+_HERE = {"device", "precision", "texts"}
+_MADE_OF: Mapping[str, tuple[set[str], set[str], Callable[[Config, Encoder], Any]]] = {
+    # part of a session -> the options that name it, those that change it, what makes it
+    "llm": (
+        {"llm", "cache"},
+        {"base_url", "cache_mode", "budget", "prices", "max_calls", "rate", "reply_tokens", "batch", "precision",
+         "device", "bits", "adapter"},
+        lambda config, _: _llm(config),
+    ),
+    "encoder": ({"encoder"}, _HERE, lambda config, _: _encoder(config)),
+    "pairs": ({"scorer"}, _HERE, lambda config, encoder: _scorer(config, encoder)),
+    "glossary": ({"glossary"}, set(), lambda config, _: _glossary(config)),
+    "tagger": ({"tagger"}, {"device"}, lambda config, _: _tagger(config)),
+}  # fmt: skip
 
 
 # --- Questions one after the other, each understood in the light of those before it.
@@ -525,7 +652,8 @@ class Conversation:
     def ask(self, question: Question | str, *, options: Mapping[str, str] | None = None) -> Run:
         """The run of the next question; one that raises is no turn. Raises what the session raises.
 
-        "What about gout?" is the last question with gout in place of what that one was about; the run says so.
+        "What about gout?" is the last question with gout in place of what that one was about; "And in pregnancy?" is
+        the last question, narrowed to those people. The run says so.
         """
         asked, last = self.turn(question, options=options)
         run = self.session.ask(asked, options=options, after=last)
@@ -545,15 +673,21 @@ class Conversation:
         return replace(asked, history=(*asked.history, *history)), last
 
     def _again(self, asked: Question, last: Run) -> str:
-        """The last question with the thing that this one names in the place of one of its kind; "" = it is no such."""
-        new = asked_about(asked.text)
+        """The last question with the thing that this one names in the place of one of its kind, or narrowed to the
+        people that it names; "" = it is no such.
+        """
+        from kgmed.language.particulars import people_of  # needed for a follow-up alone
+
+        new, before = asked_about(asked.text), last.question.text
         if not new:
             return ""
+        if people_of(new):
+            return f"{before.rstrip()} {asked.text.strip()}"
         toolkits = [self.session.toolkit(name) for name in self.session.order(asked, last)[:1]]
         kinds = {x.entity.kind for toolkit in toolkits if isinstance(toolkit, Toolkit) for x in toolkit.linked(new)}
         stated = [x for x in last.links if not x.mention.negated] or list(last.links)
         old = next((x for x in stated if x.entity.kind in kinds), stated[0])
-        return put_in(last.question.text, old.mention.surface, new)
+        return put_in(before, old.mention.surface, new)
 
 
 def turn_lines(run: Run) -> tuple[str, str]:
@@ -584,6 +718,8 @@ def open_session(
     names = _as_one(list(library.languages()) if config.graph == AUTO else library.named(config.graph))
     if not names:
         raise Unavailable('no graph is here; pip install "kgmed[starter]", or: kgmed graph build NAME FILE')
+    for name in library.named(",".join(names)) if AUTO not in names else ():
+        library.check_known(name)
     check_models(config)
     encoder = _encoder(config)
 
@@ -598,7 +734,7 @@ def open_session(
         _llm(config),
         encoder,
         pairs=_scorer(config, encoder),
-        glossary=Glossary(library.open_graph(config.glossary, progress=progress)) if config.glossary else None,
+        glossary=_glossary(config, progress),
         tagger=_tagger(config),
     )
 
@@ -618,7 +754,15 @@ def open_named(
         from kgmed.graph.remote.named import open_remote
 
         return open_remote(name, data_folder(), environment)
-    return library.open_graph(name, progress=progress)
+    graph, names = library.open_graph(name, progress=progress), library.named(name)
+    if len(names) > 1:
+        from kgmed.linking.align import open_map, serve
+
+        if not open_map(graph, encoder := default_encoder()):  # joined just now, or before one of them had a map
+            serve(graph, library.members(names, graph), encoder)
+    if not is_prepared(graph):  # it was built or joined just now, or by another version
+        prepare(graph)
+    return graph
 
 
 def _encoder(config: Config) -> Encoder:
@@ -636,6 +780,11 @@ def _llm(config: Config) -> LLM | None:
     from kgmed.models.named import llm_of
 
     return llm_of(config)
+
+
+def _glossary(config: Config, progress: Progress | None = None) -> Glossary | None:
+    """The bilingual graph that is named, if any."""
+    return Glossary(library.open_graph(config.glossary, progress=progress)) if config.glossary else None
 
 
 def _scorer(config: Config, encoder: Encoder) -> PairScorer | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from kgmed.errors import Unavailable
+from kgmed.records import Answer, Entity, Evidence, Role, Run, Triple, Verdict
 
-if TYPE_CHECKING:  # records draw themselves by this module, so that it knows them by their fields only
+if TYPE_CHECKING:
     import networkx
-
-    from kgmed.records import Answer, Entity, Evidence, Role, Run, Triple, Verdict
+    import pandas
 
 MOST_NODES, MOST_ROWS = 20, 50  # drawn, and listed in the table
 
@@ -293,7 +293,7 @@ def _legend(picture: _Picture) -> tuple[list[str], int]:
 
 
 _STYLE = "font-family:sans-serif;font-size:14px;color:#1a1a1a;background:#fff;padding:8px 12px;max-width:70em"
-_MARK = re.compile(r"\[(\d{1,4})\]")
+MARK = re.compile(r"\[(\d{1,4})\]")
 
 
 def to_html(run: Run) -> str:
@@ -356,7 +356,7 @@ def _marked(text: str, name: str, cited: int) -> str:
         f"{' ' * line[:1].isspace()}{_xml(line)}{' ' * (line[-1:].isspace() and bool(line.strip()))}"
         for line in re.split(r"\r\n|[\n\r]", text)
     )
-    return _MARK.sub(link, "<br/>".join(lines))
+    return MARK.sub(link, "<br/>".join(lines))
 
 
 def _list(lines: Sequence[str], style: str = "disc") -> str:
@@ -401,7 +401,27 @@ def _cell(text: str) -> str:
     return _unmarked(" ".join(text.split())).replace("|", "\\|")
 
 
-# --- A run's evidence for networkx.
+# --- A run's evidence for pandas and networkx.
+
+
+def to_pandas(run: Run) -> pandas.DataFrame:
+    """See `Run.table`."""
+    rows = [
+        {"number": i, "head": t.head.name, "head_id": t.head.id, "relation": t.relation.name,
+         "role": t.relation.role.value, "tail": t.tail.name, "tail_id": t.tail.id, "weight": t.weight,
+         "source": t.source, "references": "; ".join(t.references), "cited": i in run.answer.citations}
+        for i, evidence in enumerate(run.context.cited, start=1) for t in evidence.triples
+    ]  # fmt: skip
+    return table(rows)
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
+    """Rows as a table of pandas; raises `Unavailable` without it."""
+    try:
+        import pandas
+    except ImportError:
+        raise Unavailable('a table needs pandas: pip install "kgmed[graphs]"') from None
+    return pandas.DataFrame(list(rows))
 
 
 def to_networkx(run: Run, *, cited: bool = True) -> networkx.MultiDiGraph:

@@ -1,26 +1,34 @@
 """What a method is made of: a graph, the stages that understand its names, an encoder and a language model."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
+
+from kgmed import vocabulary
+from kgmed.derived import cached_arrays, derived_folder, open_arrays
 from kgmed.errors import Unavailable
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
-from kgmed.graph.names import Fuzzy, Glossary
+from kgmed.graph.names import Fuzzy, Glossary, is_spoken
+from kgmed.graph.store.store import Store
 from kgmed.language.negation import marked
 from kgmed.language.text import has_cjk
 from kgmed.linking.align import open_aligned
-from kgmed.linking.cascade import Candidates, Cascade, Dense, Misspelled, Reworded, Spelled
+from kgmed.linking.cascade import Candidates, Cascade, Dense, Misspelled, Reworded, Spelled, unlike
 from kgmed.linking.recognise import Lexicon, WithoutAsking, WithPhrases
 from kgmed.linking.scattered import AsPatientsSay, Scattered
 from kgmed.models.base import LLM, Encoder, PairScorer, name_of
 from kgmed.models.encoders import NgramEncoder, UseEncoder
 from kgmed.pipeline import Recognizer
+from kgmed.question.understand import Trained
 from kgmed.records import Link, Mention, Query, Question
 
 if TYPE_CHECKING:
+    from kgmed.linking.by_model import ReadByModel
     from kgmed.linking.decide import Decided
     from kgmed.steps.check import ByTriples
 
@@ -101,6 +109,16 @@ class Toolkit:
         return Cascade(tuple(stages), nearest=nearest)
 
     @part
+    def understand(self) -> Trained:
+        """Reads what a question asks: the trained classifier."""
+        return Trained(lambda: self.encoder, known=lambda word: is_spoken(self.graph, word), lookup=self.graph.lookup)
+
+    @part
+    def understand_by_model(self) -> "ReadByModel | Trained":
+        """Reads what a question asks: the language model, where there is one."""
+        return _by_model(self)
+
+    @part
     def decided(self) -> "Decided | None":
         """Decides among what the graph's map finds; None where no map is trained (`kgmed graph vectors --train`)."""
         vectors = open_aligned(self.graph, self.encoder)
@@ -109,6 +127,11 @@ class Toolkit:
         from kgmed.linking.decide import Decided, Finder, open_scorer  # read in where a map is trained
 
         return Decided(Finder(self.graph, vectors), open_scorer())
+
+    @part
+    def unlike(self) -> float:
+        """The cosine that names of other things seldom reach by this encoder (`kgmed.linking.cascade.unlike`)."""
+        return unlike(self.graph, self.encoder, self._names)
 
     @part
     def _names(self) -> Fuzzy:
@@ -127,15 +150,28 @@ class Toolkit:
             return self.decided.asked(name, most=3)
         return [n.name for n in self._names.search(name, limit=3, at_least=LIKE_CJK if has_cjk(name) else LIKE)]
 
-    def prepare(self) -> None:
-        """Make what is computed once a graph (the indexes of its names) and kept beside it, if it is not there yet."""
+    def prepare(self, progress: Callable[[int], None] | None = None) -> None:
+        """Make what is computed once a graph and kept beside it, and open it, so that no question waits for that.
+
+        `progress` is called with the number of parts that are done.
+        """
+        for done, part in enumerate(self._parts(), start=1):
+            part()
+            if progress is not None:
+                progress(done)
+
+    def _parts(self) -> Iterator[Callable[[], object]]:
+        """What a first question of a graph would wait for, each a call."""
+        from kgmed.diagnose.engine import engine  # read in where a graph is prepared
+        from kgmed.facts.circumstances import forbidden_groups
+        from kgmed.graph.contradictions import contradictions, warnings_of
         from kgmed.steps.family import medicines_of
-        from kgmed.steps.posterior import posterior  # read in where a graph is prepared
 
         for text in ("strange crimson malady", "闻所未闻的怪病"):
-            self.understood(Question(text))
-        posterior(self.graph)
-        medicines_of(self.graph)
+            yield partial(self.understood, Question(text))
+        yield partial(is_spoken, self.graph, "")
+        for make in (engine, medicines_of, contradictions, forbidden_groups, warnings_of):
+            yield partial(make, self.graph)
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
@@ -157,6 +193,39 @@ class Toolkit:
         """What is recognised in a question, and what of it is linked."""
         mentions = self.recognize(Query(question))
         return mentions, self.link(mentions)
+
+
+# --- A stored graph is prepared once, so that nothing is made inside a question.
+
+
+PREPARED = 1  # goes up when a part of what is prepared does
+LANGUAGES = ("en", "zh")  # in which a graph of several is prepared to be asked
+
+
+def views(store: Store) -> list[Store]:
+    """A stored graph as it is asked in each of `LANGUAGES`, each once."""
+    return list(dict.fromkeys(map(store.speaking, LANGUAGES)))
+
+
+def is_prepared(store: Store) -> bool:
+    """Whether this version has made all that questions need of a graph."""
+    return not store.folder or open_arrays(derived_folder(store.folder, *_mark(store)), ("parts",)) is not None
+
+
+def prepare(store: Store, progress: Callable[[int], None] | None = None) -> None:
+    """Make all that questions need of a stored graph, and note that it is there; what is there already is kept.
+
+    `progress` is called with the number of parts that are done in one language.
+    """
+    for view in views(store):
+        Toolkit(view, encoder=NgramEncoder()).prepare(progress)
+    default_encoder()(["a"])  # its arrays are made at the first text
+    cached_arrays(store.folder, *_mark(store), ("parts",), lambda: {"parts": np.arange(len(LANGUAGES))})
+
+
+def _mark(store: Store) -> tuple[str, str]:
+    """The name of the note, and what it is of."""
+    return "prepared", f"{PREPARED} {store.label}{vocabulary.changed(*vocabulary.TABLES)}"
 
 
 @dataclass(frozen=True)
@@ -203,6 +272,16 @@ class RemoteToolkit:
         """The entities that the server has of that name."""
         return Cascade((Spelled(self.graph),))
 
+    @part
+    def understand(self) -> Trained:
+        """Reads what a question asks: the trained classifier."""
+        return Trained(lambda: self.encoder)
+
+    @part
+    def understand_by_model(self) -> "ReadByModel | Trained":
+        """Reads what a question asks: the language model, where there is one."""
+        return _by_model(self)
+
     def models(self, *, scorer: bool) -> tuple[tuple[str, str], ...]:
         """The models by their part in a method, as runs name them; `scorer` = the method scores pairs."""
         return _models(self, scorer=scorer)
@@ -222,6 +301,15 @@ class RemoteToolkit:
         from kgmed.steps.citations import Citations
 
         return ByTriples(Citations())
+
+
+def _by_model(toolkit: Toolkit | RemoteToolkit) -> "ReadByModel | Trained":
+    """What understands a question with the model of a toolkit."""
+    if toolkit.llm is None:
+        return toolkit.understand
+    from kgmed.linking.by_model import ReadByModel  # read in where a model is asked
+
+    return ReadByModel(toolkit.llm, toolkit.understand, toolkit.graph, toolkit.link, toolkit.prompts)
 
 
 def _models(toolkit: Toolkit | RemoteToolkit, *, scorer: bool) -> tuple[tuple[str, str], ...]:

@@ -15,6 +15,7 @@ from kgmed.errors import KgmedError
 pytest.importorskip("openai")
 
 ROWS = "head\trelation\ttail\ncolchicine\ttreats\tgout\nibuprofen\ttreats\tgout\ngout\thas_symptom\ttoe pain\n"
+PROMPTS = ["kg_rank/terms.en", "question/frame.en", "kg_rank/reader.en", "check/sentences.en"]
 ASKED = ("ask", "Which drug treats gout?", "-g", "toe", "-m", "kg-rank", "--encoder", "ngrams")
 
 
@@ -73,12 +74,12 @@ def test_the_run_tells_settings_models_prompts_calls_and_cost(server: JsonServer
     assert dict(run_["settings"])["keep"] == 5
     assert dict(run_["models"])["llm"] == name(server)
     assert dict(run_["models"])["encoder"].startswith("ngram")
-    assert [p.split()[0] for p in run_["prompts"]] == ["kg_rank/terms.en", "kg_rank/reader.en"]
+    assert [p.split()[0] for p in run_["prompts"]] == PROMPTS
     spent = run_["spent"]
-    assert (spent["calls"], spent["cached"], spent["tokens_in"], spent["tokens_out"]) == (2, 0, 200, 20)
-    assert spent["cost"] == pytest.approx((200 + 2 * 20) / 1e6)
+    assert (spent["calls"], spent["cached"], spent["tokens_in"], spent["tokens_out"]) == (4, 0, 400, 40)
+    assert spent["cost"] == pytest.approx((400 + 2 * 40) / 1e6)
     assert {s["name"]: s["calls"] for s in run_["stages"]}["read"] == 1
-    assert "200 in, 20 out, 0.00024 USD" in run(home, *ASKED, *model(server), "--evidence").stdout
+    assert "400 in, 40 out, 0.00048 USD" in run(home, *ASKED, *model(server), "--evidence").stdout
 
 
 def test_a_recorded_run_is_replayed_with_no_server_and_no_model(server: JsonServer, home: Path, tmp_path: Path) -> None:
@@ -86,8 +87,8 @@ def test_a_recorded_run_is_replayed_with_no_server_and_no_model(server: JsonServ
     first = told(run(home, *ASKED, *model(server), *cache, "--json"))
     calls = len(server.asked)
     again = told(run(home, *ASKED, *model(server), *cache, "--json"))
-    assert len(server.asked) == calls == 2
-    assert (again["spent"]["cached"], again["spent"]["tokens_in"]) == (2, 0)
+    assert len(server.asked) == calls == 4
+    assert (again["spent"]["cached"], again["spent"]["tokens_in"]) == (4, 0)
     alone = told(run(home, *ASKED, *cache, "--cache-mode", "replay", "--json"))
     assert len(server.asked) == calls
     assert alone["answer"]["text"] == first["answer"]["text"] == "Colchicine treats gout [1]."
@@ -143,9 +144,9 @@ def test_a_prompt_of_ones_own_is_asked_with_and_its_hash_changes(
     (own / "reader.en.txt").write_text(text, encoding="utf-8")
     plain = told(run(home, *ASKED, *model(server), "--json"))
     changed = told(run(home, *ASKED, *model(server), "--prompts", str(tmp_path), "--json"))
-    assert "My own way." in json.dumps(server.asked[-1])
+    assert "My own way." in json.dumps(server.asked[-2])
     assert plain["prompts"][0] == changed["prompts"][0]
-    assert plain["prompts"][1] != changed["prompts"][1]
+    assert plain["prompts"][2] != changed["prompts"][2]
 
 
 def test_a_configuration_file_stands_for_the_options(server: JsonServer, home: Path, tmp_path: Path) -> None:
@@ -183,7 +184,7 @@ def test_a_choice_that_cannot_be_made_is_one_line(home: Path, words: tuple[str, 
 
 def test_short_answers_are_a_setting(server: JsonServer, home: Path) -> None:
     run_ = told(run(home, *ASKED, *model(server), "--set", "short=true", "--json"))
-    assert run_["prompts"][1].startswith("kg_rank/short.en ")
+    assert run_["prompts"][2].startswith("kg_rank/short.en ")
 
 
 def test_definitions_are_a_setting_on_which_the_paper_is_silent(home: Path) -> None:
@@ -200,7 +201,8 @@ def test_a_server_that_is_away_leaves_the_facts_and_the_run_says_so(home: Path) 
     run_ = told(result)
     assert run_["answer"]["reader"] == "facts"
     assert run_["failures"]
-    assert run_["spent"]["failed"] == 1
+    assert run_["spent"]["failed"] == 2  # to read the question, and to answer it
+    assert run_["answer"]["text"].startswith("The language model could not answer (")
 
 
 def test_a_server_that_says_what_cannot_be_used_is_told_of(server: JsonServer, home: Path) -> None:
@@ -224,11 +226,12 @@ def streamed(*words: str) -> Said:
 
 def test_the_words_of_the_answer_are_shown_as_they_come_where_that_is_asked_for(home: Path, server: JsonServer) -> None:
     server.answers = None
-    server.says = [Said(replies({"messages": "JSON"})), streamed("Colchicine ", "treats \x1b[2Jgout [1].")]
+    as_data = Said(replies({"messages": "JSON"}))
+    server.says = [as_data, as_data, streamed("Colchicine ", "treats \x1b[2Jgout [1]."), as_data]
     found = run(home, *ASKED, *model(server), "--stream")
     assert found.exit_code == 0, found.output
     assert found.stderr == "Colchicine treats ⟨U+001B⟩[2Jgout [1].\n\n"
-    assert [asked.get("stream", False) for asked in server.asked] == [False, True]
+    assert [asked.get("stream", False) for asked in server.asked] == [False, False, True, False]
     assert found.stdout.count("Colchicine treats") == 1
 
 

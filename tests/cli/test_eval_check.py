@@ -43,7 +43,7 @@ def test_the_figures_of_each_kind_are_told_with_their_intervals(home: Path) -> N
 def test_people_see_a_table_and_the_confusion(home: Path) -> None:
     told = check(home, "--graph", "small")
     assert told.exit_code == 0, told.output
-    assert "true borne out, false flagged" in told.stdout
+    assert "true supported, false flagged" in told.stdout
     assert "What was right (rows) and what was said (columns)" in told.stdout
 
 

@@ -64,6 +64,7 @@ def test_methods_and_controls_are_asked_and_scored(home: Path, tmp_path: Path) -
     assert {c["method"] for c in told_scores["against"]} == {"facts", "facts+oracle"}
 
 
+@pytest.mark.slow
 def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(home: Path, tmp_path: Path) -> None:
     words = ["eval", "run", str(tmp_path / "killed"), "-s", str(home / "q.jsonl"), "-m", "facts", "-g", "flu"]
     command = [sys.executable, "-c", "from kgmed.cli import main; main()", *words, "--part", ""]
@@ -124,7 +125,7 @@ def test_several_processes_give_what_one_gives(home: Path, tmp_path: Path) -> No
 
 def test_a_dry_run_asks_nothing_and_says_what_it_would_take(home: Path, tmp_path: Path) -> None:
     told = json.loads(run(home, tmp_path / "dry", "-m", "hykge", "--dry-run", "--json").stdout)
-    assert [(row["method"], row["calls"], row["tokens"]) for row in told] == [("facts", 0, None), ("hykge", 400, None)]
+    assert [(row["method"], row["calls"], row["tokens"]) for row in told] == [("facts", 0, None), ("hykge", 800, None)]
     assert not (tmp_path / "dry").exists()
     probed = json.loads(run(home, tmp_path / "dry", "--dry-run", "--probe", "2", "--json").stdout)
     assert probed[0]["tokens"] == 0
@@ -215,7 +216,7 @@ def test_a_board_lists_the_best_first_and_counts_failures_and_replies_that_say_n
 ) -> None:
     with loopback() as good, loopback() as mute, loopback() as broken:
         good.says, mute.says = (lambda _: answer("A")), (lambda _: answer("It depends on many things."))
-        broken.says = lambda _: answer("A") if len(broken.asked) % 2 else Said({"error": {"message": "no"}}, 400)
+        broken.says = lambda _: answer("A") if len(broken.asked) % 2 else Said({"error": {"message": "no"}}, 413)
         models = [f"openai/{n}@{s.url}" for n, s in (("mute", mute), ("good", good), ("broken", broken))]
         told = asked_with(home, tmp_path, *(word for model in models for word in ("--llm", model)))
     assert told.exit_code == 3, told.output
@@ -265,7 +266,7 @@ def test_an_answer_of_the_facts_in_place_of_a_model_that_is_gone_does_not_count_
 
 def test_some_failures_are_exit_code_3_and_asking_again_mends_them(home: Path, tmp_path: Path) -> None:
     with loopback() as server:
-        server.says = lambda _: answer("A") if len(server.asked) != 3 else Said({"error": {"message": "no"}}, 400)
+        server.says = lambda _: answer("A") if len(server.asked) != 3 else Said({"error": {"message": "no"}}, 413)
         told = asked_with(home, tmp_path, "--llm", "openai/m", "--base-url", server.url)
         assert told.exit_code == 3
         assert "--again" in told.stdout

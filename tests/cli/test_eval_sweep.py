@@ -43,7 +43,7 @@ def test_each_value_is_a_method_that_was_run_with_it(home: Path, tmp_path: Path)
     assert list(used) == ["facts", "hykge[hops=1]", "hykge[hops=2]", "hykge[keep=2]"]
     assert [used[f"hykge[hops={n}]"]["hops"] for n in (1, 2)] == [1, 2]
     assert {len(run.evidence) for job, run in found.items() if run and job.method == "hykge[keep=2]"} == {2}
-    assert max(len(run.evidence) for job, run in found.items() if run and job.method == "hykge[hops=2]") > 2
+    assert max(len(run.evidence) for job, run in found.items() if run and job.method == "hykge[hops=2]") >= 2
     again = swept(home, tmp_path, "-m", "hykge", "--vary", "hops=1,2", "--vary", "keep=2", "--beside", "facts")
     assert "asked now: 0" in again.stdout
 

@@ -121,6 +121,8 @@ def test_the_doctor_exits_0_with_findings_and_1_with_damage(home: Path) -> None:
     found = real(home, "doctor", "flu")
     assert found.returncode == 0
     assert "names that several entities share: 1" in found.stdout
+    assert "kgmed/vocabulary/lay_names.tsv" in found.stdout
+    assert "written by contributors" in found.stdout
     path = next((home / "graphs" / "flu").glob("v-*")) / "name_bytes.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x00")
     assert real(home, "doctor", "flu").returncode == 1

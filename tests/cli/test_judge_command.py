@@ -14,7 +14,7 @@ from kgmed.evaluate.judge import KINDS, Judging, judge
 from kgmed.evaluate.log import LOG, entries
 from kgmed.evaluate.run import reopened
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import CachedLLM
+from kgmed.models.named import CachedLLM
 
 TRIPLES = "".join(f"flu\thas_symptom\tsign{i}\ndrug{i}\ttreats\tflu\n" for i in range(20))
 N = 6

@@ -16,6 +16,7 @@ from kgmed.graph.library import load, together
 from kgmed.linking.align import open_aligned
 from kgmed.linking.decide import OWN, open_scorer
 from kgmed.models.encoders import UseEncoder
+from kgmed.session import open_named
 from named_graph import SITES, paired, small
 
 
@@ -47,6 +48,7 @@ def marked(path: Path, names: dict[str, str]) -> Path:
 
 def test_the_map_that_a_graph_has_learnt_serves_all_graphs_as_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGMED_HOME", str(home))
+    open_named("small,other")
     whole = open_aligned(together(["other", "small"]), UseEncoder())
     own = open_aligned(load("small"), UseEncoder())
     assert whole is not None

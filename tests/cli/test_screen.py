@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from kgmed import __version__
-from kgmed.cli import PARTS, app
+from kgmed.cli import INSTEAD, PARTS, app
 from kgmed.cli.options import OPTIONS, PANELS
 from kgmed.cli.show import cells, lines_of, wrap
 from kgmed.config import Config
+from kgmed.errors import BadInput
 
 COMMAND = [sys.executable, "-c", "from kgmed.cli import main; main()"]
 ROWS = (
@@ -108,8 +109,10 @@ def test_a_narrow_screen_breaks_no_word(home: Path) -> None:
 
 
 def test_a_terminal_gets_styles_and_links_and_a_pipe_gets_none(home: Path) -> None:
-    words = ("ask", "--graph", "toe", "What are the symptoms of gout? What treats it?", "--evidence")
-    there = on_a_terminal(home, *words)
+    words = ("ask", "--graph", "toe", "What are the symptoms of gout?", "--evidence")
+    there = on_a_terminal(home, *words) + on_a_terminal(
+        home, "ask", "--graph", "toe", "What treats gout?", "--evidence"
+    )
     assert "\x1b]8;;https://pubmed.ncbi.nlm.nih.gov/1\x1b\\" in there
     assert "\x1b]8;;https://www.omim.org/entry/300\x1b\\" in there
     assert "\x1b[1m" in there
@@ -177,8 +180,47 @@ def test_a_command_that_is_misspelled_is_asked_about(home: Path) -> None:
 def test_every_command_has_a_help_and_ask_shows_its_options_in_groups(home: Path) -> None:
     for name in PARTS:
         assert run(home, name, "--help").exit_code == 0, name
-    shown = run(home, "ask", "--help", columns=100).stdout
+    short = run(home, "ask", "--help", columns=80).stdout
+    assert len(short.splitlines()) <= 2 * 24
+    assert "--help-all" in short
+    assert "--rate" not in short
+    shown = run(home, "ask", "--help-all", columns=100).stdout
     assert all(panel in shown for panel in PANELS)
+    assert "--rate" in shown
+
+
+def test_a_question_without_a_command_is_asked_and_a_wrong_command_is_told_the_right_one(home: Path) -> None:
+    asked = run(home, "What treats gout?", "-g", "toe", "--no-log")
+    assert "colchicine" in asked.stdout, asked.output
+    for word, instead in INSTEAD.items():
+        assert instead in _refusal(home, *word.split())
+    table = home / "My Own.csv"
+    table.write_text("a,b", encoding="utf-8")
+    assert f"kgmed graph build my-own {table}" in _refusal(home, "graph", "build", str(table))
+    assert "openai/gpt-4o" in _refusal(home, "ask", "What treats gout?", "--llm", "gpt-4o")
+    assert "openai/llama3 --base-url URL" in _refusal(home, "ask", "What treats gout?", "--llm", "ollama/llama3")
+
+
+def _refusal(home: Path, *given: str) -> str:
+    """Why a command is refused."""
+    wrong = run(home, *given)
+    assert isinstance(wrong.exception, BadInput), wrong.output
+    return str(wrong.exception)
+
+
+def test_values_are_completed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGMED_HOME", str(home))
+
+    def completed(words: str) -> list[str]:
+        given = {"_KGMED_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+        return CliRunner().invoke(app, [], prog_name="kgmed", env=given).stdout.split("\n")
+
+    assert "toe" in completed("kgmed ask --graph t")
+    assert "hpo,toe" in completed("kgmed ask --graph hpo,t")
+    assert "kg-rank" in completed("kgmed ask --method kg")
+    assert "openai/" in completed("kgmed ask --llm op")
+    assert "toe" in completed("kgmed graph show t")
+    assert "gout" in completed("kgmed graph show toe gou")
 
 
 def test_every_option_stands_in_one_group_of_help() -> None:

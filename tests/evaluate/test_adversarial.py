@@ -147,6 +147,7 @@ def test_there_are_sixty_questions_of_other_domains_in_two_languages() -> None:
     assert 20 <= sum(not t.isascii() for t in texts) <= len(texts) - 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), [(g, s) for g in ("hpo", "cmekg") for s in range(5)])
 def test_the_gate_holds_on_the_packaged_graphs(name: str, seed: int, request: pytest.FixtureRequest) -> None:
     """Some hundred of its cases; all of them: kgmed eval linking --set adversarial --graph NAME --seeds 5."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kgmed.cli.reward import split_of
 from kgmed.errors import SourceError, UnknownName
 from kgmed.evaluate.datasets import cases as case_files
 from kgmed.evaluate.datasets import patients as of_name
@@ -47,6 +48,24 @@ def test_the_part_that_settings_are_chosen_on_is_read_under_any_of_its_names(tmp
     here = [goal("Asthma", {"Wheezing": True}, {})]
     found = case_files.read_goals(pickled(tmp_path / "goals.p", {"train": here, "test": here, part: here * 2}))
     assert (len(found.train), len(found.validation), len(found.test)) == (1, 2, 1)
+
+
+def test_gmd_is_read_by_the_name_of_its_published_file_and_given_by_path(tmp_path: Path) -> None:
+    (tmp_path / "gmd").mkdir()
+    file = gmd(tmp_path / "gmd/gmd.pk")
+    assert len(of_name("GMD", tmp_path).test) == 1
+    assert split_of(str(file), None).diseases == ("Asthma", "Enteritis")
+
+
+def test_one_bad_case_of_a_published_file_is_left_out_and_told(tmp_path: Path) -> None:
+    here = [goal("Asthma", {"Wheezing": True}, {})] * 120
+    bad = goal("Asthma", {"Wheezing": "perhaps"}, {})
+    file = pickled(tmp_path / "goals.p", {"train": [*here, bad], "test": here})
+    found = case_files.read_goals(file)
+    assert found.dropped == ("goals.p:121: has the sign 'perhaps' for 'Wheezing'",)
+    assert len(found.train) + len(found.validation) == 120
+    with pytest.raises(SourceError, match="perhaps"):  # two of three are no slip
+        case_files.read_goals(pickled(tmp_path / "bad.p", {"train": [here[0], bad, bad], "test": here}))
 
 
 def test_a_part_of_another_name_is_refused_by_name(tmp_path: Path) -> None:
@@ -101,7 +120,7 @@ def test_dxformer_json_is_read_and_unsure_is_kept_apart(tmp_path: Path) -> None:
     rows = [{"pid": "a", "exp_sxs": {"发热": "1"}, "imp_sxs": {"咳嗽": "0", "皮疹": "2"}, "label": "肺炎"}]
     path = tmp_path / "train_set.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    assert case_files.part(path) == [Case("a", ("发热",), ("咳嗽",), ("皮疹",), "肺炎", ("发热",))]
+    assert case_files.part(path, []) == [Case("a", ("发热",), ("咳嗽",), ("皮疹",), "肺炎", ("发热",))]
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", "[1]", '[{"label": "x"}]', "[" * 100_000])
@@ -109,7 +128,7 @@ def test_json_of_another_layout_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(SourceError, match="pid, exp_sxs"):
-        case_files.part(path)
+        case_files.part(path, [])
 
 
 def test_json_lines_are_read_into_their_parts(tmp_path: Path) -> None:
@@ -158,14 +177,14 @@ def test_patients_of_ddxplus_get_english_names_where_the_release_knows_them(tmp_
     evidences = tmp_path / "release_evidences.json"
     evidences.write_text(json.dumps(rows))
     names = case_files.diseases(conditions), case_files.findings(evidences)
-    (found,) = case_files.patients(patients(tmp_path / "p.csv", "['E_91', 'E_55_@_V_1', 'e66']"), *names)
+    (found,) = case_files.patients(patients(tmp_path / "p.csv", "['E_91', 'E_55_@_V_1', 'e66']"), *names, [])
     assert found == Case("p-1", ("Fever?", "Pain where? the throat", "e66"), disease="Flu", explicit=("Fever?",))
 
 
 @pytest.mark.parametrize("evidences", ["", "E_91", "['E_91'", "__import__('os')", "['E_91' 'E_55']"])
 def test_evidences_that_are_no_list_of_codes_are_refused(tmp_path: Path, evidences: str) -> None:
     with pytest.raises(SourceError, match="no list of codes") as error:
-        list(case_files.patients(patients(tmp_path / "p.csv", evidences), str, str))
+        list(case_files.patients(patients(tmp_path / "p.csv", evidences), str, str, []))
     assert error.value.line == 2
 
 
@@ -174,7 +193,7 @@ def test_a_file_of_patients_that_is_none_is_refused(tmp_path: Path, data: bytes)
     path = tmp_path / "p.csv"
     path.write_bytes(data)
     with pytest.raises(SourceError, match=r"DDXPlus|no list of codes"):
-        list(case_files.patients(path, str, str))
+        list(case_files.patients(path, str, str, []))
 
 
 def test_a_release_file_taken_for_the_other_is_refused(tmp_path: Path) -> None:

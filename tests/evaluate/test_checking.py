@@ -94,6 +94,7 @@ def test_what_cannot_be_made_is_refused() -> None:
         Maker(MemoryGraph([("a", "r", "b")]))
 
 
+@pytest.mark.slow
 @pytest.mark.starter
 @pytest.mark.parametrize("name", ["hpo", "cmekg"])
 def test_the_check_keeps_its_bars_on_the_packaged_graphs(name: str, request: pytest.FixtureRequest) -> None:

@@ -116,6 +116,7 @@ def test_a_worker_that_was_killed_once_costs_nothing(tmp_path: Path) -> None:
     assert digest(found) == digest(finished(tmp_path / "calm", Echo(), ThreadExecutor(), Plan(("one",), items(5))))
 
 
+@pytest.mark.slow
 def test_an_evaluation_killed_three_times_ends_like_one_that_was_not(tmp_path: Path) -> None:
     code = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parent.parent)!r})

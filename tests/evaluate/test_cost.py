@@ -78,6 +78,7 @@ def models() -> Iterator[Any]:
     yield from (StandIn(), StandIn(useful=False), Obliging(), *map(Drawn, range(3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_reply_of_a_model_makes_a_method_ask_more_often_than_is_said_before(graph: Store, name: str) -> None:
     parts = controlled(name)

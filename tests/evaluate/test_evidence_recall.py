@@ -1,6 +1,7 @@
 """Recall of an answer's entities in the evidence."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ from hypothesis import strategies as st
 
 from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.answers import Consultation, consultations
-from kgmed.evaluate.recall import EvidenceRecall, compare, gold_ids
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Evidence, Relation, Triple
 from kgmed.toolkit import Toolkit
 from named_graph import small
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
+
+from _recall import EvidenceRecall, compare, gold_ids
 
 ROWS: tuple[Row, ...] = (
     NodeRow("gout", kind="disease"),

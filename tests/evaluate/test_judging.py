@@ -29,8 +29,8 @@ from kgmed.evaluate.judge import (
 from kgmed.evaluate.log import LOG, Entry, Job, digest, entries
 from kgmed.models.asking import Malformed
 from kgmed.models.base import LLM, Message, Reply
-from kgmed.models.cache import CachedLLM
 from kgmed.models.limits import RecordedLLM
+from kgmed.models.named import CachedLLM
 from kgmed.records import Question
 
 PAIR, MINDMAP, RANK = KINDS["pair"], KINDS["mindmap"], KINDS["rank"]

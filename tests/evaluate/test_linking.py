@@ -1,6 +1,7 @@
 """How linkers are measured."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,6 @@ from kgmed.evaluate.linking import (
     LinkingCase,
     LinkingPlace,
     LinkingRecall,
-    hold_out,
-    misspelled,
     recall,
     spot,
 )
@@ -19,6 +18,10 @@ from kgmed.graph.base import Alias, NodeRow, Scope, Source
 from kgmed.linking.cascade import Spelled
 from kgmed.records import Link, Mention
 from named_graph import HPO, small
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
+
+from _split import hold_out, misspelled
 
 MANY = tuple(NodeRow(f"X:{i}", f"name {i}", aliases=(Alias(f"other {i}"), Alias(f"Name-{i}"))) for i in range(60))
 SOURCE = Source("many", lambda: iter(MANY))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.evaluate.ner import NerScore, by_kind, nested, score
+from kgmed.evaluate.linking import NerScore, by_kind, nested, score
 from kgmed.models.w2ner import FoundEntity
 
 WHOLE, INNER = FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),))

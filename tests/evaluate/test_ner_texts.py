@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgmed.errors import SourceError
-from kgmed.evaluate.ner import Sample, fingerprint, read, split
+from kgmed.evaluate.linking import Sample, fingerprint, read, split
 from kgmed.models.w2ner import FoundEntity
 
 GOOD = {"text": "细胞减少", "entities": [{"start_idx": 0, "end_idx": 3, "type": "sym", "entity": "细胞减少"},

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgmed.diagnose.engine import DiagnosisEngine
+from kgmed.diagnose.patient import Patient
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.datasets.cases import Packet, packet, packets
 from kgmed.evaluate.diagnosing import Cohort, Ranks
 from kgmed.graph.store.store import Store
-from kgmed.reward.phenotype import Phenotypes
-from kgmed.reward.phenotype_table import Patient
 from pheno_graph import annotated
 
 CASE: dict[str, Any] = {
@@ -51,6 +51,12 @@ def test_a_patient_without_sex_age_or_diagnosis_is_read_all_the_same() -> None:
     assert found == Packet(Patient(("HP:0001250",)))
 
 
+@pytest.mark.parametrize("said", ["excluded", "negated"])  # of version 2, of version 1
+def test_what_was_looked_for_in_vain_is_absent(said: str) -> None:
+    feature = {"type": {"id": "HP:0008066"}, said: True}
+    assert packet({"phenotypicFeatures": [feature]}).patient.absent == ("HP:0008066",)
+
+
 def test_the_age_of_a_range_is_its_end_and_an_onset_may_be_an_age() -> None:
     span = {"ageRange": {"start": {"age": "P1Y"}, "end": {"iso8601duration": "P2Y"}}}
     found = packet(
@@ -66,6 +72,16 @@ def test_lines_of_phenopackets_are_read_packed_or_not(tmp_path: Path, pack: Any)
     with (pack or open)(tmp_path / name, "wt", encoding="utf-8") as file:
         file.write(text)
     assert [p.patient.id for p in packets(tmp_path / name)] == ["PMID_1_boy", "b"]
+
+
+@pytest.mark.parametrize("message", [
+    {"id": "f", "proband": CASE, "relatives": [changed(id="b")], "pedigree": {"persons": []}},
+    {"id": "c", "description": "two of them", "members": [CASE, changed(id="b")]},
+    {"id": "i", "family": {"proband": CASE, "relatives": [changed(id="b")]}, "diagnosis": []},
+], ids=["family", "cohort", "interpretation of version 1"])  # fmt: skip
+def test_every_message_that_holds_phenopackets_is_read(tmp_path: Path, message: dict[str, Any]) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(message), encoding="utf-8")
+    assert [p.patient.id for p in packets(tmp_path / "a.json")] == ["PMID_1_boy", "b"]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +169,7 @@ def test_on_published_cases_the_fitted_scorer_ranks_better_than_the_plain_likeli
         for case in cohort.packets:
             known = model.known(case.patient)[0]
             fitted.append(cohort.rank(case, model.features(known) @ model.weights, own=own))
-            near = [model.world.nearest(hpo.number(q))[0] for q in known.present]
+            near = [model.world.nearest((hpo.number(q),))[0] for q in known.present]
             plain.append(cohort.rank(case, sum(near, np.zeros(model.world.size)), own=own))
         assert Ranks(tuple(fitted)).top(1) > Ranks(tuple(plain)).top(1) + 0.05
 
@@ -161,7 +177,7 @@ def test_on_published_cases_the_fitted_scorer_ranks_better_than_the_plain_likeli
 @pytest.mark.data
 @pytest.mark.starter
 def test_no_copy_of_a_disease_keeps_a_row_of_the_report_left_out(hpo: Store, data: Path) -> None:
-    from kgmed.reward.phenotype_table import read
+    from kgmed.diagnose.table import read
 
     cases = list(packets(data / "phenopackets_dev" / "phenopackets_dev.jsonl.xz"))
     cohort = Cohort(hpo, cases)
@@ -171,7 +187,7 @@ def test_no_copy_of_a_disease_keeps_a_row_of_the_report_left_out(hpo: Store, dat
     for i, (_, reference) in enumerate(cohort.copies):
         mine = copied.disease == len(originals.diseases) + i
         assert reference not in set(copied.references[copied.reference[mine]].tolist())
-    assert not Phenotypes(hpo).of()[len(originals.diseases) :].any()
+    assert not DiagnosisEngine(hpo).of()[len(originals.diseases) :].any()
 
 
 def test_a_damaged_gzip_file_is_one_line(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def finished(folder: Path, make: Echo, crew: RayExecutor | ThreadExecutor) -> di
     return entries(folder)
 
 
+@pytest.mark.slow
 def test_two_nodes_give_what_one_thread_gives(tmp_path: Path, address: str) -> None:
     import ray
 
@@ -45,6 +46,7 @@ def test_two_nodes_give_what_one_thread_gives(tmp_path: Path, address: str) -> N
     assert not ray.is_initialized(), "the connection is given back"
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_loses_nothing(tmp_path: Path, address: str) -> None:
     there = finished(tmp_path / "ray", Echo(deadly="q5", mark=str(tmp_path / "mark")), RayExecutor(address))
     assert (tmp_path / "mark").exists()

@@ -14,7 +14,7 @@ from kgmed.cli import app
 from kgmed.errors import BadInput, UnknownName
 from kgmed.evaluate.log import entries
 from kgmed.evaluate.reproduce import table, with_trained
-from tiny_causal import saved_in
+from tiny_causal import bytes_in, saved_in
 
 SHOWN = {"肺炎": ("咳嗽", "发热"), "腹泻": ("稀便", "腹痛")}
 
@@ -27,10 +27,14 @@ def goal(disease: str, *symptoms: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with MZ's file: ten patients to train on, three to test."""
-    folder = tmp_path_factory.mktemp("rlkgf")
-    train = [goal(d, *symptoms) for d, symptoms in SHOWN.items() for _ in range(5)]
     test = [goal("肺炎", "咳嗽"), goal("腹泻", "稀便"), goal("肺炎", "发热", "稀便")]
-    (folder / "mz").mkdir()
+    return patients_in(tmp_path_factory.mktemp("rlkgf"), test)
+
+
+def patients_in(folder: Path, test: list[dict[str, Any]]) -> Path:
+    """The folder, with MZ's file of ten patients to train on and those to test."""
+    train = [goal(d, *symptoms) for d, symptoms in SHOWN.items() for _ in range(5)]
+    (folder / "mz").mkdir(parents=True)
     (folder / "mz" / "acl2018-mds.p").write_bytes(pickle.dumps({"train": train, "test": test}, protocol=2))
     return folder
 
@@ -65,7 +69,7 @@ def accuracies(told: dict[str, Any], metric: str = "accuracy") -> dict[tuple[str
 def test_table_2_has_scorers_the_base_and_what_one_has_trained(home: Path, tmp_path: Path, server: JsonServer) -> None:
     pytest.importorskip("torch", reason="the scorer of the paper needs torch")
     shown = kgmed(home, server, "rlkgf/table2", "--out", tmp_path, "--json", "--trained", "RLKGF=openai/taught")
-    assert shown.exit_code == 0, shown.output
+    assert shown.exit_code in (0, 3), shown.output
     told = json.loads(shown.stdout)
     of = accuracies(told)
     assert of["the walk alone (R_p)", "none"] == 1.0
@@ -94,7 +98,7 @@ def test_a_figure_of_scorers_alone_is_told_of_their_numbers(home: Path, tmp_path
     told = {}
     for name in ("rlkgf/figure5", "rlkgf/figure8"):
         shown = CliRunner().invoke(app, ["reproduce", name, "--out", str(tmp_path / name), "--json"], env=known)
-        assert shown.exit_code == 0, shown.output
+        assert shown.exit_code in (0, 3), shown.output
         told[name] = json.loads(shown.stdout)
     assert set(accuracies(told["rlkgf/figure5"])) == {(label, "none") for label in table("rlkgf/figure5").scorers}
     (stated,) = {r["ours"]["n"] for r in told["rlkgf/figure5"]["figures"] if r["metric"] == "accuracy-explicit"}
@@ -107,13 +111,15 @@ def test_a_disease_outside_the_list_counts_as_wrong_and_is_counted(
     home: Path, tmp_path: Path, server: JsonServer
 ) -> None:
     shown = kgmed(home, server, "rlkgf/table6", "--out", tmp_path, "--json")
-    assert shown.exit_code == 0, shown.output
+    assert shown.exit_code in (0, 3), shown.output
     told = json.loads(shown.stdout)
     assert accuracies(told)["KG prompt", "openai/base"] == 0.0
     assert accuracies(told, "outside")["KG prompt", "openai/base"] == 1.0
-    (figure,) = [r for r in told["figures"] if r["metric"] == "accuracy"]
-    assert (figure["ours"]["n"], figure["failed"]) == (3, 0)
-    runs = [e.run for e in entries(tmp_path / "mz-questions").values()]
+    figures = {r["row"]: r for r in told["figures"] if r["metric"] == "accuracy"}
+    assert set(figures) == {*table("rlkgf/table6").rows}
+    assert {(figure["ours"]["n"], figure["failed"]) for figure in figures.values()} == {(3, 0)}
+    runs = [e.run for e in entries(tmp_path / "mz-questions").values() if e.job.method == "rlkgf-prompt"]
+    assert len(runs) == 3
     assert all(run and run.graph.startswith("mz-cases ") for run in runs)
     assert all(run and run.context.cited for run in runs)
 
@@ -121,9 +127,11 @@ def test_a_disease_outside_the_list_counts_as_wrong_and_is_counted(
 def test_a_dry_run_asks_nobody_and_says_what_it_takes(home: Path, tmp_path: Path, server: JsonServer) -> None:
     shown = kgmed(home, server, "rlkgf/table6", "--out", tmp_path / "out", "--dry-run", "--json")
     told = json.loads(shown.stdout)
-    (only,) = told["methods"]
-    assert (only["estimate"]["questions"], only["estimate"]["most"]) == (3, 6)
-    assert only["estimate"]["tokens_most"] > 0
+    estimates = {one["estimate"]["method"]: one["estimate"] for one in told["methods"]}
+    assert set(estimates) == {*table("rlkgf/table6").rows.values()}
+    assert {one["questions"] for one in estimates.values()} == {3}
+    assert estimates["rlkgf-prompt"]["most"] == 6
+    assert min(one["tokens_most"] for one in estimates.values()) > 0
     assert server.asked == []
     assert not (tmp_path / "out").exists()
 
@@ -155,3 +163,38 @@ def test_an_adapter_that_one_has_trained_is_asked_as_it_was_trained(home: Path, 
     assert len(found) == 3
     assert all(e.run is not None or e.error.startswith("Malformed") for e in found), [e.error for e in found]
     assert any(e.run and "rlkgf/trained" in "".join(e.run.prompts) for e in found)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("policy", "chat"),
+    [("choice", False), ("choice", True), ("free", False), pytest.param("figure6", True, marks=pytest.mark.slow)],
+)
+def test_what_was_trained_is_worth_the_same_when_it_is_asked(tmp_path: Path, policy: str, *, chat: bool) -> None:
+    pytest.importorskip("torch", reason="training needs torch")
+    pytest.importorskip("trl", reason="training on labels needs trl")
+    pytest.importorskip("peft", reason="an adapter needs peft")
+    seen = [goal(disease, *symptoms) for disease, symptoms in SHOWN.items()]  # as trained: so tiny a model has no more
+    home = patients_in(tmp_path / "home", [*seen, goal("腹泻", "咳嗽", "发热")])
+    base = bytes_in(tmp_path / "base", template="{% for m in messages %}{{ m['content'] }}{% endfor %}>", context=1024)
+    kind = ["--policy", "free", "--prompt", policy] if policy == "figure6" else ["--policy", policy]
+    words = ["train", "sft", "MZ", "--data", home, "--model", base, "--out", tmp_path / "run", "--steps", "120",
+             "--rate", "0.02", "--full", "--longest", "24", "--json", *kind, *["--chat"] * chat]  # fmt: skip
+    known = {"KGMED_HOME": str(home), "KGMED_DATA": str(home), "COLUMNS": "200"}
+    made = CliRunner().invoke(app, [str(word) for word in words], env=known)
+    assert made.exit_code == 0, made.output
+    trained = json.loads(made.stdout[made.stdout.index("{") :])["test"]
+    counted = CliRunner().invoke(app, ["reward", "graph", "MZ", "--data", str(home)], env=known)
+    assert counted.exit_code == 0, counted.output
+    asked = ["eval", "run", tmp_path / "out", "--set", "mz-questions", "--graph", "mz-cases", "--data", home,
+             "--llm", f"hf/{tmp_path / 'run' / 'model'}", "-m", "rlkgf-prompt"]  # fmt: skip
+    shown = CliRunner().invoke(app, [str(word) for word in asked], env=known)
+    found = entries(tmp_path / "out")
+    assert shown.exit_code == 0, [e.error for e in found.values()]
+    assert len(found) == trained["cases"] == 3
+    scored = CliRunner().invoke(
+        app, ["eval", "score", str(tmp_path / "out"), "--metric", "accuracy", "--json"], env=known
+    )
+    assert json.loads(scored.stdout)["scores"][0]["mean"]["mean"] == pytest.approx(trained["accuracy"])
+    if policy == "choice":  # to write it takes more steps than to choose
+        assert trained["accuracy"] == pytest.approx(2 / 3)  # what was trained is known, and its opposite is not

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgmed.derived import open_array
 from kgmed.errors import SourceError
 from kgmed.evaluate.datasets import cases, files
-from kgmed.evaluate.ner import read
+from kgmed.evaluate.linking import read
 from kgmed.graph.formats import cmekg
 from kgmed.graph.formats.base import lines, open_bytes, whole_text
 from kgmed.graph.packed import bearable
-from kgmed.graph.store.arrays import open_array
 
 MOST = 1 << 20  # kilobytes of memory that a process with such a file may take, with the libraries it loads
 
@@ -75,7 +75,7 @@ def test_a_file_may_unpack_to_64_mb_or_200_times_its_size_and_to_32_gb_at_most()
     "code",
     [
         "from kgmed.evaluate.datasets.cases import packets as f",
-        "from kgmed.evaluate.ner import read as f",
+        "from kgmed.evaluate.linking import read as f",
         "from kgmed.evaluate.datasets.files import text as f",
         "from kgmed.graph.formats.base import lines as f",
     ],

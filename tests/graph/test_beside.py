@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgmed.graph.derived import Arrays, cached_arrays, derived_folder
+from kgmed.derived import Arrays, cached_arrays, derived_folder
 
 
 def numbers() -> Arrays:

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgmed.graph import derived, vectors
-from kgmed.graph.derived import Arrays, cached_arrays, derived_folder
+from kgmed import derived
+from kgmed.derived import Arrays, cached_arrays, derived_folder
+from kgmed.graph import vectors
 from kgmed.graph.doctor import examine
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.store import open_store

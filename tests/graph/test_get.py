@@ -15,7 +15,7 @@ from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.get import get, kept, obtain, on_first_use, published
 from kgmed.graph.get import is_file as is_that_file
-from kgmed.graph.published import TABLE, Published, Remote, Wheel
+from kgmed.graph.library import TABLE, Published, Remote, Wheel
 from loopback import Asked, Loopback, Said, loopback
 from made_wheels import ICD10
 

@@ -4,17 +4,19 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graph.store.oracle import source
 from graph.store.test_shards import made
-from kgmed.errors import BadInput, Unavailable
+from kgmed.errors import BadInput, KgmedError, Unavailable
 from kgmed.graph import library
 from kgmed.graph.get import INDEX, get_store, hand_out
 from kgmed.graph.store.build import build
 from kgmed.graph.store.folder import current
 from kgmed.graph.store.shards import build_shards, open_shards
+from kgmed.graph.store.store import open_store
 from loopback import Asked, Loopback, Said, loopback
 
 
@@ -111,3 +113,39 @@ def test_a_graph_comes_from_a_store_that_fsspec_knows(out: tuple[Path, str]) -> 
 def test_a_folder_with_something_in_it_is_not_written_to(tmp_path: Path, out: tuple[Path, str]) -> None:
     with pytest.raises(BadInput, match="not empty"):
         hand_out(current(tmp_path / "here" / "mine"), out[0])
+
+
+HOSTILE: list[Any] = [
+    [], None, 1, "x", {}, {"kgmed": 1}, {"kgmed": 2}, {"kgmed": True},
+    *({"files": files} for files in (["a.npy"], {"a.npy": None}, {"a.npy": ["abc", "00"]}, {"a.npy": [1]}, {}, None,
+        {"a.npy": [-1, "0" * 64]}, {"a.npy": [10**18, "0" * 64]}, {"a.npy": [float("inf"), "0" * 64]},
+        {"a.npy": [10**400, "0" * 64]}, {"a.npy": [1, "0" * 63]}, {"a.npy": [1, None]}, {"a.npy": {"0": 1}},
+        {"a.npy\n": [1, "0" * 64]})),
+    *({"name": name} for name in (None, 7, ["x"], {"x": 1}, "x" * 101)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("told", HOSTILE, ids=str)
+def test_an_index_with_values_of_another_kind_is_refused_in_one_line(
+    server: Loopback, out: tuple[Path, str], told: Any
+) -> None:
+    whole = {"kgmed": 1, "name": "x", "files": {"a.npy": [1, "0" * 64]}}
+    data = json.dumps(whole | told if isinstance(told, dict) and told.keys() - {"kgmed"} else told).encode()
+    (out[0] / INDEX).write_bytes(data)
+    with pytest.raises(BadInput, match="is no index of a graph") as caught:
+        get_store(f"{server.url}/g/{INDEX}#sha256={hashlib.sha256(data).hexdigest()}")
+    assert "\n" not in str(caught.value)
+    assert library.graphs() == []
+
+
+@pytest.mark.parametrize("value", [None, -1, "x", [], {}, [None], {"a": None}, 1e308, True], ids=str)
+def test_a_manifest_with_values_of_another_kind_is_told_in_one_line(tmp_path: Path, value: Any) -> None:
+    build(source(made(1, 6, 9), prefix="p"), tmp_path / "mine")
+    path = current(tmp_path / "mine") / "manifest.json"
+    whole = json.loads(path.read_text())
+    for name in whole:
+        path.write_text(json.dumps(whole | {name: value}))
+        try:
+            open_store(tmp_path / "mine")
+        except KgmedError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - that it is ours is what is asked

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import kgmed
+from kgmed import prepare
 from kgmed.errors import BadInput, SourceError, StoreError, UnknownName
 from kgmed.graph import library
 from kgmed.graph.doctor import examine
@@ -65,8 +67,8 @@ def test_a_damaged_graph_is_built_again_without_being_told(file: Path, home: Pat
 
 def test_a_source_that_breaks_off_leaves_the_graph_that_was_there(file: Path, home: Path) -> None:
     library.build_graph("flu", file)
-    file.write_text(TRIPLES + "only two\tcolumns\n", encoding="utf-8")
-    with pytest.raises(SourceError, match=r"flu\.tsv:5"):
+    file.write_text(TRIPLES + "only two\tcolumns\n" * 20, encoding="utf-8")
+    with pytest.raises(SourceError, match=r"flu\.tsv"):
         library.build_graph("flu", file)
     assert said(library.load("flu")) == FLU
     assert len(list((home / "graphs" / "flu").iterdir())) == 3
@@ -315,3 +317,40 @@ def test_the_packaged_graphs_need_no_path(name: str) -> None:
     assert library.build_graph(name).fresh
     assert not library.build_graph(name).fresh
     assert len(library.load(name)) > 10_000
+
+
+def test_nothing_is_made_beside_a_graph_by_questions_once_it_is_built(file: Path, home: Path) -> None:
+    built, first = kgmed.build_graph("flu", file), derived(home)
+    assert built.fresh
+    assert prepare.is_prepared("flu")
+    ask_all("flu")
+    assert derived(home) == first
+
+
+def test_what_a_graph_lacks_is_made_when_it_is_opened(file: Path, home: Path) -> None:
+    library.build_graph("flu", file)
+    assert not prepare.is_prepared("flu")
+    session = kgmed.load(graph="flu")
+    session.toolkit("flu")
+    opened = derived(home)
+    assert prepare.is_prepared("flu")
+    ask_all("flu")
+    assert derived(home) == opened
+
+
+def derived(home: Path) -> dict[str, int]:
+    """What is kept beside the graphs, and when each file was written."""
+    return {str(p.relative_to(home)): p.stat().st_mtime_ns for p in home.rglob("derived/*/*") if p.is_file()}
+
+
+def ask_all(graph: str) -> None:
+    """Ask of what is known and what is not, of findings and of medicines, in two languages."""
+    session = kgmed.load(graph=graph)
+    for text in (
+        "What are the symptoms of flu?",
+        "I have a fevr and a cough",
+        "What treats zqylofram?",
+        "发热吃什么药？",
+    ):
+        session.ask(text)
+    session.ask("May I take aspirin when I am pregnant?")

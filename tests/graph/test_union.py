@@ -1,11 +1,13 @@
 """Several graphs as one: what is joined and what is not, where each triple is from, and in which language."""
 
-from functools import partial
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from kgmed.cli import app
 from kgmed.errors import BadInput, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, ByRole, EdgeRow, NodeRow, Row, Scope, Source, TextRow
@@ -13,8 +15,8 @@ from kgmed.graph.doctor import examine
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.graph.union import merge
-from kgmed.prepare import lend_map, prepare_together
 from kgmed.records import Relation, Role, Support
+from kgmed.session import open_named
 
 HPO: tuple[Row, ...] = (
     NodeRow("HP:0002076", "Migraine", "phenotype", "A headache.", (Alias("UMLS:C0149931", Scope.XREF),)),
@@ -236,17 +238,28 @@ def test_a_name_that_no_graph_has_is_refused(home: Path) -> None:
         library.load("one,three")
 
 
-def test_graphs_are_not_joined_before_the_first_question_where_that_must_join_them_anew(
+def test_graphs_are_joined_when_first_asked_and_let_go_when_a_member_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGMED_HOME", str(tmp_path))
-    for name, rows in (("one", HPO), ("two", CMEKG)):
-        library.build_source(name, Source(name, partial(iter, rows)))
-    missing = set(library.languages()) - {"one", "two"}
-    if not missing:
-        pytest.skip("no packaged graph is installed")
-    prepare_together()
-    assert lend_map(lambda *_: None) == 0
-    assert not (tmp_path / "graphs" / library.TOGETHER).exists()
-    library.together(["one", "two"])  # as they would be without those
-    assert (tmp_path / "graphs" / library.TOGETHER).exists()
+    place, files = tmp_path / "graphs" / library.TOGETHER, {}
+    for name, triple in (
+        ("one", "gout,has_symptom,pain\n"),
+        ("two", "gout,treats,rest\n"),
+        ("three", "flu,treats,x\n"),
+    ):
+        files[name] = tmp_path / f"{name}.csv"
+        files[name].write_text(triple)
+        assert CliRunner().invoke(app, ["graph", "build", name, str(files[name])]).exit_code == 0
+    assert not place.exists()
+    assert library.standing(["one", "two"]) is None
+    for names in ("one,two", "one,two,three"):
+        open_named(names)
+    assert {folder.name for folder in place.iterdir()} == {"one+two", "one+three+two"}
+    assert "one+two" in CliRunner().invoke(app, ["graph", "list"]).output
+    files["three"].write_text("flu,treats,y\n")
+    CliRunner().invoke(app, ["graph", "build", "three", str(files["three"])])
+    assert [folder.name for folder in place.iterdir()] == ["one+two"]  # the other was of another graph
+    shutil.rmtree(tmp_path / "graphs" / "two")
+    library.prune()
+    assert not list(place.iterdir())

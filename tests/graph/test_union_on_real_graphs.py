@@ -10,7 +10,7 @@ from kgmed.graph.union import merge
 from kgmed.models.encoders import NgramEncoder
 from kgmed.session import Session
 
-pytestmark = pytest.mark.starter
+pytestmark = [pytest.mark.starter, pytest.mark.slow]  # both packaged graphs are built and merged
 SUBSTANCES = {"drug", "ingredient"}
 
 

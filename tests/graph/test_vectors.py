@@ -101,6 +101,15 @@ def test_a_shortlist_needs_no_index(tmp_path: Path) -> None:
     assert vectors.nearest_by_ngrams(Fuzzy(graph), NgramEncoder(), "漢", limit=2) == []
 
 
+def test_of_a_shortlist_only_what_may_do_is_encoded(tmp_path: Path) -> None:
+    encoder, names = Counting(), Fuzzy(small(tmp_path))
+    near = vectors.nearest_by_ngrams(names, encoder, "muscle weaknesses", fits=lambda name: name == "Muscle weakness")
+    assert [n.name for n in near] == ["Muscle weakness"]
+    assert encoder.texts == 2
+    assert vectors.nearest_by_ngrams(names, encoder, "muscle weaknesses", fits=lambda _: False) == []
+    assert encoder.texts == 2
+
+
 class Spread(NgramEncoder):
     """Few dimensions and no zero rows, so that neighbours are many and near."""
 

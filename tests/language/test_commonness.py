@@ -1,17 +1,13 @@
 """The table of how often diseases are seen."""
 
-from kgmed.language.commonness import seen_often
+from kgmed import vocabulary
+from kgmed.diagnose.knowledge import seen_often
+from kgmed.vocabulary import Predicate
 
 
-def test_every_name_stands_once_and_is_in_small_letters_or_chinese() -> None:
-    from importlib import resources
-
-    text = resources.files("kgmed.language").joinpath("common.txt").read_text(encoding="utf-8")
-    names = [
-        n.strip() for line in text.splitlines() if "=" in line and line[0] != "#" for n in line.split("=")[1].split(";")
-    ]
+def test_every_name_stands_once() -> None:
+    names = [name for name, _ in vocabulary.pairs("prevalence", Predicate.PREVALENCE)]
     assert len(names) == len(set(names))
-    assert all(names)
 
 
 def test_powers_are_those_of_cases_among_100_000_people() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgmed.language.lay import emergency, helped
+from kgmed.question.emergency import emergency, helped
 
 TOLD = {
     "self-harm": (

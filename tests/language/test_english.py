@@ -1,10 +1,10 @@
 """What Chinese graphs say, in English: what is put together reads as English; what a label says keeps its meaning."""
 
-from importlib import resources
-
 import pytest
 
-from kgmed.language.relations import in_english
+from kgmed import vocabulary
+from kgmed.language.relations import TRANSLATIONS, in_english
+from kgmed.vocabulary import Predicate
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_a_name_of_one_character_is_no_part_of_a_longer_one() -> None:
     assert in_english("牛感染") == ""
 
 
-def test_no_word_stands_twice_in_a_part_of_the_table_and_a_clause_or_frame_has_one_gap() -> None:
-    table = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
-    sections = [
-        [name for line in text.splitlines() if not line.startswith("#") for name in line.split(" = ")[1:]]
-        for text in table.split("# === ")
-    ]
-    assert len(sections) == 5
-    assert [name for names in sections for name in {*names} if names.count(name) > 1] == []
-    assert all(name.count("{}") == 1 for name in sections[3] + sections[4])
+@pytest.mark.parametrize("kind", TRANSLATIONS)
+def test_no_word_stands_twice_in_a_part_of_the_table(kind: Predicate) -> None:
+    names = [name for name, _ in vocabulary.pairs("translations", kind)]
+    assert len(names) == len(set(names)) > 0
+
+
+@pytest.mark.parametrize("kind", [Predicate.CLAUSE_MEANS, Predicate.FRAME_MEANS])
+def test_a_clause_or_frame_has_one_gap(kind: Predicate) -> None:
+    assert all(name.count("{}") == 1 for name, _ in vocabulary.pairs("translations", kind))

@@ -15,18 +15,22 @@ import pytest
 
 import named_graph
 from kgmed.config import Config
+from kgmed.frame import Named
 from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, Source
 from kgmed.graph.formats import tables
 from kgmed.graph.library import build_source
-from kgmed.language import affixes, lay, negation, pair, particulars, question, text
+from kgmed.language import affixes, lay, negation, particulars, text
 from kgmed.linking import recognise
 from kgmed.methods import mkg_rank
 from kgmed.models import asking, replies
-from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question
+from kgmed.question import model
+from kgmed.question.model import Span, asked_of_encoder, features, slot_features
+from kgmed.question.patient import patient_of
+from kgmed.question.understand import constraints, whole_names
+from kgmed.records import Answer, Context, Evidence, Mention, Query, Question
 from kgmed.session import open_session
 from kgmed.steps import citations, options, read
-from kgmed.steps import strangers as unknown
 
 LENGTH = 2500  # characters of the shorter text
 TIMES = 4  # the longer one is so many times as long
@@ -78,9 +82,17 @@ def beyond(said: str) -> object:
     return [affixes.beyond(said, w.start, w.end, substance=True) for w in text.tokens(said)]
 
 
-def strangers(said: str) -> object:
-    missed = [Mention(w.text, w.text, w.start, w.end) for w in text.tokens(said)]
-    return unknown.strangers(said, missed[::2], [Link(m, Entity("x:1", "x"), 1.0, "exact") for m in missed[1::2]])
+def spans(said: str) -> list[Span]:
+    """Every second word as a name, of two kinds."""
+    return [Span(w.start, w.end, ("disease", "drug")[i % 2]) for i, w in enumerate(text.tokens(said)[::2])]
+
+
+def patient(said: str) -> object:
+    return patient_of(said, [Named((said[n.start : n.end],), n.kind, ((n.start, n.end),)) for n in spans(said)])
+
+
+def longer_names(said: str) -> object:
+    return list(whole_names(said, [(n.start, n.end) for n in spans(said)], lambda word: len(word) % 2 == 0))
 
 
 def llm_answer(said: str) -> object:
@@ -95,14 +107,14 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "particulars": particulars.particulars,
     "about": particulars.about,
     "in a patient's words": lay.said,
-    "strangers": strangers,
-    "types_asked": lambda said: question.types_asked.__wrapped__(said + "?"),  # without what is kept of a text
     "spelled": text.spelled.__wrapped__,
-    "asking_part": question.asking_part,
-    "is_yes_no": lambda said: pair.is_yes_no.__wrapped__(said + "?"),
-    "texts_asked": lambda said: question.texts_asked.__wrapped__(said * 3 + "?"),  # a number of 12,000 digits, too
-    "pairs_asked": lambda said: pair.pairs_asked.__wrapped__(said + "?"),
-    "words_that_ask": lambda said: question.words_that_ask.__wrapped__(said + "?"),
+    "words that ask": model.asking_spans.__wrapped__,  # without what is kept of a text
+    "features": lambda said: features(said, spans(said)),
+    "slots of names": lambda said: slot_features(said, spans(said), "treatment"),
+    "what an encoder reads": lambda said: asked_of_encoder(said, spans(said), 0),
+    "constraints": lambda said: list(constraints(said, spans(said))),
+    "patient": patient,
+    "longer names": longer_names,
     "normalise": text.normalise,
     "normalise_all": lambda said: text.normalise_all([said]),
     "fold": text.fold,

@@ -70,6 +70,10 @@ def test_chinese_denials_reach_over_enumerations(text: str, no: list[str]) -> No
     assert sorted(denied(text, *(w for w in ["发热", "咳嗽", "头痛"] if w in text))) == sorted(no)
 
 
+def test_what_stands_right_behind_a_chinese_not_is_denied_but_not_what_is_asked() -> None:
+    assert negated("不咳嗽，发不发烧", [(1, 3), (6, 8)]) == [True, False]
+
+
 def test_a_trigger_inside_a_name_denies_nothing() -> None:
     assert denied("无尿、头痛", "无尿", "头痛") == []
     assert denied("No tears, fever", "No tears", "fever") == []

@@ -12,7 +12,6 @@ from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.store import Store
 from kgmed.graph.vectors import compute
 from kgmed.linking.cascade import (
-    Bridge,
     Cascade,
     Dense,
     Misspelled,
@@ -24,7 +23,7 @@ from kgmed.linking.cascade import (
 )
 from kgmed.models.encoders import NgramEncoder
 from kgmed.records import Entity, Mention
-from named_graph import CMEKG, small
+from named_graph import small
 
 
 def mention(text: str) -> Mention:
@@ -177,12 +176,6 @@ def test_without_agreement_the_cosine_alone_counts(graph: Store) -> None:
     plain = Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3, agreement=0)
     assert plain([mention("hyperkalemia")])[0].entity.name == "Hypokalemia"
     assert not Dense(graph, NgramEncoder(), Fuzzy(graph), at_least=0.3)([mention("hyperkalemia")])
-
-
-def test_a_bilingual_graph_bridges_languages(tmp_path: Path) -> None:
-    english, chinese = small(tmp_path), small(tmp_path, CMEKG, "zh", "zh")
-    links = Bridge(chinese, Spelled(english))([mention("Ⅱ型糖尿病"), mention("反酸")])
-    assert [(x.mention.name, x.entity.id, x.how) for x in links] == [("Ⅱ型糖尿病", "HP:5", "bridge")]
 
 
 def test_a_name_asked_for_again_is_not_embedded_again_and_gets_the_same(graph: Store) -> None:

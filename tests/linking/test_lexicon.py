@@ -50,9 +50,20 @@ def test_a_name_with_a_comma_is_found_with_it(english: Lexicon) -> None:
     assert surfaces(english, "muscle weakness, progressive") == ["muscle weakness, progressive"]
 
 
-@pytest.mark.parametrize("text", ["feverish", "Coughlin", "UMLS:C0151576", "severe", "tungsten"])
+@pytest.mark.parametrize("text", ["feverish", "Coughlin", "note:5", "severe", "tungsten"])
 def test_parts_of_words_references_and_qualifiers_are_no_names(english: Lexicon, text: str) -> None:
     assert surfaces(english, text) == []
+
+
+@pytest.mark.parametrize("text", ["UMLS:C0151576", "HGNC:6081", "ICD10:E11.9"])
+def test_an_id_is_looked_up_whole_whether_it_is_known_or_not(english: Lexicon, text: str) -> None:
+    assert surfaces(english, f"What are the signs of {text}?") == [text]
+    assert surfaces(english, f"the signs of {text}.") == [text]
+
+
+def test_an_entity_is_found_by_its_id(english: Lexicon) -> None:
+    assert [match.entity.name for match in english.graph.lookup("HP:5")] == ["Fever"]
+    assert not english.graph.lookup("HP:99")
 
 
 def test_an_acronym_counts_only_in_capitals(english: Lexicon) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from kgmed.graph.joining import glossary, is_abbreviation
 from kgmed.language.affixes import beyond
-from kgmed.linking.short import in_short
+from kgmed.linking.scattered import in_short
 
 
 @pytest.mark.parametrize(

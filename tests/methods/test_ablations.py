@@ -56,7 +56,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def base(graph: Store) -> Pipeline:
-    return hykge(Toolkit(graph, Obliging(), TrigramEncoder()))
+    return hykge(Toolkit(graph, Obliging(), TrigramEncoder()), preset="paper")
 
 
 def parts(run: Run) -> dict[str, object]:

@@ -90,7 +90,7 @@ def test_the_best_chain_stands_first(graph: Store) -> None:
 
 def test_one_entity_alone_has_its_triples_unless_told_otherwise(graph: Store) -> None:
     alone = "Tell me of colchicine."
-    assert [e.kind for e in hykge(toolkit(graph))(alone).evidence] == ["triple", "triple"]
+    assert [e.kind for e in hykge(toolkit(graph), preset="code")(alone).evidence] == ["triple", "triple"]
     assert hykge(toolkit(graph), settings=replace(PAPER, alone="never"))(alone).answer.abstained
 
 
@@ -143,7 +143,7 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
         (replace(PRESETS["safe"], chains=False), "retrieve"),
         (replace(PRESETS["safe"], aggregate="quota"), "rank"),
         (replace(PRESETS["safe"], keep=5), "rank"),
-        (replace(PRESETS["safe"], hops=2), "retrieve"),
+        (replace(PRESETS["safe"], hops=3), "retrieve"),
         (replace(PRESETS["safe"], alone="never"), "retrieve"),
     ],
 )

@@ -69,7 +69,7 @@ def test_the_draft_ranks_and_no_reader_sees_it(graph: Store) -> None:
 
 def test_the_best_are_kept_of_each_entity_or_of_all(graph: Store) -> None:
     question = "Which drug treats gout, and what is asthma?"
-    entity = kg_rank(toolkit(graph))(question)
+    entity = kg_rank(toolkit(graph), preset="paper")(question)
     overall = kg_rank(toolkit(graph), settings=KGRankSettings(scope="global"))(question)
     assert [sum(e.about[0].name == n for e in entity.evidence) for n in ("gout", "asthma")] == [20, 20]
     assert len(overall.evidence) == 20
@@ -135,7 +135,8 @@ def test_the_numbers_are_those_of_the_paper_and_its_code(graph: Store) -> None:
     differing = {f.name for f in fields(KGRankSettings) if getattr(paper, f.name) != getattr(code, f.name)}
     assert differing == {"definitions", "answer_tokens"}
     assert {f.name for f in fields(KGRankSettings) if getattr(paper, f.name) != getattr(PRESETS["safe"], f.name)} == {
-        "warnings"
+        "warnings",
+        "asked",
     }
     parts = toolkit(graph)
     assert kg_rank(parts, settings=KGRankSettings(ranking="mmr")).rank == (

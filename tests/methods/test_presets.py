@@ -1,5 +1,6 @@
 """What the presets `safe` and `paper` change: what the model is asked, when it is asked, and what is said."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ KNOWN = {"en": "What treats gout?", "zh": "痛风用什么药治疗？"}
 STRANGE = {"en": "What treats glimmerstone?", "zh": "闪石怪病用什么药治疗？"}
 CHOICE = Question("Which drug treats gout?", (("A", "colchicine"), ("B", "insulin")))
 CHOICE_ZH = Question("哪种药治疗痛风？", (("A", "秋水仙碱"), ("B", "胰岛素")))
-OURS = ("facts", "llm", "rlkgf-prompt")  # not of a comparison of the papers, or with a form of their own
+OURS = ("facts", "llm", "agent", "rlkgf-prompt")  # not of a comparison of the papers, or with a form of their own
 COMPARED = [m.name for m in methods.all() if m.name not in OURS]
 OWN = re.compile(
     r"your own knowledge|what you (?:already )?know|你自己的知识|你已有的知识|may be incomplete|可能不完整"
@@ -48,8 +49,9 @@ class Bilingual(Obliging):
         self.lengths: list[int] = []
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
-        self.lengths.append(max_tokens)
-        return super().__call__(messages, max_tokens=max_tokens)
+        before, reply = len(self.asked), super().__call__(messages, max_tokens=max_tokens)
+        self.lengths += [max_tokens] * (len(self.asked) - before)
+        return reply
 
     def reply(self, step: str, messages: Sequence[Message]) -> str:
         text = messages[-1].text
@@ -60,11 +62,14 @@ class Bilingual(Obliging):
             key = "术语" if "术语" in text or "术语" in messages[0].text else "terms"
             key = "medical entities" if step.startswith("mkg_rank") else key
             listed = ", ".join(f'"{t}"' for t in terms)
-            return f'{{"{key}": [{listed}]}}' if "translate" not in step and "option" not in step else '["a", "b"]'
+            if step == "mkg_rank/translate":  # each term as it is
+                return json.dumps(text.split("\n\n", 1)[1].strip().splitlines(), ensure_ascii=False)
+            return '["a", "b"]' if "option" in step else f'{{"{key}": [{listed}]}}'
         said = super().reply(step, messages)
         if self.letters and step != "mkg_rank/reader":
             said = said.replace("It is so", "Answer: A").replace("it is so", "A")
-        elif any("\u4e00" <= c <= "\u9fff" for c in text):
+        elif any("\u4e00" <= c <= "\u9fff" for c in re.sub("痛风|秋水仙碱", "", text)):
+            said = said.replace("so [1]", "确实如此 [1]") if step == "kg_rank/short_own" else said
             said = said.replace("It is so", "确实如此").replace("it is so", "确实如此").replace("A guess", "一个猜测")
             said = said.replace("Some background", "一些背景").replace("A corrected step", "改正的一步")
         return re.sub(r"(It is so|确实如此)(?! \[|，)", r"\1 [1]", said) if self.marks else said
@@ -76,9 +81,10 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def asked(graph: Store, question: Question | str, **options: Any) -> tuple[Run, Bilingual]:
-    """The run, and the model that was asked."""
+    """The run, and the model that was asked, which answers from the evidence alone if nothing else is said."""
     llm = Bilingual()
-    session = Session(("g",), lambda _: graph, config=Config(**options), llm=llm, encoder=TrigramEncoder())
+    config = Config(**{"answer_from": "evidence"} | options)
+    session = Session(("g",), lambda _: graph, config=config, llm=llm, encoder=TrigramEncoder())
     return session.ask(question), llm
 
 
@@ -112,13 +118,16 @@ def test_the_prompts_calls_and_evidence_of_a_method(
     question, named = {"en": (CHOICE, ("colchicine", "gout")), "zh": (CHOICE_ZH, ("秋水仙碱", "痛风"))}[language]
     run, llm = asked(graph, question, method=name, preset=preset)
     wanted = [step.replace("infer", "reason") if preset == "safe" else step for step in calls]
+    if preset == "paper":  # what is asked in the graph's language needs no translation, and triples no question
+        own = {"mkg_rank/declarative": "mkg_rank/convert"}
+        wanted = [own.get(s, s) for s in wanted if s != "mkg_rank/translate" or language == "zh"]
     assert [step for step, _ in llm.asked] == wanted
     [piece] = run.evidence
     assert between in piece.text
     assert all(word in piece.text for word in named)
     for step, messages in llm.asked:
         text = _text(messages)
-        english = step == "mkg_rank/declarative" and preset == "paper"  # whatever the question's language
+        english = step == "mkg_rank/convert"  # whatever the question's language
         told = text.replace(question.text, "").replace(piece.text, "")
         for word in (*named, "闪石"):
             told = told.replace(word, "")
@@ -152,6 +161,9 @@ def test_under_paper_the_model_may_add_what_it_knows_and_writes_no_marks(
     marked = re.compile(r"such as \[2\]|such as \(P1\)|例如 \[2\]|例如（P1）")
     assert marked.search(last_prompt(safe))
     assert not marked.search(last_prompt(paper))
+    _, assisted = asked(graph, KNOWN[language], method=name, answer_from="assisted")
+    assert OWN.search(last_prompt(assisted))
+    assert marked.search(last_prompt(assisted))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -162,10 +174,9 @@ def test_marks_that_a_model_writes_unasked_are_in_no_text_that_is_scored(
     llm = Bilingual(marks=True)
     session = Session(("g",), lambda _: graph, config=Config(method=name), llm=llm, encoder=TrigramEncoder())
     found = {preset: session.under(preset=preset).ask(KNOWN[language]).answer for preset in ("paper", "safe")}
-    if found["paper"].reader != "facts":  # of Chinese evidence the fake answers in Chinese, and the facts stand in
-        assert re.search("it is so|确实如此", found["paper"].text, re.IGNORECASE)
-        assert "[1]" not in found["paper"].text
-    assert "[1]" in found["safe"].text or name not in ("kg-rank", "hykge", "mindmap")
+    assert re.search("it is so|确实如此", found["paper"].text, re.IGNORECASE)
+    assert "[1]" not in found["paper"].text
+    assert any("[1]" in v.sentence for v in found["safe"].verdicts) or name not in ("kg-rank", "hykge", "mindmap")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -178,6 +189,9 @@ def test_without_evidence_the_model_is_asked_under_paper_and_not_under_safe(
     assert not paper.answer.abstained
     assert STRANGE[language] in last_prompt(model)
     assert safe.answer.abstained
+    assisted, _ = asked(graph, STRANGE[language], method=name, answer_from="assisted")
+    assert not assisted.answer.abstained
+    assert "[the model's own]" in assisted.answer.text or "[模型自述]" in assisted.answer.text
 
 
 @pytest.mark.parametrize("preset", ["safe", "paper"])
@@ -193,7 +207,8 @@ def test_what_is_compared_is_asked_in_the_same_words_and_at_the_same_length(grap
                 assert preset == "safe", name
                 continue
             tasks[name] = last[-1]
-        assert {length for _, length in tasks.values()} == {ANSWER_TOKENS}
+        lengths = {name: length for name, (_, length) in tasks.items() if length != ANSWER_TOKENS}
+        assert lengths == ({"hykge": 500} if preset == "paper" else {})
         bare = {name: lines - _OF_EVIDENCE for name, (lines, _) in tasks.items() if name != "mindmap"}
         assert len({frozenset(lines) for lines in bare.values()}) == 1, bare
         shown = {name: lines & _OF_EVIDENCE for name, (lines, _) in tasks.items() if lines & _OF_EVIDENCE}
@@ -260,7 +275,7 @@ def test_a_chinese_question_is_told_relations_in_chinese_where_the_graph_names_t
     graph: Store, name: str, preset: str
 ) -> None:
     _, llm = asked(graph, "gout用什么药治疗？", method=name, preset=preset)
-    english = "mkg_rank/declarative" if preset == "paper" else ""  # sentences in English from an English graph
+    english = "mkg_rank/convert" if preset == "paper" else ""  # sentences in English from an English graph
     said = {step: _text(messages) for step, messages in llm.asked}
     assert {step for step, text in said.items() if re.search(r"\btreats\b", text)} <= {english}
     if english in said:
@@ -271,6 +286,6 @@ def test_terms_are_translated_into_the_script_of_a_graph_that_names_no_language(
     english = small(tmp_path, ROWS[2:3], language="")
     assert written_in(english) == "en"
     assert written_in(small(tmp_path, ROWS[3:4], "other", language="")) == "zh"
-    _, llm = asked(english, CHOICE, method="mkg-rank", preset="paper")
+    _, llm = asked(english, CHOICE_ZH, method="mkg-rank", preset="paper")
     said = "\n".join(_text(messages) for step, messages in llm.asked if step == "mkg_rank/translate")
-    assert "medical terms of English." in said
+    assert "英文" in said

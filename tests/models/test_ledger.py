@@ -9,9 +9,9 @@ import pytest
 
 from kgmed.errors import ModelFailed
 from kgmed.models.base import Message
-from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Echo, Scripted
 from kgmed.models.limits import CountedLLM, Price, RecordedLLM, ledger
+from kgmed.models.named import CachedLLM
 from kgmed.prompts import prompt
 
 HELLO = (Message("user", "one two"),)

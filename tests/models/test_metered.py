@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput, Busy, KgmedError, ModelFailed, PromptTooLong, SourceError, Unavailable
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
 from kgmed.models.limits import Budget, BudgetSpent, Metered, Price, Usage, parse_prices, prices, token_bound
+from kgmed.models.named import CachedLLM
 from kgmed.servers import TokenBucket
 
 HELLO = [Message("user", "Hello")]

@@ -9,8 +9,8 @@ import pytest
 from kgmed.config import Config
 from kgmed.errors import BadInput
 from kgmed.models.base import Message, Reply, Sampling, sampled, sampling
-from kgmed.models.cache import CachedLLM, recorded_models
 from kgmed.models.encoders import NgramEncoder
+from kgmed.models.named import CachedLLM, recorded_models
 from kgmed.session import Session
 from named_graph import small
 

@@ -10,9 +10,9 @@ import pytest
 from kgmed.errors import Busy
 from kgmed.models.asking import listening, read_stream, streamed, streamed_reply
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import CachedLLM, NotRecorded
 from kgmed.models.fakes import Echo, Scripted
 from kgmed.models.limits import Budget, BudgetSpent, Metered, token_bound
+from kgmed.models.named import CachedLLM, NotRecorded
 from kgmed.records import Context, Evidence, Query, Question
 from kgmed.steps.read import LLMReader
 

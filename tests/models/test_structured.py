@@ -11,9 +11,9 @@ import pytest
 from kgmed.errors import ModelFailed
 from kgmed.models.asking import Malformed, Structured, loads, strings, strings_schema
 from kgmed.models.base import Message, Reply
-from kgmed.models.cache import CachedLLM
 from kgmed.models.fakes import Scripted
 from kgmed.models.limits import Metered
+from kgmed.models.named import CachedLLM
 
 READABLE = [
     '{"terms": ["gout", "toe pain"]}',

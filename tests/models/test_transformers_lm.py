@@ -14,10 +14,9 @@ from kgmed.errors import BadInput, KgmedError, ModelFailed, PromptTooLong, Unava
 from kgmed.models import files
 from kgmed.models.asking import loads, read_stream, slots_schema, strings_schema
 from kgmed.models.base import Message, Reply, Sampling, sampled
-from kgmed.models.cache import CachedLLM
 from kgmed.models.files import installed_models
 from kgmed.models.gguf import Gguf
-from kgmed.models.named import llm_from
+from kgmed.models.named import CachedLLM, llm_from
 from kgmed.models.transformers_lm import TransformersLM
 from tiny_causal import SAID, WORDS, bytes_in, saved_in, sizes
 

@@ -11,7 +11,8 @@ import pytest
 
 from kgmed.errors import ModelFailed, Unavailable
 from kgmed.evaluate.judge import KINDS, criterion_scores, order
-from kgmed.linking.by_model import ByModel, DrawnEntities
+from kgmed.linking.by_model import ByModel, DrawnEntities, ReadByModel
+from kgmed.methods.agent import calls_in
 from kgmed.methods.baselines_closed import ZeroShot
 from kgmed.methods.hykge import ChosenByModel, SummedUp
 from kgmed.methods.mindmap import MindMapReader
@@ -23,17 +24,22 @@ from kgmed.models.replies import (
     names,
     nonempty_strings,
     number,
+    numbers_under,
     says_yes,
     short_text,
     slots,
     split_final,
 )
 from kgmed.prompts import OWN_KNOWLEDGE, prompt, prompt_files, tasked
-from kgmed.records import Context, Entity, Evidence, Query, Question, Relation, Triple
+from kgmed.question.understand import Trained
+from kgmed.records import Context, Entity, Evidence, Query, Question, Relation, Triple, Verdict
+from kgmed.service.uses import json_object
 from kgmed.steps.expand import Guess, Lines
+from kgmed.steps.label import ModelJudge
 from kgmed.steps.phrase import sentences_by_label
 from kgmed.steps.rank import RelevanceByModel
 from kgmed.steps.read import LLMReader, usable_answer
+from memory_graph import MemoryGraph
 
 Read = Callable[[str], Any]
 GOUT = Triple(Entity("d", "gout"), Relation("has"), Entity("s", "toe pain"))
@@ -107,6 +113,30 @@ def summed_up(reply: str) -> str:
     return "" if text == CONTEXT.text else text
 
 
+def labelled(reply: str) -> Any:
+    """The label of a sentence that the rules know nothing of, by what a model says of it."""
+    cited = (Evidence("gout: pain", "triple"), Evidence("flu: fever", "triple"))
+    judge = ModelJudge(Scripted([reply], every=True))
+    found = judge(Question("What is it?"), cited, [Verdict("Gout brings pain [1].", supported=False, reason="")])
+    return found.get(0, ("rules",))[0]
+
+
+def read_by_model(reply: str) -> Any:
+    """Who read a question: the model, or the classifier where it cannot be read."""
+    read = ReadByModel(Scripted([reply], every=True), Trained(), MemoryGraph([("gout", "shows", "pain")]), lambda _: [])
+    return read(Query(Question("What is gout?")), [], []).source
+
+
+FRAMES = [
+    ("", "trained"),
+    ("It asks what gout is.", "trained"),
+    ('{"asks": []}', "trained"),
+    ('{"asks": [3, {"intent": "magic"}], "things": "x"}', "trained"),
+    ('{"things": [{"words": "gout"', "trained"),
+    ('Sure: {"things": [{"words": "gout",}], "asks": [{"intent": "overview", "subject": [1, 7]}]}', "model"),
+]
+
+
 def answer(reply: str) -> Any:
     return usable_answer(reply, Question("What is it?"))
 
@@ -133,7 +163,7 @@ def listed_disease(reply: str) -> str:
 LISTED = [
     ("", MALFORMED),
     ("###", MALFORMED),
-    (LOOP, MALFORMED),
+    (LOOP, "A"),  # as published it is refused before it is read
     ("Diagnosis: gout", "A"),
     ("**Diagnosis:** Flu.", "B"),
     ("Not gout but flu", "B"),
@@ -154,10 +184,33 @@ def judged_better(reply: str) -> Any:
     return Judge(Scripted([reply, "2"]))([Pair("What is it?", "gout", "flu")])[0]
 
 
+SENTENCES = [
+    ("", "rules"),
+    ("It is supported.", "rules"),
+    ('{"verdicts": [{"sentence": 1, "verdict": "supports", "facts": [1]}', "rules"),
+    ('{"verdicts": [{"sentence": 1, "verdict": "true", "facts": [1]}]}', "rules"),
+    ('{"verdicts": [{"sentence": 7, "verdict": "supports", "facts": [1]}]}', "rules"),
+    ('{"verdicts": ["supports"]}', "rules"),
+    ('Sure: ```json\n[{"sentence": 1, "verdict": "supports", "facts": [1],}]\n```', "supported"),
+    ('{"verdicts": [{"sentence": 1, "verdict": "contradicts", "facts": "1"}]}', "contradicted"),
+    ('<think>{"verdicts": []}</think>{"verdicts": [{"sentence": 1, "verdict": "says nothing"}]}', "unsupported"),
+]
 CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
+    "serve/shape": (
+        json_object,
+        [
+            ("gout", MALFORMED),
+            ("", MALFORMED),
+            ('["gout"]', MALFORMED),
+            ('{"signs": ["go', MALFORMED),
+            ('```json\n{"signs": ["gout",],}\n```', {"signs": ["gout"]}),
+        ],
+    ),
     "ask/reader": (reader("ask/reader"), EMPTY),
     "ask/detailed": (reader("ask/detailed"), EMPTY),
     "baselines/reader": (reader("baselines/reader"), EMPTY),
+    "check/sentences": (labelled, SENTENCES),
+    "question/frame": (read_by_model, FRAMES),
     "hykge/reader": (reader("hykge/reader"), EMPTY),
     "kg_rank/reader": (reader("kg_rank/reader"), EMPTY),
     "kg_rank/short": (
@@ -250,6 +303,21 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
             ("Neighbor-based Evidence 1: a", {"N1": "a"}),
         ],
     ),
+    "mkg_rank/convert": (
+        lambda reply: sentences_by_label(reply, ["E1"]),
+        [("", {}), ("Gout hurts.", {}), ("E7: gout", {}), ("E1", {}), ("- E1：甲。", {"E1": "甲。"})],
+    ),
+    "agent/gather": (
+        lambda reply: list(calls_in(reply)),
+        [
+            ("", []),
+            ("gout", []),
+            ('{"tool": "done"', []),
+            ('{"tool": 7}', []),
+            ('{"facts": [1]}', []),
+            ('{"tool": "done", "arguments": {"facts": [1]}}', [("done", {"facts": [1]})]),
+        ],
+    ),
     "mkg_rank/declarative": (
         lambda reply: sentences_by_label(reply, ["E1"]),
         [("", {}), ("Gout hurts.", {}), ("E7: gout", {}), ("E1", {}), ("- E1：甲。", {"E1": "甲。"})],
@@ -338,6 +406,24 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "kg_gpt/relations": (
         lambda r: known_strings(r, "relations", ["has_symptom", "treats"]),
         [*NO_JSON, ('["cures"]', MALFORMED), ('["Has  symptom", "cures"]', ["has_symptom"])],
+    ),
+    "baselines/facts": (
+        lambda r: numbers_under(r, "facts", 3),
+        [*NO_JSON, ('{"facts": [7]}', MALFORMED), ('{"facts": ["2"]}', MALFORMED), ('{"facts": [3, 9, 3]}', [3])],
+    ),
+    "think_on_graph/relations": (
+        lambda r: known_strings(r, "relations", ["has_symptom", "treats"]),
+        [*NO_JSON, ('["cures"]', MALFORMED), ('["Has  symptom", "cures"]', ["has_symptom"])],
+    ),
+    "think_on_graph/enough": (
+        says_yes,
+        [
+            ("", MALFORMED),
+            ("perhaps", MALFORMED),
+            ("...", MALFORMED),
+            ("不足以", MALFORMED),
+            ("No, they do not.", False),
+        ],
     ),
     "cok/correct": (
         short_text,
@@ -432,7 +518,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
 }
 UNREAD = {  # scored, or parts of another prompt: nobody replies to these
     *(f"likelihood/{step}" for step in ("background", "blank", "question")),
-    *(f"task/{part}" for part in ("answer", "options", "grounded", "own")),
+    *(f"task/{part}" for part in ("answer", "options", "grounded", "assisted", "own")),
     *(f"mindmap/{part}" for part in ("diagnosis", "options", "food", "open", "combine")),
 }
 FIXTURES = [(name, reply, comes) for name, (_, replies) in CASES.items() for reply, comes in replies]

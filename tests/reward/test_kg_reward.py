@@ -1,11 +1,15 @@
 """The reward of an answer, and what does not pay."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kgmed
 from kgmed.errors import BadInput, UnknownName
+from kgmed.graph.base import Alias, EdgeRow, NodeRow
 from kgmed.records import Question
 from kgmed.reward.cases import Case, CauseGraph, NamesIn, case_in
 from kgmed.reward.criticality import Criticality
@@ -20,6 +24,7 @@ from kgmed.reward.graph_reward import (
     tally,
     veto,
 )
+from named_graph import small
 
 GRAPH = CauseGraph.of(
     {
@@ -212,3 +217,27 @@ def test_as_a_module_of_torch_it_gives_a_tensor() -> None:
     assert values.shape == (2,)
     assert float(values[0]) == pytest.approx(SCORES["flu"])
     assert bool(torch.isnan(values[1]))
+
+
+ROWS = (
+    NodeRow("gout", kind="disease"),
+    NodeRow("flu", kind="disease", aliases=(Alias("influenza"),)),
+    NodeRow("toe pain", kind="symptom", aliases=(Alias("podagra"),)),
+    NodeRow("fever", kind="symptom"),
+    EdgeRow("gout", "has_symptom", "toe pain"),
+    EdgeRow("gout", "has_symptom", "fever"),
+    EdgeRow("flu", "has_symptom", "fever"),
+)
+
+
+def test_any_graph_rewards_answers_without_a_labelled_case(tmp_path: Path) -> None:
+    small(tmp_path, ROWS, name="g")
+    reward = kgmed.reward_function(str(tmp_path / "g"), diseases=["gout", "influenza"])
+    told = reward(
+        prompts=["What is it? Podagra and fever.", "Podagra and fever?", "Fever?", "Nothing of note?"],
+        completions=["It is gout.", "Influenza.", "gout or flu", "gout"],
+    )
+    assert told[0] > told[1] > 0
+    assert told[2:] == [0.0, 0.0]
+    with pytest.raises(kgmed.BadInput, match="no findings of the disease 'measles'"):
+        kgmed.reward_function(str(tmp_path / "g"), diseases=["measles"])

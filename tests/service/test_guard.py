@@ -1,10 +1,14 @@
 """Who may ask, and what is refused before anything is done. Requests go over real sockets."""
 
 import asyncio
+import contextlib
 import json
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ from typer.testing import CliRunner
 import served
 from kgmed.cli import app
 from kgmed.errors import BadInput, StoreError, UnknownName
-from kgmed.service.app import ServiceSettings
+from kgmed.service.app import HeldConnection, ServiceSettings
 from kgmed.service.client import ServiceClient
 from kgmed.service.guard import LARGEST, Guard, Keys, Rate, Rules
 from served import HTTP, QUESTION, Running, until
@@ -151,6 +155,88 @@ def test_keys_are_made_listed_and_withdrawn_by_command(tmp_path: Path) -> None:
     assert [row["name"] for row in json.loads(say("list", "--json"))] == ["bob"]
 
 
+def test_a_key_that_is_withdrawn_beside_others_that_are_made_stays_withdrawn(keys: Keys) -> None:
+    script = "import sys; from pathlib import Path; from kgmed.service.guard import Keys; k = Keys(Path(sys.argv[1]))"
+    keys.add("stolen")
+    work = [f"[k.add(f'{who}{{n}}') for n in range(5)]" for who in "abc"] + ["k.remove('stolen')"]
+    started = [subprocess.Popen([sys.executable, "-c", f"{script}; {one}", str(keys.path)]) for one in work]
+    assert [one.wait(60) for one in started] == [0] * 4
+    assert sorted(key.name for key in keys.all()) == sorted(f"{who}{n}" for who in "abc" for n in range(5))
+
+
+def test_a_running_service_picks_up_its_first_key(keys: Keys) -> None:
+    with served.running(served.cases_of(keep=False), ServiceSettings(keys=str(keys.path))) as service:
+        url = f"{service.url}/v1/about"
+        before = HTTP.get(url).status_code
+        key = keys.add("ann")
+        with_it = HTTP.get(url, headers={"x-api-key": key}).status_code
+        assert (before, HTTP.get(url).status_code, with_it) == (200, 401, 200)
+        keys.remove("ann")
+        assert HTTP.get(url).status_code == 401  # whose keys are all withdrawn is open to nobody
+
+
+def test_a_demo_is_open_though_there_are_keys(keys: Keys) -> None:
+    keys.add("ann")
+    with served.running(served.cases_of(keep=False), ServiceSettings(keys=str(keys.path), demo=True)) as service:
+        assert HTTP.get(f"{service.url}/v1/about").status_code == 200
+
+
+# --- Connections.
+
+
+def ended(talk: socket.socket) -> bool:
+    """Whether the server ends a connection, whatever it says before."""
+    with contextlib.suppress(ConnectionError):
+        while talk.recv(4096):
+            pass
+    return True
+
+
+class Hurried(HeldConnection):
+    """Few connections, and little time."""
+
+    most, seconds = 20, 0.6
+
+
+def test_connections_that_ask_nothing_are_ended_and_keep_nobody_away() -> None:
+    with served.running(served.cases_of(keep=False), http=Hurried) as service, contextlib.ExitStack() as held:
+        place = ("127.0.0.1", service.port)
+        idle = [held.enter_context(socket.create_connection(place, timeout=10)) for _ in range(10)]
+        half = [held.enter_context(socket.create_connection(place, timeout=10)) for _ in range(10)]
+        kept = half[0]
+        kept.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert kept.recv(4096).startswith(b"HTTP/1.1 200")
+        for one in half:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-A: ")  # and no more
+        assert ended(held.enter_context(socket.create_connection(place, timeout=10)))  # one too many
+        assert all(ended(one) for one in (*idle, *half))
+        assert HTTP.get(f"{service.url}/health/live").status_code == 200
+
+
+def test_a_slow_answer_is_no_idle_connection() -> None:
+    cases = served.cases_of(llm=served.Slow(seconds=0.5), keep=False)
+    with served.running(cases, http=Hurried) as service:
+        said = HTTP.post(f"{service.url}/v1/ask", json={"question": QUESTION, "method": "zero-shot"})
+        assert said.status_code == 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of Unix")
+def test_as_many_connections_are_held_as_the_process_may_open(tmp_path: Path) -> None:
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    script = (
+        "import resource; from kgmed.service import app;"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, (512, {hard})); print(app._most_connections());"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    most, soft = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert int(soft) >= 512
+    assert int(most) == min(8192, int(soft) - 256)
+
+
 # --- Where it listens.
 
 
@@ -160,6 +246,17 @@ def test_beyond_this_machine_it_does_not_begin_without_a_key(keys: Keys, host: s
         ServiceSettings(host=host).rules(keys)
     keys.add("ann")
     assert ServiceSettings(host=host).rules(keys).keyed
+
+
+@pytest.mark.parametrize("allowed", [("kg.example.org",), ("localhost", "10.1.2.3")])
+def test_behind_a_proxy_that_others_reach_it_does_not_begin_without_a_key(keys: Keys, allowed: tuple[str, ...]) -> None:
+    behind = ServiceSettings(proxy=True, allow_hosts=allowed)
+    with pytest.raises(BadInput, match="there is no key"):
+        behind.rules(keys)
+    assert not replace(behind, demo=True).rules(keys).keyed
+    assert not replace(behind, proxy=False).rules(keys).keyed  # a name of this machine
+    keys.add("ann")
+    assert behind.rules(keys).keyed
 
 
 def test_the_command_says_so_and_ends(tmp_path: Path) -> None:
@@ -285,7 +382,8 @@ def test_a_body_in_chunks_is_cut_off_where_it_is_too_large(service: Running, pat
 @pytest.mark.parametrize(
     "body",
     [
-        {"question": "a" * 4001},
+        {"question": "a" * 50_001},
+        {"question": "Gout?", "reading": {"intents": ["nonsense"]}},
         {"question": ""},
         {"question": "Gout?", "llm": "openai/x"},
         {"question": "Gout?", "base_url": "http://169.254.169.254"},

@@ -150,7 +150,7 @@ def test_a_service_fetches_only_where_that_is_allowed_and_no_page_of_elsewhere_a
         assert HTTP.post(url, headers={"origin": "http://evil.example"}).status_code == 403
         assert {r["name"]: r["here"] for r in HTTP.get(f"{service.url}/v1/available").json()}["hpo"] is True
         assert HTTP.post(f"{service.url}/v1/available/nothing").status_code == 404
-        assert HTTP.post(f"{service.url}/v1/available/..%2fhpo").status_code == 405
+        assert HTTP.post(f"{service.url}/v1/available/..%2fhpo").status_code == 404
         assert HTTP.get(f"{service.url}/v1/about").json()["fetches"] is True
     for settings in (ServiceSettings(), ServiceSettings(fetches=True, demo=True)):
         with served.running(served.cases_of(keep=False), settings) as service:
@@ -202,3 +202,36 @@ def test_a_service_that_is_ended_while_it_joins_graphs_does_not_wait_for_that() 
     with pytest.raises(Stopped):
         cases.prepare(stop=stop)
     assert cases.about().opening is None
+
+
+class Full:
+    """A store on a disk that is full until there is room."""
+
+    room = False
+
+    def put(self, run: Any) -> None:
+        if not self.room:
+            raise StoreError("runs.sqlite: cannot be written (no space left on device)")
+
+    def get(self, id: str) -> Any:
+        raise BadInput("none")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_an_answer_does_not_fail_because_its_run_cannot_be_kept() -> None:
+    store = Full()
+    with (
+        served.running(replace(served.cases_of(), runs=RunsKept(store))) as service,
+        ServiceClient(service.url) as client,
+    ):
+        assert client.run(client.ask(QUESTION).id).answer.text  # of those in memory
+        client.ask(QUESTION)
+        said = HTTP.get(f"{service.url}/health/ready")
+        why = "ready, but runs are not kept: runs.sqlite: cannot be written (no space left on device)"
+        assert (said.status_code, said.text) == (200, why)
+        assert sum('"runs not kept"' in line for line in service.lines) == 1
+        store.room = True
+        client.ask(QUESTION)
+        assert HTTP.get(f"{service.url}/health/ready").text == "ready"

@@ -19,9 +19,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 import served
 from kgmed.errors import StoreError
+from kgmed.graph.store.store import Store
 from kgmed.service.app import ServiceSettings
 from kgmed.service.guard import Keys
 from kgmed.service.mcp import ShortLines, in_thread, mcp_server
+from kgmed.service.uses import UseCases
+from kgmed.session import Session
 from served import LENS, LONG, QUESTION, Running, until
 
 
@@ -38,7 +41,7 @@ def with_client(ask: Callable[[Any], Awaitable[Any]], server: Any = None) -> Any
 
 def test_every_tool_is_read_only_and_says_what_it_gives() -> None:
     tools = with_client(lambda client: client.list_tools()).tools
-    assert {tool.name for tool in tools} == {"ask", "find_entity", "neighbours", "paths", "diagnose"}
+    assert {tool.name for tool in tools} == {"ask", "find", "facts", "text", "paths", "diagnose", "check"}
     for tool in tools:
         assert tool.annotations.read_only_hint
         assert not tool.annotations.destructive_hint
@@ -51,10 +54,15 @@ def test_every_tool_is_read_only_and_says_what_it_gives() -> None:
     [
         ("ask", {"question": QUESTION}),
         ("ask", {"question": "Which has ectopia lentis?", "options": {"A": "Weill syndrome", "B": "Twin disease"}}),
-        ("find_entity", {"name": "arachnodactily"}),
-        ("neighbours", {"entity": LONG, "graph": "hpo", "roles": ["finding"]}),
-        ("paths", {"entities": [LONG, LENS], "graph": "hpo"}),
+        ("ask", {"frame": {"intent": "symptoms", "subject": ["Marfan syndrome"]}}),
+        ("find", {"name": "arachnodactily"}),
+        ("facts", {"entity": "Marfan syndrome", "graph": "hpo", "relation": "symptoms"}),
+        ("facts", {"entity": "秋水仙碱", "relation": "helps", "other": "痛风"}),
+        ("text", {"entity": LONG, "graph": "hpo"}),
+        ("paths", {"entity": LONG, "other": LENS, "graph": "hpo"}),
         ("diagnose", {"text": "spider fingers", "sex": "male"}),
+        ("diagnose", {"findings": ["spider fingers", f"-{LENS}"]}),
+        ("check", {"text": "Marfan syndrome shows arachnodactyly. It is caused by tungsten."}),
     ],
 )
 def test_what_a_tool_gives_fits_its_schema_and_is_told_as_text(tool: str, given: dict[str, Any]) -> None:
@@ -66,6 +74,7 @@ def test_what_a_tool_gives_fits_its_schema_and_is_told_as_text(tool: str, given:
     schema = next(t.output_schema for t in listed.tools if t.name == tool)
     jsonschema.validate(done.structured_content, schema)
     assert done.content[0].text
+    assert max(len(done.content[0].text), len(json.dumps(done.structured_content, ensure_ascii=False))) <= 4_000
 
 
 def test_the_text_of_an_answer_is_the_answer_with_its_evidence_and_no_json() -> None:
@@ -78,8 +87,9 @@ def test_the_text_of_an_answer_is_the_answer_with_its_evidence_and_no_json() -> 
 @pytest.mark.parametrize(
     ("tool", "given", "said"),
     [
-        ("neighbours", {"entity": "Twin disease", "graph": "hpo"}, '"id": "ORPHA:2"'),
-        ("neighbours", {"entity": "arachnodactily", "graph": "hpo"}, "did you mean Arachnodactyly?"),
+        ("facts", {"entity": "arachnodactyl signs", "graph": "hpo"}, "no entity of the graph is called"),
+        ("facts", {"entity": LONG, "relation": "symptom"}, "did you mean symptoms"),
+        ("ask", {"frame": {"intent": "symptom"}}, "did you mean symptoms"),
         ("ask", {"question": QUESTION, "graph": "hpoo"}, "did you mean hpo"),
         ("ask", {"question": QUESTION, "method": "fact"}, "did you mean facts"),
         ("ask", {"question": " "}, "question:"),
@@ -107,7 +117,8 @@ def test_graphs_entities_and_runs_are_resources(service: Running) -> None:
     run, (graphs, entity, kept) = with_client(read, f"{service.url}/mcp")
     assert {g["name"] for g in graphs} == {"auto", "cmekg", "hpo"}
     assert entity["entity"]["description"] == "Long slender fingers."
-    assert kept == run
+    assert kept["answer"]["text"] in run["answer"]
+    assert [e["text"] for e in kept["context"]["cited"]] == [f["text"] for f in run["facts"]]
 
 
 @pytest.mark.parametrize(
@@ -208,3 +219,42 @@ def test_over_http_a_key_is_needed_where_there_is_one(tmp_path: Any) -> None:
             asyncio.run(talk(f"{service.url}/mcp", {}))
         assert not isinstance(refused.value, AssertionError)
         assert until(lambda: '"status": 401' in "".join(service.lines))
+
+
+# --- An agent's script on the packaged graphs: the questions that a measurement found unanswerable by looking around.
+
+
+THREE = [  # tool, arguments, what its first line says
+    ("facts", {"entity": "华法林", "relation": "interactions", "other": "布洛芬", "graph": "cmekg"}, "吲哚美辛"),
+    ("facts", {"entity": "阿托品", "relation": "contraindications", "other": "青光眼", "graph": "cmekg"}, "禁"),
+    ("diagnose", {"findings": ["Arachnodactyly", "Ectopia lentis", "Aortic root aneurysm"]}, "Marfan syndrome"),
+    ("facts", {"entity": "Marfan syndrome", "relation": "genes", "graph": "hpo"}, "FBN1"),
+    ("facts", {"entity": "华法林", "relation": "interactions", "graph": "cmekg"}, "华法林"),  # dozens of products
+]
+
+
+@pytest.mark.starter
+def test_an_agent_finds_what_hangs_on_products_ingredients_and_findings(hpo: Store, cmekg: Store) -> None:
+    stores, languages = {"hpo": hpo, "cmekg": cmekg}, {"hpo": "en", "cmekg": "zh"}
+    cases = UseCases(Session(("hpo", "cmekg"), stores.__getitem__, languages), ("hpo", "cmekg"))
+
+    async def script(client: Any) -> list[Any]:
+        return [await client.call_tool(tool, asked) for tool, asked, _ in THREE]
+
+    for done, (tool, asked, said) in zip(with_client(script, mcp_server(cases, in_thread)), THREE, strict=True):
+        text = done.content[0].text
+        assert not done.is_error, (tool, asked, text)
+        assert said in text.splitlines()[0], (tool, asked, text)
+        assert len(text) <= 4_000
+        assert len(json.dumps(done.structured_content, ensure_ascii=False)) <= 4_000
+        assert done.structured_content["facts"][0]["source"]
+
+
+@pytest.mark.starter
+def test_an_agent_s_own_answer_is_held_against_the_graphs(hpo: Store) -> None:
+    cases = UseCases(Session(("hpo",), {"hpo": hpo}.__getitem__, {"hpo": "en"}), ("hpo",))
+    said = "Marfan syndrome can show Ectopia lentis. Marfan syndrome can show Rickets."
+    found = with_client(lambda c: c.call_tool("check", {"text": said}), mcp_server(cases, in_thread)).structured_content
+    assert [v["label"] for v in found["verdicts"]] == ["supported", "unsupported"]
+    (number,) = found["verdicts"][0]["facts"]
+    assert "Ectopia lentis" in found["facts"][number - 1]["text"]

@@ -15,9 +15,10 @@ pytest.importorskip("uvicorn")
 import page_graphs
 import served
 from browser import Visit, saved, visiting
+from kgmed.errors import KgmedError
 from kgmed.graph import library
 from kgmed.service.app import ServiceSettings
-from kgmed.service.kept import Fetches
+from kgmed.service.kept import Fetches, Uploads
 
 PATIENT = f"#/diagnose?present={page_graphs.LONG},{page_graphs.LENS}&absent={page_graphs.DEAF}&sex=male&age=12"
 
@@ -296,6 +297,38 @@ def test_a_graph_is_got_by_a_button_that_shows_how_far_it_is(browser: Any) -> No
         page.get_by_text("rows so far: 1,234").wait_for()
         on.set()
         page.get_by_text("Start the server again to ask it").wait_for()
+
+
+def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_path: Path, home: Path) -> None:
+    table = tmp_path / "Remedies.csv"
+    rows = "Drug A,treats,Disease B,1\nDrug C,treats,Disease D,2\n"
+    table.write_text(f"remedy,relation,trouble,book\n{rows}", encoding="utf-8")
+    cases = replace(served.cases_of(keep=False), fetches=Fetches(prepare=lambda name: None))
+    with served.running(cases, ServiceSettings(fetches=True)) as own, visiting(browser, own.url) as visit:
+        page = visit.open("#/graphs").page
+        page.get_by_label("Its name").fill("remedies")
+        page.locator(".own input[type=file]").set_input_files(table)
+        columns = page.get_by_label("What the columns say")
+        columns.wait_for()
+        assert visit.violations() == []
+        assert "without a column for the head" in visit.text(".own .notice")
+        columns.fill('head = "remedy"\nrelation = "relation"\ntail = "trouble"\n')
+        page.get_by_role("button", name="Look again").click()
+        page.get_by_text("Drug A — treats — Disease B").wait_for()
+        assert visit.violations() == []
+        page.get_by_role("button", name="Build it").click()
+        page.locator(".gettable li", has_text="remedies").get_by_text("Start the server again").wait_for()
+        assert library.open_graph("remedies").manifest.counts["triples"] == 2
+        assert not [*(home / "uploads").iterdir()]
+        page.locator(".own input[type=file]").set_input_files(table)
+        page.get_by_text("there is a graph called 'remedies' already").wait_for()
+        visit.wrong[:] = [w for w in visit.wrong if "422" not in w]  # the browser notes it by itself
+    for name, file in (("../up", "a.csv"), ("up", "a.exe"), ("Up", "a.csv")):
+        with pytest.raises(KgmedError):
+            Uploads().put(name, file, b"x")
+    with served.running(served.cases_of(keep=False)) as public:
+        refused = served.HTTP.post(f"{public.url}/v1/upload/x?file=a.csv", content=b"a,b")
+        assert refused.status_code == 404
 
 
 def test_the_page_is_there_while_graphs_are_opened_and_a_question_waits_for_them(browser: Any) -> None:

@@ -46,7 +46,7 @@ def test_every_command_of_a_deployment_is_one_that_the_program_knows(file: Path)
         assert result.exit_code == 0, (words, result.output)
 
 
-@pytest.mark.parametrize("name", ["deployment", "service"])
+@pytest.mark.parametrize("name", ["deployment", "service", "ingress", "disruption"])
 def test_the_chart_is_what_a_cluster_takes_and_every_value_is_used_and_explained(name: str) -> None:
     text = (CHART / "values.yaml").read_text(encoding="utf-8")
     values = yaml.safe_load(text)
@@ -54,9 +54,14 @@ def test_the_chart_is_what_a_cluster_takes_and_every_value_is_used_and_explained
     templates = {path.stem: path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir()}
     assert set(re.findall(r"\.Values\.(\w+)", "".join(templates.values()))) == set(values)
     plain = re.sub(r"{{ \.Values\.(\w+) }}", lambda m: str(values[m[1]]), templates[name])
+    plain = re.sub(r"^{{-? (if [^}]*|end) }}\n", "", plain, flags=re.MULTILINE)
     made = yaml.safe_load(plain.replace("{{ .Release.Name }}", "kgmed"))
     assert "{{" not in str(made)
     assert made["metadata"]["name"] == "kgmed"
+    if name == "ingress":
+        (rule,) = made["spec"]["rules"]
+        assert rule["host"] == values["publicName"]
+        assert rule["http"]["paths"][0]["backend"]["service"] == {"name": "kgmed", "port": {"name": "http"}}
     if name == "deployment":
         (container,) = made["spec"]["template"]["spec"]["containers"]
         result = CliRunner().invoke(app, [*container["command"][1:], "--help"])

@@ -100,7 +100,7 @@ def test_a_stream_that_takes_too_long_ends_with_an_error(slow: Slow) -> None:
     with service_of(slow, seconds=0.5) as service:
         text = HTTP.post(f"{service.url}/v1/ask", json=STREAMED).text
         chat = HTTP.post(f"{service.url}/v1/chat/completions", json=CHAT).text
-    assert "event: token" in text
+    assert "event: stage" in text
     kind, data = text.strip().split("\n\n")[-1].split("\n")
     assert (kind, json.loads(data.removeprefix("data: "))["status"]) == ("event: error", 504)
     assert '"error"' in chat

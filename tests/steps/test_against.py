@@ -1,17 +1,20 @@
 """What the graph or the evidence says the opposite of is labelled, shown and warned of; warnings never are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from kgmed.errors import ModelFailed
+from kgmed.facts.safety import NamedAgainst
+from kgmed.frame import Frame, Patient
 from kgmed.graph.store.store import Store
 from kgmed.methods.facts import grounded
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Question, Relation, Role, Triple
-from kgmed.steps.check import ByTriples, Checked, with_warnings
+from kgmed.steps.check import ByTriples
 from kgmed.steps.citations import Citations
+from kgmed.steps.label import Labelled, with_warnings
 from kgmed.toolkit import Toolkit
 from memory_graph import MemoryGraph
 
@@ -39,7 +42,7 @@ def labels(text: str, evidence: Sequence[Evidence] = EVIDENCE) -> list[str]:
 
 
 def checked(text: str, evidence: Sequence[Evidence] = EVIDENCE) -> Answer:
-    return ByTriples(Citations())(QUERY, Context("", tuple(evidence)), Answer(text))
+    return Labelled(ByTriples(Citations()))(QUERY, Context("", tuple(evidence)), Answer(text, reader="test"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ def test_a_contradicted_sentence_is_shown_with_the_triple_that_speaks_against_it
     assert [v.label for v in answer.verdicts] == ["supported", "contradicted"]
     assert [v.supported for v in answer.verdicts] == [True, False]
     assert answer.text == (
-        "Aspirin treats fever. Aspirin is safe in peptic ulcer.\n\n"
+        "Aspirin treats fever [1]. Aspirin is safe in peptic ulcer. [disputed]\n\n"
         "Warning: the evidence contradicts “Aspirin is safe in peptic ulcer.”: "
         "Aspirin — contraindicated → Peptic ulcer."
     )
@@ -125,21 +128,13 @@ def test_a_contradicted_sentence_is_shown_with_the_triple_that_speaks_against_it
 
 def test_a_reader_whose_sentences_are_left_out_still_shows_what_is_contradicted() -> None:
     said = "Aspirin treats fever. Aspirin is safe in peptic ulcer. The moon is made of cheese."
-    read = Checked(lambda query, context: Answer(said, reader="test"), ByTriples(Citations()), strict=True)
-    answer = read(QUERY, Context("", EVIDENCE))
+    check = Labelled(ByTriples(Citations()), strict=True)
+    answer = check(QUERY, Context("", EVIDENCE), Answer(said, reader="test"))
     assert "safe in peptic ulcer" in answer.text
     assert "moon" not in answer.text
     assert answer.text.count("Warning: ") == 1
-    assert "1 of the sentences shown are contradicted" in answer.limits
+    assert "1 of the sentences shown are disputed" in answer.limits
     assert "1 of the model's 3 sentences left out" in answer.limits
-
-
-def test_an_answer_of_which_nothing_stands_is_not_shown_and_the_contradiction_is_the_reason() -> None:
-    read = Checked(
-        lambda query, context: Answer("The moon is cheese. Gout presents with rash."), ByTriples(Citations())
-    )
-    with pytest.raises(ModelFailed, match="the evidence says Gout — lacks → Rash"):
-        read(QUERY, Context("", EVIDENCE))
 
 
 def test_the_graph_is_asked_where_the_evidence_is_silent() -> None:
@@ -153,10 +148,22 @@ def test_the_graph_is_asked_where_the_evidence_is_silent() -> None:
             for n in names
         ]
 
-    against = ByTriples(Citations(), graph, link)
-    answer = against(QUERY, Context("", ()), Answer("Aspirin helps in Ulcer. Aspirin does not treat Fever."))
+    against = Labelled(ByTriples(Citations(), graph, link))
+    said = Answer("Aspirin helps in Ulcer. Aspirin does not treat Fever.", reader="test")
+    answer = against(QUERY, Context("", ()), said)
     assert [v.label for v in answer.verdicts] == ["contradicted", "contradicted"]
     assert "Warning: the graph contradicts “Aspirin helps in Ulcer.”" in answer.text
+
+
+def test_a_sentence_that_recommends_what_is_not_for_the_patient_is_disputed_whoever_bears_it_out() -> None:
+    told = replace(QUERY, frame=Frame(patient=Patient(age=4.0)))
+    said = Answer("Aspirin treats fever [1]. Do not give aspirin. Rest helps.", reader="test")
+    check = Labelled(ByTriples(Citations()), against=NamedAgainst())
+    answer = check(told, Context("", EVIDENCE), said)
+    assert [v.label for v in answer.verdicts] == ["contradicted", "unsupported", "unsupported"]
+    assert "Aspirin treats fever [1]. [disputed]" in answer.text
+    assert "contradicts “Aspirin treats fever [1].”: Not for this patient" in answer.text
+    assert check(QUERY, Context("", EVIDENCE), said).verdicts[0].label == "supported"
 
 
 def test_an_exclusion_that_something_else_states_is_no_contradiction() -> None:
@@ -205,7 +212,6 @@ CMEKG = [
 def found(graph: Store, question: str, text: str) -> str:
     toolkit = Toolkit(graph, encoder=NgramEncoder())
     answer = toolkit.check(Query(Question(question)), Context("", ()), Answer(text))
-    assert ("\n\n" in answer.text) == (answer.verdicts[0].label == "contradicted")
     return answer.verdicts[0].label
 
 

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgmed.errors import ModelFailed
+from kgmed.prompts import ASSISTED, tasked
 from kgmed.records import Answer, Context, Entity, Evidence, Query, Question, Relation, Role, Triple, Verdict
-from kgmed.steps.check import Checked
 from kgmed.steps.citations import Citations
+from kgmed.steps.label import Labelled
 
 
 def fact(head: str, relation: str, tail: str, role: Role = Role.OTHER, text: str = "") -> Evidence:
@@ -65,7 +65,7 @@ def test_a_sentence_that_says_what_the_evidence_says_stands_on_it(sentence: str,
         ("胃食管反流病可用奥美拉唑和雷尼替丁治疗【5】。", "雷尼替丁 is not in the evidence"),
         ("多喝热水就会好。", "0% of its terms"),
         ("Take metformin 5 times [7].", "of its terms"),
-        ("Yes.", "terms"),
+        ("Yes.", "says nothing"),
         ("It is what it is.", "could be checked"),
     ],
 )
@@ -141,12 +141,9 @@ def test_a_text_of_other_words_never_stands(text: str) -> None:
 
 
 def checked(text: str, *, strict: bool = False) -> Answer:
-    def read(query: Query, context: Context, /) -> Answer:
-        return Answer(text, limits="the model cited no evidence", reader="llm fake")
-
-    return Checked(read, Citations(names=drugs), strict=strict)(
-        Query(Question("What should be done?")), Context("", EVIDENCE)
-    )
+    answer = Answer(text, limits="the model cited no evidence", reader="llm fake")
+    query = Query(Question("What should be done?"))
+    return Labelled(Citations(names=drugs), strict=strict)(query, Context("", EVIDENCE), answer)
 
 
 def test_only_what_stands_is_shown_with_its_marks_and_the_rest_is_counted() -> None:
@@ -171,9 +168,45 @@ def test_what_the_evidence_does_not_bear_out_is_shown_and_marked_as_the_models_o
     assert "left out" not in answer.limits
 
 
-def test_an_answer_of_which_nothing_stands_is_a_failure() -> None:
-    with pytest.raises(ModelFailed, match="llm fake wrote nothing that its evidence supports"):
-        checked("Aspirin prevents stroke. Yes.")
+def test_an_answer_of_which_nothing_stands_is_shown_as_the_models_own() -> None:
+    said = "Aspirin prevents stroke. [the model's own]"
+    with tasked(ASSISTED):
+        assert checked("Aspirin prevents stroke.").text == said
+    nothing = "Nothing of what the language model said is borne out by the evidence."
+    assert (
+        checked("Aspirin prevents stroke.").text == f"{nothing}\n{said}"
+    )  # where the evidence is all that may be said
+    assert checked("Aspirin prevents stroke.", strict=True).text.startswith("Nothing of what the language model said")
+
+
+def test_marks_stand_in_the_text_as_it_was_written() -> None:
+    text = "Metformin treats type 2 diabetes.\n\n- Aspirin prevents stroke.\n- It is not in the evidence.\nAnswer: B"
+    assert checked(text).text == (
+        "Metformin treats type 2 diabetes [1].\n\n- Aspirin prevents stroke. [the model's own]\n"
+        "- It is not in the evidence.\nAnswer: B"
+    )
+    assert checked(text, strict=True).text == (
+        "Metformin treats type 2 diabetes [1].\n\n- It is not in the evidence.\nAnswer: B"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The evidence does not say how safe it is [1].",
+        "Nothing of this is mentioned in the evidence.",
+        "I do not know.",
+        "证据中没有提到剂量。",
+        "Answer: B",
+    ],
+)
+def test_to_say_that_the_evidence_is_silent_is_neutral(text: str) -> None:
+    assert [v.label for v in checked(text).verdicts] == ["neutral"]
+
+
+def test_what_is_claimed_beside_is_not() -> None:
+    text = "The evidence does not mention aspirin, which is safe with warfarin."
+    assert [v.label for v in checked(text).verdicts] == ["unsupported"]
 
 
 def test_chinese_sentences_are_marked_before_their_full_stop() -> None:

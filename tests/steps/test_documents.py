@@ -7,10 +7,10 @@ import pytest
 
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store, open_store
+from kgmed.methods.baselines_retrieval import ByVector, ByWords, Documents, Postings, documents
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.scorers import BM25Index, words
 from kgmed.records import Query, Question
-from kgmed.steps.documents import ByVector, ByWords, Documents, Postings, documents
 from named_graph import small
 
 ROWS: tuple[Row, ...] = (

@@ -1,15 +1,18 @@
 """The answer made of the evidence alone."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from frames import asked
+from kgmed.frame import Ask, Frame, Intent
 from kgmed.records import Answer, Entity, Evidence, Relation, Role, Triple
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
-from role_graph import query
 
 GOUT, PAIN, DRUG = Entity("d", "gout", "disease"), Entity("s", "pain", "symptom"), Entity("m", "colchicine", "drug")
 TREATS = Triple(DRUG, Relation("treats", Role.TREATS), GOUT)
@@ -20,9 +23,11 @@ LIST = Evidence("gout — has → pain", "neighbours", (HAS,), (GOUT,), 1.0)
 WARNING = Evidence("colchicine — must not → x", "warning", (Triple(DRUG, Relation("n", Role.CONTRAINDICATED), PAIN),))
 
 
-def answer(text: str, *evidence: Evidence, options: dict[str, str] | None = None) -> Answer:
-    asked = query(text, options)
-    return facts(asked, Numbered()(asked, evidence))
+def answer(
+    text: str, *evidence: Evidence, wants: Sequence[Intent] = (), options: dict[str, str] | None = None
+) -> Answer:
+    query = asked(text, *wants, options=options)
+    return facts(query, Numbered()(query, evidence))
 
 
 def test_a_diagnosis_comes_with_its_candidates_and_numbers() -> None:
@@ -33,36 +38,46 @@ def test_a_diagnosis_comes_with_its_candidates_and_numbers() -> None:
 
 
 def test_what_is_asked_for_comes_first_and_warnings_last() -> None:
-    lines = answer("What drugs treat gout?", LIST, TREATMENT, WARNING).text.splitlines()
+    lines = answer("What drugs treat gout?", LIST, TREATMENT, WARNING, wants=[Intent.TREATMENT]).text.splitlines()
     assert [line for line in lines if line.endswith(":")] == ["Treatments:", "What the graph says:", "Warnings:"]
 
 
 def test_a_finding_that_is_a_disease_itself_is_no_diagnosis() -> None:
     fever = Entity("f", "fever", "disease")
     piece = Evidence("gout — has → fever", "neighbours", (Triple(GOUT, HAS.relation, fever),), (GOUT,))
-    assert answer("What are the symptoms of gout?", piece).text.startswith("Findings:")
+    said = answer("What are the symptoms of gout?", piece, wants=[Intent.SYMPTOMS])
+    assert said.text.startswith("Findings:")
 
 
 def test_it_abstains_without_evidence_or_with_warnings_alone_or_with_nothing_that_was_asked() -> None:
     assert answer("What is it?").abstained
     assert answer("What is it?", WARNING).abstained
-    nothing = answer("What drugs treat gout?", LIST)
+    nothing = answer("What drugs treat gout?", LIST, wants=[Intent.TREATMENT])
     assert nothing.abstained
     assert nothing.text.splitlines()[0] == "Not in the graph: Treatments"
     assert "gout — has → pain [1]" in nothing.text
 
 
 def test_half_an_answer_says_which_half_is_missing() -> None:
-    half = answer("What tests and drugs for gout?", TREATMENT)
+    half = answer("What tests and drugs for gout?", TREATMENT, wants=[Intent.TESTS, Intent.TREATMENT])
     assert not half.abstained
     assert half.text.splitlines()[0] == "Not in the graph: Tests"
 
 
 def test_it_speaks_the_language_of_the_question() -> None:
-    said = answer("痛风吃什么药？", TREATMENT)
+    said = answer("痛风吃什么药？", TREATMENT, wants=[Intent.TREATMENT])
     assert said.text.startswith("治疗：\n- colchicine")
     assert "不构成医疗建议" in said.limits
     assert answer("今天天气怎么样？").text == "图谱中没有能回答这个问题的内容。"
+
+
+@pytest.mark.parametrize("text", ["What is it?", "是什么？"])
+@pytest.mark.parametrize("negative", [False, True])
+def test_whatever_is_asked_for_has_a_heading(text: str, *, negative: bool) -> None:
+    for intent in Intent:
+        query = replace(asked(text), frame=Frame((Ask(intent, negative=negative),)))
+        said = facts(query, Numbered()(query, [LIST]))
+        assert said.abstained is (bool(query.frame.roles) and Role.FINDING not in query.frame.roles)
 
 
 def option(letter: str, score: float) -> Evidence:
@@ -88,10 +103,11 @@ NASTY = st.sampled_from(["\n", "\r", "[2]", "【3】", "\u2028", "\x1b[31m", "- 
 
 
 @given(names=st.lists(st.lists(NASTY, min_size=1).map("".join), min_size=1, max_size=5))
-@pytest.mark.parametrize("question", ["What is it?", "What drugs treat gout?", "吃什么药？"])
-def test_no_name_can_forge_a_line_or_a_mark(question: str, names: list[str]) -> None:
+@pytest.mark.parametrize("wants", [(), (Intent.TREATMENT,), (Intent.SYMPTOMS,)])
+@pytest.mark.parametrize("question", ["What is it?", "吃什么药？"])
+def test_no_name_can_forge_a_line_or_a_mark(question: str, wants: tuple[Intent, ...], names: list[str]) -> None:
     evidence = [Evidence(f"x — r → {n}{i}", "neighbours", (HAS,), (GOUT,)) for i, n in enumerate(names)]
-    said = answer(question, *evidence)
+    said = answer(question, *evidence, wants=wants)
     lines = [line for line in said.text.split("\n") if line.startswith("- ")]
     assert len(lines) == len(names)
     assert len(said.text.splitlines()) == len(said.text.split("\n"))

@@ -1,7 +1,7 @@
 """Ties to the options of a question."""
 
+from kgmed.facts.plan import OptionPaths
 from kgmed.records import Relation, Role
-from kgmed.steps.ties import OptionPaths
 from role_graph import RoleGraph, query
 
 G = RoleGraph(

@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from frames import asked
+from kgmed.facts.warnings import Warned
+from kgmed.frame import Intent
 from kgmed.methods.kg_rank import PerEntity
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.pipeline import notes
 from kgmed.records import Entity, Evidence, Query, Question, Relation, Role, Triple
-from kgmed.steps.labels import Warned
 from kgmed.steps.phrase import Numbered
 from kgmed.steps.rank import MMR, Similarity, mmr
 from kgmed.steps.retrieve import First
@@ -154,7 +156,7 @@ def test_a_drug_that_is_only_listed_and_one_without_contraindications() -> None:
     treats = next(t for t in G.neighbours("gout", limit=99) if t.head.name == "mild")
     listed = Evidence("gout", "neighbours", (treats,), (G.entity("gout"),))
     assert Warned(G)(query("She has gout."), [listed]) == [listed]
-    assert len(Warned(G)(query("What treats gout?"), [listed])) == 2
+    assert len(Warned(G)(asked("What treats gout?", Intent.TREATMENT), [listed])) == 2
     proposed = Evidence("mild", "candidate", (treats,), (G.entity("mild"),))
     assert [e.text for e in Warned(G)(query("x"), [proposed])][1:] == ["mild — care → one; two"]
 
@@ -162,4 +164,4 @@ def test_a_drug_that_is_only_listed_and_one_without_contraindications() -> None:
 def test_a_treatment_that_is_only_a_text_has_no_warnings() -> None:
     text = Triple(Entity("gout", "gout"), Relation("treated by", Role.TREATS, reverse=True), Entity("", "rest"))
     said = Evidence("rest", "triple", (text,), (Entity("gout", "gout"),))
-    assert Warned(G)(query("What treats gout?"), [said]) == [said]
+    assert Warned(G)(asked("What treats gout?", Intent.TREATMENT), [said]) == [said]

@@ -1,11 +1,10 @@
 """What a finding tells of a disease, and a side effect of a medicine."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgmed.graph.base import Adjacency
 from kgmed.records import Relation, Role
-from kgmed.steps.telling import marking, specific, telling
+from kgmed.steps.family import marking, specific, telling
 
 # findings: 10 wheezing, 11 cough, 12 fever, 13 a phrase of one text; diseases: 0 asthma, 1-3 like it, 4-9 fevers
 EDGES = [
@@ -27,8 +26,7 @@ class Small:
 
 
 def order(edges: list[tuple[int, int]], disease: int = 0) -> list[int]:
-    ends: NDArray[np.int64] = np.array(sorted({f for d, f in edges if d == disease}))
-    scores = telling(Small(edges), disease, ends)  # type: ignore[arg-type]
+    scores = telling(Small(edges), disease)  # type: ignore[arg-type]
     return sorted(scores, key=lambda f: (-scores[f], f))
 
 
@@ -41,8 +39,7 @@ def test_an_edge_that_is_said_twice_counts_once() -> None:
 
 
 def test_a_disease_that_shares_nothing_has_no_order_of_its_own() -> None:
-    ends = np.array([10, 13])
-    assert set(telling(Small([(0, 10), (0, 13)]), 0, ends).values()) == {0.0}  # type: ignore[arg-type]
+    assert set(telling(Small([(0, 10), (0, 13)]), 0).values()) == {0.0}  # type: ignore[arg-type]
 
 
 # side effects: 10 rash, 11 nausea, 12 cough, 13 a slip of one label; products: 0 and 1 of one medicine, 2 and 3 of its

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import torch
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.ner import Parts, Sample
+from kgmed.evaluate.linking import Parts, Sample
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.models.w2ner import Architecture, FoundEntity, Training
 from kgmed.models.w2ner_network import PLAN, WEIGHTS, open_labeller

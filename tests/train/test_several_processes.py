@@ -50,6 +50,7 @@ def launched(start: Sequence[str], tmp_path: Path, *words: object) -> dict[str, 
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["rlkgf", "grpo"])
 def test_two_processes_train_one_policy(way: str, cases: Path, tmp_path: Path) -> None:
     # of 4 answers to a question soon all are alike, in one process too: GRPO then learns two diseases of the three
@@ -62,6 +63,7 @@ def test_two_processes_train_one_policy(way: str, cases: Path, tmp_path: Path) -
     assert state.step == 25
 
 
+@pytest.mark.slow
 def test_questions_that_do_not_divide_among_processes_are_refused(cases: Path, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="do not divide among 2 processes"):
         launched(TWO, tmp_path, "rlkgf", cases, "--out", tmp_path / "x", "--prompts", 3)

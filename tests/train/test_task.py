@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.reward.cases import Case, CauseGraph, question
+from kgmed.reward.cases import Case, CauseGraph, Wording, question
 from kgmed.reward.criticality import Criticality
-from kgmed.train.task import FLOOR, Wording, graph_reward, read, task, wording
+from kgmed.train.task import FLOOR, graph_reward, read, task, wording
 from made_cases import DISEASES, made_split
 
 

@@ -71,7 +71,7 @@ def test_what_is_longer_than_an_answer_may_be_is_refused_before_training(tmp_pat
     with_two = Free(tiny(["flu", "gout", "scurvy"], width=32), longest=1)
     plan = TrainingPlan(folder=tmp_path / "x", settings={}, rate=1e-3, last=1)
     with pytest.raises(BadInput, match="more than 1; allow more"):
-        with_trl.supervised(with_two, made.questions(made.train[:1]), ["flu gout"], stages.SFTSettings(), plan)
+        with_trl.supervised(with_two, made.questions(made.train[:1]), ["flu gout"], plan, batch=16, at_once=16)
     assert not (tmp_path / "x").exists()
 
 

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from kgmed.cli.show import hear_again, may_not, no_room, nobody_reads, of_the_system, say_anything, warn
-from kgmed.errors import KgmedError, StoreError
+from kgmed.errors import BadInput, KgmedError, StoreError
 
 PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with its help
     "ask": ("ask:ask", ""),
@@ -33,6 +33,18 @@ PARTS: Mapping[str, tuple[str, str]] = {  # a function, or a group of them with 
     "reproduce": ("reproduce:reproduce", ""),
     "reward": ("reward:app", "Rank diagnoses and reward answers by labelled cases."),
     "train": ("train:app", "Train models on your own files, here."),
+}
+
+
+INSTEAD = {  # what is typed first for a command of another name
+    "version": "kgmed --version",
+    "help": "kgmed --help",
+    "install": "kgmed graph get NAME",
+    "search": "kgmed graph find GRAPH NAME",
+    "list": "kgmed graph list",
+    "config": "kgmed ask --help-all",
+    "graph search": "kgmed graph find GRAPH NAME",
+    "graph install": "kgmed graph get NAME",
 }
 
 
@@ -83,6 +95,17 @@ class Commands(TyperGroup):
         """The commands of `PARTS`."""
         super().__init__(**given)
         self.commands = CommandTable()  # type: ignore[assignment]
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """The command of the arguments; a question without one is asked."""
+        first = args[0] if args else ""
+        asks = len(first.split()) > 1 or first.endswith(("?", "？"))
+        if first not in PARTS and asks and first.replace("\n", " ").isprintable():  # else no person typed it
+            args = ["ask", *args]
+        for said in (" ".join(args[:1]), " ".join(args[:2])):
+            if instead := INSTEAD.get(said):
+                raise BadInput(f"no command is called {said!r}; write: {instead}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command; Ctrl-C is exit code 130."""

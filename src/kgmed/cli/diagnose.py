@@ -12,20 +12,13 @@ import typer
 
 from kgmed.cli import show as screen
 from kgmed.cli.show import page
+from kgmed.diagnose.engine import DiagnosisEngine, Differential, FindingReason, RankedDisease
+from kgmed.diagnose.findings import Diagnosed, described
+from kgmed.diagnose.patient import Patient, onset, parse_findings, years
 from kgmed.errors import BadInput
 from kgmed.language.text import one_line
 from kgmed.records import Link
-from kgmed.reward.phenotype import (
-    WEIGHTS,
-    Diagnosed,
-    Differential,
-    FindingReason,
-    Phenotypes,
-    RankedDisease,
-    described,
-)
-from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
-from kgmed.steps.phrase import clipped
+from kgmed.steps.facts import clipped
 
 app = typer.Typer(add_completion=False)
 HEADINGS = {
@@ -49,7 +42,6 @@ _SIDES = {  # what a screen has of each disease
 }
 _FIRST = 5  # diseases told with their reasons
 _LINE = 66  # characters of a reason: with its heading a line of a screen
-ABSENT = -WEIGHTS["excluded"]
 QUIET = ("missing", "unlisted")
 _SIGNED = re.compile(r"\s*(?:(?:-|NOT\b)?\s*HP:\d{7}[\s,;]*)+")
 _ONE = re.compile(r"(?:-|NOT\b)?\s*HP:\d{7}")
@@ -67,7 +59,7 @@ def diagnose(
     began: Annotated[str, typer.Option("--onset", help="When the illness began: an age, or an HPO id of onset.")] = "",
     keep: Annotated[int, typer.Option("--keep", "-k", min=1, help="How many diseases.")] = 10,
     database: Annotated[str, typer.Option(help="OMIM, ORPHA, DECIPHER or all.")] = "OMIM",
-    absent_weight: Annotated[float, typer.Option(min=0, help="What an absent finding counts.")] = ABSENT,
+    absent_weight: Annotated[float | None, typer.Option(min=0, help="What an absent finding counts.")] = None,
     graph: Annotated[str, typer.Option("--graph", "-g", help="HPO's graph: its name or folder.")] = "hpo",
     full: Annotated[bool, typer.Option("--full", help="Every reason of every disease, with its publications.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -91,7 +83,7 @@ def diagnose(
     model = _model(graph, absent_weight)
     links: tuple[Link, ...] = ()
     if text:
-        given[0], links = described(model, Toolkit(model.graph), given[0], text)
+        given[0], links = described(model, Toolkit(model.graph).linked, given[0], text)
     wanted = "" if database == "all" else database
     results = tuple(model.diagnose(patient, keep=keep, database=wanted) for patient in given)
     if as_json:
@@ -126,7 +118,7 @@ def _about(patient: Patient, sex: str, age: str, began: str) -> Patient:
     return replace(patient, onset=onset(began)) if began else patient
 
 
-def _model(graph: str, absent_weight: float) -> Phenotypes:
+def _model(graph: str, absent_weight: float | None) -> DiagnosisEngine:
     """The graph's diseases; HPO is built when it is not there yet."""
     from kgmed.disk import data_folder
     from kgmed.graph import library
@@ -138,10 +130,10 @@ def _model(graph: str, absent_weight: float) -> Phenotypes:
             library.build_graph(graph, progress=progress)
     with screen.progress("reading the findings of every disease", "") as _:
         found = open_whole(graph, data_folder(), os.environ) if remote else library.load(graph)
-        return Phenotypes(found, weights={**WEIGHTS, "excluded": -absent_weight})
+        return DiagnosisEngine(found, changed=None if absent_weight is None else {"excluded": -absent_weight})
 
 
-def show(result: Differential, model: Phenotypes, links: Sequence[Link] = (), *, full: bool = False) -> None:
+def show(result: Differential, model: DiagnosisEngine, links: Sequence[Link] = (), *, full: bool = False) -> None:
     """Print the diseases of one patient for a person: a screen of them, or `full`, every reason of each."""
     out = page()
     patient = result.patient

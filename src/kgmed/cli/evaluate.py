@@ -13,8 +13,7 @@ from typer.core import TyperGroup
 
 from kgmed.cli import options
 from kgmed.cli import show as screen
-from kgmed.cli.judge import judge, ratings, sheets, show
-from kgmed.cli.linking import check, linking
+from kgmed.cli.judge import check, judge, linking, ratings, sheets, show
 from kgmed.config import Config
 from kgmed.errors import BadInput
 
@@ -23,7 +22,7 @@ from kgmed.errors import BadInput
 
 if TYPE_CHECKING:
     from kgmed.evaluate.cost import Estimate
-    from kgmed.evaluate.report.study import Study
+    from kgmed.evaluate.report.tables import Study
     from kgmed.evaluate.report.text import Table
     from kgmed.evaluate.scores import PairedComparison, Score
 
@@ -77,7 +76,7 @@ def read(folder: Path, data: Path, *, name: str, metrics: list[str], models: lis
     from kgmed.evaluate.log import entries, read_manifest
     from kgmed.evaluate.metrics import make_all
     from kgmed.evaluate.metrics.by_model import models as by_metric
-    from kgmed.evaluate.report.study import Study, report_metrics
+    from kgmed.evaluate.report.tables import Study, report_metrics
     from kgmed.evaluate.run import reopened
 
     trial = reopened(folder, data)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgmed import vocabulary
 from kgmed.cli import show as screen
+from kgmed.cli.options import entity_names, graph_names
 from kgmed.config import Config
-from kgmed.errors import StoreError
+from kgmed.errors import BadInput, StoreError
 from kgmed.graph import library
-from kgmed.graph.base import KnowledgeGraph, Source
+from kgmed.graph.base import MENDED, KnowledgeGraph, Source
 from kgmed.graph.doctor import Finding, GraphReport, Preview
 from kgmed.graph.store.folder import Manifest
 from kgmed.records import Entity, Role, Triple
@@ -34,16 +37,24 @@ def print_report(report: GraphReport) -> None:
     screen.warn(report.notes)
     rows = ((r.name, r.role, "yes" if r.reverse else "", r.triples) for r in report.relations)
     screen.table(("relation", "role", "reverse", "triples"), rows)
+    files = (
+        (f.file, f.rows, ", ".join(f"{source} ({n:,})" for source, n in f.sources.items())) for f in report.vocabulary
+    )
+    screen.table((f"vocabulary {vocabulary.VERSION}", "rows", "sources"), files)
 
 
 def _content(report: GraphReport) -> Iterator[str]:
     for reason, said in report.dropped.items():
-        yield f"rows dropped ({reason}): {said['count']:,}, first in line {', '.join(map(str, said['lines']))}"
+        what = f"rows {reason}" if reason.startswith(MENDED) else f"rows dropped ({reason})"
+        yield f"{what}: {said['count']:,}, first in line {', '.join(map(str, said['lines']))}"
     yield f"rows that repeated a triple, merged: {report.merged:,}"
     yield from _finding("edges from an entity to itself", report.loops)
     if report.isolated and report.ambiguous:
         yield from _finding("entities without a triple or text", report.isolated)
         yield from _finding("names that several entities share", report.ambiguous)
+    for kind, finding in report.contradictions.items():
+        yield from _finding(f"treatments that the graph itself speaks against ({kind})", finding)
+    yield from _finding("treatments that are headings or fragments of sentences, left out of lists", report.headings)
     if report.joins:
         records = sum(len(join.ids) for join in report.joins)
         yield f"records of one thing that were joined: {records:,} to {len(report.joins):,}"
@@ -65,10 +76,22 @@ def _finding(what: str, finding: Finding) -> Iterator[str]:
 
 app = typer.Typer(no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="A graph's name (hpo, cmekg, or your own) or its folder.", metavar="NAME")]
+
+def _published_names(incomplete: str) -> list[str]:
+    from kgmed.graph.library import TABLE
+
+    return [row.name for row in TABLE if row.name.startswith(incomplete)]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="A graph's name (hpo, cmekg, or your own) or its folder.", metavar="NAME", autocompletion=graph_names
+    ),
+]
 RelationText = Annotated[str, typer.Argument(help="A relation's name.", metavar="RELATION")]
 Note = Annotated[str, typer.Option(help="A remark.")]
-EntityText = Annotated[str, typer.Argument(help="An id or a name.", metavar="ENTITY")]
+EntityText = Annotated[str, typer.Argument(help="An id or a name.", metavar="ENTITY", autocompletion=entity_names)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _WORTH, _AT_BUILD = 1_000, 250_000  # names that are learnt after a build without being asked to: in three minutes
 Limit = Annotated[int, typer.Option(help="How many to show.", min=1)]
@@ -94,6 +117,12 @@ def build(
     format: Annotated[str, typer.Option(help="hpo, cmekg, triples, obo, rdf, ...; found out if not given.")] = "",
     relations: Annotated[Path | None, typer.Option(help="A TOML table of what the relations mean.")] = None,
     columns: Columns = None,
+    encoding: Annotated[
+        str, typer.Option(help="Of its text: gb18030, utf-16, latin-1, ...; found out if not given.")
+    ] = "",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a file for what would be mended or left out of it.")
+    ] = False,
     given: Fetched = "",
     query: Snapshot = None,
     look: Annotated[bool, typer.Option("--look", help="Show what is understood and build nothing.")] = False,
@@ -108,12 +137,17 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build a graph from its files, unless it stands there already."""
+    if path is None and Path(name).is_file():
+        called = re.sub("[^a-z0-9_-]+", "-", Path(name).stem.lower()).strip("-_") or "mine"
+        raise BadInput(f"{name!r} is a file; name the graph first: kgmed graph build {called} {name}")
     if given:
         from kgmed.graph.remote.named import source_from
 
         source, force = source_from(given, name, os.environ, query=query), True
     else:
-        source = library.source_of(name, path, format=format, relations=relations, columns=columns)
+        source = library.source_of(
+            name, path, format=format, relations=relations, columns=columns, encoding=encoding, strict=strict
+        )
     if look:
         _show_preview(source, as_json=as_json)
         return
@@ -121,20 +155,16 @@ def build(
         _notice_preview(source)
     with screen.progress(f"building {name}", "rows") as progress:
         built = library.build_source(name, source, format=format, force=force, progress=progress, shards=shards)
-        if built.fresh and not shards:
-            from kgmed.prepare import prepare
-
-            prepare(name)
-    screen.data({"fresh": built.fresh} | _summary(built.manifest)) if as_json else screen.lines([_done(name, built)])
     if built.fresh and not shards:
-        _join_and_learn(name, built.manifest, train=train)
+        from kgmed.prepare import prepare
 
-
-def _join_and_learn(name: str, manifest: Manifest, *, train: bool) -> None:
-    """Make one graph of all with a new one, and learn its names where they are not too many."""
-    together()
-    if train and _WORTH <= manifest.counts["entities"] + manifest.counts["aliases"] <= _AT_BUILD:
-        _train(name, "", [], asked=False)
+        with screen.progress(f"preparing {name}", "parts") as progress:
+            prepare(name, progress)
+    screen.data({"fresh": built.fresh} | _summary(built.manifest)) if as_json else screen.lines([_done(name, built)])
+    library.prune()
+    counts = built.manifest.counts
+    if train and built.fresh and not shards and _WORTH <= counts["entities"] + counts["aliases"] <= _AT_BUILD:
+        _train(name, "", [])
 
 
 def _done(name: str, built: library.Built) -> str:
@@ -179,15 +209,6 @@ def _of_preview(source: Source, found: Preview) -> Iterator[str]:
     yield from (f"unsure: {text}" for text in found.unsure)
 
 
-def together() -> None:
-    """Make one graph of all that are built, where there are several."""
-    from kgmed.prepare import prepare_together
-
-    with screen.progress("joining the graphs", "rows") as progress:
-        prepare_together(progress)
-    _lend("")
-
-
 @app.command()
 def get(
     names: Annotated[
@@ -195,6 +216,7 @@ def get(
         typer.Argument(
             help="Which to fetch; none = list them. Or URL#sha256=... of a graph handed out, and its name here.",
             metavar="[NAME]...",
+            autocompletion=_published_names,
         ),
     ] = None,
     given: Annotated[
@@ -216,8 +238,7 @@ def get(
         return
     rows = [published(name) for name in names]
     built = [_get(row.name, given, force) for row in rows]
-    if any(one.fresh for one in built):
-        together()
+    library.prune()
     if as_json:
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return
@@ -240,7 +261,7 @@ def _get(name: str, given: Path | None, force: bool) -> library.Built:
 
 def _published(as_json: bool) -> None:
     """Print what can be fetched, and what of it is built."""
-    from kgmed.graph.published import TABLE
+    from kgmed.graph.library import TABLE
 
     there = {m.name for m in library.graphs()}
     if as_json:
@@ -321,27 +342,20 @@ def _kept(name: str) -> Iterator[None]:
         raise StoreError(f"the vectors of {name} cannot be kept ({e.strerror or e}); let its folder be written") from e
 
 
-def _train(name: str, encoder: str, others: list[str], *, asked: bool = True) -> int:
+def _train(name: str, encoder: str, others: list[str]) -> int:
     """How many names have vectors through the map of a graph, which is trained if there is none.
 
-    Where it was `asked` for, and not made with the graph, all graphs as one are served by it at once.
+    All graphs as one are served by it at once where they are joined.
     """
-    from kgmed.prepare import train_map
+    from kgmed.prepare import lend_map, train_map
 
     with _kept(name), screen.steps(f"learning the names of {name}") as at:
         count = train_map(name, lambda what, done, of: at(f"{what} {done:,}/{of:,}"), encoder=encoder, others=others)
     if not count:
         screen.warn([f"{name} has too few other names to learn from; its names are found without a map"])
-    _lend(encoder, asked=asked)
-    return count
-
-
-def _lend(encoder: str, *, asked: bool = False) -> None:
-    """Let all graphs as one, which `auto` asks, be served by a map that one of them has."""
-    from kgmed.prepare import lend_map
-
     with _kept("all graphs"), screen.steps("applying the map to all graphs") as at:
-        lend_map(lambda what, done, of: at(f"{what} {done:,}/{of:,}"), encoder=encoder, asked=asked)
+        lend_map(lambda what, done, of: at(f"{what} {done:,}/{of:,}"), encoder=encoder)
+    return count
 
 
 @app.command()
@@ -385,6 +399,15 @@ def schema(
     screen.data(tomllib.loads(mapping)) if as_json else screen.lines(mapping.splitlines())
 
 
+@app.command("map")
+def map_(file: Annotated[Path, typer.Argument(help="A table.")], as_json: Json = False) -> None:
+    """Propose what the columns of a file say; mend it, and build with: --map. Write it with > FILE."""
+    from kgmed.graph.formats.tables import first_map
+
+    first = first_map(file)
+    screen.data(tomllib.loads(first)) if as_json else screen.lines(first.splitlines())
+
+
 @app.command("list")
 def list_(as_json: Json = False) -> None:
     """List the graphs that have been built."""
@@ -396,28 +419,37 @@ def list_(as_json: Json = False) -> None:
             ("name", "release", "entities", "triples", "MB"),
             ((m.name, m.release, m.counts["entities"], m.counts["triples"], f"{m.bytes / 1e6:.1f}") for m in found),
         )
+        made = library.combinations()
+        if made:
+            screen.table(("joined for questions", "MB"), ((folder.name, f"{_size(folder):.1f}") for folder in made))
     elif not damaged:
         screen.warn(["no graph has been built yet; begin with: kgmed graph build hpo"])
     screen.warn(str(e) for e in damaged)
+
+
+def _size(folder: Path) -> float:
+    """The megabytes of all files of a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 @app.command()
 def info(name: Name, as_json: Json = False) -> None:
     """Tell where a graph comes from and what is in it."""
     from kgmed.graph.store.store import Store
-    from kgmed.prepare import map_of
+    from kgmed.prepare import is_prepared, map_of
 
     store = _here(name)
     m, folder = store.manifest, store.folder if isinstance(store, Store) else library.version_of(name)
-    map_ = "" if m.shards else map_of(name)
+    map_, ready = ("", False) if m.shards else (map_of(name), is_prepared(name))
     if as_json:
-        screen.data({"label": store.label, "folder": str(folder), "map": map_} | _summary(m))
+        screen.data({"label": store.label, "folder": str(folder), "map": map_, "prepared": ready} | _summary(m))
         return
     told = {
         "graph": store.label, "source": f"{m.source} {m.release}".strip(), "licence": m.licence, "citation": m.citation,
         "language": m.language, "holds": _counts(m), "kinds": ", ".join(k for k in m.kinds if k),
         "on disk": f"{m.bytes / 1e6:.1f} MB in {folder}",
         "shards": m.shards,
+        "prepared": not m.shards and ("yes" if ready else "no; the first question of it alone does it"),
         "map": map_ or (not m.shards and f"none; names are found by meaning after: kgmed graph vectors {name} --train"),
     }  # fmt: skip
     screen.table(("what", "value"), ((k, v) for k, v in told.items() if v))

@@ -143,14 +143,14 @@ def try_methods(
 
     Without --llm they are asked with the embedded model smollm2.
     """
-    from kgmed.evaluate import trial
+    from kgmed.evaluate import cost
     from kgmed.registry import methods
     from kgmed.session import open_session
 
     names = method or [one.name for one in _listed()]
     makers = {name: methods.get(name).build for name in names}
-    asked = trial.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
-    done = trial.read_trials(out) if out else {}
+    asked = cost.questions(questions, tuple(dict.fromkeys(graph or ("hpo", "cmekg"))))
+    done = cost.read_trials(out) if out else {}
     with screen.progress("opening graph and model", "rows") as opened:
         who = open_session(made.replace(llm=made.llm or "smollm2"), progress=opened)
         kits = {name: who.toolkit(name) for name in dict.fromkeys(a.graph for a in asked)}
@@ -158,15 +158,15 @@ def try_methods(
     wanted = [(name, one) for name in names for one in asked]
     left = [(name, one) for name, one in wanted if (name, one.question.id, one.graph, model) not in done]
 
-    def ask(work: tuple[str, trial.TrialQuestion]) -> trial.MethodTrial:
+    def ask(work: tuple[str, cost.TrialQuestion]) -> cost.MethodTrial:
         name, one = work
-        return trial.run_trial(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
+        return cost.run_trial(_asking(makers[name], kits[one.graph]), one, method=name, llm=model)
 
     with screen.progress("asking", f"of {len(wanted)} questions") as progress:
-        for count, found in enumerate(trial.each(ask, left, threads), start=len(wanted) - len(left) + 1):
+        for count, found in enumerate(cost.each(ask, left, threads), start=len(wanted) - len(left) + 1):
             done[found.key] = found
             if out:
-                trial.append_trial(out, found)
+                cost.append_trial(out, found)
             progress(count)
     _print_trials([done[name, one.question.id, one.graph, model] for name, one in wanted], as_json=as_json)
 
@@ -178,9 +178,9 @@ def _asking(make: Callable[..., Any], toolkit: Any) -> Callable[[Any], Any]:
 
 def _print_trials(found: Sequence[Any], *, as_json: bool) -> None:
     """The table, or the rows and trials as JSON."""
-    from kgmed.evaluate import trial
+    from kgmed.evaluate import cost
 
-    rows = list(trial.rows(found))
+    rows = list(cost.rows(found))
     if as_json:
         screen.data({"rows": rows, "trials": found})
         return

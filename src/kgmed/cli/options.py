@@ -21,6 +21,7 @@ PANELS = {  # of help, in this order; what is in none stands first
     "Language model": (
         "llm",
         "base_url",
+        "answer_from",
         "strict",
         "choose",
         "temperature",
@@ -35,6 +36,56 @@ PANELS = {  # of help, in this order; what is in none stands first
     "Other models": ("encoder", "scorer", "tagger", "glossary"),
     "Limits and log": ("evidence_tokens", "abstain_below", "deadline", "log"),
 }
+SHORT = ("graph", "method", "config", "llm", "base_url")  # shown by --help
+
+
+def graph_names(incomplete: str) -> list[str]:
+    """The graphs that are here or packaged whose names go on from what is typed, the last of several with commas."""
+    from kgmed.graph import library
+
+    before, comma, begun = incomplete.rpartition(",")
+    names = dict.fromkeys((*(m.name for m in library.graphs()), *library.PACKAGED))
+    return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+
+
+def entity_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of entities of the graph that is named before, which go on from what is typed."""
+    from kgmed.graph import library
+    from kgmed.graph.complete import Completions
+
+    names = [m.name for m in library.graphs()]
+    graph = context.params.get("name", "")
+    return [c.name for c in Completions(library.load(graph))(incomplete)] if graph in names and incomplete else []
+
+
+def _method_names(incomplete: str) -> list[str]:
+    from kgmed.config import AUTO
+    from kgmed.registry import methods
+
+    return [name for name in (AUTO, *methods.names()) if name.startswith(incomplete)]
+
+
+def _model_names(incomplete: str) -> list[str]:
+    return [name for name in ("smollm2", "openai/", "anthropic/", "hf/", "gguf/") if name.startswith(incomplete)]
+
+
+_COMPLETIONS: dict[str, Callable[[str], list[str]]] = {
+    "graph": graph_names, "glossary": graph_names, "method": _method_names, "llm": _model_names,
+}  # fmt: skip
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    """Print the help with every option and end."""
+    if wanted:
+        for option in context.command.params:
+            option.hidden = False  # type: ignore[attr-defined]
+        typer.echo(context.command.get_help(context))
+        raise typer.Exit
+
+
+_HELP_ALL = Annotated[
+    bool, typer.Option("--help-all", callback=_show_all, is_eager=True, help="Show every option and exit.")
+]
 _FILE = Annotated[
     Path | None,
     typer.Option("--config", help="A TOML file of these options.", rich_help_panel="Graph and method"),
@@ -53,7 +104,11 @@ def _option(name: str, field: Any) -> Any:
     kind: Any = next((k for k in _KINDS if k in kinds), str)
     rule = shown(field)
     flags = rule.flags or (flag(name, field),)
-    return Annotated[kind | None, typer.Option(*flags, help=field.description, min=rule.least, rich_help_panel=panel)]
+    found = typer.Option(
+        *flags, help=field.description, min=rule.least, rich_help_panel=panel, hidden=name not in SHORT,
+        autocompletion=_COMPLETIONS.get(name),
+    )  # fmt: skip
+    return Annotated[kind | None, found]
 
 
 def panel_of(name: str) -> str | None:
@@ -79,8 +134,10 @@ def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., N
         _, *own = [p.replace(annotation=hints[p.name]) for p in signature(function).parameters.values()]
         shared = [Parameter(n, Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[n]) for n in names]
         given = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in own]
+        given.append(Parameter("help_all", Parameter.KEYWORD_ONLY, default=False, annotation=_HELP_ALL))
 
         def command(**values: Any) -> None:
+            del values["help_all"]
             taken = {name: values.pop(name) for name in names}
             function(chosen_config(taken), **values)
 

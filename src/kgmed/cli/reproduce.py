@@ -3,10 +3,10 @@
 import shlex
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ from kgmed.errors import BadInput
 
 if TYPE_CHECKING:
     from kgmed.evaluate.cost import Estimate
-    from kgmed.evaluate.reproduce import Wanted
+    from kgmed.evaluate.reproduce import PaperTable, Wanted
 
 Trained = Annotated[list[str] | None, typer.Option(help="A model that you have trained for a row, as RLKGF=hf/FOLDER.")]
 _Preset = Annotated[
@@ -36,6 +36,9 @@ _OURS = ("graph", "method", "preset", "settings", "seed", "llm", "log")
 def reproduce(
     config: Config,
     table: Annotated[str, typer.Argument(help="A table, such as kg-rank/table2; --list names them.")] = "",
+    every: Annotated[
+        bool, typer.Option("--all", help="Every table that can be made, one after the other, each in OUT/TABLE.")
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List every table and figure: what of it can be had.")] = False,
     llm: Annotated[
         list[str] | None, typer.Option(help="A model; several are compared. openai/NAME@URL says where one is served.")
@@ -61,27 +64,65 @@ def reproduce(
 ) -> None:
     """Make a table of one of the five papers with your models: our figures with intervals beside the paper's.
 
-    Says first what is missing and what it will take at most. Exit codes are those of kgmed eval run.
+    Says first what is missing and what it will take at most. Exit codes are those of kgmed eval run; a table that
+    lacks a data set, a row, a metric or an answer is incomplete: its first line says so, and the exit code is 3.
     """
     from kgmed.evaluate import reproduce as making
 
-    if listed or not table:
+    if listed or not (table or every):
         _list(data, as_json=as_json)
         return
-    found = making.with_trained(making.table(table), assignments(trained or []))
+    if table and every:
+        raise BadInput("name a table or give --all, not both")
     _check_names([*(llm or []), judge])
-    chosen = config.replace(
-        graph=graph or making.graph_for(found), preset=preset or config.preset or "paper", log=False
+    named = assignments(trained or [])
+    if every:
+        making.check_trained(named)
+
+    def wanted(found: "PaperTable") -> "Wanted":
+        has = {label: model for label, model in named.items() if not every or label in found.trained}
+        folder = Path("out") / found.id.replace("/", "-")
+        return making.Wanted(
+            table=making.with_trained(found, has), data=data,
+            out=(out / folder.name if out and every else out) or folder,
+            config=config.replace(
+                graph=graph or making.graph_for(found), preset=preset or config.preset or "paper", log=False
+            ),
+            models=tuple(llm or ()), number=number, sample=sample, seeds=tuple(seed or [0]),
+            metric_models=tuple(metric_model or ()), judge=judge if found.judge or not every else "",
+        )  # fmt: skip
+
+    def made(one: "Wanted") -> dict[str, Any]:
+        _check(one)
+        said = _said_before(one, probe, speed, as_json=as_json, dry=dry_run)
+        return {} if dry_run else _make(one, said, threads=threads, again=again, as_json=as_json)
+
+    if not every:
+        told = [made(wanted(making.table(table)))]
+    else:
+        told = list(_each([wanted(found) for found in making.tables().values() if found.datasets], made))
+    if as_json and not dry_run:
+        screen.data({"tables": told} if every else told[0])
+    elif every and not dry_run:
+        rows = ((one["table"], len(one["figures"]), one["incomplete"]) for one in told)
+        screen.table(("table", "figures", "it lacks"), rows)
+    if any(one.get("incomplete") for one in told):
+        raise typer.Exit(SOME_FAILED)
+
+
+def _each(asked: "Sequence[Wanted]", made: "Callable[[Wanted], dict[str, Any]]") -> "Iterator[dict[str, Any]]":
+    """What each of all tables holds; one that cannot be made here is told and does not end the others."""
+    none = sum(not one.can.any for one in asked)
+    whole = sum(not one.can.missing for one in asked)
+    screen.warn(
+        [f"{len(asked)} tables: {whole} can be made whole here, {len(asked) - whole - none} in part, {none} not"]
     )
-    wanted = making.Wanted(
-        table=found, data=data, out=out or Path("out") / found.id.replace("/", "-"), config=chosen,
-        models=tuple(llm or ()), number=number, sample=sample, seeds=tuple(seed or [0]),
-        metric_models=tuple(metric_model or ()), judge=judge,
-    )  # fmt: skip
-    _check(wanted)
-    said = _said_before(wanted, probe, speed, as_json=as_json, dry=dry_run)
-    if not dry_run:
-        _make(wanted, said, threads=threads, again=again, as_json=as_json)
+    for one in asked:
+        try:
+            yield made(one)
+        except BadInput as why:
+            screen.warn([f"{one.table.id}: {why}"])
+            yield {"table": one.table.id, "incomplete": f"{why}", "figures": []}
 
 
 def _check_names(names: "Sequence[str]") -> None:
@@ -177,8 +218,8 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 def _make(
     wanted: "Wanted", said: "Sequence[tuple[str, Estimate]]", *, threads: int, again: bool, as_json: bool
-) -> None:
-    """The table, made and written, whatever ends it early."""
+) -> dict[str, Any]:
+    """The table, made and written, whatever ends it early, and told unless as JSON; what it holds."""
     from kgmed.evaluate import reproduce as making
 
     command = f"kgmed {shlex.join(sys.argv[1:])}"
@@ -188,14 +229,16 @@ def _make(
     finally:
         found = making.results(wanted)
         paths = making.write(wanted, found, command)
-    if as_json:
-        told = {"asked now": asked.count, "figures": found, "verdicts": making.verdict_tables(wanted)}
-        screen.data({**told, "differed": making.differed(wanted, found), "files": [str(p) for p in paths]})
-    else:
+    lacks = making.incomplete(wanted, found)
+    if not as_json:
+        screen.lines([f"incomplete: {lacks}"] if lacks else [f"{wanted.table.id}: complete"])
         for one in [*making.as_tables(wanted, found), *making.verdict_tables(wanted)]:
             screen.lines([one.title])
             screen.table(one.header, ([formatted_cell(cell) for cell in row] for row in one.rows))
             screen.lines([""])
         screen.lines([*making.differed(wanted, found), f"Written: {', '.join(map(str, paths))}"])
-    if any(r.failed for r in found) or making.unjudged(wanted):
-        raise typer.Exit(SOME_FAILED)
+    return {
+        "table": wanted.table.id, "incomplete": lacks, "asked now": asked.count, "figures": found,
+        "verdicts": making.verdict_tables(wanted), "differed": making.differed(wanted, found),
+        "files": [str(p) for p in paths],
+    }  # fmt: skip

@@ -246,7 +246,7 @@ def scorer_choice(
 def split_of(cases: str, data: Path | None) -> "Split":
     """The cases that are named: a file, or a set of the folder of data sets."""
     from kgmed.evaluate.datasets import patients
-    from kgmed.evaluate.datasets.cases import read_case_lines
+    from kgmed.evaluate.datasets.cases import GOALS, read_case_lines, read_goals
     from kgmed.language.text import has_cjk
 
     if "://" in cases:  # it may hold a password, and is not repeated
@@ -255,11 +255,13 @@ def split_of(cases: str, data: Path | None) -> "Split":
             f"a reward is counted from labelled cases, not from a graph: name a .jsonl file or MZ, DXY; {more}"
         )
     if Path(cases).suffix or Path(cases).is_file():
-        found = read_case_lines(Path(cases))
+        found = (read_goals if Path(cases).suffix in GOALS else read_case_lines)(Path(cases))
         return replace(found, language="zh" if has_cjk("".join(found.diseases)) else "en")
     if data is None:
         raise BadInput("name the folder of data sets: --data DIR, or KGMED_DATA")
-    return patients(cases, data)
+    found = patients(cases, data)
+    show.warn([f"left out of {found.name}: {told}" for told in found.dropped])
+    return found
 
 
 def fitted_on(choice: "ScorerChoice", train: "tuple[Case, ...]", validation: "tuple[Case, ...]") -> "Explaining":

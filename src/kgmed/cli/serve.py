@@ -36,6 +36,9 @@ def _run(
     demo: Annotated[
         bool, typer.Option("--demo", help="Public: no key, a rate an address, nothing kept on disk.")
     ] = False,
+    other_llm: Annotated[
+        list[str] | None, typer.Option(help="A model that can be chosen besides --llm; repeatable; openai/NAME@URL.")
+    ] = None,
     reports: Annotated[str, typer.Option(help="A folder of reports that kgmed eval report has written.")] = "",
     runs: Annotated[
         str, typer.Option(help="Keep runs in PostgreSQL: postgresql://USER@HOST/DATABASE, the password in PGPASSWORD.")
@@ -57,9 +60,10 @@ def _run(
     settings = ServiceSettings(
         host=host, port=port, allow_hosts=tuple(allow_host or ()), allow_origins=tuple(allow_origin or ()),
         workers=workers, waiting=waiting, seconds=seconds, rate=requests, demo=demo, log_questions=log_questions,
-        reports=reports, runs=runs, reward=reward, data=data, scorer=reward_scorer, fetches=not proxy,
+        reports=reports, runs=runs, reward=reward, data=data, scorer=reward_scorer,
+        models=tuple(other_llm or ()), fetches=not proxy, proxy=proxy,
     )  # fmt: skip
-    serve(config, settings, processes=processes, proxy=proxy, say=lambda line: screen.warn([line]))
+    serve(config, settings, processes=processes, say=lambda line: screen.warn([line]))
 
 
 app.callback(invoke_without_command=True)(options.with_options(*options.OPTIONS)(_run))

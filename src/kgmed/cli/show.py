@@ -289,14 +289,6 @@ def styled(*pieces: "Words") -> "Text":
     return found
 
 
-def printer() -> Callable[..., None]:
-    """A function that prints pieces of text as `styled`, on one line unless they hold line ends."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
-    return lambda *pieces: console.print(styled(*pieces))
-
-
 # --- Progress on standard error; silent where that is not a terminal.
 
 

@@ -56,7 +56,7 @@ def ner(
         from kgmed.train.tagger import train
     except ImportError as error:
         raise Unavailable('training needs torch: pip install "kgmed[train]"') from error
-    from kgmed.evaluate.ner import read, split
+    from kgmed.evaluate.linking import read, split
 
     architecture, training = _numbers(preset, encoder, vectors=vectors)
     given: dict[str, Any] = {"epochs": epochs, "batch": batch, "rate": rate, "seed": seed}
@@ -182,6 +182,63 @@ def linker(
         show.table(["what", "value"], [*asdict(figures).items(), ("file", place)])
 
 
+# --- `kgmed train questions`: what a question asks, from marked questions.
+
+
+def questions(
+    data: Annotated[
+        Path | None, typer.Option("--data", help="A folder of marked questions (.tsv); kgmed's own without it.")
+    ] = None,
+    meqsum: Annotated[
+        Path | None, typer.Option("--meqsum", help="The file of MeQSum (.csv), whose first rows have labels.")
+    ] = None,
+    graph: Annotated[
+        str, typer.Option("--graph", help="Graphs whose names are looked for in the questions; none = the marks alone.")
+    ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="The file of weights, with emergencies.npz beside it; in the data folder, then used."
+        ),
+    ] = None,
+    words: Annotated[
+        Path | None, typer.Option("--words", help="A file for the words that ask, one to a line; none without it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Train the reader of what a question asks, and tell how it does on questions left out of its training."""
+    from kgmed.question import emergency
+    from kgmed.question.model import WEIGHTS
+    from kgmed.toolkit import default_encoder
+    from kgmed.train.questions import (
+        asking_words,
+        fit,
+        fit_emergencies,
+        frames_of,
+        named_by,
+        rows_of,
+        save,
+        written_out,
+    )
+    from kgmed.train.questions import table as told
+
+    rows = rows_of(data, meqsum)
+    encoder = default_encoder()
+    with show.steps("learning") as at:
+        arrays, figures = fit(rows, encoder, encoder.name, named_by(graph) if graph != "none" else None, at)
+    place = out or data_folder() / WEIGHTS
+    save(place, arrays)
+    frames = data / "emergencies" if data else None
+    if frames is None or frames.is_dir():
+        save(place.with_name(emergency.WEIGHTS), fit_emergencies(list(written_out(frames_of(frames))), rows))
+    if words is not None:
+        words.write_text("\n".join([*asking_words(rows), ""]), encoding="utf-8")
+    if as_json:
+        show.data(asdict(figures) | {"file": str(place)})
+    else:
+        show.table(["what", "value"], [*told(figures), ("file", place)])
+
+
 # --- `kgmed train compare`: all ways to train a policy, from one start, with several seeds.
 
 
@@ -239,6 +296,7 @@ app = typer.Typer(no_args_is_help=True)
 app.command()(linker)
 app.command()(ner)
 app.command()(pairs)
+app.command()(questions)
 for command in (sft, rlkgf, grpo, rloo, rlaif, compare):
     app.command()(command)
 

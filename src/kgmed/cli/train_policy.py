@@ -1,5 +1,6 @@
 """`kgmed train sft | rlkgf | grpo | rloo | rlaif | compare`: a language model that diagnoses, however it is taught."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -45,6 +46,12 @@ class RunOptions:
     begin: Annotated[
         Path | None, typer.Option("--begin", help="The folder of a run to begin from, as after a warm start.")
     ] = None
+    language: Annotated[
+        str, typer.Option(help="Of the questions: zh for DXY in its own; without it DXY is asked in English.")
+    ] = ""
+    prompt: Annotated[
+        str, typer.Option("--prompt", help="bare (a line each), or figure6 (the words of RLKGF's Figure 6).")
+    ] = "bare"
     longest: Annotated[int, typer.Option("--longest", help="Tokens of an answer, with free.", min=1)] = 16
     seed: Annotated[int, typer.Option(help="Of the adapters, the order and what is drawn.")] = 0
     every: Annotated[int, typer.Option("--watch", help="Measure on validation every so many steps.", min=1)] = 10
@@ -198,6 +205,16 @@ class JudgeOptions:
     ] = 0
 
 
+def _task(cases: str, run: RunOptions) -> "Task":
+    """The task of the cases, as the options say; raises `UnknownName`."""
+    from kgmed.train.task import task
+
+    if run.prompt not in ("bare", "figure6"):
+        raise UnknownName("prompt", run.prompt, ("bare", "figure6"))
+    split, free = split_of(cases, run.data), run.policy == "free"
+    return task(split, listed=free, language=run.language, figure6=run.prompt == "figure6")
+
+
 def as_options(function: Callable[..., None]) -> Callable[..., None]:
     """Makes a command of a function: the fields of its parameters that are dataclasses become options."""
     hints = get_type_hints(function, include_extras=True)
@@ -312,11 +329,11 @@ def _train(
     cases: str, run: RunOptions, tuning: TuningOptions, go: "Callable[[Policy, Task, Watch], list[Row]]"
 ) -> None:
     """Train, ask the test cases once, and print what came of it; of several processes one does."""
+    from kgmed.models.files import TRAINED
     from kgmed.train.run import processes
     from kgmed.train.stages import Watch
-    from kgmed.train.task import task
 
-    asked = task(split_of(cases, run.data), listed=run.policy == "free")
+    asked = _task(cases, run)
     boards = tuple(run.report_to or ())
     there = processes()
     trained = _policy(run, tuning, asked)
@@ -329,6 +346,8 @@ def _train(
         show.lines([f"weights are in {run.out}; the same command in one process tells what they are worth"])
         return
     trained.save(run.out / "model")
+    told = asked.record(run.policy, chat=tuning.chat, longest=run.longest)
+    (run.out / "model" / TRAINED).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
     report = asked.split.test.report(asked.predict(trained)) if len(asked.split.test) else None
     if run.plot:
         from kgmed.train.run import plot
@@ -450,9 +469,9 @@ def comparison(
 ) -> "Comparison":  # fmt: skip
     """All runs of a policy; numbers that are not given are those chosen for it."""
     from kgmed.train.compare import Comparison, chosen_numbers
-    from kgmed.train.task import scorer_for, task
+    from kgmed.train.task import scorer_for
 
-    asked = task(split_of(cases, run.data), listed=run.policy == "free")
+    asked = _task(cases, run)
     choice, how = reward.choice(0), tuning.tuning()
     warm, labels, numbers = chosen_numbers(run.policy)
     settings = replace(loop, **{k: v for k, v in numbers.items() if getattr(loop, k) is None}).settings()

@@ -3,19 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import erfc, inf, sqrt
+from math import inf, sqrt
 from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed.diagnose.engine import DATABASE, DiagnosisEngine
+from kgmed.diagnose.table import DiseaseTable, read
 from kgmed.errors import BadInput
 from kgmed.evaluate.datasets.cases import Packet
-from kgmed.evaluate.scores import mcnemar
 from kgmed.graph.base import LocalGraph
-from kgmed.reward.cases import Case, CaseReport, Fit, Scorer, Split, best_disease, folds
-from kgmed.reward.phenotype import DATABASE, Phenotypes
-from kgmed.reward.phenotype_table import DiseaseTable, read
+from kgmed.reward.cases import Case, Fit, Scorer, Split, best_disease, folds
 
 # --- Ranks of the diseases of solved phenopackets, also without annotations that cite the case's own publication.
 # Ranks are over every annotated disease of one database; ties count half. A case whose disease is not among them has no
@@ -68,7 +67,7 @@ class Cohort:
         """Read both; raises `BadInput`, `StoreError`."""
         self.packets, table = tuple(packets), read(graph)
         self.copies = _copies(table, {p.reference for p in packets if p.reference})
-        self.model = Phenotypes(graph, copies=self.copies, table=table)
+        self.model = DiagnosisEngine(graph, copies=self.copies, table=table)
         self._place = {graph.at(node).id: place for place, node in enumerate(table.diseases.tolist())}
         self._copy = {pair: len(table.diseases) + i for i, pair in enumerate(self.copies)}
         self._of: dict[str, list[tuple[int, int]]] = {}
@@ -105,11 +104,6 @@ def _copies(table: DiseaseTable, references: set[str]) -> list[tuple[int, str]]:
 
 
 # --- How often a scorer of diseases is right: by cross-validation to choose, on closed test cases to report.
-
-
-def report_on_test(split: Split, fit: Fit[Scorer]) -> CaseReport:
-    """The report on the test cases of a scorer fitted on train and validation."""
-    return split.test.report(best_disease(split.fitted(fit)))
 
 
 OF_SCORERS = {  # what is told of a scorer of diseases on closed test cases, and what that is
@@ -221,55 +215,3 @@ def _growth(cases: Sequence[Case], diseases: int, fit: Fit[Scorer], k: int, seed
             other.append(float(np.delete(given, own).max(initial=0.0)) if own >= 0 else float(given.max()))
     gap = mean([a - b for a, b in zip(right, other, strict=True)])
     return GrowthOfDiseases(diseases, len(right), fmean(right), fmean(other), gap)
-
-
-@dataclass(frozen=True, slots=True)
-class McNemar:
-    """Two predictors on the same cases: where only one of them is right, and how likely that much is by chance."""
-
-    only_first: int
-    only_second: int
-    p: float
-
-
-def compare_predictors(one: Sequence[bool], other: Sequence[bool]) -> McNemar:
-    """McNemar's exact test, two-sided, of which cases two predictors get right.
-
-    >>> compare_predictors([True] * 5 + [False], [False] * 5 + [False])
-    McNemar(only_first=5, only_second=0, p=0.0625)
-    """
-    if len(one) != len(other):
-        raise BadInput("two predictors can be compared on the same cases only")
-    a = sum(x and not y for x, y in zip(one, other, strict=True))
-    b = sum(y and not x for x, y in zip(one, other, strict=True))
-    return McNemar(a, b, mcnemar(one, other))
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """How much more often one predictor is right than another on the same cases, and its standard error.
-
-    p is how likely so much is by chance, two-sided, by the normal distribution.
-    """
-
-    difference: float
-    error: float
-    p: float
-
-
-def compare_over_folds(one: Sequence[Sequence[bool]], other: Sequence[Sequence[bool]]) -> Paired:
-    """Two predictors over several divisions into folds (divisions, cases), compared case by case.
-
-    A case's share of divisions in which it is right is one measurement, so the error is that over cases; that the
-    scorers of two folds learnt from many of the same cases is not in it.
-
-    >>> compare_over_folds([[True, True, True, False]], [[True, False, False, False]])
-    Paired(difference=0.5, error=0.2887, p=0.0833)
-    """
-    shares = [[fmean(rights) for rights in zip(*each, strict=True)] for each in (one, other)]
-    if len(shares[0]) != len(shares[1]) or len(shares[0]) < 2:
-        raise BadInput("two predictors can be compared on the same cases only, at least two")
-    differences = [a - b for a, b in zip(*shares, strict=True)]
-    difference, error = fmean(differences), stdev(differences) / sqrt(len(differences))
-    p = erfc(abs(difference) / error / sqrt(2)) if error else float(not difference)
-    return Paired(round(difference, 4), round(error, 4), round(p, 4))

@@ -28,16 +28,16 @@ import xxhash
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extract
 
+from kgmed import vocabulary
 from kgmed.graph.base import Alias, ByRole, LocalGraph, NodeRow, Scope, Source
 from kgmed.graph.names import OPPOSITES, OPPOSITES_CJK, canonical_words
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store
 from kgmed.language.affixes import is_form
-from kgmed.language.text import has_cjk, normalise
+from kgmed.language.text import LETTER, has_cjk, normalise
 from kgmed.linking.cascade import SUBSTANCES
-from kgmed.records import Entity, Evidence, Link, Mention, Question, Role, Run, Triple
+from kgmed.records import Entity, Evidence, Link, Mention, Question, Role, Run, Triple, is_verdict
 from kgmed.steps.family import medicines_of, substance
-from kgmed.steps.pairs import is_verdict
 from kgmed.toolkit import Toolkit
 
 # Questions made of a graph's own triples: is the right triple first, and is what the graph does not say denied?
@@ -216,11 +216,9 @@ _THINGS = (("pseudo", ""), ("pseudo-", ""), ("non-", ""), ("anti-", ""), ("anti"
 _BEGINNINGS = {"hyper", "hypo", "tachy", "brady", "macro", "micro", "poly", "oligo", "increase", "decrease"}
 _SAME = 8  # letters that two forms of a word share
 _JOINED = re.compile("[/:]")  # two names in one
-_LETTERS = re.compile(r"[^\W\d_]")
 _DESCRIBED = re.compile(
     r"^[是为每含其药]|本品|适量|辅[料科]|以外|分为|联用|类|多种|皮下注射|为.*剂|主要|成方|成[份分]|[等和加含或]|治疗|混合|中药|[伴及的与]|联合|[—、/《]|[0-9]|来自|^名称|^有|剂为|^赋[形型]剂|.如.|[a-z]mg$|[，。；：,;:.]|样$|[（(\[]"
 )  # no names
-_FOR = re.compile("小儿|儿童|婴幼?儿|成人|老年人?")  # whom a preparation is for
 _ASKED_CJK, _ASKED = "{}有什么注意事项？", "What should I know about {}?"
 _SHORTEST, _SHORTEST_CJK, _LONGEST = 5, 3, 40
 _ALIKE = 2  # edits between two names that look alike
@@ -360,7 +358,7 @@ def _listed_names(graph: LocalGraph, *, substances: bool, seed: int) -> list[str
 def _fits(name: str) -> bool:
     """Whether a name is long and plain enough that a part of it is no chance."""
     cjk = has_cjk(name)
-    plain = sum(map(len, _LETTERS.findall(name))) >= len(name) - name.count(" ")
+    plain = sum(map(len, LETTER.findall(name))) >= len(name) - name.count(" ")
     long = (_SHORTEST_CJK if cjk else _SHORTEST) <= len(name) <= _LONGEST
     return long and (plain or not name.isupper()) and not (_DESCRIBED.search(name) if cjk else _JOINED.search(name))
 
@@ -472,7 +470,7 @@ def _same(name: str, names: Sequence[str], graph: LocalGraph) -> frozenset[str]:
     rest = name.replace(inner, "", 1)
     like = (n.replace(inner, "", 1) for n in names if len(n) == len(name) and inner in n)
     misspelled = (is_form(other) and OSA.distance(other, rest) == 1 for other in like)
-    same = inner and (is_form(_FOR.sub("", rest)) or any(misspelled))
+    same = inner and (is_form(vocabulary.listed("whom a preparation is for").sub("", rest)) or any(misspelled))
     return frozenset(_ids(graph, inner)) if same else frozenset()
 
 

@@ -162,7 +162,7 @@ class Judging:
     def messages(self, item: Item, answers: Sequence[str]) -> FilledPrompt:
         """What the judge is asked; nothing in an answer can end the lines that it stands between."""
         fence = f"=== {fence_for(chr(10).join((*answers, reference(item))))}"
-        values = {"question": question_with_options(item.question), "fence": fence}
+        values = {"question": item.question.with_options, "fence": fence}
         if self.kind.reference:
             values["reference"] = reference(item)
         if self.kind.criteria:
@@ -193,15 +193,6 @@ def presentation_order(contest: Sequence[str], item: str, positions: int, order:
     key = f"{positions}:{item}:{BETWEEN.join(contest)}"
     found = sorted(contest, key=lambda m: hashlib.sha256(f"{key}:{m}".encode()).digest())
     return found[::-1] if order else found
-
-
-def question_with_options(question: Question) -> str:
-    """The question with its options.
-
-    >>> question_with_options(Question("Which?", (("A", "gout"), ("B", "flu"))))
-    'Which?\\nA. gout\\nB. flu'
-    """
-    return "\n".join([question.text, *(f"{letter}. {text}" for letter, text in question.options)])
 
 
 def reference(item: Item) -> str:

@@ -4,20 +4,229 @@ A held-out name is taken out of the graph before the graph is built, so that no 
 chosen on the train split and told on the test split; which split a name is in follows from the hash of its entity.
 """
 
+import json
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import xxhash
 
-from kgmed.errors import UnknownName
-from kgmed.graph.base import EdgeRow, LocalGraph, Match, NodeRow, Row, Scope, Source
+from kgmed.errors import SourceError, UnknownName
+from kgmed.graph.base import LocalGraph, Match, Scope
+from kgmed.graph.formats.base import whole_text
 from kgmed.graph.formats.pubtator import Document
 from kgmed.language.text import normalise
 from kgmed.linking.cascade import Cascade
+from kgmed.models.w2ner import FoundEntity, Part
 from kgmed.records import Link, Mention
+
+# --- Precision, recall and F1 of found entities: an entity is right where its type and all its parts are.
+#
+# Counts are summed over texts before they are divided (micro). Nested and discontinuous entities count as any other.
+
+# --- Texts with their entities, in the format of CMeEE, and their parts for training, choosing and telling.
+# A file is a JSON list, or one JSON object a line, of
+# `{"text": ..., "entities": [{"start_idx": 3, "end_idx": 11, "type": "bod", "entity": ...}]}`; `end_idx` is the last
+# character's. A discontinuous entity has lists there: `"start_idx": [0, 5], "end_idx": [1, 5]`. `entity` may be left
+# out; where it is there it must be what the text has at these places. A file that ends in `.xz` is unpacked.
+#
+# ChineseBLUE's layout (cMedQANER, cEHRNER) is read too:
+# `{"text": ..., "mention_data": [{"mention": ..., "offset": "11", "type": "body"}]}`, with `label` for `type`.
+
+
+_MEND = "see the format at the top of kgmed.evaluate.linking"
+
+
+class Sample(NamedTuple):
+    """A text and its entities."""
+
+    text: str
+    entities: tuple[FoundEntity, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The samples to learn from, to choose by, and to tell the result by."""
+
+    train: list[Sample]
+    dev: list[Sample]
+    test: list[Sample]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of samples of each part."""
+        return {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)}
+
+
+def read(path: Path) -> list[Sample]:
+    """The samples of a file; raises `SourceError` that names line and record."""
+    text = whole_text(path)
+    if not text.strip():
+        raise SourceError(path, 0, "is empty", _MEND)
+    return [
+        _sample(record, path, line, f"record {number}") for number, (record, line) in enumerate(_records(text, path), 1)
+    ]
+
+
+def _records(text: str, path: Path) -> Iterator[tuple[Any, int]]:
+    """The objects of a list, or of lines, each with the line it begins on."""
+    decode = json.JSONDecoder().raw_decode
+    listed = text.lstrip()[0] == "["
+    at = text.index("[") + 1 if listed else 0
+    line = 1 + text.count("\n", 0, at)
+    between = " \t\r\n" + ("," if listed else "")
+    while True:
+        start = at
+        while at < len(text) and text[at] in between:
+            at += 1
+        line += text.count("\n", start, at)
+        if at == len(text) or (listed and text[at] == "]"):
+            break
+        try:
+            record, end = decode(text, at)
+        except (ValueError, RecursionError) as e:
+            raise SourceError(path, line, f"is not JSON from here on ({e})", _MEND) from None
+        yield record, line
+        line += text.count("\n", at, end)
+        at = end
+    if listed and text[at:].strip() != "]":
+        raise SourceError(path, line, "the list does not end with one ]", "give the whole file")
+
+
+def _sample(record: Any, path: Path, line: int, where: str) -> Sample:
+    """A record checked; raises `SourceError`."""
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise SourceError(path, line, f"{where} has no text", _MEND)
+    if any("\ud800" <= char <= "\udfff" for char in record["text"]):
+        raise SourceError(path, line, f"{where} holds half a character", "mend the text")
+    mentions = record.get("mention_data")
+    listed = [_as_entity(m) for m in mentions] if isinstance(mentions, list) else record.get("entities")
+    if not isinstance(listed, list):
+        raise SourceError(path, line, f"{where} has no list of entities", "train on a file with the entities marked")
+    found = [_entity(e, record["text"], path, line, f"{where}, entity {n}") for n, e in enumerate(listed, 1)]
+    return Sample(record["text"], tuple(dict.fromkeys(found)))
+
+
+def _as_entity(mention: Any) -> Any:
+    """A mention of ChineseBLUE as an entity of CMeEE; what is none stays as it is, and is refused as such."""
+    if not isinstance(mention, dict) or not isinstance(name := mention.get("mention"), str):
+        return mention
+    offset = str(mention.get("offset"))
+    start = int(offset) if re.fullmatch(r"[0-9]{1,9}", offset) else None
+    end = None if start is None else start + len(name) - 1
+    return {"start_idx": start, "end_idx": end, "type": mention.get("type", mention.get("label")), "entity": name}
+
+
+def _entity(entity: Any, text: str, path: Path, line: int, where: str) -> FoundEntity:
+    """An entity checked; raises `SourceError`."""
+    if not isinstance(entity, dict) or not isinstance(entity.get("type"), str) or not entity["type"]:
+        raise SourceError(path, line, f"{where} has no type", _MEND)
+    starts, ends = (_numbers(entity.get(key)) for key in ("start_idx", "end_idx"))
+    parts: list[Part] = [(start, end + 1) for start, end in zip(starts, ends, strict=False)]
+    borders = [0, *(place for part in parts for place in part), len(text)]
+    if not parts or len(starts) != len(ends) or borders != sorted(borders) or any(a == b for a, b in parts):
+        problem = f"{where} has no places within the text in start_idx and end_idx"
+        raise SourceError(path, line, problem, "end_idx is the last character's; see kgmed.evaluate.linking")
+    said, there = entity.get("entity"), "".join(text[a:b] for a, b in parts)
+    if said is not None and not (isinstance(said, str) and said.casefold() == there.casefold()):
+        raise SourceError(path, line, f"{where} is called {said!r}, but the text has {there!r}", "mend the places")
+    return FoundEntity(entity["type"], tuple(parts))
+
+
+def _numbers(value: Any) -> list[int]:
+    """One or several whole numbers; [] where it is anything else."""
+    several = value if isinstance(value, list) else [value]
+    return several if all(type(n) is int for n in several) else []
+
+
+def split(samples: Sequence[Sample], seed: int = 0) -> Parts:
+    """Eight, one and one tenth of the samples; equal texts stay together, and the order of the file does not matter."""
+    tenths = [xxhash.xxh3_64_intdigest(f"{seed}\n{s.text}".encode("utf-8", "surrogatepass")) % 10 for s in samples]
+    of = [[s for s, tenth in zip(samples, tenths, strict=True) if tenth in some] for some in (range(8), (8,), (9,))]
+    return Parts(*of)
+
+
+def fingerprint(samples: Sequence[Sample]) -> str:
+    """A hash of all that the samples say."""
+    return xxhash.xxh3_128_hexdigest(repr([tuple(s) for s in samples]).encode("utf-8", "surrogatepass"))
+
+
+# --- Precision, recall and F1 of found entities: an entity is right where its type and all its parts are.
+# Counts are summed over texts before they are divided (micro). Nested and discontinuous entities count as any other.
+
+
+Texts = Sequence[Collection[FoundEntity]]
+
+
+@dataclass(frozen=True, slots=True)
+class NerScore:
+    """How many entities were found, how many there are, and how many of them were found."""
+
+    found: int
+    gold: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """The share of found entities that are right; 0 where none is found."""
+        return self.right / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of entities that were found; 0 where there is none."""
+        return self.right / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall.
+
+        >>> NerScore(found=4, gold=2, right=2).f1
+        0.6666666666666666
+        """
+        return 2 * self.right / (self.found + self.gold) if self.right else 0.0
+
+
+def score(found: Texts, gold: Texts, *, typed: bool = True) -> NerScore:
+    """The score over texts, each entity counted once; not `typed` = the type need not be right.
+
+    >>> right = [[FoundEntity("sym", ((0, 2),)), FoundEntity("sym", ((1, 2),))]]
+    >>> score([[FoundEntity("dis", ((0, 2),))]], right, typed=False)
+    NerScore(found=1, gold=2, right=1)
+    """
+    pairs = [(_set(f, typed=typed), _set(g, typed=typed)) for f, g in zip(found, gold, strict=True)]
+    return NerScore(sum(len(f) for f, _ in pairs), sum(len(g) for _, g in pairs), sum(len(f & g) for f, g in pairs))
+
+
+def _set(entities: Collection[FoundEntity], *, typed: bool) -> set[FoundEntity]:
+    return {f if typed else FoundEntity("", f.parts) for f in entities}
+
+
+def by_kind(found: Texts, gold: Texts) -> dict[str, NerScore]:
+    """The score of each type that is found or should be, by its name."""
+    kinds = sorted({f.kind for text in (*found, *gold) for f in text})
+    return {kind: score(_of_kind(found, kind), _of_kind(gold, kind)) for kind in kinds}
+
+
+def _of_kind(texts: Texts, kind: str) -> list[list[FoundEntity]]:
+    return [[f for f in text if f.kind == kind] for text in texts]
+
+
+def nested(gold: Texts) -> list[list[FoundEntity]]:
+    """Of each text the entities that share a character with another: one in the other, or across it.
+
+    >>> nested([[FoundEntity("sym", ((0, 4),)), FoundEntity("bod", ((0, 2),)), FoundEntity("dis", ((5, 7),))]])
+    [[FoundEntity(kind='sym', parts=((0, 4),)), FoundEntity(kind='bod', parts=((0, 2),))]]
+    """
+    return [[f for f in text if any(g != f and _touch(f, g) for g in text)] for text in gold]
+
+
+def _touch(one: FoundEntity, other: FoundEntity) -> bool:
+    return any(a < d and c < b for a, b in one.parts for c, d in other.parts)
+
 
 Understand = Callable[[str], tuple[Sequence[Mention], Sequence[Link]]]
 
@@ -79,118 +288,6 @@ def recall(linker: Linking, cases: Sequence[LinkingCase]) -> LinkingRecall:
 def mention(text: str) -> Mention:
     """A mention that stands in no text."""
     return Mention(text, text, -1, -1)
-
-
-@dataclass(frozen=True, slots=True)
-class NameSplit:
-    """A source without its held-out names, and those names."""
-
-    source: Source
-    train: tuple[LinkingCase, ...]
-    test: tuple[LinkingCase, ...]
-
-
-def hold_out(
-    source: Source,
-    *,
-    scopes: Iterable[Scope],
-    every: int = 6,
-    seed: int = 0,
-    keep: Callable[[str], bool] = bool,
-    whole: bool = False,
-) -> NameSplit:
-    """One alias of every `every`-th entity is held out, half of them for training.
-
-    With `whole` all that are like it are taken out with it, so that nothing is left to learn the entity from.
-
-    Only an alias of one of `scopes` that `keep` lets pass and that no other name of its entity spells. One that also
-    names another entity is held out and not asked for, because there is no telling which is meant.
-    """
-    wanted = frozenset(scopes)
-    prefix = f"{source.prefix}:" if source.prefix else ""
-    entities = list(_entities(source))
-    held = {r.key: a for r in entities if (a := _chosen(r, wanted, every, seed, keep)) is not None}
-    owners = Counter(key for r in entities for key in _keys(r))
-    owners.update(normalise(key) for key in _ends(source) - {r.key for r in entities})
-    cases = {k: LinkingCase(a, frozenset({prefix + k})) for k, a in held.items() if owners[normalise(a)] == 1}
-    train = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 0)
-    test = tuple(c for k, c in cases.items() if _draw(k, seed + 1) % 2 == 1)
-    out = keep if whole else _nothing
-    return NameSplit(replace(source, rows=lambda: _without(source, held, wanted, out)), train, test)
-
-
-def _nothing(_: str) -> bool:
-    """Never."""
-    return False
-
-
-def _entities(source: Source) -> Iterator[NodeRow]:
-    """The entities with all their aliases, whatever rows these came in."""
-    whole: dict[str, NodeRow] = {}
-    for row in source.rows():
-        if isinstance(row, NodeRow):
-            old = whole.get(row.key, NodeRow(row.key))
-            whole[row.key] = NodeRow(row.key, row.name or old.name, aliases=old.aliases + row.aliases)
-    yield from whole.values()
-
-
-def _ends(source: Source) -> set[str]:
-    """The keys of all entities that edges join; some have no row of their own."""
-    return {key for row in source.rows() if isinstance(row, EdgeRow) for key in (row.head, row.tail)}
-
-
-def _keys(row: NodeRow) -> set[str]:
-    """The normalised names of an entity."""
-    return {normalise(row.name or row.key), *(normalise(a.text) for a in row.aliases)}
-
-
-def _chosen(row: NodeRow, scopes: frozenset[Scope], every: int, seed: int, keep: Callable[[str], bool]) -> str | None:
-    """The alias of an entity to hold out; None where the entity is not drawn or has none."""
-    if _draw(row.key, seed) % every:
-        return None
-    keys = [normalise(row.name or row.key), *(normalise(a.text) for a in row.aliases)]
-    free = [a.text for a in row.aliases if a.scope in scopes and keep(a.text) and keys.count(normalise(a.text)) == 1]
-    return min(free, key=lambda text: _draw(text, seed), default=None)
-
-
-def _without(
-    source: Source, held: dict[str, str], scopes: frozenset[Scope], out: Callable[[str], bool]
-) -> Iterator[Row]:
-    """The rows of a source without the held-out names, and without what else is `out` of the same entities."""
-    for row in source.rows():
-        if isinstance(row, NodeRow) and row.key in held:
-            left = (a for a in row.aliases if a.text != held[row.key] and not (a.scope in scopes and out(a.text)))
-            yield row._replace(aliases=tuple(left))
-        else:
-            yield row
-
-
-def _draw(key: str, seed: int) -> int:
-    """A number that follows from a key and a seed alone."""
-    return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass"), seed=seed)
-
-
-def misspelled(
-    graph: LocalGraph, n: int, *, shortest: int, seed: int = 0
-) -> tuple[list[LinkingCase], list[LinkingCase]]:
-    """Names of a graph with one slip each (a letter lost, doubled, replaced or swapped): n to train, n to test."""
-    names = [m.text for m in graph.names(scopes=(Scope.PREFERRED,)) if len(m.text) >= shortest]
-    drawn = sorted(set(names), key=lambda text: _draw(text, seed))[: 2 * n]
-    cases = [LinkingCase(_slip(t, _draw(t, seed + 1)), frozenset(m.entity.id for m in graph.lookup(t))) for t in drawn]
-    return cases[::2], cases[1::2]
-
-
-def _slip(text: str, draw: int) -> str:
-    """The text with one slip, all of it drawn from one number.
-
-    >>> [_slip("fever", d) for d in range(4)]
-    ['ever', 'ffever', 'rever', 'efver']
-    """
-    i = (draw >> 2) % (len(text) - 1)
-    other = text[(draw >> 20) % len(text)]
-    edits = (text[i + 1], text[i] * 2 + text[i + 1], (other if other != text[i] else text[-1]) + text[i + 1])
-    middle = (*edits, text[i + 1] + text[i])[draw % 4]
-    return text[:i] + middle + text[i + 2 :]
 
 
 class Concepts:

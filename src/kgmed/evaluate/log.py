@@ -19,9 +19,8 @@ from uuid import uuid4
 
 import xxhash
 
-from kgmed.disk import put_in_place
+from kgmed.disk import hold, put_in_place
 from kgmed.errors import BadInput, SourceError
-from kgmed.graph.store.folder import hold
 from kgmed.records import Run, to_json
 
 LOG, MANIFEST, LOCK = "log.jsonl", "manifest.json", ".lock"

@@ -9,12 +9,14 @@ having been run: another model, graph or encoder answers here unless all are nam
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from rapidfuzz.fuzz import partial_ratio
 
 from kgmed.config import Config, settings_of
 from kgmed.disk import put_in_place
@@ -37,7 +39,9 @@ from kgmed.models.base import LLM
 from kgmed.models.named import llm_of
 from kgmed.prompts import ANSWER_TOKENS
 from kgmed.registry import methods
+from kgmed.reward.cases import Split
 from kgmed.reward.rlkgf import ScorerChoice
+from kgmed.session import STANDS_IN
 
 # --- The tables, as the papers have them.
 
@@ -110,6 +114,14 @@ def with_trained(found: PaperTable, models: Mapping[str, str]) -> PaperTable:
     why = {label: f'name what you have trained: --trained "{label}=hf/FOLDER"' for label in found.trained}
     cannot = {label: text for label, text in {**found.cannot, **why}.items() if label not in models}
     return replace(found, rows={**found.rows, **asked}, cannot=cannot)
+
+
+def check_trained(labels: Iterable[str]) -> None:
+    """Raise `UnknownName` for a label that no table has as a row of a trained model."""
+    known = {label for of in tables().values() for label in of.trained}
+    for label in labels:
+        if label not in known:
+            raise UnknownName("row of a trained model", label, known)
 
 
 def _scale(metric: str, scale: float) -> float:
@@ -456,7 +468,10 @@ class Reproduced:
     deviation: float | None  # over seeds
     failed: int
     unread: int
-    theirs: tuple[tuple[str, float], ...]  # the paper's models and numbers
+    theirs: tuple[tuple[str, float], ...]  # the paper's models and numbers, the one named most like ours first
+    stand_ins: tuple[str, ...] = ()  # models in place of the paper's
+    gain: float | None = None  # over the row without a graph, with the same model; None where there is none
+    their_gains: tuple[tuple[str, float], ...] = ()  # the same of the paper's numbers
 
 
 def results(wanted: Wanted) -> list[Reproduced]:
@@ -466,7 +481,36 @@ def results(wanted: Wanted) -> list[Reproduced]:
         folder = wanted.out / slug(name)
         if (folder / "manifest.json").exists():
             found += _of_folder(wanted, name, folder)
-    return found
+    return _with_gains(wanted.table, found)
+
+
+ALONE = ("rlkgf-prompt[triples=0]", "zero-shot")  # a model without a graph; the first as RLKGF asks it
+
+
+def alone(of: PaperTable) -> str:
+    """The row of a table that asks the model without a graph; "" where the table has none.
+
+    >>> alone(table("hykge/table2")), alone(table("rlkgf/table6")), alone(table("hykge/table4"))
+    ('Base', 'Base', '')
+    """
+    return next((label for method in ALONE for label, name in of.rows.items() if name == method), "")
+
+
+def _with_gains(of: PaperTable, found: Sequence[Reproduced]) -> list[Reproduced]:
+    """The figures, each with how far it is above the row without a graph, ours and the paper's."""
+    base = {(r.dataset, r.metric, r.model): r for r in found if r.row == alone(of)}
+    only = {(r.dataset, r.metric): r for r in base.values()} if len({r.model for r in base.values()}) == 1 else {}
+
+    def gained(r: Reproduced) -> Reproduced:
+        of_base = base.get((r.dataset, r.metric, r.model)) or only.get((r.dataset, r.metric))
+        printed_of = dict(printed(of, alone(of), r.dataset, r.metric))
+        theirs = tuple((model, value - printed_of[model]) for model, value in r.theirs if model in printed_of)
+        return r if r.row == alone(of) else replace(
+            r, gain=r.ours.mean - of_base.ours.mean if of_base and r.ours.n and of_base.ours.n else None,
+            their_gains=theirs,
+        )  # fmt: skip
+
+    return [gained(r) for r in found]
 
 
 def _of_folder(wanted: Wanted, name: str, folder: Path) -> list[Reproduced]:
@@ -511,20 +555,23 @@ def _figure(
     """One figure."""
     mine = [log[job] for job in plan.jobs()]
     items = {item.question.id: item for item in plan.items}
+    runs = [e.run for e in mine if e.run is not None]
+    stand_ins = tuple(line for run in runs[:1] for line in run.notes if STANDS_IN in line)
     return Reproduced(
         name, scored.metric, label, controlled(scored.method).model or alone, scored.mean, scored.deviation,
         sum(e.run is None for e in mine), sum(unread(e, items[e.job.item]) for e in mine),
-        printed(found, label, name, scored.metric),
+        printed(found, label, name, scored.metric, like=controlled(scored.method).model or alone), stand_ins,
     )  # fmt: skip
 
 
-def printed(found: PaperTable, label: str, name: str, metric: str) -> tuple[tuple[str, float], ...]:
-    """The paper's models and numbers for a row, data set and metric.
+def printed(found: PaperTable, label: str, name: str, metric: str, *, like: str = "") -> tuple[tuple[str, float], ...]:
+    """The paper's models and numbers for a row, data set and metric; the models named most `like` ours first.
 
-    >>> printed(table("kg-rank/table2"), "Zero-shot", "liveqa", "rouge-l")
-    (('GPT-4', 0.1889), ('Llama-2-13b-chat', 0.1773))
+    >>> printed(table("kg-rank/table2"), "Zero-shot", "liveqa", "rouge-l", like="hf/llama-2-7b")
+    (('Llama-2-13b-chat', 0.1773), ('GPT-4', 0.1889))
     """
-    return tuple((p.model, p.value) for p in found.figures if (p.row, p.dataset, p.metric) == (label, name, metric))
+    theirs = ((p.model, p.value) for p in found.figures if (p.row, p.dataset, p.metric) == (label, name, metric))
+    return tuple(sorted(theirs, key=lambda one: -partial_ratio(one[0].casefold(), like.casefold()) if like else 0))
 
 
 def _told_by_scorers(wanted: Wanted) -> list[Reproduced]:
@@ -532,7 +579,7 @@ def _told_by_scorers(wanted: Wanted) -> list[Reproduced]:
     found: list[Reproduced] = []
     told = [metric for metric in wanted.can.metrics if metric in OF_SCORERS]
     for name in wanted.can.datasets if wanted.table.scorers else ():
-        split = patients(name.removesuffix("-en").removesuffix("-questions"), wanted.data)
+        split = _patients(name, wanted.data)
         for label, scorer in wanted.table.scorers.items():
             if label not in wanted.can.rows:
                 continue
@@ -571,7 +618,9 @@ def differed(wanted: Wanted, found: Sequence[Reproduced]) -> list[str]:
         *([f"Model: {', '.join(ours)}; the paper's: {', '.join(of.models)}."] if of.models and ours else []),
         *([f"Graph: {', '.join(graphs)}; the paper's: {of.theirs['graph']}."] if graphs else []),
         *_parts(of, wanted.config) * bool(manifests),
+        *dict.fromkeys(filter(None, map(_decoded, manifests))),
         *(_asked(of, m) for m in manifests),
+        *(f"Left out of {name}: {row}." for name in wanted.can.datasets for row in _dropped(name, wanted.data)),
         *(["No model was named (--llm), so only the scorers are told."] if of.scorers and of.rows and not ours else []),
         *([f"Seeds: {len(wanted.seeds)}; the paper has {of.seeds}."] if len(wanted.seeds) != of.seeds else []),
         *([f"Preset: {preset}, not paper."] if preset != "paper" else []),
@@ -586,6 +635,32 @@ def _parts(of: PaperTable, config: Config) -> list[str]:
     return [f"{kind.capitalize()}: {ours[kind]}; the paper's: {of.theirs[kind]}." for kind in ours if of.theirs[kind]]
 
 
+def _decoded(manifest: Mapping[str, Any]) -> str:
+    """How the answers of every row were drawn, where all are drawn alike."""
+    alike = manifest.get("decoding", {})
+    told = {"temperature": alike.get("temperature"), "tokens of an answer at most": alike.get("answer_tokens")}
+    said = [f"{name} {value}" for name, value in told.items() if value is not None]
+    return f"Every row: {', '.join(said)}, as the paper's own method." if said else ""
+
+
+def incomplete(wanted: Wanted, found: Sequence[Reproduced]) -> str:
+    """What of a table there is not, counted: data sets, rows, metrics, answers, verdicts; "" of one that is whole."""
+    of, can = wanted.table, wanted.can
+    rows = len({*of.rows, *of.scorers, *of.cannot})
+    parts = {
+        "data sets": (len(can.datasets), len(of.datasets)),
+        "rows": (len(can.rows), rows),
+        "metrics": (len(can.metrics), len(of.metrics)),
+    }
+    told = [f"{have} of {wants} {what}" for what, (have, wants) in parts.items() if have < wants]
+    failed = max((r.failed for r in found), default=0)
+    told += [f"{failed} answers of a row failed"] * bool(failed)
+    told += ["not asked to its end"] * bool(_left_out(wanted))
+    told += [f"{lost} verdicts failed"] if (lost := unjudged(wanted)) else []
+    told += ["no verdicts"] * bool(of.judge and not wanted.judge)
+    return "; ".join(told)
+
+
 def _asked(of: PaperTable, manifest: Mapping[str, Any]) -> str:
     """How many questions of a data set were asked, and of which part."""
     told = manifest["dataset"]
@@ -594,15 +669,28 @@ def _asked(of: PaperTable, manifest: Mapping[str, Any]) -> str:
     return f"Questions of {told['name']}: {some}, part {told['part'] or 'test'}{theirs}."
 
 
-HEADER = ("row", "model", "ours", "95 %", "sd of seeds", "n", "failed", "unread", "paper")
+def _patients(name: str, data: Path) -> Split:
+    """The patients whom a data set asks about, or is."""
+    return patients(name.removesuffix("-en").removesuffix("-questions"), data)
+
+
+def _dropped(name: str, data: Path) -> tuple[str, ...]:
+    """The rows of a set of patients that could not be read; of others every row is read, or refused."""
+    diagnosed = name in others() or "-questions" in name
+    return _patients(name, data).dropped if diagnosed else ()
+
+
+HEADER = ("row", "model", "ours", "95 %", "sd of seeds", "n", "failed", "unread", "gain", "paper", "paper's gain")
 
 
 def as_tables(wanted: Wanted, found: Sequence[Reproduced]) -> list[Table]:
     """One table a data set and metric, our numbers on the paper's scale; columns that say nothing are left out."""
     keys = dict.fromkeys((r.dataset, r.metric) for r in found)
-    alone = len({r.model for r in found}) < 2
+    one_model = len({r.model for r in found}) < 2
     once = all(r.deviation is None for r in found)
-    without = {title for title, out in (("model", alone), ("sd of seeds", once)) if out}
+    gains = any(r.gain is not None or r.their_gains for r in found)
+    empty = (("model", one_model), ("sd of seeds", once), ("gain", not gains), ("paper's gain", not gains))
+    without = {title for title, out in empty if out}
     return [_table(wanted.table, name, metric, found, without) for name, metric in keys]
 
 
@@ -623,22 +711,34 @@ def _row(r: Reproduced, by: float) -> tuple[Cell, ...]:
         return None if x is None or x != x else f"{x * by:.{places}f}"
 
     theirs = ", ".join(f"{value * by:.{places}f} {model}" for model, value in r.theirs) or None
+    gain = None if r.gain is None else f"{r.gain * by:+.{places}f}"
+    their_gains = ", ".join(f"{value * by:+.{places}f} {model}" for model, value in r.their_gains) or None
     ours = r.ours
     within = f"{shown(ours.low)}-{shown(ours.high)}" if ours.n > 1 else None  # of one value nothing is known
-    return r.row, r.model, shown(ours.mean), within, shown(r.deviation), ours.n, r.failed, r.unread, theirs
+    row = f"{r.row} [{'; '.join(r.stand_ins)}]" if r.stand_ins else r.row
+    return (row, r.model, shown(ours.mean), within, shown(r.deviation), ours.n, r.failed, r.unread, gain, theirs,
+            their_gains)  # fmt: skip
 
 
 def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Path]:
     """The files of a table, written: Markdown, CSV and JSON."""
     of, made, told = wanted.table, as_tables(wanted, found), differed(wanted, found)
     verdicts = verdict_tables(wanted)
-    lines = [f"# {of.id}: {of.shows}", "", f"{of.cite}, {of.place}. Ours, and the paper's beside them.", ""]
+    lacks = incomplete(wanted, found)
+    lines = [
+        f"# {of.id}: {of.shows}",
+        "",
+        *([f"Incomplete: {lacks}.", ""] if lacks else []),
+        f"{of.cite}, {of.place}. Ours, and the paper's beside them; gain = over the row of the model alone.",
+        "",
+    ]
     for one in [*made, *verdicts]:
         lines += [f"## {one.title}", "", as_markdown(one)]
     lines += ["## What differed", "", *(f"- {line}" for line in told), "", "## Command", "", f"    {command}", ""]
     plain = {
-        "table": of.id, "command": command, "differed": told,
-        "figures": [asdict(r) | {"theirs": [{"model": m, "value": v} for m, v in r.theirs]} for r in found],
+        "table": of.id, "command": command, "incomplete": lacks, "differed": told,
+        "figures": [asdict(r) | {key: [{"model": m, "value": v} for m, v in given] for key, given in
+                                  (("theirs", r.theirs), ("their_gains", r.their_gains))} for r in found],
         "verdicts": [asdict(one) for one in verdicts],
     }  # fmt: skip
     texts = {
@@ -654,11 +754,11 @@ def write(wanted: Wanted, found: Sequence[Reproduced], command: str) -> list[Pat
 def _long(found: Sequence[Reproduced]) -> Table:
     """Every figure in a line of its own, the paper's figures of several models in several lines; on our scale."""
     header = ("data set", "metric", "row", "model", "mean", "low", "high", "sd of seeds", "n", "failed", "unread",
-              "paper's model", "paper")  # fmt: skip
+              "gain", "paper's model", "paper", "paper's gain")  # fmt: skip
     rows = tuple(
         (r.dataset, r.metric, r.row, r.model, r.ours.mean, r.ours.low, r.ours.high, r.deviation, r.ours.n, r.failed,
-         r.unread, *theirs)
-        for r in found for theirs in r.theirs or ((None, None),)
+         r.unread, r.gain, model, value, dict(r.their_gains).get(model))
+        for r in found for model, value in r.theirs or (("", None),)
     )  # fmt: skip
     return Table("figures", "figures", header, rows)
 

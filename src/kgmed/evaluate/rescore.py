@@ -10,6 +10,7 @@ from typing import Any
 from rapidfuzz.distance import LCSseq
 
 from kgmed.errors import SourceError, Unavailable
+from kgmed.evaluate.datasets.exams import RECORDED, options_within
 from kgmed.evaluate.datasets.files import FETCH, csv_rows, field
 from kgmed.evaluate.metrics.text import rouge_l, words
 from kgmed.evaluate.scores import Difference, Mean, mean, paired_bootstrap
@@ -21,7 +22,6 @@ from kgmed.steps.options import ParsedChoice, parse_choice
 # colon follows ("A: ..."), and so it is here; by the strict score, a reply that names two has not chosen.
 
 
-FILE = "explaincpe/mindmap_output_explainpe_acc_final.csv"
 SYSTEMS = {  # the column of replies, the column of grades
     "MindMap": ("MindMap_output1", "mindmap_acc"),
     "GPT-3.5": ("chatgpt", "chatgpt_acc"),
@@ -33,7 +33,6 @@ SYSTEMS = {  # the column of replies, the column of grades
 GRADES = {"1": "right", "0": "wrong", "2": "failed"}
 WANTED = 0.98  # the agreement asked for
 _HEAD = re.compile(r"([A-Z])\s*[:：]")
-_OPTION = re.compile(r"\n(?=[A-Z][:：])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ class Rescored:
 
 def read(data: Path) -> list[RecordedReply]:
     """All replies, system by system; raises `SourceError` for a row that is not as it should be."""
-    path = data / FILE
+    path = data / RECORDED
     columns = ("Question", "label_choice", *(name for pair in SYSTEMS.values() for name in pair))
     rows = list(csv_rows(path, columns))
     if not rows:
@@ -135,15 +134,6 @@ def _reply(path: Path, line: int, number: int, system: str, row: dict[str, str])
     if not grade:
         raise SourceError(path, line, f"{SYSTEMS[system][1]} is {graded!r}, not one of {', '.join(GRADES)}", FETCH)
     return RecordedReply(number, system, text, gold, grade, parse_choice(text, options))
-
-
-def options_within(question: str) -> tuple[tuple[str, str], ...]:
-    """The options written into a question, each on lines of its own behind its letter.
-
-    >>> options_within("Which?\\nA: gout\\nB: flu\\n")
-    (('A', 'gout'), ('B', 'flu'))
-    """
-    return tuple((part[0], part[2:].strip()) for part in _OPTION.split(question)[1:])
 
 
 def rescore_explaincpe(replies: Sequence[RecordedReply]) -> list[Rescored]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kgmed.config import Config, settings_of
 from kgmed.errors import BadInput, KgmedError, Unavailable
@@ -28,6 +28,7 @@ from kgmed.evaluate.log import Entry, Job, Log, read_manifest
 from kgmed.models.base import LLM
 from kgmed.models.named import check_name, llm_of
 from kgmed.pipeline import Pipeline
+from kgmed.prompts import of_preset
 from kgmed.records import Question, Run
 from kgmed.registry import controls, methods
 from kgmed.session import Session, open_session
@@ -397,12 +398,37 @@ def session_with(one: Session, config: Config, llm: LLM | None) -> Session:
 _OPENING = threading.RLock()
 
 
+class Decoding(NamedTuple):
+    """How the answers of all methods of a table are drawn, and how long they may be; None = each as it has it."""
+
+    temperature: float | None = None
+    answer_tokens: int | None = None
+
+
+EACH = Decoding()
+
+
+def decoding(names: Sequence[str], config: Config) -> Decoding:
+    """What the papers' own methods of a table have, where they agree: their rivals are then asked in the same way.
+
+    As published alone (presets paper and code): HyKGE for one has temperature .6 and 500 tokens for every row.
+    """
+    if not of_preset(config.preset).published:
+        return EACH
+    found = {controlled(name).method for name in names}
+    own = [m for m in map(methods.get, found) if m.about.paper and not m.about.baseline]
+    made = [m.presets[config.preset] for m in own if hasattr(m.presets.get(config.preset), "temperature")]
+    warm, long = ({getattr(s, name) for s in made} for name in Decoding._fields)
+    return Decoding(warm.pop() if len(warm) == 1 else None, long.pop() if len(long) == 1 else None)
+
+
 @dataclass(frozen=True)
 class NamedMethods:
     """Makes methods by name on one graph, each with its model; opened once a process, when first used."""
 
     config: Config
     servers: tuple[tuple[str, str], ...] = ()
+    alike: Decoding = EACH
 
     @cached_property
     def _session(self) -> Session:
@@ -431,14 +457,20 @@ class NamedMethods:
                 raise BadInput("controls need a graph whose files are here")
             return under(pipeline, found.control, toolkit.graph, item, seed=seed)
 
-        settings = {**self.config.settings, **dict(found.settings)}
+        of = methods.get(found.method)
+        known = {f.name for f in fields(of.settings_type)} if of.about.baseline and of.settings_type else set()
+        long = {"answer_tokens": self.alike.answer_tokens} if self.alike.answer_tokens else {}
+        given = {name: value for name, value in long.items() if name in known}
+        settings = {**given, **self.config.settings, **dict(found.settings)}
         wraps = (control,) if found.control else ()
-        changes = {"method": found.method, "settings": settings, "seed": seed}
-        return self.session(found.model).under(*wraps, **changes).ask
+        warm = self.alike.temperature if self.config.temperature is None else self.config.temperature
+        changes = {"method": found.method, "settings": settings, "seed": seed, "temperature": warm}
+        asked = self.session(found.model).under(*wraps, **changes)
+        return replace(asked, helps=not of_preset(self.config.preset).published, falls_back=False).ask
 
     def __reduce__(self) -> "tuple[type[NamedMethods], tuple[Any, ...]]":
         """Sent to another process as its configuration."""
-        return NamedMethods, (self.config, self.servers)
+        return NamedMethods, (self.config, self.servers, self.alike)
 
     @property
     def label(self) -> str:
@@ -462,6 +494,7 @@ def manifest(trial: Evaluation, label: str) -> dict[str, Any]:
         "seeds": list(trial.seeds),
         "graph": label,
         "setup": trial.config.manifest(),
+        **({"decoding": alike._asdict()} if (alike := decoding(trial.methods, trial.config)) != EACH else {}),
         "prompts": _prompts(trial.config.prompts),
         "versions": {"python": platform.python_version(), **{p: v for p in PACKAGES if (v := _version(p))}},
     }
@@ -494,7 +527,7 @@ def evaluate(
 ) -> None:
     """Ask what the folder's log does not have yet."""
     plan = trial.plan()
-    making = NamedMethods(trial.config, trial.servers)
+    making = NamedMethods(trial.config, trial.servers, decoding(trial.methods, trial.config))
     with Log(out, manifest(trial, making.label), grows="methods") as log:
         compare(plan, making, log, crew, again=again, each=each)
 

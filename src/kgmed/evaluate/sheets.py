@@ -18,7 +18,7 @@ from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.files import csv_rows
 from kgmed.evaluate.datasets.own import table_rows
 from kgmed.evaluate.items import Item
-from kgmed.evaluate.judge import RATINGS, Acj, Agreement, Rating, acj, between_raters, question_with_options
+from kgmed.evaluate.judge import RATINGS, Acj, Agreement, Rating, acj, between_raters
 from kgmed.evaluate.log import Entry, Job
 from kgmed.evaluate.report.text import csv_cell
 from kgmed.evaluate.run import Plan
@@ -60,7 +60,7 @@ def sheets(plan: Plan, found: Mapping[Job, Entry], methods: Sequence[str], *, sa
         for method in methods:
             entry = found.get(Job(method, item.question.id, plan.seeds[0]))
             made.setdefault((item.question.id, knowledge(entry.run if entry else None)), []).append(method)
-    asked = {item.question.id: question_with_options(item.question) for item in plan.items}
+    asked = {item.question.id: item.question.with_options for item in plan.items}
     rows = [
         Sheet(_name(sample, item, text) if text else NOTHING, item, asked[item], text, tuple(of))
         for (item, text), of in made.items()

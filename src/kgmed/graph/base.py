@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import repeat
+from functools import wraps
+from itertools import islice, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +75,15 @@ class TextRow(NamedTuple):
     support: tuple[Support, ...] = ()
 
 
+MENDED = "mended: "  # begins the reason of a row that was kept after a repair
+
+
 class DroppedRow(NamedTuple):
     """A row left out for a reason that does not damage the rest, such as NaN; counted and shown by `doctor`."""
 
     reason: str
     line: int
+    file: Path | None = None  # the file whose blemish it is, which `Source.strict` refuses
 
 
 Row = NodeRow | EdgeRow | TextRow | DroppedRow
@@ -149,6 +155,7 @@ class Source:
     describes: str = ""  # those of them that describe entities
     origins: Mapping[str, str] = field(default_factory=dict)  # relation -> graph and release of its triples
     inputs: tuple[Path, ...] = ()  # the files it is read from; their hash tells whether a build is needed
+    strict: bool = False  # a blemish of its files ends the build
     size: int = 0  # bytes or rows to come, for the progress bar; 0 = not known
 
 
@@ -219,6 +226,15 @@ class Ahead(Protocol):
 
     def expect(self, names: Sequence[str], /) -> None:
         """Look the names up."""
+        ...
+
+
+@runtime_checkable
+class ListsAliases(Protocol):
+    """A graph behind a server that can list the other names of an entity."""
+
+    def aliases(self, entity_id: str, /) -> list[tuple[str, Scope]]:
+        """The other names of the entity of that id, each with its scope."""
         ...
 
 
@@ -370,6 +386,49 @@ class LocalGraph(KnowledgeGraph, Protocol):
         ...
 
 
+# --- What is computed from a graph again and again.
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_G = TypeVar("_G", bound=KnowledgeGraph)
+_Function = Callable[Concatenate[_G, _P], _T]
+
+
+def kept_with_graph(most: int) -> Callable[[_Function[_G, _P, _T]], _Function[_G, _P, _T]]:
+    """Keep the last `most` results of a function of a graph and of hashable positions, while the graph is in use.
+
+    Only of graphs whose files are here: of an excerpt edges are fetched when they are needed. A result is shared, so
+    it may not be changed, and may not hold the graph, which would never be let go.
+    """
+
+    def decorate(make: _Function[_G, _P, _T]) -> _Function[_G, _P, _T]:
+        of_graphs: WeakKeyDictionary[_G, dict[Any, Any]] = WeakKeyDictionary()
+
+        @wraps(make)
+        def found(graph: _G, *key: Any) -> Any:
+            kept = of_graphs.get(graph)
+            if kept is None:
+                if not getattr(graph, "folder", ""):
+                    return make(graph, *key)  # type: ignore[call-arg]
+                kept = of_graphs.setdefault(graph, {})
+            result = kept.get(key, _NOTHING)
+            if result is _NOTHING:
+                result = make(graph, *key)  # type: ignore[call-arg]
+                if len(kept) >= most:
+                    for old in list(islice(kept, most // 8 + 1)):  # one by one would take longer
+                        kept.pop(old, None)
+                kept[key] = result
+            return result
+
+        return cast(_Function[_G, _P, _T], found)
+
+    return decorate
+
+
+_NOTHING = object()
+
+
 # --- The edges of a graph by what they mean, whichever way round the graph writes them.
 
 
@@ -382,6 +441,10 @@ class Hops(NamedTuple):
     origin: Nodes  # (h,) positions in the nodes asked for
     node: Nodes  # (h,)
     edge: Nodes  # (h,) edge numbers
+
+
+Wanted = NDArray[np.bool_] | None  # relations by number; None = none of them
+_NO_HOPS = Hops(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 class ByRole:
@@ -400,8 +463,7 @@ class ByRole:
         """The edges of `graph` whose relation has one of `roles`; an excerpt fetches them when they are needed."""
         self._graph, self._roles = graph, roles
         self._reach = getattr(graph, "reach", None)
-        self._forward = np.array([r.role in roles and not r.reverse for r in graph.relations], bool)
-        self._backward = np.array([r.role in roles and r.reverse for r in graph.relations], bool)
+        self._forward, self._backward = _of_roles(graph, roles)
 
     def objects(self, nodes: Sequence[int] | Nodes) -> Hops:
         """From each of `nodes` as subject to its objects, such as from a disease to its findings."""
@@ -411,13 +473,17 @@ class ByRole:
         """From each of `nodes` as object to its subjects, such as from a finding to the diseases that have it."""
         return self._both(nodes, self._backward, self._forward)
 
-    def _both(self, nodes: Sequence[int] | Nodes, along: NDArray[np.bool_], against: NDArray[np.bool_]) -> Hops:
+    def _both(self, nodes: Sequence[int] | Nodes, along: Wanted, against: Wanted) -> Hops:
         starts = np.asarray(nodes, np.int64)
         if self._reach is not None:
             self._reach(starts.tolist(), self._roles)
         out, into = self._graph.adjacency
-        steps = [_steps(out, starts, along), _steps(into, starts, against)]
-        return Hops(*(np.concatenate(columns) for columns in zip(*steps, strict=True)))
+        if against is None:
+            return _steps(out, starts, along) if along is not None else _NO_HOPS
+        if along is None:
+            return _steps(into, starts, against)
+        one, other = _steps(out, starts, along), _steps(into, starts, against)
+        return Hops(*map(np.concatenate, zip(one, other, strict=True))) if len(other.node) else one
 
     def closure(self, node: int, *, up: bool) -> dict[int, int]:
         """Every node reached from `node` by repeated steps, with the number of steps; `up` = towards objects."""
@@ -430,10 +496,23 @@ class ByRole:
         return reached
 
 
+@kept_with_graph(64)
+def _of_roles(graph: LocalGraph, roles: tuple[Role, ...]) -> tuple[Wanted, Wanted]:
+    """Which relations lead from subject to object in some roles, and which back; None = none does."""
+    masks = [
+        np.array([r.role in roles and r.reverse is turned for r in graph.relations], bool) for turned in (False, True)
+    ]
+    forward, backward = (mask if mask.any() else None for mask in masks)
+    return forward, backward
+
+
 def _steps(csr: Csr, nodes: Nodes, wanted: NDArray[np.bool_]) -> Hops:
     """The edges of one direction at some nodes whose relation is wanted."""
-    if not wanted.any():
-        return Hops(*(np.empty(0, np.int64) for _ in range(3)))
+    if len(nodes) == 1:  # as most are asked for
+        first, last = csr.indptr.item(nodes.item()), csr.indptr.item(nodes.item() + 1)
+        at = wanted[csr.relation[first:last]].nonzero()[0] + first
+        edge = at if csr.edge is None else csr.edge[at].astype(np.int64)
+        return Hops(np.zeros(len(at), np.int64), csr.neighbour[at].astype(np.int64), edge)
     begin = csr.indptr[nodes]
     counts = csr.indptr[nodes + 1] - begin
     before = np.cumsum(counts) - counts

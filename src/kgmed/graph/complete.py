@@ -16,9 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed.derived import Arrays, cached_arrays
 from kgmed.errors import UnknownName
 from kgmed.graph.base import Scope
-from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.store.store import Store, written_in
 from kgmed.language.text import has_cjk, normalise, normalise_all
 from kgmed.records import Entity

@@ -5,22 +5,24 @@ files of a graph, and traits of its content that lead to poor answers.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed import derived, vocabulary
 from kgmed.errors import StoreError
-from kgmed.graph import derived
 from kgmed.graph.base import Batches, DroppedRow, EdgeRow, NodeRow, Scope, Source
+from kgmed.graph.contradictions import Edges, counts
 from kgmed.graph.formats.base import infer, kinds_of
 from kgmed.graph.joining import Joiner
 from kgmed.graph.store.folder import Manifest
 from kgmed.graph.store.shards import Shards
 from kgmed.graph.store.store import Store
 from kgmed.records import Relation, Role
+from kgmed.vocabulary import File, files
 
 # What a source was understood to be, before a graph is built from it.
 
@@ -196,6 +198,9 @@ class GraphReport:
     inverses: tuple[InversePair, ...]
     relations: tuple[RelationCount, ...]  # most triples first
     joins: tuple[Joined, ...] = ()  # of a graph made of several
+    vocabulary: tuple[File, ...] = field(default_factory=files)  # by which questions are read
+    contradictions: Mapping[str, Finding] = field(default_factory=dict)  # kind -> treatments the graph speaks against
+    headings: Finding = Finding(0)  # treatments that are headings or fragments of sentences, left out of lists
 
 
 def examine(store: Store, *, notes: tuple[str, ...] = (), parts: Sequence[Store] = ()) -> GraphReport:
@@ -220,6 +225,8 @@ def examine(store: Store, *, notes: tuple[str, ...] = (), parts: Sequence[Store]
         inverses=inverses,
         relations=_relations(manifest),
         joins=tuple(_joins(store, parts)) if parts else (),
+        contradictions={kind: _against(store, edges) for kind, edges in counts(store).items()},
+        headings=_headings(store),
     )
 
 
@@ -287,6 +294,20 @@ def _shown(store: Store, edges: Ints) -> tuple[str, ...]:
 def _loops(store: Store) -> Finding:
     edges = np.flatnonzero(_heads(store) == store.adjacency.out.neighbour)
     return Finding(len(edges), _shown(store, edges))
+
+
+def _against(store: Store, edges: Sequence[int]) -> Finding:
+    return Finding(len(edges), _shown(store, np.array(edges, np.int64)))
+
+
+def _headings(store: Store) -> Finding:
+    """The edges of what is given for an illness under a name that names nothing."""
+    treats, nothing = Edges.of(store, Role.TREATS), ("headings of treatment", "fragments of sentences")
+    patterns = [vocabulary.listed(name) for name in nothing]
+    given = [store.at(n) for n in np.unique(treats.subject).tolist()]
+    loose = [e for e in given if e.kind not in ("drug", "ingredient") and any(p.search(e.name) for p in patterns)]
+    none = [store.number(e.id) for e in loose]
+    return _against(store, treats.number[np.isin(treats.subject, none)].tolist())
 
 
 def _isolated(store: Store) -> Finding:

@@ -175,4 +175,3 @@ def _xml(text: str) -> str:
 
 _OF_TRIPLES = {".tsv": _tsv, ".csv": _csv, ".jsonl": _json_lines}
 _OF_ALL = {".nt": _n_triples, ".graphml": _graphml}
-FORMATS = (*_OF_TRIPLES, *_OF_ALL)

@@ -20,14 +20,17 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import quote, urljoin, urlsplit
+
+from pydantic import BaseModel, Field, ValidationError
 
 from kgmed.disk import data_folder, put_in_place
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.published import TABLE, File, Published, Remote, Wheel
+from kgmed.graph.library import TABLE, File, Published, Remote, Wheel
 from kgmed.graph.store.folder import Manifest, beside, locked, publish, read_manifest, verify
+from kgmed.language.text import one_line
 from kgmed.servers import AGAIN, Attempt, Limits, Server, host_of, pause_before
 
 if TYPE_CHECKING:
@@ -309,7 +312,21 @@ def _write(answer: "httpx2.Response", part: Path, begin: int, size: int, told: C
 
 INDEX = "graph.json"
 _MARK = "#sha256="
-_FILE = re.compile(r"(?:shard-\d{1,3}/)?(?:[a-z][a-z_]*\.npy|manifest\.json)")
+_FILE = re.compile(r"(?:shard-[0-9]{1,3}/)?(?:[a-z][a-z_]*\.npy|manifest\.json)")
+
+
+class HandedOut(BaseModel):
+    """The index of a graph that was handed out, as far as it is read: its name, each file's bytes and sha256."""
+
+    kgmed: Literal[1]
+    name: Annotated[str, Field(max_length=100)]
+    files: Annotated[
+        dict[
+            Annotated[str, Field(pattern=f"^(?:{_FILE.pattern})$", max_length=100)],
+            tuple[Annotated[int, Field(ge=0, lt=1 << 50)], Annotated[str, Field(pattern="^[0-9a-f]{64}$")]],
+        ],
+        Field(min_length=1, max_length=100_000),
+    ]
 
 
 def hand_out(version: Path, folder: Path) -> str:
@@ -358,8 +375,8 @@ def get_store(address: str, *, name: str = "", fetching: Callable[[int], None] =
         with locked(folder):
             obtain(row, folder)
             index = _index(folder / INDEX)
-            files = tuple(_remote(url, path, told) for path, told in index["files"].items())
-            row = replace(row, name=name or str(index["name"]), files=files)
+            files = tuple(_remote(url, path, *told) for path, told in index.files.items())
+            row = replace(row, name=name or index.name, files=files)
             for file in files:
                 (folder / file.name).parent.mkdir(exist_ok=True)
             obtain(row, folder, fetching=fetching)
@@ -368,23 +385,23 @@ def get_store(address: str, *, name: str = "", fetching: Callable[[int], None] =
         raise StoreError(f"{folder}: cannot be written ({error.strerror or error}); check the disk") from error
 
 
-def _index(path: Path) -> dict[str, Any]:
+def _index(path: Path) -> HandedOut:
     """The index of a graph that was handed out; raises `BadInput` for what is none."""
     try:
-        found = json.loads(path.read_bytes())
-        if found["kgmed"] == 1 and all(_FILE.fullmatch(name) for name in found["files"]):
-            return dict(found)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise BadInput(f"{path.name} is no index of a graph that kgmed handed out; check the address")
+        return HandedOut.model_validate_json(path.read_bytes(), strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"][:3])) or "it"
+        why = f"{where}: {first['msg']}"[:200]
+        raise BadInput(
+            f"{path.name} is no index of a graph that kgmed handed out ({one_line(why)}); check the address"
+        ) from None
 
 
-def _remote(url: str, path: str, told: Sequence[Any]) -> Remote:
+def _remote(url: str, path: str, size: int, digest: str) -> Remote:
     """A file beside the index."""
     base, _, query = url.partition("?")
-    return Remote(
-        f"{base.rpartition('/')[0]}/{path}{'?' if query else ''}{query}", int(told[0]), str(told[1]), called=path
-    )
+    return Remote(f"{base.rpartition('/')[0]}/{path}{'?' if query else ''}{query}", size, digest, called=path)
 
 
 def _put_in_place(row: Published, folder: Path) -> Manifest:

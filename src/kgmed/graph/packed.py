@@ -6,9 +6,11 @@ the same. What a packed file asks of memory by its own word (the dictionary of x
 """
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
+import re
 import shutil
 import sys
 import tarfile
@@ -21,7 +23,8 @@ from typing import IO, Any, cast
 from weakref import finalize
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
-from kgmed.errors import SourceError
+from kgmed.errors import BadInput, SourceError
+from kgmed.graph.base import MENDED, DroppedRow
 
 RATIO = 200  # times its own size that a file may unpack to
 FREE = 1 << 26  # bytes that any file may unpack to
@@ -79,6 +82,7 @@ class Unpacked:
     content: Path  # the file or the folder that is the graph
     called: str
     _: KW_ONLY
+    mended: tuple[DroppedRow, ...] = ()
     folder: InitVar[Path]
 
     def __post_init__(self, folder: Path) -> None:
@@ -128,6 +132,109 @@ def unpacked(path: Path) -> Unpacked:
         place = inside[0]
         inside = list(place.iterdir())
     return Unpacked(inside[0] if len(inside) == 1 else place, called, folder=folder)
+
+
+# --- Text in other encodings, as a copy in UTF-8.
+
+_SAMPLE = 1 << 20  # bytes of lines that are no UTF-8 by which their encoding is told
+_MARKS = {codecs.BOM_UTF8: "", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_LISTED = 1000  # lines in another encoding than the rest that are told one by one
+
+
+def recoded(path: Path, encoding: str = "") -> Unpacked | None:
+    """A copy in UTF-8 of a file, or of a folder's files, whose text is in another encoding; None where none is.
+
+    Which one is told by the first bytes (UTF-16), by how bytes above 127 stand (two and two in GB18030, alone in
+    Latin-1), or by `encoding`. In a file of UTF-8 single lines may be in another. Raises `SourceError`, `BadInput`.
+    """
+    if encoding:
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise BadInput(f"{encoding!r} is no encoding that is known; write gb18030, utf-16, latin-1, ...") from None
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    found = {file: told for file in files if (told := (encoding, True) if encoding else _encoding(file))[0]}
+    if not found:
+        return None
+    folder, mended = Path(mkdtemp(prefix="kgmed-")), list[DroppedRow]()
+    copy = folder / path.name
+    try:
+        for file in files:
+            to = copy if file == path else copy / file.relative_to(path)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            if file in found:
+                mended += _recode(file, to, found[file][0], whole=found[file][1], given=bool(encoding))
+            else:
+                to.symlink_to(file.absolute())
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Unpacked(copy, path.name.lstrip(".").split(".")[0] or "graph", mended=tuple(mended), folder=folder)
+
+
+def _encoding(path: Path) -> tuple[str, bool]:
+    """The encoding of a file that is no UTF-8, and whether it is that of all of it; "" for UTF-8 and for no text."""
+    try:
+        with path.open("rb") as file, unpacking(path, file) as plain:
+            first = plain.peek(4)[:4] if hasattr(plain, "peek") else b""
+            if marked := next((name for mark, name in _MARKS.items() if first.startswith(mark)), None):
+                return marked, True
+            decoder, lines, right = codecs.getincrementaldecoder("utf-8")(), bytearray(), False
+            while block := plain.read(_CHUNK):
+                if b"\0" in block or first.startswith(b"<"):  # no text, or XML, which says its encoding
+                    return "", True
+                try:
+                    decoder.decode(block)
+                    continue
+                except UnicodeDecodeError:
+                    decoder.reset()
+                for line in (block + plain.readline()).splitlines():
+                    if not line.isascii():
+                        is_utf8 = line.decode("utf-8", "ignore").encode() == line
+                        right = right or is_utf8
+                        if not is_utf8 and len(lines) < _SAMPLE:
+                            lines += line + b"\n"
+    except (OSError, SourceError, EOFError, *DAMAGED_ZIP):
+        return "", True  # who reads it tells what is wrong
+    return (_guess(bytes(lines)), not right) if lines else ("", True)
+
+
+def _guess(lines: bytes) -> str:
+    """The encoding of lines that are no UTF-8.
+
+    >>> _guess("\\u75db\\u98ce\\n".encode("gb18030")), _guess("Ménière\\n".encode("latin-1"))
+    ('gb18030', 'cp1252')
+    """
+    high = re.findall(rb"[\x80-\xff]+", lines)
+    for encoding in (("gb18030",) if 2 * sum(len(run) > 1 for run in high) > len(high) else ()) + ("cp1252",):
+        try:
+            lines.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    return "latin-1"
+
+
+def _recode(path: Path, to: Path, encoding: str, *, whole: bool, given: bool) -> list[DroppedRow]:
+    """Write a file in UTF-8; what is to be said of it."""
+    mended: list[DroppedRow] = []
+    with path.open("rb") as file, unpacking(path, file) as plain, to.open("w", encoding="utf-8", newline="") as out:
+        if whole:
+            reader = codecs.getreader(encoding)(plain)
+            try:
+                while text := reader.read(_CHUNK):
+                    out.write(text.removeprefix("\ufeff"))
+            except UnicodeError as error:
+                raise SourceError(path, 0, f"is no {encoding} text ({error.reason})", "name its encoding") from error  # type: ignore[attr-defined]
+            return [] if given else [DroppedRow(f"{MENDED}read as {encoding}, not as UTF-8", 0, path)]
+        for number, line in enumerate(plain, start=1):
+            try:
+                out.write(line.decode())
+            except UnicodeDecodeError:
+                out.write(line.decode(encoding, "replace"))
+                if len(mended) < _LISTED:
+                    mended.append(DroppedRow(f"{MENDED}read as {encoding}, not as UTF-8", number, path))
+    return mended
 
 
 def _extract(path: Path, place: Path) -> None:

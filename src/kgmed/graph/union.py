@@ -5,7 +5,9 @@ made when it is first asked for, and again when a part, its edits, the pairs tha
 changed. Each relation stands once for each graph that has it, so that every triple tells which graph it is of.
 """
 
+import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +18,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.graph.base import Alias, Batch, Batches, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.joining import BRAND, CONDITION, Join, Joiner, glossary, is_abbreviation, is_rest, joins, of_some
-from kgmed.graph.spaces import spaced, words_of
+from kgmed.graph.joining import (
+    CONDITION,
+    Join,
+    Joiner,
+    glossary,
+    is_abbreviation,
+    is_rest,
+    joins,
+    languages,
+    of_some,
+)
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import EDITS, Store
-from kgmed.language.text import has_cjk, normalise
+from kgmed.language.text import has_cjk, lazily, normalise, script_language
 from kgmed.records import Relation
+from kgmed.vocabulary import BRAND
+
+# --- English names that lost the spaces between their words: oralcandidiasis, AmoxicillinChewableTablets.
+
+_RUN = lazily(r"[A-Za-z]{10,}$")
+_WORD = lazily(r"[a-z]+")
+_CASE = lazily(r"(?<=[a-z])(?=[A-Z])")
+_SMALL = frozenset({"of", "in", "to", "by", "and", "for", "with", "the", "eye", "ear", "due", "or"})
+_LEAST, _LONGEST = 4, 25  # letters of a word
+_SEEN = 3  # ours: names that a word stands in, so that it is no part of words
+
+
+def words_of(names: Iterable[str]) -> frozenset[str]:
+    """The words that stand in several of some names with spaces."""
+    seen = Counter(
+        word for name in names if " " in name and name.isascii() for word in {*_WORD.findall(name.casefold())}
+    )
+    return frozenset(w for w, count in seen.items() if count >= _SEEN and len(w) >= _LEAST) | _SMALL
+
+
+def spaced(name: str, words: frozenset[str]) -> str:
+    """A name of letters alone with its spaces, in the fewest words; "" where it is one word, or not made of `words`.
+
+    >>> known = frozenset({"oral", "candidiasis", "torsion", "testis", "chewable", "tablets", "of"})
+    >>> spaced("oralcandidiasis", known), spaced("torsionoftestis", known), spaced("AmoxilChewableTablets", known)
+    ('oral candidiasis', 'torsion of testis', 'Amoxil Chewable Tablets')
+    >>> spaced("candidiasis", known), spaced("pneumothorax", known)
+    ('', '')
+    """
+    if not _RUN.match(name) or name.casefold() in words:
+        return ""
+    parts = _CASE.split(name)
+    if len(parts) > 1:
+        return " ".join(" ".join(_cut(part, words)) or part for part in parts)
+    found = _cut(name.casefold(), words)
+    ends = {found[0], found[-1]} if found else set()
+    whole = len(found) > 1 and ends.isdisjoint(_SMALL) and not (len(found) == 2 and re.search("[oi]$", found[0]))
+    return " ".join(found) if whole else ""
+
+
+def _cut(run: str, words: frozenset[str]) -> list[str]:
+    """The fewest words that a run of letters is made of; [] where there are none."""
+    said = run.casefold()
+    best: list[list[str]] = [[] for _ in said]
+    for begin in range(len(said) - 1, -1, -1):
+        for end in range(begin + 2, min(len(said), begin + _LONGEST) + 1):
+            rest = best[end] if end < len(said) else []
+            fits = said[begin:end] in words and (end == len(said) or rest)
+            if fits and (not best[begin] or len(rest) + 1 < len(best[begin])):
+                best[begin] = [run[begin:end], *rest]
+    return best[0]
+
 
 VERSION = 18  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
@@ -239,12 +302,12 @@ class _Union:
     def _with_known(self, row: NodeRow, record: int) -> NodeRow:
         """An entity that answers to the names of the glossary too, and is called by it where it has none of them."""
         row = self._called(row, self._said[record])
-        is_chinese = has_cjk(row.name)
-        known = []
+        own, known = script_language(row.name), []
         for name in (said.removesuffix(BRAND) for said in self._said[record]):
-            foreign = has_cjk(name) != is_chinese
+            language = languages().get(name) or script_language(name)
+            foreign = language != own
             scope = Scope.ABBREVIATION if is_abbreviation(name) else Scope.TRANSLATION if foreign else Scope.LAYPERSON
-            known.append(Alias(name, scope, "zh" if has_cjk(name) else "en"))
+            known.append(Alias(name, scope, language))
         return row._replace(aliases=_once((*known, *row.aliases), row.name))
 
     def _called(self, row: NodeRow, known: Sequence[str]) -> NodeRow:
@@ -297,9 +360,10 @@ def _scope(language: str, of: str) -> Scope:
 
 
 def _once(aliases: Iterable[Alias], name: str) -> tuple[Alias, ...]:
-    """The aliases, each text once with the surest of its scopes, without the name itself."""
-    best: dict[str, Alias] = {}
+    """The aliases, each text of a language once with the surest of its scopes, without the name itself."""
+    best: dict[tuple[str, str], Alias] = {}
     for alias in aliases:
-        if alias.text != name and (alias.text not in best or alias.scope < best[alias.text].scope):
-            best[alias.text] = alias
+        known = best.get(key := (alias.text, alias.language))
+        if alias.text != name and (known is None or alias.scope < known.scope):
+            best[key] = alias
     return tuple(best.values())

@@ -17,12 +17,11 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.derived import check, derived_folder, exclusive, open_array, open_arrays, publish
 from kgmed.disk import put_in_place
 from kgmed.errors import StoreError, Unavailable
 from kgmed.graph.base import LocalGraph
-from kgmed.graph.derived import check, derived_folder, exclusive, open_arrays, publish
 from kgmed.graph.names import Fuzzy, Near
-from kgmed.graph.store.arrays import open_array
 from kgmed.models.base import Encoder
 
 # --- Nearest rows of a large matrix by an index: HNSW (Malkov and Yashunin 2018, arXiv 1603.09320), package `usearch`.
@@ -259,18 +258,18 @@ def nearest_by_ngrams(
     among: int = 32,
     fits: Callable[[str], bool] = lambda name: True,
 ) -> list[Near]:
-    """The names of highest cosine among those that share most n-grams with the text: needs no index of vectors.
+    """The names of highest cosine among the `among` that share most n-grams with the text: needs no index of vectors.
 
-    Where none of `among` names may do by `fits`, no vector is computed.
+    Only of those that may do by `fits` vectors are computed.
     """
-    rows = names.shortlist(text, limit=among)
-    near = [names.name(row) for row in rows.tolist()]
-    if not any(map(fits, near)):
+    rows = names.shortlist(text, limit=among).tolist()
+    near = [(row, name) for row in rows if fits(name := names.name(row))]
+    if not near:
         return []
-    vectors = encoder([text, *near])
-    scores = vectors[1:] @ vectors[0]
-    order = np.lexsort((rows, -scores))[:limit]
-    return [Near(near[i], float(scores[i]), int(rows[i])) for i in order]
+    vectors = encoder([text, *(name for _, name in near)])
+    scored = zip((vectors[1:] @ vectors[0]).tolist(), near, strict=True)
+    best = sorted((-score, row, name) for score, (row, name) in scored)[:limit]
+    return [Near(name, -score, row) for score, row, name in best]
 
 
 def _folder(graph: LocalGraph, encoder: Encoder) -> Path:

@@ -1,16 +1,16 @@
 """What stands at a name and makes another thing of it: affixes of English and Chinese names, and where a name ends.
 
 "Pseudogout" is no gout, 左旋氯喹 no 氯喹, thrombocytopenia no thrombocytosis. The lists with their reasons are in
-affixes.txt; a rule here names the list that it reads. Recognition asks `goes_on` whether a found name is a piece of a
-longer one, and whoever compares two names (`kgmed.graph.names.contradicts`) asks `changed`.
+spelling.tsv of the vocabulary; a rule here names the list that it reads. Recognition asks `goes_on` whether a found
+name is a piece of a longer one, and whoever compares two names (`kgmed.graph.names.contradicts`) asks `changed`.
 """
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
-from importlib import resources
 
+from kgmed import vocabulary
 from kgmed.language.text import has_cjk, lazily, normalise
+from kgmed.vocabulary import Predicate
 
 _CJK_START = lazily(r"(?![的是有和与中对能会可及或为溶浸水片])[\u4e00-\u9fff]+?(?=[的是有和与中对能会可及或为]|\W|\Z)")
 _FORM = lazily(
@@ -336,59 +336,43 @@ def is_form(rest: str) -> bool:
     return all(word.strip(".") in listed or _SALT_AND_FORM.fullmatch(word) for word in rest.lower().split())
 
 
-@lru_cache(maxsize=1)
-def _lists() -> dict[str, list[str]]:
-    """The lines of affixes.txt by their headings."""
-    text = resources.files("kgmed.language").joinpath("affixes.txt").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        if line.startswith("["):
-            heading = found.setdefault(line.strip("[]"), [])
-        elif line and not line.startswith("#"):
-            heading.append(line)
-    return found
-
-
-@lru_cache(maxsize=32)
+@vocabulary.kept(64)
 def _words(heading: str) -> frozenset[str]:
-    return frozenset(w for line in _lists()[heading] for w in line.split())
+    """The words, or the characters, of a list."""
+    return frozenset(vocabulary.members("spelling", heading))
 
 
-@lru_cache(maxsize=32)
+@vocabulary.kept(64)
 def _tuple(heading: str) -> tuple[str, ...]:
     return tuple(_words(heading))
 
 
-@lru_cache(maxsize=1)
 def _characters() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese drug characters"]))
+    return _words("chinese drug characters")
 
 
-@lru_cache(maxsize=1)
 def _telling() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese telling"]))
+    return _words("chinese telling")
 
 
-@lru_cache(maxsize=1)
 def _turning() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese turning"]))
+    return _words("chinese turning")
 
 
-@lru_cache(maxsize=1)
 def _before_drugs() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese before drugs"]))
+    return _words("chinese before drugs")
 
 
-@lru_cache(maxsize=1)
 def _nouns_before() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese nouns before drugs"]))
+    return _words("chinese nouns before drugs")
 
 
-@lru_cache(maxsize=1)
 def _behind_drugs() -> frozenset[str]:
-    return frozenset("".join(_lists()["chinese behind drugs"]))
+    return _words("chinese behind drugs")
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def _endings() -> dict[str, int]:
-    return {end: row for row, line in enumerate(_lists()["english endings"]) for end in line.split()}
+    """The row in which each ending stands with those of one meaning."""
+    rows = enumerate(vocabulary.entries("spelling", Predicate.ENDING_FORM))
+    return {end: row for row, forms in rows for end in forms}

@@ -1,29 +1,30 @@
-"""How patients say their findings ("burning when I pee" is dysuria, 喘不上气 is 呼吸困难), and which are emergencies.
+"""How patients say their findings: "burning when I pee" is dysuria, 喘不上气 is 呼吸困难.
 
-A line of the table names one finding, as the graphs may call it, and the ways to say it. The words of a way stand in
-one clause: English ones by their stem, in any order and with little between them; Chinese ones in their order.
-
-What the graphs say of a wish to die or of a child that drank bleach helps nobody who asks it.
+A way of saying stands for one finding, by the names that graphs may have for it. The words of a way stand in one
+clause: English ones by their stem, in any order and with little between them; Chinese ones in their order.
 """
 
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from importlib import import_module, resources
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise, product, zip_longest
 from threading import Lock
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from kgmed.language.negation import negated
+from kgmed import vocabulary
 from kgmed.language.text import Token, has_cjk, lazily, tokens
+from kgmed.vocabulary import Predicate
 
-# How patients say their findings: "burning when I pee" is dysuria, 喘不上气 is 呼吸困难. The table is lay.txt.
+# How patients say their findings: "burning when I pee" is dysuria, 喘不上气 is 呼吸困难. The table is lay_names.tsv.
 
-LAY = "lay.txt"
+LAY = "lay_names"
+SIGNS = "urgent_signs"  # of emergencies: `kgmed.question.emergency`
+_STATES = {LAY: Predicate.LAY_TERM_FOR, SIGNS: Predicate.SIGN_OF}  # of a way
 _BETWEEN = 4  # English words that may stand between those of a way of saying
 _KEPT = 2  # letters of a word that its stem keeps
 _IRREGULAR = {"dying": "di", "lying": "li", "tying": "ti"}  # where it does not (Porter 2 has no others)
@@ -47,7 +48,8 @@ class Said(NamedTuple):
         return self.words[0][0], self.words[-1][1]
 
 
-Way = tuple[str, str]  # a way of saying as the table has it: its words, @x for any of a group; the names of its line
+Names = tuple[str, ...]
+Way = tuple[str, Names]  # a way of saying as the table has it: its words, @x for any of a group; what it stands for
 
 
 def said(text: str, known: Callable[[str], object] = str, table: str = LAY) -> list[Said]:
@@ -123,7 +125,7 @@ def others(name: str) -> Iterator[str]:
     True
     """
     own = name.casefold()
-    return (other for names in _rows().get(own, ()) for other in _names(names) if other.casefold() != own)
+    return (other for names in _rows().get(own, ()) for other in names if other.casefold() != own)
 
 
 def _holds(words: Places, others: Places) -> bool:
@@ -151,7 +153,7 @@ def _ways(clause: Sequence[Token], table: str) -> Iterator[Said]:
     for way, names in told:
         places = _nearest([sorted({p for stem in _stems(group) for p in at.get(stem, ())}) for group in way])
         if places and not (table == LAY and _partly_denied(clause, places)):
-            yield Said(_names(names), tuple((clause[i].start, clause[i].end) for i in places))
+            yield Said(names, tuple((clause[i].start, clause[i].end) for i in places))
 
 
 _DENIES = frozenset({"no", "not", "without", "never", "t", "cannot"})
@@ -221,13 +223,13 @@ def _ways_cjk(clause: str, start: int, table: str) -> Iterator[Said]:
         said = [[piece for piece in group if piece in clause] for group in groups]
         for pieces in product(*said) if all(said) else ():
             if places := _in_order(_apart(clause, pieces) if compounds else clause, pieces):
-                yield Said(_names(names), tuple((start + a, start + b) for a, b in places))
+                yield Said(names, tuple((start + a, start + b) for a, b in places))
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def _compounds() -> re.Pattern[str]:
     """The words in which a sign is none of its own (石头, 突然, 糖尿病), the longest first."""
-    return re.compile("|".join(sorted(_table(LAY).groups["@within"], key=len, reverse=True)))
+    return re.compile("|".join(sorted(_table(LAY).groups.get("@within", ()), key=len, reverse=True)) or "(?!)")
 
 
 def _apart(clause: str, pieces: Sequence[str]) -> str:
@@ -269,52 +271,49 @@ def _in_order(clause: str, pieces: Sequence[str]) -> Places:
 
 
 class _Table(NamedTuple):
-    """A table: its groups, and its lines, each the names and the ways."""
+    """A table: its groups of words, and the names of what the ways stand for, by what their rows state."""
 
-    groups: dict[str, tuple[str, ...]]
-    lines: list[tuple[str, str]]
+    groups: Mapping[str, tuple[str, ...]]
+    names: Mapping[str, Names]
 
 
-@lru_cache(maxsize=2)
+@vocabulary.kept(2)
 def _table(table: str) -> _Table:
-    """A table as it is read: the names and ways of all its lines but those that begin with # or !."""
-    found = _Table({}, [])
-    for line in resources.files("kgmed.language").joinpath(table).read_text(encoding="utf-8").splitlines():
-        if line.startswith("@"):
-            name, _, words = line.partition(":")
-            found.groups[name] = tuple(words.split())
-        elif line and line[0] not in "#!":
-            names, _, said = line.partition(" = ")
-            found.lines.append((names, said))
-    return found
+    """The table of what patients say, or that of the signs of emergencies."""
+    stated = {obj for _, obj in vocabulary.pairs(table, _STATES[table])}
+    if table == LAY:
+        more = vocabulary.others(table, Predicate.ALT_LABEL)
+        names = {name: (name, *more.get(name, ())) for name in stated}
+    else:
+        names = {signs: tuple(signs.replace("/", "; ").split("; ")) for signs in stated}
+    return _Table(vocabulary.others(table, Predicate.MEMBER), names)
 
 
-@lru_cache(maxsize=4)
+@vocabulary.kept(4)
 def _starts(table: str, *, english: bool) -> dict[str, list[Way]]:
     """The ways of a language by the first letters of their first word, which its stem keeps, or by their first sign."""
-    groups, size = _table(table).groups, _KEPT if english else 1
+    groups, names = _table(table)
+    size = _KEPT if english else 1
     begins = {name: {w[:size] for w in words} for name, words in groups.items() if words[0].isascii() is english}
     found: dict[str, list[Way]] = {}
-    for names, said in _table(table).lines:
-        for text in said.split(";"):
-            words = text.strip()
-            if words[0] == "@":
-                for start in begins.get(words.partition(" ")[0], ()):
-                    found.setdefault(start, []).append((words, names))
-            elif words[0].isascii() is english:
-                found.setdefault(words.partition(" ")[0][:size], []).append((words, names))
+    for words, stated in vocabulary.pairs(table, _STATES[table]):
+        if words[0] == "@":
+            for start in begins.get(words.partition(" ")[0], ()):
+                found.setdefault(start, []).append((words, names[stated]))
+        elif words[0].isascii() is english:
+            found.setdefault(words.partition(" ")[0][:size], []).append((words, names[stated]))
     return found
 
 
-@lru_cache(maxsize=1 << 12)
-def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], str, tuple[frozenset[str], ...]]]:
+@vocabulary.kept(1 << 12)
+def _of_start(start: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], Names, tuple[frozenset[str], ...]]]:
     """The English ways whose first word begins so: their words, their names, how each word may begin."""
     ways = ((_groups(words, table), names) for words, names in _starts(table, english=True).get(start, ()))
     return [(way, names, tuple(frozenset(w[:_KEPT] for w in group) for group in way)) for way, names in ways]
 
 
-@lru_cache(maxsize=1 << 12)
-def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], str]]:
+@vocabulary.kept(1 << 12)
+def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], Names]]:
     """The Chinese ways that may begin with a sign: their pieces, and their names; of a group those of that sign."""
     return [
         ((tuple(w for w in first if w[0] == sign), *rest), names)
@@ -323,25 +322,21 @@ def _of_sign(sign: str, table: str) -> list[tuple[tuple[tuple[str, ...], ...], s
     ]
 
 
-@lru_cache(maxsize=1 << 13)
+@vocabulary.kept(1 << 13)
 def _groups(words: str, table: str) -> tuple[tuple[str, ...], ...]:
     """The words of a way, each one or one of a group."""
     groups = _table(table).groups
     return tuple(groups[word] if word.startswith("@") else (word,) for word in words.split())
 
 
-@lru_cache(maxsize=1 << 10)
-def _names(names: str) -> tuple[str, ...]:
-    """The names of a line."""
-    return tuple(name.strip() for name in names.split(";"))
-
-
-@lru_cache(maxsize=1)
-def _rows() -> dict[str, dict[str, None]]:
-    """The names of each line that a name stands in."""
-    found: dict[str, dict[str, None]] = {}
-    for names, _ in _table(LAY).lines:
-        for name in _names(names):
+@vocabulary.kept()
+def _rows() -> dict[str, dict[Names, None]]:
+    """The names of each finding that a name is one of."""
+    found: dict[str, dict[Names, None]] = {}
+    of = _table(LAY).names
+    for stated in dict.fromkeys(obj for _, obj in vocabulary.pairs(LAY, _STATES[LAY])):
+        names = of[stated]
+        for name in names:
             found.setdefault(name.casefold(), {}).setdefault(names)
     return found
 
@@ -375,75 +370,3 @@ def _stemmer() -> Any:
     package.__path__ = list((found and found.submodule_search_locations) or ())
     sys.modules[package.__name__] = package
     return import_module(".english_stemmer", package.__name__).EnglishStemmer()
-
-
-# The emergencies that a text tells, and what is answered first: that help is needed now. The table is emergencies.txt.
-
-_FILE = "emergencies.txt"
-SELF_HARM = "self-harm"
-NO_MEDICINES = ("bite", "venom", "bowel")  # where what is listed against a finding is not what helps
-_NOT = (  # these are compiled where an emergency is told, and not at the start of each question
-    r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
-)
-_TEXTBOOK = (  # asks of a thing, and tells of nobody
-    r"(?i)^\W*(?:what (?:is|are|were) the \w+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
-    r"|what (?:drugs?|medic\w+|diseases?|causes?|genes?|tests?)\b|how (?:is|are|common|often|many)\b"
-    r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)|\b(?:differentials?|ddx|work-?up|management)\b"
-    r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)|鉴别|见于"
-)
-_SOMEONE = (
-    r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"
-)
-_REACH = 20  # characters before a sign in which it may be denied
-
-
-class Emergency(NamedTuple):
-    """A kind of emergency: how many of its signs must be told, and what is answered, in English and Chinese."""
-
-    kind: str
-    signs: int
-    help: tuple[str, str]
-
-
-def emergency(text: str) -> Emergency | None:
-    """The first kind of emergency that a text tells of someone, the wish to die before any; None where there is none.
-
-    What is denied does not count, nor a textbook's question.
-
-    >>> [e.kind if (e := emergency(t)) else "" for t in ("I want to die", "What are the risk factors of suicide?")]
-    ['self-harm', '']
-    >>> [e.kind if (e := emergency(t)) else "" for t in ("孩子喝了漂白水", "他没有自杀想法", "No chest pain, sweating")]
-    ['poison', '', '']
-    """
-    told: dict[str, set[str]] = {}
-    for kind, sign in _signs(text):
-        told.setdefault(kind, set()).add(sign)
-    if told and re.search(_TEXTBOOK, text) and not re.search(_SOMEONE, text):
-        return None
-    return next((e for e in _kinds() if len(told.get(e.kind, ())) >= e.signs), None)
-
-
-def _signs(text: str) -> Iterator[tuple[str, str]]:
-    """The kinds and the signs of all that a text tells and does not deny; a sign may be one of several kinds."""
-    found = said(text, table=_FILE)
-    denied = negated(text, [one.span for one in found])
-    harmless = {word for one in found if one.names[0] == "none" for word in one.words}
-    for one, no in zip(found, denied, strict=True):
-        before = text[max(one.span[0] - _REACH, 0) : one.span[0]]
-        if not no and harmless.isdisjoint(one.words) and not re.search(_NOT, before):
-            yield from zip(one.names[::2], one.names[1::2], strict=True)
-
-
-@lru_cache(maxsize=1)
-def _kinds() -> tuple[Emergency, ...]:
-    """The kinds of the table, in its order."""
-    lines = resources.files("kgmed.language").joinpath(_FILE).read_text(encoding="utf-8").splitlines()
-    rows = (line[1:].partition(": ") for line in lines if line.startswith("!"))
-    parts = ((kind, *(part.strip() for part in rest.split(";"))) for kind, _, rest in rows)
-    return tuple(Emergency(kind, int(signs), (english, chinese)) for kind, signs, english, chinese in parts)
-
-
-def helped(text: str) -> str:
-    """What is answered first where a text tells an emergency, in its language; "" for any other text."""
-    found = emergency(text)
-    return found.help[has_cjk(text)] if found else ""

@@ -67,7 +67,12 @@ def negated(text: str, places: Sequence[tuple[int, int]]) -> list[bool]:
     """
     taken = Spans(places)
     denied = Spans([reach for m in _SENTENCE.finditer(text) for reach in _reaches(m, taken)])
-    return [denied.hold(start, end) for start, end in places]
+    return [denied.hold(start, end) or _is_not(text, start) for start, end in places]
+
+
+def _is_not(text: str, start: int) -> bool:
+    """Whether what begins at a place is denied right before it, and not asked for as "fever or not"."""
+    return text[max(start - 1, 0) : start] == "不" and text[max(start - 2, 0) : start - 1] != text[start : start + 1]
 
 
 class Spans:

@@ -5,13 +5,15 @@ and whether the text calls it high or low; what is normal is not known here, so 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from kgmed import vocabulary
 from kgmed.language.negation import Spans
 from kgmed.language.text import lazily
 from kgmed.records import Particular
+from kgmed.vocabulary import Predicate
 
 # Groups of people that a question about a medicine names, and how a text of a graph speaks of them.
 
@@ -44,7 +46,8 @@ class People:
 PEOPLE = (
     People(
         ("pregnancy", "孕妇"),
-        r"pregn\w*|pregan\w*|\bweeks (?:along|gone)\b|prego\b|trimester|expecting a|mother.to.be|孕|怀了?孕|有喜",
+        r"pregn\w*|pregan\w*|\bweeks (?:along|gone)\b|prego\b|trimester|expecting a|mother.to.be"
+        r"|(?<![避不未])孕(?![酮激])|有喜",
         r"pregnan|f(?:o)?etus|f(?:o)?etal|teratogen|孕|妊娠|胎儿|致畸",
     ),
     People(
@@ -59,7 +62,7 @@ PEOPLE = (
         r"|\b(?:1[0-7]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ]?"
         r"(?:year|yr|month|week)s?[- ]?old"
         r"|\bunder (?:the age of )?\d{1,2}\b|\bteen(?:ager)?s?\b"
-        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|娃|幼儿|新生儿|未成年|[一两二三四五六七八九十](?:个多?月|周?岁)|(?<!\d)(?:1[0-7]|[1-9])(?:个月|周?岁)|(?<!\d)18周?岁以下|未满18",
+        r"|儿童|小儿|小孩|孩子|婴儿|宝宝|娃|幼儿|新生儿|未成年|[一两二三四五六七八九十](?:个多?月大|周?岁)|(?<!\d)(?:1[0-7]|[1-9])(?:个月大|周?岁)|(?<!\d)18周?岁以下|未满18",
         r"\bchild|p(?:a)?ediatr|infant|neonat|newborn|adolescent|under \d{1,3} years|(?<!\d)\d{1,3} years"
         r"|儿童|小儿|患儿|婴|幼儿|新生儿|早产儿|未成年|(?<!\d)\d{1,3}岁以下",
     ),
@@ -75,9 +78,12 @@ PEOPLE = (
 
 @dataclass(frozen=True)
 class Circumstance(People):
-    """Something besides a medicine that labels warn of in many words; `names` = what a graph may call it."""
+    """Something besides a medicine that labels warn of in many words."""
 
-    names: tuple[str, ...] = ()
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a graph may call it."""
+        return vocabulary.others("name_patterns", Predicate.ALT_LABEL).get(self.name[0], ())
 
 
 ALCOHOL = Circumstance(
@@ -87,21 +93,6 @@ ALCOHOL = Circumstance(
     r"|\bdrinks? (?:on|with|while)\b"
     r"|[喝饮](?:[了点些过完杯瓶两口]|一[点些杯瓶口]){0,3}酒|[喝饮白啤红黄药米洋]酒|(?:(?<=[和跟与同加配])|^)酒(?!精|石|渣)|酒精",
     r"\balcohol|disulfiram|饮酒|酗酒|禁酒|戒酒|忌酒|喝酒|酒类|酒精(?!性)|酒后|含酒|乙醇|醇饮料|双硫仑",
-    (
-        *(
-            "饮酒",
-            "酗酒",
-            "大量饮酒",
-            "长期饮酒",
-            "过量饮酒",
-            "长期大量饮酒",
-            "长期饮酒者",
-            "酒精",
-            "乙醇",
-            "含酒精制剂",
-        ),
-        *("喝酒", "Alcohol", "Ethanol"),
-    ),
 )
 SMOKE = People(
     ("smoking", "吸烟"),
@@ -130,32 +121,27 @@ CIRCUMSTANCES = (
         r"\b(?:kidneys?|renal)\b(?! (?:stones?|cancers?|tumou?rs?|cell|infections?|cysts?|colic|artery))"
         r"|肾(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退)|肾病",
         r"\b(?:kidney|renal)|肾(?:脏)?(?:功能|损害|疾病|衰|病)|肝、?肾功能",
-        ("肾功能不全", "肾功能损害", "肾功能衰竭", "肾衰竭"),
     ),
     Circumstance(
         ("impaired liver", "肝功能不全"),
         r"\b(?:liver|hepatic)\b(?! (?:cancers?|tumou?rs?|cysts?|abscess|h(?:a)?emangiomas?|flukes?))"
         r"|肝(?:功能)?(?:不全|衰竭?|损害|不好|障碍|减退|硬化)|肝病",
         r"\b(?:liver|hepatic)|肝(?:脏)?(?:、?肾)?(?:功能|损害|疾病|衰|病)",
-        ("肝功能不全", "肝功能损害", "肝功能衰竭", "肝衰竭"),
     ),
     Circumstance(
         ("G6PD deficiency", "蚕豆病"),
         r"g-?6-?pd|蚕豆病|葡萄糖[-—–]?6[-—–]?磷酸|6[-—–]?磷酸葡萄糖",
         r"g-?6-?pd|蚕豆病|葡萄糖[-—–]?6[-—–]?磷酸|6[-—–]?磷酸葡萄糖",
-        ("葡萄糖-6-磷酸脱氢酶缺乏症",),
     ),
     Circumstance(
         ("peptic ulcer", "消化性溃疡"),
         r"(?:消化(?:性|道)|胃|十二指肠)溃疡|\b(?:peptic|stomach|gastric|duodenal) ulcers?",
         r"消化(?:性|道)?溃疡|胃(?:肠道)?[、及和与或—]?(?:十二指肠)?溃疡|胃肠道出血|(?:peptic|gastr\w*|duodenal) ulcer",
-        ("消化性溃疡", "活动性消化性溃疡", "消化道溃疡", "胃肠道溃疡"),
     ),
     Circumstance(
         ("heart failure", "心力衰竭"),
         r"心(?:力衰竭|功能不全|衰)|\b(?:heart|cardiac) failure",
         r"心(?:力|功能|脏)?(?:衰竭|不全)|心衰|(?:heart|cardiac) failure",
-        ("心力衰竭", "心功能不全", "严重心力衰竭", "充血性心力衰竭"),
     ),
 )
 
@@ -189,91 +175,21 @@ def people_of(text: str) -> tuple[People, ...]:
     return tuple(group for group in PEOPLE if group.in_question.search(text))
 
 
-_ANIMAL = "狗狗|猫咪|小?狗|小?猫|宠物|兔子|仓鼠|龙猫|鹦鹉|金毛|泰迪|柯基|橘猫"
-_OF_ANIMALS = lazily(  # whoever is bitten by one, or is allergic to it, is none
-    r"\bmy (?:\w+ )?(?:dog|puppy|cat|kitten|rabbit|hamster|guinea pig|horse|parrot)s?\b(?! (?:bit|bites?|scratch|lick))"
-    rf"|(?:我家|家里|我们家|我养|我)的?(?:那?[只条])?的?(?:{_ANIMAL})(?![咬抓挠舔毛癣传]|过敏)"
-    r"|(?:^|[，,。；])(?:狗狗|猫咪|宠物)(?![咬抓挠舔毛癣传]|过敏)",
-    re.IGNORECASE,
-)
+def populations(names: Iterable[str]) -> tuple[People, ...]:
+    """The groups of those English names.
 
-
-def is_of_an_animal(text: str) -> bool:
-    """Whether the patient of a question is an animal.
-
-    >>> [is_of_an_animal(t) for t in ("我家狗拉肚子怎么办", "被猫咪抓了怎么办", "My dog has a cough", "My cat bit me")]
-    [True, False, True, False]
+    >>> [group.name[1] for group in populations(["children"])]
+    ['儿童']
     """
-    return bool(_OF_ANIMALS.search(text))
+    return tuple(group for group in PEOPLE if group.name[0] in set(names))
 
 
-_RELATIVE = (
-    r"(?:mum|mom|mother|dad|father|parents?|(?:grand|god)(?:ma|pa|mother|father|parents?|mum|dad)|gran|granny|nan"
-    r"|brothers?|sisters?|siblings?|uncles?|aunt(?:ie|y|s)?|cousins?|family|relatives?)"
-)
-_THEIRS = lazily(
-    rf"\b(?:my|our) (?:late |own |\w+['’]s |whole |other )?{_RELATIVE}(?: (?:also|once|both|all|and \w+))*"
-    rf" (?:had|has|have|died (?:of|from)|suffers? from|suffered from|is|was|with|got)\b"
-    rf"|\b(?:family|strong) history(?: of)?\b|\bruns in (?:the|my) family\b",
-    re.IGNORECASE,
-)
-_MINE = lazily(
-    r"\bi(?:['’](?:m|ve)| am| have| had| get| got| feel| keep| noticed| started| can(?:no|['’])t| do| also| smoke| just"
-    r"| wake| cough| walk)\b|\bmy (?:\w+ )?(?:hands?|feet|legs?|arms?|head|chest|back|skin|eyes?|throat|stomach|belly"
-    r"|heart|knees?|joints?|nose|ears?|face|urine|period|neck)\b",
-    re.IGNORECASE,
-)
-_OF_ONE = lazily(r"[^.!?;,\n]*")
-
-
-def of_relatives(text: str) -> Spans:
-    """Where a text tells what the patient's relatives have, and of the patient too.
-
-    >>> said = ("My dad had gout. I have a swollen toe.", "My dad has gout, what helps?", "I have gout, dad had fits")
-    >>> [of_relatives(t).hold(t.index("gout"), t.index("gout") + 4) for t in said]
-    [True, False, False]
-    """
-    if not _MINE.search(text):
-        return Spans([])
-    clauses = (_OF_ONE.match(text, m.start()) for m in _THEIRS.finditer(text))
-    return Spans([c.span() for c in clauses if c])
-
-
-_MEASURED = lazily(
-    r"(?:[一-鿿]血症|尿症|蛋白尿|血尿|糖尿|(?:细胞|血小板|转氨酶|肌酐|尿酸|胆红素|血糖|血脂|胆固醇|甘油三酯|蛋白|激酶|血沉|甲胎蛋白|抗原)"
-    r"(?:\w{0,4})(?:升高|增高|增多|减少|降低|异常|过多)(?:症)?)$"
-    r"|^(?:hyper|hypo)\w+emia$|(?:cytosis|penia|cytopenia)$|^elevated "
-    r"|^(?:in|de)creased .*(?:level|count|concentration)",
-    re.IGNORECASE,
-)
-
-
-def is_measured(name: str) -> bool:
-    """Whether a finding is a value of the laboratory, high or low.
-
-    >>> is_measured("高尿酸血症"), is_measured("转氨酶升高"), is_measured("败血症"), is_measured("头痛")
-    (True, True, False, False)
-    """
-    return bool(_MEASURED.search(name)) and not re.search("败血|脓毒|菌血|毒血|脓血|白血", name)
-
-
-# What an illness is made worse by: side effects that are its own act, as graphs name them.
-_WORSENED = (
-    (r"哮喘|asthma", ("支气管痉挛", "哮喘", "气道痉挛", "Bronchospasm")),
-    (r"癫痫|epilep", ("惊厥", "抽搐", "癫痫发作", "癫痫", "Seizure")),
-    (r"溃疡(?!性结肠)|peptic ulcer|stomach ulcer", ("消化道出血", "胃肠道出血", "胃出血", "消化性溃疡", "胃溃疡")),
-    (r"青光眼|glaucoma", ("眼压升高", "眼内压升高", "青光眼")),
-    (r"高血压|hypertension|high blood pressure", ("血压升高", "高血压", "Hypertension")),
-    (r"低血压|hypotension|low blood pressure", ("血压下降", "低血压", "体位性低血压", "Hypotension")),
-    (r"糖尿病|diabet", ("血糖升高", "高血糖", "高血糖症", "Hyperglycemia")),
-    (r"痛风|gout", ("高尿酸血症", "血尿酸升高", "尿酸升高", "痛风", "Hyperuricemia")),
-    (r"前列腺(?:增生|肥大)|prostat", ("尿潴留", "排尿困难", "Urinary retention")),
-    (r"抑郁|depression", ("抑郁", "抑郁症", "自杀倾向", "Depression")),
-    (r"心力衰竭|心衰|heart failure", ("心力衰竭", "水钠潴留", "Heart failure")),
-    (r"便秘|constipation", ("便秘", "肠梗阻", "Constipation")),
-    (r"失眠|insomnia", ("失眠", "Insomnia")),
-    (r"重症肌无力|myasthenia", ("肌无力", "呼吸抑制", "神经肌肉阻滞")),
-)
+@vocabulary.kept()
+def _worsened() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What an illness is made worse by: side effects that are its own act, by the names of the illness."""
+    acts = vocabulary.others("name_patterns", Predicate.WORSENS, of_object=True)
+    ills = vocabulary.members("name_patterns", "illnesses made worse")
+    return tuple((vocabulary.pattern("name_patterns", ill), acts.get(ill, ())) for ill in ills)
 
 
 def worsened_by(illness: str) -> tuple[str, ...]:
@@ -282,16 +198,7 @@ def worsened_by(illness: str) -> tuple[str, ...]:
     >>> worsened_by("支气管哮喘")[0], worsened_by("麻疹")
     ('支气管痉挛', ())
     """
-    return next((acts for looks, acts in _WORSENED if re.search(looks, illness, re.IGNORECASE)), ())
-
-
-def drinks_of(text: str) -> tuple[People, ...]:
-    """What a question names that is drunk beside a medicine.
-
-    >>> [drink.name[0] for drink in drinks_of("Can I have a beer with metronidazole?")]
-    ['alcohol']
-    """
-    return tuple(drink for drink in DRINKS if drink.in_question.search(text))
+    return next((acts for looks, acts in _worsened() if re.search(looks, illness, re.IGNORECASE)), ())
 
 
 def forbids(text: str) -> bool:
@@ -347,7 +254,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for kind, pattern in (
         ("age", rf"(?P<n>{_NUMBER}|\b(?:{_SPELLED}))[- ](?P<u>year|month|week|day)s?[- ]old\b"
                 rf"|\baged? (?P<n2>{_NUMBER})\b"
-                rf"|(?P<n3>{_NUMBER}) ?(?P<u3>y/?o)\b|(?P<n4>{_NUMBER}|{_SPELLED_CJK}) ?(?P<u4>岁|周岁|个月大)半?"),
+                rf"|(?P<n3>{_NUMBER}) ?(?P<u3>y/?o)\b"
+                rf"|(?P<n4>{_NUMBER}|{_SPELLED_CJK}) ?(?P<u4>岁|周岁|个月(?=大|的?(?:[宝婴孩娃]|男|女)))半?"),
         ("value", rf"(?P<n>{_NUMBER})(?:/\d{{2,3}})? ?(?P<u>{_LAB})(?![a-z])"),
         ("dose", rf"(?P<n>{_NUMBER}|\b(?:{_SPELLED})|{_SPELLED_CJK}) ?(?P<u>{_DOSE})(?![a-z]){_OFTEN}"),
         ("duration", rf"(?P<n>{_NUMBER}|\b(?:{_SPELLED})) ?(?P<u>{_TIME})\b(?: ago)?"
@@ -496,68 +404,56 @@ class Condition:
     """What the name of a disease says of whom it befalls, and how likely it is for one of whom that is not told.
 
     Attributes:
-        looks: A pattern of such names.
+        name: Under which the vocabulary has what such names hold.
         needs: What a story tells of its patient where nothing is taken off.
         against: What a story tells where it is all but ruled out.
         share: The share of patients whom it befalls, where a story tells neither.
     """
 
-    looks: str
+    name: str
     needs: str
     against: str = ""
     share: float = 0.1
 
+    @property
+    def looks(self) -> str:
+        """A pattern of such names."""
+        return vocabulary.pattern("name_patterns", self.name)
+
 
 CONDITIONS = (
-    Condition(r"小儿|儿童|婴幼?儿|患儿|child|infan|juvenile|p(?:a)?ediatric", "child", "adult", 0.2),
-    Condition(r"新生儿|胎儿|早产儿|neonat|newborn|f(?:o)?etal|of prematurity", "newborn", "adult", 0.01),
-    Condition(r"妊娠|孕|产后|产褥|产科|pregnan|gestation|postpartum|peripartum|puerper", "pregnant", "male", 0.03),
-    Condition(r"老年|elderly|senile", "old", "child", 0.3),
-    Condition(
-        r"女性|子宫|卵巢|阴道|宫颈|外阴|月经|痛经|闭经|经闭|崩漏|带下|经期|调经|经量|妇科|盆腔|更年期|绝经|乳腺"
-        r"|\bovar|uter(?:us|ine)|vagin|vulv|cervicitis|menopaus|menorrh|menstrua",
-        "female", "male", 0.5,
-    ),
-    Condition(
-        r"男性|前列腺|睾丸|阴囊|阴茎|附睾|精囊|精索|龟头|prostat|testic|peni(?:s|le)\b|epididym",
-        "male", "female", 0.5,
-    ),
-    Condition(
-        r"中毒|烧伤|烫伤|冻伤|骨折|外伤|咬伤|损伤|挫伤|异物|淹溺|poison|intoxicat"
-        r"|\bburns?\b|fracture|injur|foreign bod|trauma",
-        "exposed",
-    ),
-    Condition(r"术后|切除后|移植|综合征后|手术|postoperative|post-?transplant|graft", "operated"),
-    Condition(
-        r"慢性阻塞性肺|慢阻肺|肺气肿|chronic (?:obstructive )?pulmonary(?: obstruct)?|emphysema"
-        r"|冠状动脉|冠心病|心绞痛|coronary|angina|心肌梗[死塞]|myocardial infarct|帕金森|parkinson|痴呆|阿尔茨海默"
-        r"|dementia|alzheimer|骨关节炎|osteoarthritis|痛风|\bgout|II型|2型糖尿病|type 2|肺癌|胃癌|肝癌|肠癌"
-        r"|食管癌|胰腺癌|宫颈癌|癌$|carcinoma|(?:lung|gastric|liver|colon|breast|bladder|pancreatic) cancer",
-        "adult", "child", 1.0,
-    ),
-    Condition(
-        r"性病|淋病|梅毒|尖锐湿疣|艾滋|免疫缺陷病毒|venereal|sexually transmitted|gonorrh|syphilis|\bHIV\b|\bAIDS\b",
-        "adult", "child", 1.0,
-    ),
-    Condition(r"急性|\bacute", "sudden", "long", 0.7),
-    Condition(r"慢性|\bchronic", "long", "sudden", 0.7),
-    Condition(r"癌|恶性肿瘤|carcinoma|\bcancer|lymphoma", "long", "sudden", 1.0),
-)  # fmt: skip
+    Condition("diseases of children", "child", "adult", 0.2),
+    Condition("diseases of the newborn", "newborn", "adult", 0.01),
+    Condition("diseases of pregnancy", "pregnant", "male", 0.03),
+    Condition("diseases of old age", "old", "child", 0.3),
+    Condition("diseases of women", "female", "male", 0.5),
+    Condition("diseases of men", "male", "female", 0.5),
+    Condition("what exposure causes", "exposed"),
+    Condition("what follows an operation", "operated"),
+    Condition("diseases of adults", "adult", "child", 1.0),
+    Condition("sexually transmitted diseases", "adult", "child", 1.0),
+    Condition("acute diseases", "sudden", "long", 0.7),
+    Condition("chronic diseases", "long", "sudden", 0.7),
+    Condition("slow malignancies", "long", "sudden", 1.0),
+)
 _RULED_OUT = 0.02
 _SLOW = 0.3  # of what is called acute where the story is long, and the other way round
 
 
 def conditions(name: str) -> int:
     """Which rows of `CONDITIONS` the name of a disease has, as bits."""
-    if _CONDITION.search(name) is None:  # most names
+    if _condition().search(name) is None:  # most names
         return 0
     return sum(1 << i for i, pattern in enumerate(_conditions()) if pattern.search(name))
 
 
-_CONDITION = lazily("|".join(f"(?:{row.looks})" for row in CONDITIONS), re.IGNORECASE)
+@vocabulary.kept()
+def _condition() -> re.Pattern[str]:
+    """The patterns of all conditions in one."""
+    return re.compile("|".join(f"(?:{row.looks})" for row in CONDITIONS), re.IGNORECASE)
 
 
-@lru_cache(maxsize=1 << 14)
+@vocabulary.kept(1 << 14)
 def befalls(name: str) -> bool:
     """Whether the name of a disease says that it befalls one sex, or those who are with child, alone.
 
@@ -568,7 +464,7 @@ def befalls(name: str) -> bool:
     return any(bits >> i & 1 for i, row in enumerate(CONDITIONS) if row.needs in ("female", "male", "pregnant"))
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def _conditions() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(row.looks, re.IGNORECASE) for row in CONDITIONS)
 

@@ -51,8 +51,9 @@ _PER = r"(?:/(?:kg|日|天|d|day|次|h))*+"
 _FIGURE = r"\d+(?:\.\d+)?"
 _CHINESE = r"(?:[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九半])"
 _TO = r"\s*(?:[-~～—–－−]{1,2}|至|到|to)\s*"
+_ONE = lazily(r"(?<![A-Za-z])l(?=\d)")  # a one, as scanned leaflets have it: l0mg
 _FOUND = lazily(
-    rf"(?<![a-z\d.])(?P<of>{_FIGURE}(?:/| out of (?:every )?)\d+)(?![\d.]*\s*{_UNIT})(?![\d/])"
+    rf"(?<![a-z\d.])(?P<of>{_FIGURE}(?:/| (?:out )?of (?:every )?)\d+)(?![\d.]*\s*{_UNIT})(?![\d/])"
     rf"|(?<![a-z\d.])(?P<low>{_FIGURE})(?:\s*(?:{_UNIT})?{_TO}(?P<high>{_FIGURE}))?(?:\s*(?P<unit>{_UNIT}{_PER}))?(?![a-z\d])"
     rf"|(?P<han>每|{_CHINESE})(?:{_TO}(?P<han_high>{_CHINESE}))?(?P<han_unit>个?半?(?:{_COUNTED}))"
     rf"|\b(?P<often>once|twice|thrice)\b|\b(?P<word>{'|'.join(_WORDS)})\s+(?P<word_unit>{'|'.join(_LATIN)})(?![a-z])"
@@ -99,7 +100,7 @@ def quantities(text: str) -> list[Quantity]:
     """
     found: list[Quantity] = []
     per = ""
-    for match in _FOUND.finditer(unicodedata.normalize("NFKC", text).lower()):
+    for match in _FOUND.finditer(_ONE.sub("1", unicodedata.normalize("NFKC", text)).lower()):
         if match["each"]:
             found[-1:] = [replace(q, per="day") for q in found[-1:]]
             continue

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
 
+from kgmed import vocabulary
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Relation, Role
+from kgmed.vocabulary import Predicate
 
 # role | English along it | English against it | Chinese along it | Chinese against it
 _TABLE = """
@@ -99,37 +99,37 @@ _TESTED = (  # how a test ends that needs no "test" behind it
 )
 _FORMS = ("tablets", "granules", "syrup", "suppositories", "suspension", "capsules", "solution", "injection", "drops")
 _WIDEST = 14  # characters of the longest word of the table that is a part
-_SHUN = lazily(r"禁[用服止]|慎[用服]|忌")  # what is not to be done
-_TOLD = lazily(r"禁[用服止]|慎[用服]|忌|不宜|应[在去]|用量服用")  # what labels tell
 _LIST = lazily(r"[、，,；;或和及与]")
 _NUMBERED = lazily(r"\d{1,2}[.．、]\s*")
 
 
-def _rows(text: str) -> dict[str, str]:
-    """Chinese to English of the lines of a table, the first that it gives; brands name no substance."""
+def _known() -> dict[str, str]:
+    """Chinese to English by the names of things in both, the first that there is."""
     found: dict[str, str] = {}
-    for line in text.splitlines():
-        if line and line[0] != "#":
-            english, *others = line.split(" = ")
-            for name in others:
-                if not name.isascii() and name[-1] != "®":
-                    found.setdefault(name, english)
+    for english, *others in vocabulary.entries("names", Predicate.ALT_LABEL):
+        for name in others:
+            if not name.isascii():
+                found.setdefault(name, english)
     return found
 
 
 _Gaps = Mapping[tuple[str, str], str]  # what stands before and behind a gap, to English with the gap
 
 
-@lru_cache(maxsize=1)
+TRANSLATIONS = (  # of names, of their parts and beginnings, of clauses and of frames
+    *(Predicate.EXACT_MATCH, Predicate.PART_MEANS, Predicate.BEGINNING_MEANS),
+    *(Predicate.CLAUSE_MEANS, Predicate.FRAME_MEANS),
+)
+
+
+@vocabulary.kept()
 def _english() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str], _Gaps, _Gaps]:
     """What names, the parts of names, the beginnings that English says behind the rest, clauses and frames mean.
 
-    They are from english.txt and the glossary of the graphs.
+    They are from the translations and the names of the vocabulary.
     """
-    said = resources.files("kgmed.language").joinpath("english.txt").read_text(encoding="utf-8")
-    known = resources.files("kgmed.graph").joinpath("glossary.txt").read_text(encoding="utf-8")
-    whole, parts, behind, clauses, frames = map(_rows, said.split("# === "))
-    names = {**_rows(known), **whole}
+    whole, parts, behind, clauses, frames = (dict(vocabulary.pairs("translations", kind)) for kind in TRANSLATIONS)
+    names = {**_known(), **whole}
     longer = {name: said for name, said in names.items() if len(name) > 1}  # one character is within too many words
     parts = {**behind, **longer, **parts, "/": "and", "的": "", "等": ""}
     return names, parts, behind, _gaps(clauses), _gaps(frames)
@@ -141,7 +141,7 @@ def _gaps(rows: Mapping[str, str]) -> _Gaps:
     return {(begin, end): rows[row] for row in longest for begin, end in [row.split("{}")]}
 
 
-@lru_cache(maxsize=4096)
+@vocabulary.kept(4096)
 def in_english(name: str) -> str:
     """A Chinese name in English, by the words that it is or is made of; "" where one of them is not known.
 
@@ -159,7 +159,7 @@ def in_english(name: str) -> str:
         return english
     if clause := _clause(plain):
         return clause
-    if _SHUN.search(plain):
+    if vocabulary.listed("what is not to be done").search(plain):
         return ""
     pieces = _pieces(plain, parts)
     long = sum(parts.get(piece) not in _JOINING for piece in pieces)  # a list keeps its order
@@ -193,17 +193,20 @@ def _clause(text: str) -> str:
     ('not in pregnant women or glaucoma', 'not in pregnancy, with care in children', '')
     """
     names, _, _, clauses, _ = _english()
-    if not _TOLD.search(text):
+    if not vocabulary.listed("what labels tell").search(text):
         return ""
     if number := _NUMBERED.match(text):
         text = text[number.end() :]
     if "，" in text:
-        said = [names.get(part, "") if _TOLD.search(part) else "" for part in text.split("，")]
+        said = [
+            names.get(part, "") if vocabulary.listed("what labels tell").search(part) else ""
+            for part in text.split("，")
+        ]
         said = [known or _clause(part) for known, part in zip(said, text.split("，"), strict=True)]
         if all(said):
             return ", ".join(said)
     for english, inner in _filled(text, clauses):
-        if not _TOLD.search(inner) and (whom := in_english(inner)):
+        if not vocabulary.listed("what labels tell").search(inner) and (whom := in_english(inner)):
             return english.format(whom.replace(" and ", " or "))
     return ""
 

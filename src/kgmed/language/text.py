@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
+from kgmed import vocabulary
 from kgmed.records import Question
+from kgmed.vocabulary import Predicate
 
 # Names and words of texts: two keys for a name, words with their places, and the language of a question.
 
@@ -37,23 +39,6 @@ def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
     (0, 4)
     """
     return cast(re.Pattern[str], LazyPattern(pattern, flags))
-
-
-class InTwoLanguages:
-    """Alternatives in English and Chinese: for a text without Chinese only the English ones are compiled."""
-
-    def __init__(self, pattern: str) -> None:
-        """Any letter case matches."""
-        latin = [part for part in alternatives(pattern) if not has_cjk(part)]
-        self._whole, self._latin = lazily(pattern, re.IGNORECASE), lazily("|".join(latin) or "(?!)", re.IGNORECASE)
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first place where one of them is."""
-        return (self._whole if has_cjk(text) else self._latin).search(text)
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Every place where one of them is."""
-        return (self._whole if has_cjk(text) else self._latin).finditer(text)
 
 
 _STRUCTURE = re.compile(r"\\.|\[\^?\]?[^\]]*\]|[()|]")
@@ -373,25 +358,62 @@ def _shadow(char: str) -> str:
 # --- The language of a question, as far as its script and its own word tell.
 
 
+CJK_LANGUAGES = ("zh", "ja")  # written in Han characters
+_ENGLISH = "en"
+_FUNCTION = "function words "  # lists of word_lists.tsv, each with the code of its language
+_TELLING = 2  # ours: function words by which a language other than English is told
+LETTER = lazily(r"[^\W\d_]")
+_LETTERS = lazily(f"{LETTER.pattern}+")
 _KANA = lazily(r"[\u3040-\u30ff]")
 _HANGUL = lazily(r"[\u1100-\u11ff\uac00-\ud7af]")
 
 
 def language_of(question: Question) -> str:
-    """The language the question says it is in, else by script: ja with kana, ko with Hangul, zh with Han, else en.
+    """The language that the question says it is in, else the one that is detected; nothing else decides it.
 
     >>> [language_of(Question(t)) for t in ("胃が痛い", "胃痛", "두통", "homa")]
     ['ja', 'zh', 'ko', 'en']
     >>> language_of(Question("homa", language="sw"))
     'sw'
     """
-    if question.language:
-        return question.language
-    if _KANA.search(question.text):
+    return question.language or detected(question.text)
+
+
+def detected(text: str) -> str:
+    """The language of a question by its script; in Latin letters by function words, English where these do not tell.
+
+    >>> detected("Welche Symptome hat das Marfan-Syndrom?"), detected("What are the symptoms of gout?")
+    ('de', 'en')
+    """
+    if (script := script_language(text)) != _ENGLISH or text.isspace():
+        return script
+    words = frozenset(_LETTERS.findall(text.casefold()))
+    counts = {language: len(words & known) for language, known in _function_words().items()}
+    best = max(counts, key=lambda language: (counts[language], language == _ENGLISH), default=_ENGLISH)
+    return best if counts[best] >= _TELLING else _ENGLISH
+
+
+def script_language(text: str) -> str:
+    """The language that the script of a name or text stands for where nothing else tells its language.
+
+    >>> [script_language(name) for name in ("くも指", "蜘蛛样指", "Arachnodactyly")]
+    ['ja', 'zh', 'en']
+    """
+    if text.isascii():
+        return _ENGLISH
+    if _KANA.search(text):
         return "ja"
-    if _HANGUL.search(question.text):
+    if _HANGUL.search(text):
         return "ko"
-    return "zh" if has_cjk(question.text) else "en"
+    return "zh" if has_cjk(text) else _ENGLISH
+
+
+@vocabulary.kept()
+def _function_words() -> dict[str, frozenset[str]]:
+    """The function words of each language in Latin letters."""
+    lists = vocabulary.others("word_lists", Predicate.MEMBER)
+    named = ((name.removeprefix(_FUNCTION), words) for name, words in lists.items() if name.startswith(_FUNCTION))
+    return {language: frozenset(words) for language, words in named}
 
 
 def prompt_language(question: Question) -> str:

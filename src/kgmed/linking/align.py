@@ -20,8 +20,9 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.derived import Arrays, derived_folder, exclusive, open_arrays, publish
 from kgmed.graph.base import LocalGraph, Scope
-from kgmed.graph.derived import Arrays, derived_folder, exclusive, open_arrays, publish
+from kgmed.graph.names import Fuzzy
 from kgmed.graph.vectors import Vectors, compute, open_vectors
 from kgmed.language.text import has_cjk, normalise
 from kgmed.models.base import Encoder
@@ -188,6 +189,23 @@ def lend(
     looked = _Looked(Aligned(_Looked.up(encoder, [lender, *known]), weights), [mapped] if mapped else [])
     made = compute(graph, looked, lambda done, of: progress("mapping", done, of))
     return Vectors(made.names, aligned, made.matrix, made.near)
+
+
+def serve(
+    whole: LocalGraph,
+    parts: Sequence[LocalGraph],
+    encoder: Encoder,
+    progress: Progress = lambda what, done, of: None,
+) -> int:
+    """How many names of several graphs as one have vectors now through the map of the part that learnt most names.
+
+    0 where no part has a map, or it is the one that they have already.
+    """
+    lender = max((g for g in parts if open_map(g, encoder)), key=lambda g: (len(Fuzzy(g)), g.label), default=None)
+    if lender is None or (open_map(whole, encoder) and learnt_by(whole, encoder) == learnt_by(lender, encoder)):
+        return 0
+    made = lend(lender, whole, encoder, progress, known=parts)
+    return len(made) if made else 0
 
 
 def learnt_by(graph: LocalGraph, encoder: Encoder) -> str:

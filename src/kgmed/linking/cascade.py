@@ -1,7 +1,7 @@
 """From mentions to entities: stages by names and by vectors, and the first that finds an entity decides."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Protocol
@@ -9,27 +9,23 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match, Scope
+from kgmed import vocabulary
+from kgmed.graph.base import KnowledgeGraph, LocalGraph, Match
 from kgmed.graph.joining import short_form
 from kgmed.graph.names import Fuzzy, Near, Rewordings, canonical_words, contradicts
 from kgmed.graph.vectors import Names, nearest_by_ngrams, open_names
 from kgmed.language.affixes import is_form, is_telling, is_turning
 from kgmed.language.negation import Spans
-from kgmed.language.question import words_that_ask
 from kgmed.language.text import fold_word, has_cjk, normalise
 from kgmed.models.base import Encoder
-from kgmed.pipeline import Linker
-from kgmed.records import Link, Mention
+from kgmed.pipeline import Fact, Linker, note
+from kgmed.question.model import asking_spans
+from kgmed.records import Entity, Link, Mention
+from kgmed.triples import CHOSEN
 
 # From mentions to entities: one stage of linking after the other, and the first that finds an entity decides.
 
 # --- Linker: what the question before was about, where a question names nothing of its own.
-
-
-_REFERS = re.compile(
-    r"\b(?:it|its|this|that|these|those|they|them|their|he|him|his|she|her)\b|[它他她其]|这|那|该病|该药|上述",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +46,20 @@ class CarriedOver:
         return found if found or not refers_back(self.text, mentions) else [_carried(link) for link in self.before]
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The links of another linker, but for the words whose entity somebody has chosen (`how` "chosen")."""
+
+    link: Linker
+    entities: Mapping[tuple[int, int], Entity]  # by the place of the words in the question
+
+    def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
+        """The links in the order of the other linker; those that it did not make stand last."""
+        chosen = {m: Link(m, e, 1.0, CHOSEN) for m in mentions if (e := self.entities.get((m.start, m.end)))}
+        found = dict.fromkeys(chosen.get(link.mention, link) for link in self.link(mentions))
+        return list(found | dict.fromkeys(chosen.values()))
+
+
 def refers_back(text: str, mentions: Sequence[Mention]) -> bool:
     """Whether a question is about what the one before it was, given what it names and no graph has.
 
@@ -57,9 +67,9 @@ def refers_back(text: str, mentions: Sequence[Mention]) -> bool:
     >>> refers_back("How is it treated?", []), refers_back("What is scurvy and what treats it?", [scurvy])
     (True, False)
     """
-    asking = Spans(words_that_ask(text))
+    asking = Spans(asking_spans(text))
     named = [m.start for m in mentions if not asking.hold(m.start, m.end)]
-    back = _REFERS.search(text)
+    back = vocabulary.listed("what refers back").search(text)
     return not named or (back is not None and back.start() < min(named))
 
 
@@ -323,50 +333,13 @@ def _without_salt(name: str) -> tuple[str, frozenset[str]]:
     return letters, salt
 
 
-# --- Links across languages by a bilingual graph: mention -> its entity there -> that entity's name in the other
-# language.
-# "腹胀" has no name in HPO, but CMeKG knows it and its English name, which HPO may have.
-
-
-@dataclass(frozen=True)
-class Bridge:
-    """What `onward` finds in its own graph for the translations that `dictionary` has of a mention."""
-
-    dictionary: LocalGraph
-    onward: Candidates
-
-    def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
-        """The best k of each; the score is that of the second step, the way is "bridge"."""
-        return [self._across(m, k) for m in mentions]
-
-    def _across(self, mention: Mention, k: int) -> list[Match]:
-        """The best k of one."""
-        matches = self.dictionary.lookup(mention.name)[:k]
-        names = [n for m in matches for n in self._translations.get(self.dictionary.number(m.entity.id), ())]
-        steps = self.onward.topk([replace(mention, name=n) for n in dict.fromkeys(names)], k)
-        ranked = sorted((f for found in steps for f in found), key=lambda f: -f.score)
-        return [Match(f.entity, f.name, "bridge", f.score) for f in distinct(ranked)[:k]]
-
-    def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
-        """At most one link a mention."""
-        return links([self], mentions)
-
-    @cached_property
-    def _translations(self) -> dict[int, tuple[str, ...]]:
-        """The translations of each entity of the dictionary, by node number."""
-        found: dict[int, list[str]] = {}
-        for name in self.dictionary.names(scopes=(Scope.TRANSLATION,)):
-            found.setdefault(name.node, []).append(name.text)
-        return {node: tuple(names) for node, names in found.items()}
-
-
 # Links to the entity whose name lies nearest by embedding, above a threshold.
 
 # Chosen on the train split of HPO synonyms (bench/linking.py --tune) and seen on BC5CDR's training and development
 # abstracts: with 0.8 and 0.9, of the links that no surer stage makes, .9 are right on HPO (with 0.84 .6 are), where a
 # cosine alone stays at .35 whatever its threshold up to .95. One word for another is seldom right there, and on BC5CDR
 # it makes hypokalemia hyponatremia. On Chinese aliases no threshold makes more than .31 of the links right: there, and
-# across scripts, the default links only what differs in nothing; `link/bridge.py` is the way from Chinese to English.
+# across scripts, the default links only what differs in nothing.
 _REST = 0.8  # weight of the differing words against the whole names
 _ONE_SIDED = 0.7  # how well they agree where only one name says more
 AGREEMENT = 0.9
@@ -398,9 +371,12 @@ class Dense:
     agreement: float = AGREEMENT
     agreement_cjk: float = 1.0
     indexed: bool = True  # whether the vectors of all names are used where they are computed
+    why: str = ""  # told in each run: where the threshold comes from
 
     def topk(self, mentions: Sequence[Mention], k: int, /) -> list[list[Match]]:
         """The best k of each above the thresholds."""
+        if self.why:
+            note(Fact(self.why))
         names = [m.name for m in mentions]
         known = {name: old for name in names if (old := self._found.get((name, k))) is not None}
         new = [name for name in dict.fromkeys(names) if name not in known]
@@ -472,6 +448,27 @@ class Dense:
                 if p[1].entity.kind not in SUBSTANCES or canonical_words(mention) == canonical_words(p[0].name)
             ]
         return distinct([replace(m, name=n.name, how="dense", score=n.score) for n, m in pairs])
+
+
+_DRAWN, _ALIKE = 300, 0.95  # ours: names drawn, and the share of them that are not to reach another entity's
+
+
+def unlike(graph: LocalGraph, encoder: Encoder, names: Fuzzy) -> float:
+    """The cosine that 19 in 20 names of a graph do not reach with a name of any other entity; 0 of an empty graph.
+
+    A threshold of linking belongs to the encoder that it was found for: at this one a thing that the graph does not
+    have is linked to another one time in 20. It depends on graph and encoder alone.
+    """
+    count = len(graph.adjacency[0].indptr) - 1
+    drawn = map(graph.at, np.random.default_rng(0).permutation(count)[:_DRAWN].tolist())
+    ids = {entity.name: entity.id for entity in drawn}
+    near = Dense(graph, encoder, names, at_least=-1.0, agreement=0.0, agreement_cjk=0.0)
+    found = near.topk([Mention(name, name, 0, len(name)) for name in ids], 8)
+    others = [
+        max((m.score for m in matches if m.entity.id != one), default=0.0)
+        for one, matches in zip(ids.values(), found, strict=True)
+    ]
+    return float(np.quantile(others, _ALIKE)) if others else 0.0
 
 
 def _many(name: str) -> bool:

@@ -1,16 +1,15 @@
 """The stretches of a question that name entities, where they are meant as the graph means them.
 
-The lists are in everyday.txt. A word that is ordinary elsewhere counts as a finding where the question is a medical
-one: by another name that has no second sense, by a word of the clinic, by "have" before it, or because it says
-nothing else.
+The lists are in word_lists.tsv of the vocabulary. A word that is ordinary elsewhere counts as a finding where the
+question is a medical one: by another name that has no second sense, by a word of the clinic, by "have" before it, or
+because it says nothing else.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from importlib import resources
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,8 +17,9 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed import vocabulary
+from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import LocalGraph, Scope
-from kgmed.graph.derived import Arrays, cached_arrays
 from kgmed.graph.joining import short_form
 from kgmed.language.affixes import (
     beyond,
@@ -31,15 +31,14 @@ from kgmed.language.affixes import (
 )
 from kgmed.language.negation import Spans, marked, negated
 from kgmed.language.particulars import particulars, within
-from kgmed.language.question import words_that_ask
-from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, spelled, tokens
+from kgmed.language.text import FUNCTION_WORDS, LETTER, Token, detected, fold_word, has_cjk, spelled, tokens
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.pipeline import Recognizer
+from kgmed.question.model import asking_spans
 from kgmed.records import Mention, Query
 
 # Whether a name is meant as the graph means it: "I have a boil" and "boil an egg", the gene NHS and NHS nurses.
 
-_ACTS = re.compile(r"\b(?:to|i|you|we|they|do|does|should|must|can|could|please|let|will)\s+\Z", re.IGNORECASE)
 _REACH = 3  # words between "have" and the name
 _HAVING = frozenset({"have", "has", "had", "having", "got", "getting", "my", "his", "her"})
 _QUOTES = ("\"'“”‘’「」『』《》«»", "\"'“”‘’「」『』《》«»")
@@ -89,7 +88,7 @@ def _is_symbol(m: Mention) -> bool:
 
 def _is_done(text: str, m: Mention) -> bool:
     """Whether the word is a verb there: "I boil", "to strike"."""
-    return _ACTS.search(text[max(0, m.start - 12) : m.start]) is not None
+    return vocabulary.listed("before a verb").search(text[max(0, m.start - 12) : m.start]) is not None
 
 
 def _is_had(text: str, m: Mention) -> bool:
@@ -109,11 +108,10 @@ def _speaks_of_medicine(text: str, doubtful: Sequence[Mention]) -> bool:
     return any((at := text.find(cue)) >= 0 and at not in taken for cue in cues if has_cjk(cue))
 
 
-@lru_cache(maxsize=8)
+@vocabulary.kept(8)
 def _list(heading: str) -> frozenset[str]:
-    text = resources.files("kgmed.linking").joinpath("everyday.txt").read_text(encoding="utf-8")
-    found = re.search(rf"^\[{heading}\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
-    return frozenset(found[1].split() if found else ())
+    """The words of a list of `everyday` words."""
+    return frozenset(vocabulary.members("word_lists", f"everyday {heading}"))
 
 
 # The stretches of a question that name entities: the graph's own names, and phrases that may mean an entity.
@@ -123,14 +121,15 @@ def _list(heading: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class WithoutAsking:
-    """The mentions of a recogniser that do not lie within the words that ask."""
+    """The mentions of a recogniser that do not lie within the words that ask; all, where each of them does."""
 
     find: Recognizer
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions, in the order of the text."""
-        asking = Spans(words_that_ask(query.text))
-        return [m for m in self.find(query) if not asking.hold(m.start, m.end) or is_quoted(query.text, m.start, m.end)]
+        asking, found = Spans(asking_spans(query.text)), list(self.find(query))
+        named = [m for m in found if not asking.hold(m.start, m.end) or is_quoted(query.text, m.start, m.end)]
+        return named or found
 
 
 # --- Finds a graph's own names in a text.
@@ -148,6 +147,8 @@ _ACRONYM, _SYMBOL = 6, 3  # letters at most
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 QUALIFIERS = frozenset({"clinical modifier", "course", "frequency", "root"})  # kinds of HPO that are no findings
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
+# OMIM:154700, MESH:D006073: looked up whole
+_CURIE = r"(?<![A-Za-z0-9_:])[A-Z][A-Za-z]*[A-Z][A-Za-z0-9]*:[A-Z]{0,4}\d[A-Za-z0-9_.]*(?<!\.)"
 _HARD = frozenset(".!?;:\n\t|。！？；：")  # no name goes on beyond these
 _PAUSES = frozenset(",，、()（）[]【】/")  # no name in free word order goes on beyond these, nor any in Chinese
 _SIGNS = frozenset("()（）[]【】〔〕/、，,-－·:：~～ ")  # within a Chinese name, where it is written with them
@@ -166,7 +167,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The recogniser over a graph's names and aliases (not its cross-references): longest first, never overlapping.
+    """The recogniser over a graph's names and aliases, and of ids such as OMIM:1: longest first, never overlapping.
 
     Names that only entities of the kinds `without` have are not looked for.
     """
@@ -184,6 +185,9 @@ class Lexicon:
         spans = _disjoint(_simple([s for s in self._spans(text, words) if not _is_ordinary(text, words, s)], words))
         found = _apart([(words[s.start].start, words[s.end - 1].end) for s in spans])
         places = self._whole(text, [(a, _closed(text, a, b)) for a, b in found])
+        codes = [m.span() for m in re.finditer(_CURIE, text)]
+        inside = Spans(codes)
+        places = sorted([*codes, *(place for place in places if not inside.meet(*place))])
         denied = negated(text, places)
         return [Mention(text[a:b], text[a:b], a, b, no) for (a, b), no in zip(places, denied, strict=True)]
 
@@ -502,16 +506,17 @@ def _is_compound(span: Span, name: str, known: set[tuple[int, int]]) -> bool:
     return any((span.start, j) in known and (j + 1, span.end) in known for j in joints)
 
 
-_TITLE = re.compile(".的(?:治疗|预防|防治|诊断|检查|护理|症状|病因)$")  # 高血压的治疗 is asked for, and no disease
-
-
 def _is_ordinary(text: str, words: list[Token], span: Span) -> bool:
     """Whether a name is, in running text, more likely an ordinary word than the entity of that name."""
     if is_quoted(text, words[span.start].start, words[span.end - 1].end):
         return False
     run = [w.text for w in words[span.start : span.end]]
     if all(w.is_cjk for w in words[span.start : span.end]):
-        return len(run) == 1 or "".join(run) in ordinary_words() or bool(_TITLE.search("".join(run)))
+        return (
+            len(run) == 1
+            or "".join(run) in ordinary_words()
+            or bool(vocabulary.listed("asked of a name").search("".join(run)))
+        )
     if all(w in FUNCTION_WORDS or w in ordinary_words() or _is_number(w) for w in run):
         return True
     return len(run) == 1 and len(run[0]) == 1
@@ -526,23 +531,21 @@ def _is_number(word: str) -> bool:
     return not word.strip("ivx") or not any(c.isalpha() for c in word)
 
 
-@lru_cache(maxsize=1)
+@vocabulary.kept()
 def ordinary_words() -> frozenset[str]:
-    """The words that are names in some graph but mean nothing on their own in a question (ordinary.txt)."""
-    text = resources.files("kgmed.linking").joinpath("ordinary.txt").read_text(encoding="utf-8")
-    return frozenset(w for line in text.splitlines() if not line.startswith("#") for w in line.split())
+    """The words that are names in some graph but mean nothing on their own in a question."""
+    return frozenset(vocabulary.members("word_lists", "ordinary"))
 
 
 # --- Phrases that no name of the graph covers but that may mean one of its entities: what a linker tries by likeness.
 # They also tell the asker what was not understood. A phrase is a run of content words between the found names, cut at
-# punctuation, at function and question words (cuts.txt), and at verbs of having and asking.
+# punctuation, at function and question words (word_lists.tsv), and at verbs of having and asking.
 
 
 _LONGEST_PHRASE = 6  # words of a phrase in a script with spaces
 _LONGEST_CJK = 10  # characters of a Chinese phrase
 _COPULAS = frozenset({"is", "are", "was", "were", "feel", "feels", "look", "looks"})
 _AGE = re.compile(r"^(?:\d.*|(?:year|month|week|day|hour)s?|old)$")
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True)
@@ -588,7 +591,7 @@ def _runs(text: str, names: list[Mention]) -> Iterator[list[Token]]:
     taken = {i for m in names for i in range(m.start, m.end)}
     words = [w for w in tokens(text) if w.start not in taken]
     cut_at = _cjk_cuts(text)
-    asking = Spans([span for span in words_that_ask(text) if " " in text[slice(*span)]])  # "side effects"
+    asking = Spans([span for span in asking_spans(text) if " " in text[slice(*span)]])  # "side effects"
     run: list[Token] = []
     link: list[Token] = []  # "are" in "muscles are weak", kept only between two words
     for word in words:
@@ -614,46 +617,44 @@ def _says_something(run: list[Token]) -> bool:
     if run[0].is_cjk:
         return 2 <= len(run) <= _LONGEST_CJK
     content = [w.text for w in run if not _AGE.match(w.text) and w.text not in _qualifiers()]
-    letters = sum(len(_LETTER.findall(w)) for w in content)
+    letters = sum(len(LETTER.findall(w)) for w in content)
     return bool(content) and letters > 2 and len(run) <= _LONGEST_PHRASE
 
 
 def _stops(text: str) -> frozenset[int]:
     """The offsets of Chinese characters that go on with no name: of cut words, and of those that ask (禁忌, 功效)."""
-    return _cjk_cuts(text).union(*(range(start, end) for start, end in words_that_ask(text)))
+    return _cjk_cuts(text).union(*(range(start, end) for start, end in asking_spans(text)))
 
 
 def _cjk_cuts(text: str) -> frozenset[int]:
     """The offsets of Chinese characters that belong to a cut word."""
-    if text.isascii():  # to compile the pattern takes longer than to read the question
+    if not has_cjk(text):  # to compile the pattern takes longer than to read the question
         return frozenset()
-    pattern = _cjk_cut_pattern()
+    pattern = _cjk_cut_pattern(detected(text))
     return frozenset(i for m in pattern.finditer(text) for i in range(m.start(), m.end()))
 
 
-@lru_cache(maxsize=1)
-def _lists() -> dict[str, frozenset[str]]:
-    """The word lists of cuts.txt by their headings."""
-    text = resources.files("kgmed.linking").joinpath("cuts.txt").read_text(encoding="utf-8")
-    parts = re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
-    return {name: frozenset(body.split()) for name, body in parts}
+@vocabulary.kept(4)
+def _cut_list(heading: str) -> frozenset[str]:
+    """The words of a list of those that cut phrases."""
+    return frozenset(vocabulary.members("word_lists", f"cuts {heading}"))
 
 
 def _cuts() -> frozenset[str]:
     """English words that end a phrase."""
-    return _lists()["english"]
+    return _cut_list("en")
 
 
 def _qualifiers() -> frozenset[str]:
     """English words that alone make no phrase."""
-    return _lists()["qualifiers"]
+    return _cut_list("qualifiers")
 
 
-@lru_cache(maxsize=1)
-def _cjk_cut_pattern() -> re.Pattern[str]:
-    """Chinese words that end a phrase, the longest first; a finding that begins with 无 or 不 is kept whole."""
-    keep = "|".join(sorted(_lists()["kept"], key=len, reverse=True))
-    cut = "|".join(sorted(_lists()["chinese"], key=len, reverse=True))
+@vocabulary.kept(8)
+def _cjk_cut_pattern(language: str) -> re.Pattern[str]:
+    """Words of a language that end a phrase, the longest first; a finding that begins with 无 or 不 is kept whole."""
+    keep = "|".join(sorted(_cut_list("kept"), key=len, reverse=True))
+    cut = "|".join(sorted(_cut_list(language), key=len, reverse=True))
     return re.compile(
         rf"(?<!无)(?!(?:{keep}))(?:{cut}|(?<![一二两三四五六七八九十几半多])[一二两三四五六七八九十几半多]{{1,6}}(?:岁|天|年|个月|周|次|小时|个|点)半?)"
     )

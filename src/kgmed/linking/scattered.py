@@ -1,9 +1,9 @@
 """The names of a graph whose words stand apart in a clause: "I fractured my hand", "pain in the left side of my chest".
 
-A name is found where all of its content words, by stem and wording (`graph/wording.txt`), stand in one clause within
-`window` words, in any order. Words that many names end in (disease, disorder, ...) may be missing where two others
-are there. English only. A name of one word is found here
-in the plural ("headaches"), otherwise it is left to the lexicon.
+A name is found where all of its content words, by stem and wording (`spelling.tsv` of the vocabulary), stand in one
+clause within `window` words, in any order. Words that many names end in (disease, disorder, ...)
+may be missing where two others are there. English only. A name of one word is found here in the plural ("headaches"),
+otherwise it is left to the lexicon.
 """
 
 import re
@@ -16,16 +16,50 @@ from itertools import zip_longest
 import numpy as np
 import xxhash
 
+from kgmed import vocabulary
+from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import LocalGraph, Scope
-from kgmed.graph.derived import Arrays, cached_arrays
+from kgmed.graph.joining import in_context, is_abbreviation
 from kgmed.graph.names import TURNING, canonical_words
 from kgmed.language import lay as lay
 from kgmed.language.affixes import goes_on
 from kgmed.language.negation import Spans, negated
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.linking.cascade import SUBSTANCES
-from kgmed.linking.short import in_short
 from kgmed.records import Mention
+
+# --- Short forms of the clinic that mean several things: what the other words of the text make of them.
+#
+# "CP" is chest pain beside "SOB" and cerebral palsy elsewhere; the table is `abbreviations.tsv` of the vocabulary.
+
+_SHORT = re.compile(r"(?<![A-Za-z0-9-])[A-Z][A-Za-z&/-]*[A-Z](?![A-Za-z0-9-])")
+
+
+def in_short(text: str, has: Callable[[str], bool]) -> Iterator[Mention]:
+    """The short forms of a text that its other words give a meaning, under the first name of it that a graph has.
+
+    >>> [m.name for m in in_short("Sudden CP and dyspnea", bool)], list(in_short("A child with CP", bool))
+    (['chest pain'], [])
+    """
+    found = [m for m in _SHORT.finditer(text) if m[0] in _meanings()]
+    words = {word.text for word in tokens(text)} if found else set[str]()
+    for m in found:
+        others = words - {m[0].lower()}
+        meant = (names for names, cues in _meanings()[m[0]] if not cues.isdisjoint(others))
+        if name := next((name for names in meant for name in names if has(name)), ""):
+            yield Mention(m[0], name, *m.span())
+
+
+@vocabulary.kept()
+def _meanings() -> dict[str, list[tuple[list[str], frozenset[str]]]]:
+    """The meanings of each short form: the full names, and the words that tell it."""
+    found: dict[str, list[tuple[list[str], frozenset[str]]]] = {}
+    for names, cues in in_context():
+        full = [name for name in names if not is_abbreviation(name)]
+        for short in filter(is_abbreviation, names):
+            found.setdefault(short, []).append((full, cues))
+    return found
+
 
 _VERSION = "scattered 4"
 _SCOPES = (Scope.PREFERRED, Scope.EXACT, Scope.LAYPERSON, Scope.TRANSLATION, Scope.BRAND)
@@ -131,7 +165,7 @@ class Scattered:
     @cached_property
     def _index(self) -> Arrays:
         """Names by their rarest word: `rare` (sorted hashes), `name`; `start` and `words` of each name, its `node`."""
-        key = f"{_VERSION} {self.graph.label}"
+        key = f"{_VERSION} {self.graph.label}{vocabulary.changed('spelling')}"
         parts = ("rare", "name", "start", "words", "node")
         return cached_arrays(self.graph.folder, "scattered", key, parts, lambda: _build(self.graph))
 
@@ -300,7 +334,7 @@ def _clauses(text: str) -> Iterator[list[Token]]:
         yield clause
 
 
-# --- What a patient says in words that are no name: by the table of `language/lay.txt`.
+# --- What a patient says in words that are no name: by `lay_names.tsv` of the vocabulary.
 
 
 _EPONYM = re.compile(r"\b([A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?)(?:['’]s|(?<=s)['’])(?!\w)")

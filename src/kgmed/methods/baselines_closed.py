@@ -32,7 +32,6 @@ FROM_MEMORY = "from the model's own memory: no evidence was looked up"
 NO_EVIDENCE = "from the model's own memory: no evidence was found"
 _NOTHING = Context("")
 _NEEDS: Collection[Need] = frozenset({"model"})  # nothing is looked up, so that a graph behind a server does as well
-SAME = "the graph, the linker and the reader's prompt are those of every other method here"
 
 
 def both(settings: T) -> dict[str, T]:
@@ -85,7 +84,7 @@ class OrFromMemory:
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer of one of the two."""
-        if context.cited or task().cites:
+        if context.cited or not task().own_knowledge:
             return self.read(query, context)
         return replace(self.otherwise(query, context), limits=NO_EVIDENCE)
 
@@ -101,14 +100,16 @@ def aided(
     phrase: Phraser | None = None,
 ) -> Pipeline:
     """A method with evidence: terms found and linked as everywhere, facts where the reader fails, citations checked."""
+    tokens = next(getattr(read, name) for name in ("answer_tokens", "max_tokens") if hasattr(read, name))
     return Pipeline(
         expand=expand,
         recognize=WithOptions(toolkit.tagger or toolkit.recognize),
         link=toolkit.link,
+        understand=toolkit.understand,
         retrieve=retrieve,
         rank=rank,
         phrase=phrase or Numbered(),
-        read=OrFromMemory(read, ZeroShot(model(toolkit, name), prompts=toolkit.prompts)),
+        read=OrFromMemory(read, ZeroShot(model(toolkit, name), tokens, toolkit.prompts)),
         check=Citations(names=toolkit.names),
         otherwise=facts,
         name=name,

@@ -10,12 +10,12 @@ from typing import ClassVar
 from kgmed.errors import PromptTooLong
 from kgmed.language.text import prompt_language
 from kgmed.methods.baselines_closed import aided, both, model
-from kgmed.models.asking import Tally, strings_schema
+from kgmed.models.asking import Malformed, Tally, strings_schema
 from kgmed.models.base import LLM
 from kgmed.models.replies import nonempty_strings, number, says_yes, short_text
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Pipeline
-from kgmed.prompts import ANSWER_TOKENS
+from kgmed.prompts import ANSWER_TOKENS, task, whole_question
 from kgmed.records import Answer, Candidate, Context, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.expand import Lines
@@ -27,9 +27,9 @@ from kgmed.steps.read import (
     context_lines,
     fence_for,
     nothing,
+    read_or,
     split_conclusion,
     usable_answer,
-    whole_question,
 )
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import Toolkit
@@ -57,10 +57,18 @@ class NotesReader:
         if not context.cited:
             return nothing(query.question, context, reader)
         steps = Steps(self.llm, "con", self.max_tokens, self.prompts, self.tally)
-        shown, (notes, said) = steps.read(
-            "read", query.question, context, partial(split_conclusion, question=query.question)
-        )
+        shown, (notes, said) = steps.read("read", query.question, context, partial(_noted, question=query.question))
         return cited_answer(said, query.question, context, shown=shown, reader=reader, reasoning=notes)
+
+
+def _noted(reply: str, question: Question) -> tuple[str, str]:
+    """The notes and the answer after them; as published, a reply that does not part them is the answer."""
+    try:
+        return split_conclusion(reply, question)
+    except Malformed:
+        if not task().published:
+            raise
+        return "", usable_answer(reply, question)
 
 
 # --- Reader: the sentences of a guess corrected one after the other, then the answer (Chain-of-Knowledge).
@@ -89,7 +97,8 @@ class CorrectedReader:
         sound: list[str] = []
         for line in query.hypothesis.splitlines():
             before = "\n".join(sound) or "-"
-            sound.append(correct.read("correct", question, context, short_text, sentence=line, before=before)[1])
+            asked = partial(correct.read, "correct", question, context, short_text, sentence=line, before=before)
+            sound.append(read_or(asked, (0, line))[1])
         last = Steps(self.llm, "cok", self.answer_tokens, self.prompts, self.tally)
         whole = partial(usable_answer, question=question)
         shown, said = last.read("answer", question, context, whole, rationale="\n".join(sound) or "-")
@@ -160,9 +169,12 @@ class VerifiedReader:
         return steps.ask("answer", question, whole, refused="\n".join(refused) or "-", **_fenced(question, shown))
 
     def _checked(self, question: Question, shown: Context, said: str) -> int:
-        """What the check says of an answer."""
+        """What the check says of an answer; as published one that cannot be read refuses nothing."""
         steps = Steps(self.llm, "kalmv", self.check_tokens, self.prompts, self.tally)
-        return steps.ask("verify", question, partial(number, most=3), answer=said, **_fenced(question, shown, said))
+        parse = partial(number, most=3)
+        return read_or(
+            partial(steps.ask, "verify", question, parse, answer=said, **_fenced(question, shown, said)), RIGHT
+        )
 
 
 def _fenced(question: Question, shown: Context, said: str = "") -> dict[str, str]:
@@ -186,7 +198,7 @@ class SummarisedReader:
     llm: LLM
     most: int = 2
     candidate_tokens: int = 96
-    summary_tokens: int = ANSWER_TOKENS
+    answer_tokens: int = ANSWER_TOKENS
     check_tokens: int = 32
     prompts: Path | None = None
     tally: Tally = field(default_factory=Tally)
@@ -198,7 +210,8 @@ class SummarisedReader:
             return nothing(question, context, reader)
         key, shape = partial(nonempty_strings, key="answers"), strings_schema("answers", least=1, most=self.most)
         propose = self._steps(self.candidate_tokens)
-        shown, said = propose.read("candidates", question, context, key, shape, count=str(self.most))
+        asked = partial(propose.read, "candidates", question, context, count=str(self.most))
+        shown, said = read_or(partial(asked, key, shape), None) or asked(partial(_alone, question=question))
         names = said[: self.most]
         summaries = [self._summary(question, context, name) for name in names]
         scores = self._scores(question, names, summaries)
@@ -213,17 +226,26 @@ class SummarisedReader:
 
     def _summary(self, question: Question, context: Context, name: str) -> str:
         """What of the evidence speaks for a candidate."""
-        return self._steps(self.summary_tokens).read("summarise", question, context, short_text, answer=name)[1]
+        steps = self._steps(self.answer_tokens)
+        return read_or(partial(steps.read, "summarise", question, context, short_text, answer=name), (0, ""))[1]
 
     def _scores(self, question: Question, names: Sequence[str], summaries: Sequence[str]) -> list[float]:
         """One score a candidate."""
         ask = self._steps(self.check_tokens).ask
         rows = zip(names, summaries, strict=True)
-        scores = [float(ask("valid", question, says_yes, answer=name, summary=text)) for name, text in rows]
+        valid = partial(ask, "valid", question, says_yes)
+        scores = [float(read_or(partial(valid, answer=name, summary=text), False)) for name, text in rows]  # noqa: FBT003
+        better = partial(ask, "compare", question, partial(number, most=2))
         for i, j in permutations(range(len(names)), 2):
-            won = ask("compare", question, partial(number, most=2), first=summaries[i], second=summaries[j])
-            scores[i if won == 1 else j] += 1
+            won = read_or(partial(better, first=summaries[i], second=summaries[j]), 0)
+            for place in {1: (i,), 2: (j,)}.get(won, ()):
+                scores[place] += 1
         return scores
+
+
+def _alone(reply: str, question: Question) -> list[str]:
+    """The one candidate that a reply is which lists none."""
+    return [usable_answer(reply, question)]
 
 
 def _joined(name: str, summary: str) -> str:
@@ -382,7 +404,7 @@ class SuReSettings:
     keep: int = 10  # paper: ten passages
     candidates: int = 2  # paper, K
     candidate_tokens: int = 96  # ours
-    summary_tokens: int = ANSWER_TOKENS  # ours
+    answer_tokens: int = ANSWER_TOKENS  # ours
     check_tokens: int = 32  # ours
 
 
@@ -403,7 +425,7 @@ class SuReSettings:
 def sure(toolkit: Toolkit, *, settings: SuReSettings | None = None) -> Pipeline:
     """The method on a graph. Raises `BadInput` without a model."""
     s, name = settings or SuReSettings(), "sure"
-    tokens = (s.candidate_tokens, s.summary_tokens, s.check_tokens)
+    tokens = (s.candidate_tokens, s.answer_tokens, s.check_tokens)
     return aided(
         toolkit,
         name,

@@ -3,22 +3,18 @@
 from dataclasses import dataclass, replace
 
 from kgmed.errors import BadInput
+from kgmed.facts.answer import answer
+from kgmed.facts.gate import OnlyRare, PatientGate
+from kgmed.facts.plan import FromFrame
+from kgmed.linking.merge import MentionMerger, SpellingCorrector, WithoutVerb
 from kgmed.linking.recognise import ordinary_words
+from kgmed.models.base import is_small
 from kgmed.pipeline import Pipeline, Reader, Recognizer
-from kgmed.records import Answer, Context, Mention, Query
+from kgmed.prompts import ANSWER_TOKENS, task
+from kgmed.records import Answer, Context, Mention, Query, is_verdict
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.brief import brief
-from kgmed.steps.closed import OfWhatIsTold
-from kgmed.steps.diagnosis import OnlyRare
-from kgmed.steps.fitting import Fitting
-from kgmed.steps.labels import Warned
-from kgmed.steps.pairs import is_verdict
 from kgmed.steps.phrase import Numbered
-from kgmed.steps.respell import Respelled
-from kgmed.steps.restated import Restated
 from kgmed.steps.retrieve import First
-from kgmed.steps.verbs import WithoutVerb
-from kgmed.steps.whole import Whole
 from kgmed.toolkit import Toolkit
 
 
@@ -52,11 +48,12 @@ class Facts:
 class Grounded:
     """The numbers of `grounded`."""
 
-    keep: int = 8  # ours: pieces of evidence
-    answer_tokens: int = 256  # ours; a small model here is asked for 64
+    keep: int = 12  # ours: pieces of evidence (kgmed.facts.view.PIECES)
+    answer_tokens: int = ANSWER_TOKENS  # ours; a small model is asked for 64
 
 
-_SMALL = 64  # tokens of an answer by a model in this process
+_POOL = 40  # ours: pieces that are chosen from for a model
+_SMALL = 64  # tokens of an answer by a small model
 
 
 @methods.register(
@@ -72,16 +69,20 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
     """The evidence is the answer; no model is asked."""
     s, recognize = (
         settings or Facts(),
-        Once(Whole(Respelled(WithoutVerb(toolkit.recognize), toolkit.graph, ordinary_words()), toolkit.graph)),
+        Once(
+            MentionMerger(
+                SpellingCorrector(WithoutVerb(toolkit.recognize), toolkit.graph, ordinary_words()), toolkit.graph
+            )
+        ),
     )
-    fitting = Fitting(toolkit.graph, toolkit.linked, recognize)
     return Pipeline(
         recognize=recognize,
         link=toolkit.link,
-        retrieve=(OfWhatIsTold(toolkit.graph, Restated(toolkit.graph, fitting, toolkit.encoder, fitting.unknown)),),
-        rank=(First(s.keep), Warned(toolkit.graph), OnlyRare(toolkit.graph)),
+        understand=toolkit.understand,
+        retrieve=(FromFrame(toolkit.graph, toolkit.linked),),
+        rank=(First(s.keep), PatientGate(toolkit.graph), OnlyRare(toolkit.graph)),
         phrase=Numbered(),
-        read=brief,
+        read=answer,
         name="facts",
         graph=toolkit.graph.label,
     )
@@ -89,38 +90,46 @@ def facts(toolkit: Toolkit, *, settings: Facts | None = None) -> Pipeline:
 
 @dataclass(frozen=True)
 class UnlessDeclined:
-    """The reader; where the evidence only says that the graph does not have what is asked for, that is the answer."""
+    """The reader; where evidence is all that may be said and only says that the graph lacks what is asked for, that."""
 
     read: Reader
 
     def __call__(self, query: Query, context: Context) -> Answer:
         """The answer of the reader, or the one sentence that declines."""
         declined = context.cited and is_verdict(context.cited[0], "unknown", "lacking")
-        return brief(query, context) if declined else self.read(query, context)
+        return answer(query, context) if declined and not task().own_knowledge else self.read(query, context)
 
 
 @methods.register(
     "llm",
     about=About(
-        does="a model answers from the evidence of `facts`; what the evidence does not bear out is marked as its own",
+        does="a model answers from what it knows and the evidence of `facts`, which each sentence is held against",
         calls=Calls.always(1, "the answer"),
     ),
     presets={"": Grounded()},
 )
 def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
-    """A language model answers from the evidence; sentences that the evidence does not bear out are marked as its own.
+    """A language model answers beside the evidence of `facts`; a sentence that this does not bear out is marked so.
 
-    Where the model cannot be reached, or nothing that it writes stands, the facts are read instead, and the run says
-    so. Raises `BadInput` without a model in the toolkit.
+    A small model is given a shorter prompt. Where the model cannot be reached, the
+    facts are read, and the answer begins by saying so. Raises `BadInput` without a model in the toolkit.
     """
     if toolkit.llm is None:
         raise BadInput("the method llm needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    s = settings or Grounded()
-    small = not toolkit.llm.name.startswith(("openai/", "anthropic/"))
-    name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
-    from kgmed.steps.check import Checked  # not read in where no model is asked
+    from kgmed.facts.view import ForReader, Ties  # not read in where no model is asked
+    from kgmed.steps.label import Labelled
     from kgmed.steps.read import LLMReader
 
+    s, small = settings or Grounded(), is_small(toolkit.llm)
+    name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
     reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
-    base = facts(toolkit, settings=Facts(keep=s.keep))
-    return replace(base, read=UnlessDeclined(Checked(reader, toolkit.check)), otherwise=brief, name="llm")
+    base = facts(toolkit, settings=Facts(keep=_POOL))
+    return replace(
+        base,
+        retrieve=(*base.retrieve, Ties(toolkit.graph)),
+        rank=(*base.rank, ForReader(toolkit.graph, s.keep)),
+        read=UnlessDeclined(reader),
+        check=Labelled(toolkit.check),
+        otherwise=answer,
+        name="llm",
+    )

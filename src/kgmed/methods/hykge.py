@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Literal
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
+from kgmed.facts.view import asked_or, few
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search import chains as search
-from kgmed.language.question import roles_asked
 from kgmed.language.text import one_line, prompt_language
 from kgmed.linking.by_model import DrawnEntities, OrElse
 from kgmed.linking.cascade import AGREEMENT, Cascade, Dense, Spelled
 from kgmed.models.asking import without_thinking
-from kgmed.models.base import LLM, PairScorer, Sampling
+from kgmed.models.base import LLM, PairScorer, Sampling, is_model
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Fact, Phraser, Pipeline, Ranker, Recognizer, Retriever, note
-from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt
+from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Context, Evidence, Link, Mention, Query, Role
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.expand import Guess, full_question
+from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Arrows
 from kgmed.steps.rank import BM25, Aggregate, Cut, Fragments, Unit
@@ -99,6 +99,7 @@ def _note_cut(found: search.Chains) -> None:
 # answer.
 
 
+ENCODER = "damo/nlp_gte_sentence-embedding"  # A.2.3; `similar` is a similarity of its vectors
 HyKGEPreset = Literal["safe", "paper", "code"]
 
 
@@ -114,12 +115,13 @@ class HyKGESettings:
     )
     chains: bool = True  # Table 2: without = "w/o chains"; ours: the triples of each entity in their place
     hops: int = 3  # paper, k; the code reads 3 and goes 2
-    per_pair: int = 50  # ours: the paper's reranker sees every chain of a pair, which 0 gives it
+    per_pair: int = 50  # ours: the most specific of a pair; 0 = all, as the paper, which takes 19 GB on CMeKG
     shapes: tuple[str, ...] = search.SHAPES  # A.8: each alone
     alone: Literal["never", "alone", "always"] = "never"  # triples of an entity that no chain joins; code: always
     relations: int = 100  # ours: such triples of one entity at most
+    asked: int = 0  # ours, of the preset safe: pieces in all, of what the frame asks for (kgmed.facts.view); 0 = all
     rerank: bool = True  # Table 2: without = "w/o reranker", the first `keep` in the order found
-    pool: int = 200  # ours: what BM25 leaves for the pair scorer; 0 = all, as in the paper
+    pool: int = 0  # paper: the pair scorer sees all; the preset safe: 200 that BM25 leaves
     fragments: bool = True  # Table 2: without = "w/o fragment", the question and the hypothesis as a whole
     window: int = 10  # paper, lc in words; 35 characters in the code
     overlap: int = 4  # paper, oc in words; 15 characters in the code
@@ -128,9 +130,9 @@ class HyKGESettings:
     unit: Unit = "segmented"  # ours: words, of Chinese by jieba, as its code drops stop words; the paper names none
     aggregate: Aggregate = "max"  # what the code means to do
     keep: int = 10  # paper, topK; 11 in the code
-    same_pattern: int = 3  # ours: chains of one pattern (ends, relations, directions) among them at most; 0 = any
-    same_pair: int = 3  # ours: chains between the same two entities among them at most; 0 = any
-    warnings: int = 3  # ours: contraindications of what is asked about, beside the chains
+    same_pattern: int = 0  # paper: any; the preset safe: 3 of one pattern (ends, relations, directions) at most
+    same_pair: int = 0  # paper: any; the preset safe: 3 between the same two entities at most
+    warnings: int = 0  # ours, of the preset safe: contraindications of what is asked about, beside the chains
     descriptions: bool = True  # Table 2: without = "w/o description"
     described_from: float = 0.0  # paper: all; 0.2 in the code
     recognizer: Literal["tagger", "model"] = "tagger"  # Table 4: "model" = the language model finds the terms
@@ -138,13 +140,26 @@ class HyKGESettings:
     summary: bool = False  # Table 4: the language model sums the chains up before they are read
     listed: int = 50  # ours: chains that the model chooses among
     extra_tokens: int = 400  # ours: of a list of terms, a choice, a summary
-    answer_tokens: int = ANSWER_TOKENS  # ours
-    temperature: float = 0.6  # paper, A.2.3; 1 in the code, which leaves it to its client; the preset safe: 0
+    answer_tokens: int = 500  # paper, A.2.3, of every method there; the preset safe: that of all methods
+    temperature: float = 0.6  # paper, A.2.3, of every method there; 1 in the code, by its client's default; safe: 0
 
 
 PAPER = HyKGESettings()
 PRESETS: dict[HyKGEPreset, HyKGESettings] = {
-    "safe": replace(PAPER, temperature=0.0, agreement=AGREEMENT, alone="alone", unit="script"),
+    "safe": replace(
+        PAPER,
+        temperature=0.0,
+        agreement=AGREEMENT,
+        hops=2,
+        alone="always",
+        unit="script",
+        pool=200,
+        same_pattern=3,
+        same_pair=3,
+        warnings=3,
+        answer_tokens=ANSWER_TOKENS,
+        asked=10,
+    ),
     "paper": PAPER,
     "code": replace(
         PAPER,
@@ -163,15 +178,19 @@ PRESETS: dict[HyKGEPreset, HyKGESettings] = {
 
 @dataclass(frozen=True, slots=True)
 class WithOptions:
-    """A recogniser over question, options and hypothesis, in this order, none of them cut."""
+    """A recogniser over question, options and hypothesis, in this order, none of them cut.
+
+    As published nothing is denied: the papers look for the terms of a text, whatever it says of them.
+    """
 
     recognize: Recognizer
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The mentions; those in the question keep their places."""
         asked = query.question
-        text = "\n".join([asked.text, *(option for _, option in asked.options)])
-        return self.recognize(Query(replace(asked, text=text), query.hypothesis))
+        text = asked.words
+        found = self.recognize(Query(replace(asked, text=text), query.hypothesis))
+        return [replace(m, negated=False) for m in found] if task().published else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +222,13 @@ class WithSingles:
         calls=Calls.always(2, "the hypothesis and the answer; the paper's"),
         ours=(
             "without a trained tagger names and phrases of the graph stand in, without a reranker words and vectors",
-            "at most three chains of one pattern or one pair of entities are kept, while others are left",
-            "50 chains of a pair are looked at, 200 ranked; 0 = all, as in the paper",
-            "by preset safe an entity that no chain joins brings its triples, and linked words must agree",
+            "by preset safe 50 chains of a pair are looked at, 200 ranked, 3 of a pattern or of a pair kept",
+            "by preset safe chains have two steps, beside them is what is asked of each entity; linked words agree",
+            "the similarity of linking is the paper's for its own encoder, and calibrated on the graph for another",
         ),
         needs=frozenset({"local_graph", "pairs", "tagger"}),
+        encoder=ENCODER,
+        scorer="BAAI/bge-reranker-large",
     ),
     presets=PRESETS,
 )
@@ -229,6 +250,7 @@ def hykge(
     base = Pipeline(
         recognize=WithOptions(_recognizer(toolkit, s)),
         link=_linker(toolkit, s),
+        understand=toolkit.understand,
         retrieve=_retrievers(toolkit, s),
         rank=_rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
         phrase=_phraser(toolkit, s),
@@ -270,21 +292,19 @@ def _phraser(toolkit: Toolkit, s: HyKGESettings) -> Phraser:
 
 def _linker(toolkit: Toolkit, s: HyKGESettings) -> Cascade:
     """By name, else by the nearest vector."""
-    near = Dense(
-        toolkit.graph,
-        toolkit.encoder,
-        Fuzzy(toolkit.graph),
-        at_least=s.similar,
-        agreement=s.agreement,
-        agreement_cjk=1.0 if s.agreement else 0.0,
-    )
+    cjk = 1.0 if s.agreement else 0.0
+    near = Dense(toolkit.graph, toolkit.encoder, Fuzzy(toolkit.graph), s.similar, s.agreement, cjk)
+    if not s.agreement and not is_model(toolkit.encoder.name, ENCODER):
+        least = max(s.similar, toolkit.unlike)
+        why = f"linking: cosine {least:.2f}, calibrated for {toolkit.encoder.name}; {s.similar:g} is for {ENCODER}"
+        near = replace(near, at_least=least, why=why)
     return Cascade((Spelled(toolkit.graph), near))
 
 
 def _retrievers(toolkit: Toolkit, s: HyKGESettings) -> tuple[Retriever, ...]:
     """Chains and, as the settings say, triples of single entities."""
     chains = ChainRetriever(toolkit.graph, hops=s.hops, per_pair=s.per_pair, shapes=s.shapes)
-    around = Neighbours(toolkit.graph, limit=s.relations)
+    around = asked_or(toolkit, Neighbours(toolkit.graph, limit=s.relations), s.asked)
     ways: dict[str, tuple[Retriever, ...]] = {
         "never": (chains,),
         "alone": (WithSingles(chains, around),),
@@ -293,7 +313,7 @@ def _retrievers(toolkit: Toolkit, s: HyKGESettings) -> tuple[Retriever, ...]:
     return ways[s.alone] if s.chains else (around,)
 
 
-def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> tuple[Ranker, ...]:
+def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> Sequence[Ranker]:
     """A first choice by words, where there are many chains, then the fragment matrix, then the limit."""
     numbers = (s.window, s.overlap, s.window_cjk, s.overlap_cjk) if s.fragments else (_ALL, 0, _ALL, 0)
     ways: list[Ranker] = []
@@ -304,7 +324,9 @@ def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> tuple[Ran
         ways.append(ChosenByModel(toolkit.llm, s.keep, s.extra_tokens, toolkit.prompts))
     else:
         ways.append(Fragments(pairs, _ALL, *numbers, unit=s.unit, aggregate=s.aggregate) if s.rerank else First(_ALL))
-    return (TopChains(tuple(ways), toolkit.linked, s.keep, s.same_pattern, s.same_pair, s.warnings),)
+    return few(
+        (TopChains(tuple(ways), toolkit.linked, s.keep, s.same_pattern, s.same_pair, s.warnings),), s.asked, toolkit
+    )
 
 
 # --- Table 4: the language model in the place of the reranker, and between the chains and the reader.
@@ -338,7 +360,7 @@ class ChosenByModel:
         """The numbers that the model names, each once."""
         asked = prompt("hykge/choose", language=prompt_language(query.question), folder=self.prompts)
         facts = "\n".join(f"{i}. {one_line(e.text)}" for i, e in enumerate(rows, start=1))
-        values = {"question": full_question(query.question), "facts": facts, "count": str(self.keep)}
+        values = {"question": query.question.with_history, "facts": facts, "count": str(self.keep)}
         try:
             reply = self.llm(asked.messages(**values), max_tokens=self.max_tokens).text
         except PromptTooLong as error:
@@ -425,7 +447,7 @@ class TopChains:
     def _warned(self, query: Query, evidence: Sequence[Evidence], kept: Sequence[Evidence]) -> list[Evidence]:
         """What the found chains warn of about the entities of the question."""
         named = {link.entity for link in self.linked(query.text)}
-        asked = {Role.CONTRAINDICATED, *(role for role in roles_asked(query.text) if role is Role.AVOID)}
+        asked = {Role.CONTRAINDICATED, *(role for role in query.frame.roles if role is Role.AVOID)}
         said = {t for e in kept for t in e.triples}
         found = dict.fromkeys(t for e in evidence for t in e.triples if t.relation.role in asked and t not in said)
         about = [t for t in found if t.subject in named or t.object in named]

@@ -9,6 +9,7 @@ import numpy as np
 import xxhash
 
 from kgmed.errors import BadInput
+from kgmed.facts.view import PIECES, asked_or, few
 from kgmed.graph.base import KnowledgeGraph
 from kgmed.language.text import one_line
 from kgmed.linking.by_model import ByModel
@@ -131,13 +132,14 @@ class KGRankSettings:
     draft_tokens: int = 256  # ours: neither says how long the draft answer is
     short: bool = False  # the form of Mintaka's answers: a name, year, number, yes or no
     warnings: bool = False  # ours, of the preset safe: they stand beyond `keep`
+    asked: int = 0  # ours, of the preset safe: pieces in all, of what the frame asks for (kgmed.facts.view); 0 = all
     answer_tokens: int = ANSWER_TOKENS  # ours; 4096 in the code for Llama 2
     temperature: float = 0.0  # paper, of GPT-4
 
 
 PAPER = KGRankSettings()
 PRESETS: dict[KGRankPreset, KGRankSettings] = {
-    "safe": replace(PAPER, warnings=True),
+    "safe": replace(PAPER, warnings=True, asked=PIECES),
     "paper": PAPER,
     "code": replace(PAPER, definitions=True, answer_tokens=4096),
 }
@@ -158,6 +160,8 @@ PRESETS: dict[KGRankPreset, KGRankSettings] = {
             "without a model the graph's own names stand for the terms, and the ranked facts are the answer",
         ),
         needs=frozenset({"pairs"}),
+        encoder="GanjinZero/UMLSBert_ENG",
+        scorer="ncbi/MedCPT-Cross-Encoder",
     ),
     presets=PRESETS,
 )
@@ -175,12 +179,12 @@ def kg_rank(
     `BadInput`.
     """
     s = settings or PRESETS[preset]
+    around = Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes)
     base = Pipeline(
         recognize=_recognizer(toolkit, s),
         link=toolkit.link,
-        retrieve=(
-            Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes),
-        ),
+        understand=toolkit.understand,
+        retrieve=(asked_or(toolkit, around, s.asked),),
         rank=rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
         phrase=ByEntity(toolkit.graph, definitions=s.definitions),
         read=facts,
@@ -239,4 +243,4 @@ def rankers(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings, pairs: P
     if s.ranking not in ways:
         raise BadInput(f"KG-Rank has no ranking {s.ranking!r}; take {', '.join(ways)}")
     each: list[Ranker] = [rank if s.warnings else Cut(rank, rank.keep) for rank in ways[s.ranking]]
-    return tuple(map(PerEntity, each)) if s.scope == "entity" else tuple(each)
+    return few(tuple(map(PerEntity, each)) if s.scope == "entity" else tuple(each), s.asked, toolkit)

@@ -1,6 +1,7 @@
 """MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -9,13 +10,14 @@ from pathlib import Path
 from random import Random
 from typing import ClassVar, Literal, NamedTuple
 
-from kgmed.errors import BadInput, ModelFailed
+from kgmed.errors import BadInput
+from kgmed.facts.view import PIECES, AskedTriples, ForPatient, InTurn, TiesFirst, is_apt
+from kgmed.frame import Intent
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search.paths import Direction, shortest
-from kgmed.language.question import asking_part, asks_diagnosis, roles_asked
 from kgmed.language.text import fold, one_line, prompt_language
-from kgmed.linking.by_model import OrElse, locate_terms, with_options
+from kgmed.linking.by_model import OrElse, locate_terms
 from kgmed.linking.cascade import Candidates, Dense
 from kgmed.methods.hykge import WithOptions
 from kgmed.models.base import LLM, Sampling
@@ -32,7 +34,7 @@ from kgmed.models.replies import (
     tree,
     with_marks,
 )
-from kgmed.pipeline import Checker, Pipeline, Reader, note
+from kgmed.pipeline import Checker, Pipeline, Reader, Retriever, note
 from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Answer, Context, Entity, Evidence, Link, Mention, Query, Role, Triple, Verdict
 from kgmed.registry import About, Calls, methods
@@ -51,8 +53,8 @@ from kgmed.steps.rank import (
     fact,
     served_roles,
 )
-from kgmed.steps.read import FittedReply, as_asked, ask, expected_language, fault, nothing
-from kgmed.steps.retrieve import PathRetriever, anchors
+from kgmed.steps.read import FittedReply, abstains, as_asked, ask, nothing, useful
+from kgmed.steps.retrieve import Neighbours, PathRetriever, anchors
 from kgmed.steps.tree import draw_text
 from kgmed.toolkit import Toolkit
 
@@ -74,10 +76,10 @@ class Listed:
 
     def __call__(self, query: Query, /) -> list[Mention]:
         """The entities in the order of the text; those that do not stand in it come first."""
-        if not query.text.strip():
+        if query.question.blank:
             return []
         asked = prompt(self.name, language=prompt_language(query.question), folder=self.prompts)
-        reply = self.llm(asked.messages(question=with_options(query.question)), max_tokens=self.max_tokens)
+        reply = self.llm(asked.messages(question=query.question.with_options), max_tokens=self.max_tokens)
         return locate_terms(query.text, names(reply.text)[: self.most])
 
 
@@ -142,14 +144,17 @@ class Relevant:
     through: tuple[str, ...] = ()  # kinds of neighbours that are expanded; () = any (the authors' code: diseases)
     skip: tuple[Role, ...] = ()  # roles left out around a neighbour (the authors' code: has_symptom)
     warnings: bool = True  # whether triples that warn are relevant whatever is asked
+    ranked: bool = True  # False = the paper's: all of a linked entity in the graph's order, then of relevant neighbours
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
         """The rows, most relevant first."""
         entities = list(dict.fromkeys(link.entity for link in links if not link.mention.negated))
         near = self._scored(query, _distinct((t, e, (e,)) for e in entities for t in self._around(e)))
-        rows = [*self._rows(near), *self._rows(self._beyond(query, near, entities))]
-        rows.sort(key=lambda e: -e.score)  # stable: of equals what is at a linked entity first
-        rows = list(_new(rows))
+        rows = list(self._rows(near))
+        rows += self._rows(self._beyond(query, near, entities)) if self.ranked or len(rows) < self.keep else ()
+        if self.ranked:
+            rows.sort(key=lambda e: -e.score)  # stable: of equals what is at a linked entity first
+            rows = list(_new(rows))
         kept = [e for i, e in enumerate(rows) if i < self.keep or (e.is_safety and self.warnings)]
         if len(kept) < len(rows):
             note(f"neighbours: {len(kept)} of {len(rows)} rows shown")
@@ -165,7 +170,9 @@ class Relevant:
         """The relevant triples, and those that warn."""
         scores = self.relevance(query, [t for t, _, _ in found]).tolist()
         every = [_Scored(t, at, score, about) for (t, at, about), score in zip(found, scores, strict=True)]
-        return [s for s in every if s.score > 0 or (s.triple.relation.role.is_safety and self.warnings)]
+        return [
+            s for s in every if s.score > 0 or not self.ranked or (s.triple.relation.role.is_safety and self.warnings)
+        ]
 
     def _beyond(self, query: Query, near: Sequence[_Scored], entities: Sequence[Entity]) -> list[_Scored]:
         """The relevant triples around the most relevant neighbours that are not linked themselves."""
@@ -176,15 +183,17 @@ class Relevant:
                 continue
             if s.score > 0 and other.id and other not in entities and (not self.through or other.kind in self.through):
                 best.setdefault(other, s)
-        chosen = list(best.items())[: self.expand]
+        chosen = list(best.items())[: self.expand if self.ranked else self.keep]
         known = {fact(s.triple) for s in near}
         found = _distinct((t, n, (*s.about, n)) for n, s in chosen for t in self._around(n))
         new = [f for f in found if f[0].relation.role not in self.skip and fact(f[0]) not in known]
+        if not self.ranked:
+            return [_Scored(t, at, 1.0, about) for t, at, about in new]
         return [s for s in self._scored(query, new) if s.score > 0]
 
     def leaves(self, query: Query) -> tuple[Role, ...]:
         """The roles at whose other end an answer stands, which no search goes on from."""
-        return served_roles(query.text) if isinstance(self.relevance, SimilarOrAsked) else ()
+        return served_roles(query.frame) if isinstance(self.relevance, SimilarOrAsked) else ()
 
     def _rows(self, scored: Iterable[_Scored]) -> Iterator[Evidence]:
         """The triples grouped by entity, relation and direction."""
@@ -192,8 +201,9 @@ class Relevant:
         for s in scored:
             groups.setdefault((s.at.id, s.triple.relation.name, s.triple.head == s.at), []).append(s)
         for group in groups.values():
-            group.sort(key=lambda s: -s.score)
-            shown = [s for i, s in enumerate(group) if i < self.listed]
+            if self.ranked:
+                group.sort(key=lambda s: -s.score)
+            shown = group[: self.listed] if self.ranked else group
             yield _row(shown, len(group))
 
 
@@ -213,6 +223,59 @@ def _new(rows: Iterable[Evidence]) -> Iterator[Evidence]:
         if not facts <= told:
             yield row
         told |= facts
+
+
+@dataclass(frozen=True)
+class AskedRows:
+    """At most `keep` rows of what the frame asks for, labelled N1, N2, ...: ties first, then in turn of each entity.
+
+    Evidence as `Relevant` has it; a warning is kept beyond `keep`.
+    """
+
+    view: Retriever
+    keep: int = 5
+    listed: int = 8  # ours: names in a row
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The rows."""
+        found = self.view(query, links)
+        ends = Counter(key for e in found for key in _ends_of(e))
+        groups: dict[tuple[object, ...], list[Evidence]] = {}
+        for e in found:
+            groups.setdefault(max(_ends_of(e), key=ends.__getitem__), []).append(e)
+        ranked = TiesFirst(InTurn(), self.keep)(query, [self._row(rows) for rows in groups.values()])
+        return [e if e.id else replace(e, id=f"N{i}") for i, e in enumerate(ranked, start=1)]
+
+    def _row(self, pieces: Sequence[Evidence]) -> Evidence:
+        """The triples of one entity and relation as a row; any other piece as it is."""
+        first = pieces[0]
+        if first.kind != "triple" or not first.triples:
+            return first
+        t = first.triples[0]
+        heads = len({e.triples[0].head for e in pieces}) == 1
+        at = t.head if heads else t.tail
+        shown = [_Scored(e.triples[0], at, e.score, e.about) for e in pieces[: self.listed]]
+        return _row(shown, len(pieces))
+
+
+def _ends_of(piece: Evidence) -> list[tuple[object, ...]]:
+    """The rows that a piece may stand in: of its relation at its head, and at its tail."""
+    if not piece.triples:  # a warning in words alone
+        return [(piece.kind, piece.text)]
+    t, kind = piece.triples[0], piece.kind
+    return [(kind, piece.about, t.relation.name, end.id or end.name, i) for i, end in enumerate((t.head, t.tail))]
+
+
+@dataclass(frozen=True)
+class AptPaths:
+    """The paths of a retriever that are short and have a step that is asked for, labelled anew."""
+
+    paths: Retriever
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The paths kept."""
+        kept = [e for e in self.paths(query, links) if is_apt(e, query.frame)]
+        return [replace(e, id=f"P{i}") for i, e in enumerate(kept, start=1)]
 
 
 def _other(scored: _Scored) -> Entity:
@@ -324,10 +387,6 @@ def pruned(paths: Sequence[Evidence], keep: int, *, random: Random | None = None
 # checker need not know this reader.
 
 
-_UNSURE = re.compile(
-    r"\s*(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)|我?不知道|无法(?:回答|确定))", re.I
-)
-
 Job = Literal["auto", "diagnosis", "options", "food", "open"]  # what the prompt asks for; auto = by the question
 _HEADING = re.compile(r"^(?:Output|输出)\s*\d\s*[:：]\s*")
 
@@ -349,7 +408,7 @@ class MindMapReader:
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer; its citations are the numbers of the evidence that any part names."""
-        if not context.cited and task().cites:
+        if not context.cited and not task().own_knowledge:
             return nothing(query.question, context, f"mindmap {self.llm.name}")
         name, values = (
             ("mindmap/reason" if task().cites else "mindmap/infer"),
@@ -358,12 +417,13 @@ class MindMapReader:
         if not task().cites:
             values["combine"] = self._part("combine", query) if self.instruction else ""
         most, own = self.max_tokens, self.prompts
-        said = ask(self.llm, name, query.question, context, max_tokens=most, prompts=own, **values)
+        said = ask(
+            self.llm, name, query.question, context, max_tokens=most, prompts=own,
+            part=lambda reply: outputs(reply).summary, **values,
+        )  # fmt: skip
         parts = outputs(said.text)
         lines = [_HEADING.sub("", line) for line in said.instructions]  # an example that is taken for the answer
-        language = expected_language(query.question, parts.summary)
-        if problem := fault(parts.summary, language=language, instructions=lines, fence=said.fence):
-            raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said.text[:60]!r}")
+        useful(parts.summary, query.question, model=self.llm.name, instructions=lines, fence=said.fence)
         return _answer(f"mindmap {self.llm.name}, prompt {said.prompt}", parts, query, context, said)
 
     def _job(self, query: Query) -> str:
@@ -372,11 +432,10 @@ class MindMapReader:
             return self.job
         if query.question.options:
             return "options"
-        asked = roles_asked(query.text)
-        if any(role in (Role.FOOD, Role.AVOID) for role in asked):
+        frame = query.frame
+        if Intent.DIET in frame.intents:
             return "food"
-        patient = asks_diagnosis(query.text) or asking_part(query.text).strip() != query.text.strip()
-        return "diagnosis" if patient else "open"
+        return "diagnosis" if Intent.DIAGNOSIS in frame.intents else "open"
 
     def _part(self, step: str, query: Query) -> str:
         """The words of one part of the prompt."""
@@ -391,7 +450,8 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
     named = cited_labels("\n".join([parts.summary, parts.inference, parts.tree]))
     marked = (n for n in marks(parts.summary) if 1 <= n <= said.shown)
     cited = tuple(dict.fromkeys([*marked, *(number[label] for label in named if label in number)]))
-    abstained = _UNSURE.match(parts.summary) is not None
+    chosen = chosen_letters(parts.summary, query.question.options)
+    abstained = abstains(parts.summary, chosen)
     there = len(context.cited)
     limits = [
         *([f"the model read the first {said.shown} of {there} pieces of evidence"] if said.shown < there else []),
@@ -403,7 +463,7 @@ def _answer(reader: str, parts: Outputs, query: Query, context: Context, said: F
     return Answer(
         as_asked(summary),
         citations=() if abstained else cited,
-        choices=chosen_letters(parts.summary, query.question.options),
+        choices=chosen,
         abstained=abstained,
         limits="; ".join(limits),
         reasoning=_reasoning(parts),
@@ -513,8 +573,9 @@ class MindMapSettings:
     direction: Direction = "both"  # ours: a graph need not state inverse relations; code: "out"
     order: Order = "given"  # code: as extracted
     sample: bool = True  # paper: drawn at random within the paths of one start; code: the first
-    relevance: Strategy = "asked"  # ours: the paper's test of a neighbour is unnamed; code: by relation
+    relevance: Strategy = "cosine"  # paper: "semantically related", by no named test; code: by relation; safe: "asked"
     at_least: float = 0.3  # ours, of the cosine
+    ranked: bool = False  # ours, of the preset safe: rows are those of relevant triples, ranked, none told twice
     through: tuple[str, ...] = ()  # paper: any relevant neighbour; code: diseases
     skip: tuple[Role, ...] = ()  # code: the symptoms of such a disease are left out
     link: Literal["cosine", "names"] = (
@@ -523,6 +584,7 @@ class MindMapSettings:
     link_at_least: float = 0.0  # paper and code: none
     rewrite: bool = True  # paper and code: a model puts the evidence into sentences
     warnings: bool = False  # ours, of the preset safe: rows that warn stand beyond `neighbours`
+    asked: bool = False  # ours, of the preset safe: short paths, and rows of what the frame asks for (kgmed.facts.view)
     extract_tokens: int = 128  # ours
     rewrite_tokens: int = 600  # ours
     answer_tokens: int = ANSWER_TOKENS  # ours
@@ -534,7 +596,16 @@ class MindMapSettings:
 PAPER = MindMapSettings()
 CODE = replace(PAPER, direction="out", sample=False, relevance="types", through=("disease",), skip=(Role.FINDING,))
 PRESETS: dict[MindMapPreset, MindMapSettings] = {
-    "safe": replace(PAPER, temperature=0.0, warnings=True),
+    "safe": replace(
+        PAPER,
+        temperature=0.0,
+        warnings=True,
+        relevance="asked",
+        ranked=True,
+        link="names",
+        neighbours=PIECES - PAPER.paths,
+        asked=True,
+    ),
     "paper": PAPER,
     "code": CODE,
 }
@@ -551,8 +622,9 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {
         calls=Calls(4, 2, 4, "entities, sentences for paths and for neighbours, the answer; paper and code"),
         ours=(
             "searches go both ways, since a graph need not state inverse relations",
-            "a sentence that lost its triple is replaced by the chain; neighbours are capped after they are ranked",
+            "by preset safe a sentence that lost its triple is replaced by the chain, and neighbours are ranked first",
         ),
+        encoder="sentence-transformers/all-mpnet-base-v2",
     ),
     presets=PRESETS,
 )
@@ -570,20 +642,9 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindM
             Listed(llm, max_tokens=s.extract_tokens, prompts=toolkit.prompts), WithOptions(toolkit.recognize)
         ),
         link=Unique(_candidates(toolkit, s)),
-        retrieve=(
-            MindMapPaths(
-                toolkit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample
-            ),
-            Relevant(
-                toolkit.graph,
-                relevance(toolkit, llm, s),
-                keep=s.neighbours,
-                through=s.through,
-                skip=s.skip,
-                warnings=s.warnings,
-            ),
-        ),
-        rank=(),
+        understand=toolkit.understand,
+        retrieve=_retrievers(toolkit, llm, s),
+        rank=(ForPatient(toolkit.graph),) if s.asked else (),
         phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=toolkit.prompts) if s.rewrite else NumberedChains(),
         read=WithNotes(MindMapReader(llm, s.job, s.answer_tokens, toolkit.prompts, instruction=s.instruction)),
         check=Reasoning(toolkit.graph, toolkit.check),
@@ -593,6 +654,26 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindM
         task=of_preset(preset),
         sampling=Sampling(s.temperature),
     )
+
+
+def _retrievers(toolkit: Toolkit, llm: LLM, s: MindMapSettings) -> tuple[Retriever, Retriever]:
+    """Paths and rows; of what is asked, short paths alone and rows of the view in place of those around neighbours."""
+    paths = MindMapPaths(
+        toolkit.graph, hops=s.hops, keep=s.paths, direction=s.direction, order=s.order, sample=s.sample
+    )
+    around = Relevant(
+        toolkit.graph,
+        relevance(toolkit, llm, s),
+        keep=s.neighbours,
+        through=s.through,
+        skip=s.skip,
+        warnings=s.warnings,
+        ranked=s.ranked,
+    )
+    if not s.asked:
+        return paths, around
+    view = AskedTriples(toolkit.graph, toolkit.linked, Neighbours(toolkit.graph, limit=around.limit))
+    return AptPaths(paths), AskedRows(view, s.neighbours)
 
 
 def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevance:

@@ -1,20 +1,20 @@
 """MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice."""
 
-import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from kgmed.errors import BadInput, ModelFailed
+from kgmed.facts.view import PIECES, asked_or, few
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
-from kgmed.language.text import has_cjk, one_line, prompt_language
+from kgmed.language.text import has_cjk, language_of, one_line, prompt_language
 from kgmed.linking.by_model import OrElse, locate_terms, of_question
 from kgmed.methods.mindmap import WithNotes
 from kgmed.models.asking import Structured, Tally, slots_schema, strings_schema
@@ -22,13 +22,13 @@ from kgmed.models.base import LLM, PairScorer, Sampling
 from kgmed.models.replies import marks, slots
 from kgmed.models.scorers import BM25Index, LexicalPairs
 from kgmed.pipeline import Checker, Pipeline, Ranker, Reader, Recognizer, Retriever, as_is
-from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt
+from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
 from kgmed.records import Answer, Context, Evidence, Link, Mention, Query, Question
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.facts import facts
 from kgmed.steps.options import chosen_letters
 from kgmed.steps.phrase import Numbered, Rewritten
-from kgmed.steps.rank import Cut, Rerank, Similarity, sentence_of
+from kgmed.steps.rank import Cut, Rerank, Similarity
 from kgmed.steps.read import LLMReader, as_asked, ask
 from kgmed.steps.retrieve import Neighbours
 from kgmed.toolkit import RemoteToolkit, Toolkit
@@ -95,7 +95,7 @@ class Translated:
     def __call__(self, query: Query, /) -> list[Mention]:
         """The terms of the question and the options, each once, in the order of the text; others first."""
         question = query.question
-        if not question.text.strip():
+        if question.blank:
             return []
         terms = [*self._of_question(question), *(t for t in self._of_options(question) if t)]
         terms = list(dict.fromkeys(terms))
@@ -122,12 +122,17 @@ class Translated:
         )
 
     def translations(self, question: Question, terms: Sequence[str]) -> list[str]:
-        """The name to look up for each term; its own where nothing translates it."""
-        found = {term: self._known(term) for term in terms}
+        """The name to look up for each term; its own where nothing translates it.
+
+        As published every term of a question in another language is translated before anything is looked up.
+        """
+        published, graphs = task().published, self.language or self.graph.language or "en"
+        foreign = published and language_of(question) != graphs
+        found = {term: ("" if foreign else term) if published else self._known(term) for term in terms}
         left = [term for term, name in found.items() if not name]
         if left:
             parse, schema = partial(slots, count=len(left)), slots_schema(len(left))
-            language = language_name(self.language or self.graph.language or "en", prompt_language(question))
+            language = language_name(graphs, prompt_language(question))
             values = {"count": str(len(left)), "language": language, "terms": "\n".join(left)}
             said = self._ask(parse, schema, "translate", question, **values)
             found |= {term: name or term for term, name in zip(left, said, strict=True)}
@@ -164,7 +169,8 @@ _LEAST = 8  # characters of a fragment; half as many where each is a word
 class OwnKnowledge:
     """At most `keep` fragments of the background a model writes, kind "passage", best first.
 
-    The score is that of BM25; a fragment that shares no word with the question or its options is left out.
+    The score is that of BM25; a fragment that shares no word with the question or its options is left out, but not as
+    published, where the fragments also stand as the model wrote them.
     """
 
     llm: LLM
@@ -180,11 +186,13 @@ class OwnKnowledge:
         options = "\n".join(f"{letter}. {text}" for letter, text in query.question.options)
         messages = asked.messages(question=query.text, options=options)
         texts = fragments(self.llm(messages, max_tokens=self.max_tokens).text)
-        wanted = "\n".join([query.text, *(text for _, text in query.question.options)])
+        wanted = query.question.words
         scores = self.bm25.scores(wanted, texts)
+        published = task().published
+        best = np.argsort(-scores, kind="stable")[: self.keep].tolist() if published else ()
         return [
-            Evidence(f"{texts[i]} ({SOURCE})", "passage", about=about, score=float(scores[i]))
-            for i in self.bm25.best(wanted, texts, self.keep)
+            Evidence(texts[i] + f" ({SOURCE})" * (not published), "passage", about=about, score=float(scores[i]))
+            for i in best or self.bm25.best(wanted, texts, self.keep)
         ]
 
 
@@ -305,7 +313,8 @@ class LetterReader:
         question = query.question
         if not question.options:
             raise ModelFailed("a letter can be chosen only where the question has options")
-        said = ask(self.llm, self.name, question, context, max_tokens=self.max_tokens, prompts=self.prompts)
+        most, own = self.max_tokens, self.prompts
+        said = ask(self.llm, self.name, question, context, max_tokens=most, prompts=own, part=str.strip)
         if not said.text:
             raise ModelFailed(f"{self.llm.name} said nothing")
         found = letter(said.text, question.options)
@@ -341,10 +350,10 @@ class MKGRankSettings:
     pseudo_query: bool = False  # the preset safe: an encoder of one language is asked with the linked entities' names
     declarative: bool = True  # paper; it hurts some models (Figure 4), hence a switch
     english: bool = True  # paper, Figure 7: sentences in English whatever the question's language; safe: in its own
-    chance: int = 32  # ours: evidence is ineffective where so many triples drawn at random score as well; 0 = by score
-    min_score: float = 0.1  # ours: ... or where the best scores below this; the paper has no rule
+    min_score: float = 0.0  # paper: no rule when evidence is ineffective; 0 = where there is none; safe: below .1
     fragments: int = 3  # ours: of the model's own background
     warnings: bool = False  # ours, of the preset safe: they stand beyond `keep`
+    asked: int = 0  # ours, of the preset safe: pieces in all, of what the frame asks for (kgmed.facts.view); 0 = all
     extract_tokens: int = 200  # ours
     rewrite_tokens: int = 800  # ours
     background_tokens: int = 400  # ours
@@ -353,7 +362,7 @@ class MKGRankSettings:
 
 
 PAPER = MKGRankSettings()
-SAFE = replace(PAPER, pseudo_query=True, chance=0, english=False, warnings=True)
+SAFE = replace(PAPER, pseudo_query=True, min_score=0.1, english=False, warnings=True, asked=PIECES)
 PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "code": PAPER}  # no code was published
 
 
@@ -367,10 +376,12 @@ PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "
         does="terms translated word by word, triples ranked twice, put into sentences, read for a letter",
         calls=Calls(3, 2, 6, "terms, sentences, answer; options, translation and own background one each; the paper's"),
         ours=(
-            "evidence is ineffective where there is none or chance scores as well: the paper has no rule",
+            "evidence is ineffective where there is none, by preset safe also where it scores low",
             "by preset safe the ranking is asked with the linked entities' names, since an encoder reads one language",
         ),
         needs=frozenset({"model", "pairs"}),
+        encoder="GanjinZero/UMLSBert_ENG",
+        scorer="ncbi/MedCPT-Cross-Encoder",
     ),
     presets=PRESETS,
 )
@@ -391,16 +402,16 @@ def mkg_rank(
         raise BadInput("the method mkg-rank needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s, llm, own = settings or PRESETS[preset], toolkit.llm, toolkit.prompts
     scorer = pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)
+    around = Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes)
     recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens, prompts=own)
     return Pipeline(
         recognize=_recognizer(toolkit, llm, glossary, s),
         link=toolkit.link,
-        retrieve=(
-            Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes),
-        ),
+        understand=toolkit.understand,
+        retrieve=(asked_or(toolkit, around, s.asked),),
         rank=(
             *rankers(toolkit, s, scorer),
-            WhenIneffective(recall, s.min_score, _chance(toolkit, scorer, s), warnings=s.warnings),
+            WhenIneffective(recall, s.min_score, warnings=s.warnings),
         ),
         phrase=Rewritten(llm, "declarative", s.rewrite_tokens, own, "en" if s.english else "")
         if s.declarative
@@ -429,7 +440,7 @@ def _recognizer(
         llm, toolkit.graph, words, most=settings.terms, max_tokens=settings.extract_tokens, prompts=toolkit.prompts,
         language=written_in(toolkit.graph) if isinstance(toolkit, Toolkit) else "",
     )  # fmt: skip
-    return OrElse(terms, toolkit.recognize) if isinstance(toolkit, Toolkit) else terms
+    return OrElse(terms, toolkit.recognize if isinstance(toolkit, Toolkit) else None)
 
 
 def rankers(toolkit: Toolkit | RemoteToolkit, settings: MKGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
@@ -439,7 +450,11 @@ def rankers(toolkit: Toolkit | RemoteToolkit, settings: MKGRankSettings, pairs: 
     if not settings.warnings:
         first, second = Cut(first, settings.pool), Cut(second, settings.keep)
     names = settings.pseudo_query
-    return (AskedBy(first, names=names, options=False), AskedBy(second, names=names, options=True))
+    return few(
+        (AskedBy(first, names=names, options=False), AskedBy(second, names=names, options=True)),
+        settings.asked,
+        toolkit,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,60 +480,21 @@ class AskedBy:
 class WhenIneffective:
     """What the model knows itself, in place of evidence that is of no use; `warnings` stay.
 
-    Evidence is of no use where there is none (no entity was linked, or none has a triple), where triples drawn at
-    random score as well (`chance`), or without that where its best score is below `min_score`. A `recall` that finds
-    nothing leaves the evidence as it is.
+    Evidence is of no use where there is none (no entity was linked, or none has a triple), or where its best score is
+    below `min_score`, if any. A `recall` that finds nothing leaves the evidence as it is.
     """
 
     recall: Retriever
     min_score: float = 0.1
-    chance: Callable[[Query], float] | None = None  # what chance scores for a question, on the scale of the evidence
     warnings: bool = True
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """The evidence, or the model's own words."""
-        least = self.chance(query) if self.chance and evidence else self.min_score
-        if evidence and max(e.score for e in evidence) >= least:
+        if evidence and (not self.min_score or max(e.score for e in evidence) >= self.min_score):
             return list(evidence)
         recalled = self.recall(query, ())
         stay = [e for e in evidence if e.is_safety and self.warnings]
         return [*stay, *recalled] if recalled else list(evidence)
-
-
-@dataclass(frozen=True)
-class ScoreOfChance:
-    """The best score that `many` triples drawn from the graph have for question and options.
-
-    It is on the scale of the scorer, be that a cosine or a logit, and moves with the question.
-    """
-
-    graph: LocalGraph
-    scorer: PairScorer
-    many: int = 32
-    seed: int = 0
-
-    def __call__(self, query: Query, /) -> float:
-        """That score; -inf in a graph without triples."""
-        if not self._drawn:
-            return -math.inf
-        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
-        return float(max(self.scorer([(asked, text) for text in self._drawn])))
-
-    @cached_property
-    def _drawn(self) -> tuple[str, ...]:
-        """The triples drawn, as the retriever writes them."""
-        edges = len(self.graph.adjacency[0].neighbour)
-        drawn = np.random.default_rng(self.seed).integers(0, edges, self.many) if edges else ()
-        return tuple(sentence_of(self.graph.triple(int(edge))) for edge in drawn)
-
-
-def _chance(
-    toolkit: Toolkit | RemoteToolkit, scorer: PairScorer, settings: MKGRankSettings
-) -> Callable[[Query], float] | None:
-    """What chance scores, where the graph's triples can be drawn."""
-    if not settings.chance or not isinstance(toolkit, Toolkit):
-        return None
-    return ScoreOfChance(toolkit.graph, scorer, settings.chance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,26 +6,26 @@ subgraph or without any. The paper's trained policies are in `kgmed.train`; its 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from kgmed.errors import BadInput, ModelFailed, Unavailable
+from kgmed.diagnose.retrieve import Diagnosis
+from kgmed.errors import BadInput, ModelFailed
 from kgmed.graph.base import LocalGraph
 from kgmed.language.text import has_cjk, prompt_language
-from kgmed.models.asking import Malformed, Tally
+from kgmed.models.asking import Tally
 from kgmed.models.base import LLM
 from kgmed.models.replies import marks, without_marks
-from kgmed.pipeline import Pipeline, Reader, Retriever, note
+from kgmed.pipeline import Pipeline, Reader, Retriever
 from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Link, Query, Question, Role, Triple
 from kgmed.registry import About, Calls, methods
-from kgmed.reward.cases import NameInText, NamesIn, told_patient
+from kgmed.reward.cases import NameInText, NamesIn, Wording, lists_on, named_one, told_patient, worded
 from kgmed.reward.cases import question as case_question
-from kgmed.steps.diagnosis import Diagnosis
-from kgmed.steps.facts import facts
 from kgmed.steps.phrase import Numbered
-from kgmed.steps.read import LLMReader, Steps, fault
+from kgmed.steps.read import LLMReader, Steps, usable_answer
 from kgmed.toolkit import Toolkit
 
 RLKGFPromptPreset = Literal["paper"]
@@ -67,7 +67,7 @@ class RLKGFPromptSettings:
     diseases: int = 20  # ours: the paper's lists have 4 to 20; of a question without options
     triples: int = 10  # ours, of each disease of a closed list; 0 = the prompt without knowledge (Figure 6)
     language: Literal["", "en", "zh"] = ""  # of the instructions for a closed list; "" = that of the question
-    form: Literal["figures", "trained"] = "figures"  # "trained" = as `kgmed train` asks, for what it has trained
+    form: Literal["", "figures", "trained"] = ""  # "trained" = as `kgmed train` asks; "" = if the model was trained so
     answer_tokens: int = 32  # ours
 
 
@@ -86,7 +86,7 @@ PRESETS: dict[RLKGFPromptPreset, RLKGFPromptSettings] = {"paper": PAPER}
         calls=Calls.always(1, "the choice; ours and the paper's"),
         ours=(
             "options are the closed list; without any, the diseases that the graph ties to the findings, best first",
-            "a reply counts by the listed name in it; of the graph's list also by a number alone, else facts answer",
+            "a reply counts by the listed name in it; of the graph's list also by a number alone",
             "of each disease the triples of the patient's findings and the heaviest others, `triples` in all",
         ),
     ),
@@ -99,10 +99,13 @@ def rlkgf_prompt(toolkit: Toolkit, *, settings: RLKGFPromptSettings | None = Non
         raise BadInput("the method rlkgf-prompt needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     read = LLMReader(toolkit.llm, name="rlkgf/diagnose", max_tokens=s.answer_tokens, prompts=toolkit.prompts)
     listed = ClosedListReader(toolkit.llm, s.answer_tokens, s.language, s.form, toolkit.prompts)
-    each = s.triples if s.form == "figures" else 0
+    trained: Mapping[str, Any] = getattr(toolkit.llm, "trained", {}) if s.form != "figures" else {}
+    listed = replace(listed, trained=trained)
+    each = 0 if trained or s.form == "trained" else s.triples
     return Pipeline(
         recognize=toolkit.recognize,
         link=toolkit.link,
+        understand=toolkit.understand,
         retrieve=(PatientSubgraph(toolkit.graph, each, Diagnosis(toolkit.graph, keep=s.diseases)),),
         rank=(),
         phrase=Numbered(),
@@ -163,31 +166,57 @@ class ClosedListReader:
     llm: LLM
     max_tokens: int = 32
     language: str = ""  # of the instructions; "" = that of the question
-    form: str = "figures"
+    form: str = ""
     prompts: Path | None = None
+    trained: Mapping[str, Any] = field(default_factory=dict)  # how the model was asked in training
     tally: Tally = field(default_factory=Tally)
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The disease; it cites the triples about it that the model saw."""
         question = query.question
+        if self.trained:
+            return self._as_trained(question)
         bare = replace(question, options=(), language=self.language or question.language)
         comma = "；" if prompt_language(bare) == "zh" else "; "
         names = [name for _, name in question.options]
         listed = {"diseases": comma.join(names)}
         steps = Steps(self.llm, "rlkgf", self.max_tokens, self.prompts, self.tally)
-        shown = 0
+        shown, usable = 0, partial(usable_answer, question=bare)
         if self.form == "trained":
-            said = steps.ask("trained", replace(bare, text=_as_trained(bare, names)), _usable)
+            said = steps.ask("trained", replace(bare, text=_as_trained(bare, names)), _any_reply)
         elif context.cited:
-            shown, said = steps.read("choose_kg", bare, context, _usable, None, **listed)
+            shown, said = steps.read("choose_kg", bare, context, usable, None, **listed)
         else:
-            said = steps.ask("choose", bare, _usable, None, **listed)
+            said = steps.ask("choose", bare, usable, None, **listed)
         answer = listed_answer(said, question)
         chosen = {name.casefold() for letter, name in question.options if letter in answer.choices}
         about = enumerate(context.cited[:shown], start=1)
         cites = tuple(i for i, piece in about if any(e.name.casefold() in chosen for e in piece.about))
         limits = "; ".join(filter(None, [answer.limits, _left_out(shown, len(context.cited))]))
         return replace(answer, citations=cites, limits=limits, reader=f"closed list, llm {self.llm.name}")
+
+    def _as_trained(self, question: Question) -> Answer:
+        """The disease that a model of `kgmed train` names, asked as its folder says, and judged as in training."""
+        told = self.trained
+        case, words = told_patient(question.text), Wording(told["language"], told["words"])
+        if case is None:
+            raise BadInput("a model of kgmed train is asked about patients as data sets have them, as mz-questions")
+        names, kinds = told["diseases"], {"listed": told["listed"], "figure6": told["figure6"]}
+        text = worded(words.case(case), names, words.language, **kinds)
+        bare = replace(question, text=text, options=(), language=words.language)
+        longest = max(told["longest"], 1)
+        said = Steps(self.llm, "rlkgf", longest, self.prompts, self.tally).ask("trained", bare, _any_reply)
+        letters, own = zip(*question.options, strict=True) if question.options else ((), ())
+        read = replace(question, options=tuple(zip(letters, words(own), strict=True)))
+        answer, one = listed_answer(said, read), named_one(NamesIn(dict.fromkeys(names, ())), said)
+        chosen = tuple(letter for letter, name in read.options if name == one)
+        reader = f"{told['policy']} {self.llm.name}, as it was trained"
+        return replace(answer, choices=chosen, abstained=answer.abstained and not chosen, reader=reader)
+
+
+def _any_reply(said: str) -> str:
+    """The reply: what names no disease is wrong, as it was in training."""
+    return said
 
 
 def _as_trained(asked: Question, names: Sequence[str]) -> str:
@@ -196,13 +225,6 @@ def _as_trained(asked: Question, names: Sequence[str]) -> str:
     if case is None:
         raise BadInput("form=trained is for the patients of data sets, such as mz-questions")
     return case_question(case, names, prompt_language(asked))
-
-
-def _usable(said: str) -> str:
-    """The reply; raises `Malformed` for one that is empty or a loop."""
-    if problem := fault(said, language=""):
-        raise Malformed(f"the model {problem}")
-    return said.strip()
 
 
 def _left_out(shown: int, there: int) -> str:
@@ -222,6 +244,8 @@ def listed_answer(said: str, question: Question) -> Answer:
     found = [f for f in NamesIn({name: () for _, name in question.options})(text) if not _goes_on(text, f)]
     named = {name for f in found if not f.denied for name in f.names}
     rest = text[match.end() :] if (match := _FORM.match(text)) else text
+    if any(lists_on(text, f, (name for _, name in question.options)) for f in found):
+        return Answer(said, limits="the reply says the list again")
     if named:
         letters = tuple(letter for letter, name in question.options if name in named)
         return Answer(said, choices=letters, limits="several diseases of the list are named" if letters[1:] else "")
@@ -251,20 +275,14 @@ def _short_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DiseaseChoice:
-    """A reader of both: of a closed list, whose failures stay failures, or of the graph's list, else its facts."""
+    """A reader of both: of a closed list, or of the list that the graph makes."""
 
     closed: Reader
     tied: Reader
 
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The answer of one of the two."""
-        if query.question.options:
-            return self.closed(query, context)
-        try:
-            return self.tied(query, context)
-        except Unavailable as error:
-            note(str(error))
-            return facts(query, context)
+        return (self.closed if query.question.options else self.tied)(query, context)
 
 
 @dataclass(frozen=True, slots=True)

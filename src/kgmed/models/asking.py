@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Queue
 from threading import Event
 from typing import Any, Generic, Protocol, TypeVar
@@ -38,17 +38,6 @@ class _Listener:
 _listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 
 
-class Streams(Protocol):
-    """A language model that can give its reply piece by piece."""
-
-    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
-        """The pieces of the reply, and the whole of it as the generator's value.
-
-        Raises what a call raises; a reply that breaks off raises `Busy` after the pieces that came.
-        """
-        ...
-
-
 def streamed(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
     """The reply of any model piece by piece; one that cannot stream gives it in one piece.
 
@@ -66,7 +55,7 @@ def streamed(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int = 256)
     return reply
 
 
-def read_stream(pieces: Generator[str, None, Reply], on_token: Callable[[str], object]) -> Reply:
+def read_stream(pieces: Generator[str, None, Reply], on_token: Callable[[str], object] = lambda _: None) -> Reply:
     """The reply that a stream ends in, after each of its pieces was handed to `on_token`."""
     while True:
         try:
@@ -130,7 +119,10 @@ def streamed_reply(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int 
     if listener.begun:
         listener.on_restart()
     listener.begun = True
-    return read_stream(streamed(llm, messages, max_tokens=max_tokens), listener.on_token)
+    aloud = _Aloud(listener)
+    reply = read_stream(streamed(llm, messages, max_tokens=max_tokens), aloud)
+    aloud.end()
+    return reply
 
 
 # --- Data out of a language model's reply: a tolerant reading of JSON, one more try with the reason, then a typed
@@ -143,7 +135,22 @@ def streamed_reply(llm: LLM, messages: Sequence[Message], /, *, max_tokens: int 
 
 
 T = TypeVar("T")
-_THINKS, _THOUGHT = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
+# What chat templates, reasoning models and gateways leave in a reply: thinking between marks (tags, Mistral's, Kimi's,
+# the folded part of Open WebUI, the channels of gpt-oss), turn marks around the answer.
+_TAGS = r"(?:think|thinking|thought|reasoning|reflection|seed:think)"
+_THINKS = re.compile(  # X begins what X_end ends
+    rf"(?P<tag><{_TAGS}>|\[THINK\]|◁think▷)|(?P<tag_end></{_TAGS}>|\[/THINK\]|◁/think▷)"
+    r"|(?P<fold><details type=\"reasoning\"[^>]{0,200}>)|(?P<fold_end></details>)"
+    r"|(?P<channel>(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)[^<>]{0,80}<\|message\|>)"
+    r"|(?P<channel_end><\|end\|>)"
+)
+_BEGUN = re.compile(  # a mark that is not whole yet
+    r"(?:<\|(?:start|channel)\|>[^<>]{0,80}){0,2}(?:<(?:[^<>\s]{0,60}|details [^<>]{0,200}))?\Z"
+    r"|\[/?[A-Z]{0,5}\Z|◁[^▷]{0,8}\Z"
+)
+_HEAD = re.compile(r"\s*(?:<s>\s*)?(?:<[|｜][^|｜<>]{1,40}[|｜]>\s*(?:assistant|final)?\s*)+|\s*<s>")
+_TURN_ENDS = re.compile(r"<[|｜][^|｜<>]{1,40}[|｜]>|<end_of_turn>|</s>\s*\Z")
+_LONGEST_MARK = 300  # characters
 _MARKS = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 _STRING = re.compile(r'"(?:\\.|[^"\\])*+("?)')
 _ELLIPSIS = re.compile(r"^(?:\.{2,}|…+|etc\.?|等等?)$", re.IGNORECASE)
@@ -331,32 +338,106 @@ class _OpenBrackets:
 def thoughts(reply: str) -> list[str]:
     """What a model thought aloud, each stretch of it.
 
-    >>> thoughts("<think>Gout?</think>Gout. <think>")
-    ['Gout?']
+    >>> thoughts("<think>Gout?</think>Gout. <think>"), thoughts("Is it gout?</think>Gout.")
+    (['Gout?'], ['Is it gout?'])
     """
     return [reply[begin:end] for _, begin, end, _ in _thinking(reply)]
 
 
 def without_thinking(reply: str, instead: str = "", *, trim: bool = False) -> str:
-    """The reply without what the model thought aloud, and with `trim` without the blanks around it.
+    """The reply without what the model thought aloud and the marks of turns, with `trim` without the blanks around it.
 
-    >>> without_thinking("A <think>Gout?</think> B <think>", "-")
-    'A - B <think>'
+    Thinking may lack its first mark, which many templates put into the prompt, or its last where it was cut off.
+
+    >>> without_thinking("A <think>Gout?</think> B <think>", "-"), without_thinking("Is it?</think>Gout.<|im_end|>")
+    ('A - B <think>', 'Gout.')
     """
     found = list(_thinking(reply))
     begins, ends = [0, *(end for *_, end in found)], [*(start for start, *_ in found), len(reply)]
     kept = [reply[a:b] for a, b in zip(begins, ends, strict=True)]
     if trim and found:
         kept = [kept[0].rstrip(), *(piece.strip() for piece in kept[1:-1]), kept[-1].lstrip()]
-    return instead.join(kept)
+    text = instead.join(kept)
+    begin = head.end() if (head := _HEAD.match(text)) else 0
+    return text[begin : end.start()] if (end := _TURN_ENDS.search(text, begin)) else text[begin:]
+
+
+def without_marks(prompt: str) -> str:
+    """A prompt in a chat template without the marks of its turns, so that its words can be read.
+
+    >>> without_marks("<|im_start|>user\\nfever, no rash<|im_end|>")
+    '\\nuser\\nfever, no rash\\n'
+    """
+    return _TURN_ENDS.sub("\n", prompt)
+
+
+def spoken(reply: Reply) -> Reply:
+    """The reply with what was thought aloud apart from its text.
+
+    >>> found = spoken(Reply("<think>Gout?</think>Gout."))
+    >>> found.text, found.thoughts
+    ('Gout.', 'Gout?')
+    """
+    text = without_thinking(reply.text, "\n", trim=True)
+    if text == reply.text:
+        return reply
+    text = text.strip()
+    thought = "\n".join(thought.strip() for thought in (reply.thoughts, *thoughts(reply.text)) if thought.strip())
+    return replace(reply, text=text, thoughts=thought)
 
 
 def _thinking(reply: str) -> Iterator[tuple[int, int, int, int]]:
-    """Each stretch of thinking that ends: where its mark, its words, its end mark begin, and where that ends."""
-    at = 0
-    while (begin := _THINKS.search(reply, at)) and (end := _THOUGHT.search(reply, begin.end())):
-        yield begin.start(), begin.end(), end.start(), end.end()
-        at = end.end()
+    """Each stretch of thinking: where its mark, its words, its end mark begin, and where that ends."""
+    begin, at = None, 0
+    for mark in _THINKS.finditer(reply):
+        if begin is not None and mark.lastgroup == f"{begin.lastgroup}_end":
+            yield begin.start(), begin.end(), mark.start(), mark.end()
+            begin, at = None, mark.end()
+        elif begin is None and mark.lastgroup in ("tag", "fold", "channel"):
+            begin = mark
+        elif begin is None and not at and mark.lastgroup == "tag_end":  # the template has begun it
+            yield 0, 0, mark.start(), mark.end()
+            at = mark.end()
+    if begin is not None and not reply[at : begin.start()].strip():  # all that is said is thought, and cut off
+        yield begin.start(), begin.end(), len(reply), len(reply)
+
+
+class _Aloud:
+    """Hands on the pieces of a reply less what is thought, as far as pieces can tell; thinking may prove so late."""
+
+    def __init__(self, listener: _Listener) -> None:
+        self._listener, self._held, self._said = listener, "", False
+        self._until = ""  # what ends the thinking that has begun
+
+    def __call__(self, piece: str) -> None:
+        self._held += piece
+        while mark := _THINKS.search(self._held):
+            before, self._held = self._held[: mark.start()], self._held[mark.end() :]
+            if self._until:
+                self._until = "" if mark.lastgroup == self._until else self._until
+            elif mark.lastgroup != "tag_end":
+                self._say(before)
+                self._until = f"{mark.lastgroup}_end" if mark.lastgroup in ("tag", "fold", "channel") else ""
+            elif self._said:  # what was said so far was thought
+                self._said = False
+                self._listener.on_restart()
+        begun = _BEGUN.search(self._held, max(0, len(self._held) - _LONGEST_MARK))
+        keep = begun.start() if begun else len(self._held)
+        if not self._until:
+            self._say(self._held[:keep])
+        self._held = self._held[keep:]
+
+    def end(self) -> None:
+        """Say what was held back."""
+        if not self._until:
+            self._say(self._held)
+
+    def _say(self, text: str) -> None:
+        if not self._said and (head := _HEAD.match(text)):
+            text = text[head.end() :]
+        if text and (self._said or text.strip()):
+            self._said = True
+            self._listener.on_token(text)
 
 
 def repair_json(text: str) -> str:
@@ -566,6 +647,12 @@ class Passing:
     def settings(self) -> Mapping[str, object]:
         """The settings of the model."""
         found: Mapping[str, object] = getattr(self.llm, "settings", {})
+        return found
+
+    @property
+    def trained(self) -> Mapping[str, Any]:
+        """How the model was asked in training (`kgmed.models.files.trained_task`)."""
+        found: Mapping[str, Any] = getattr(self.llm, "trained", {})
         return found
 
     def __repr__(self) -> str:

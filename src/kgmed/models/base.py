@@ -1,10 +1,11 @@
 """The protocols of models: a language model, an encoder, a scorer of pairs; and how a model's next words are drawn."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,89 @@ def sampled(how: Sampling) -> Iterator[None]:
         _SAMPLING.reset(token)
 
 
+# Tools that a model may call. A call is one line of JSON in its reply, whichever way its server puts it: models that
+# know function calling are offered the tools by their server's protocol, and any other model writes the line itself.
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: its name, what it gives, and the JSON schema of each of its arguments.
+
+    >>> Tool("find", "The entities of a name.", {"name": {"type": "string"}}).problem({"nam": "gout"})
+    'it takes name, not nam'
+    """
+
+    name: str
+    about: str
+    arguments: Mapping[str, Mapping[str, object]]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> dict[str, object]:
+        """The JSON schema of a call's arguments."""
+        needed = [name for name in self.arguments if name not in self.optional]
+        return {"type": "object", "properties": dict(self.arguments), "required": needed, "additionalProperties": False}
+
+    def problem(self, given: Mapping[str, object]) -> str:
+        """Why arguments do not fit; "" = they do."""
+        takes, types = ", ".join(self.arguments), {"string": str, "array": list}
+        if unknown := [name for name in given if name not in self.arguments]:
+            return f"it takes {takes}, not {unknown[0]}"
+        if missing := [name for name in self.arguments if name not in given and name not in self.optional]:
+            return f"it needs {missing[0]}"
+        kinds = {name: str(self.arguments[name]["type"]) for name in given}
+        wrong = next((name for name, value in given.items() if not isinstance(value, types[kinds[name]])), "")
+        return f"{wrong} is to be a {kinds[wrong]}" if wrong else ""
+
+
+_OFFERED: ContextVar[tuple[Tool, ...]] = ContextVar("tools", default=())
+
+
+def offered() -> tuple[Tool, ...]:
+    """The tools that a call made here and now may answer with."""
+    return _OFFERED.get()
+
+
+@contextmanager
+def offering(tools: Iterable[Tool]) -> Iterator[None]:
+    """A block whose calls of models may answer by calling a tool."""
+    token = _OFFERED.set(tuple(tools))
+    try:
+        yield
+    finally:
+        _OFFERED.reset(token)
+
+
+def call_line(tool: str, arguments: object) -> str:
+    """A call of a tool as a reply holds it.
+
+    >>> call_line("find", {"name": "gout"})
+    '{"tool": "find", "arguments": {"name": "gout"}}'
+    """
+    return json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
+
+
+def call_of(text: str) -> tuple[str, dict[str, Any]] | None:
+    """The call that a whole text is; None where it is none.
+
+    >>> call_of('{"tool": "find", "arguments": {"name": "gout"}}'), call_of("find gout")
+    (('find', {'name': 'gout'}), None)
+    """
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return is_call(said)
+
+
+def is_call(said: object) -> tuple[str, dict[str, Any]] | None:
+    """The tool and the arguments of a call; None where it is none."""
+    if not isinstance(said, dict) or not isinstance(said.get("tool"), str):
+        return None
+    arguments = said.get("arguments", {})
+    return (said["tool"], arguments) if isinstance(arguments, dict) else None
+
+
 # The protocols of models: a language model, an encoder, a scorer of pairs.
 
 
@@ -111,6 +195,8 @@ class Reply:
     tokens_in: int = 0
     tokens_out: int = 0
     model: str = ""
+    cut: bool | None = field(default=None, compare=False, repr=False)  # whether its tokens were used up
+    thoughts: str = field(default="", compare=False, repr=False)  # what was taken out of the text as thought aloud
 
 
 class LLM(Protocol):
@@ -152,7 +238,34 @@ class PairScorer(Protocol):
         ...
 
 
+def is_model(name: str, wanted: str) -> bool:
+    """Whether a model is the one that a paper names, wherever its files lie and whatever opens it.
+
+    >>> is_model("local/BAAI/bge-reranker-large", "BAAI/bge-reranker-large"), is_model("use-3", "damo/gte")
+    (True, False)
+    """
+    return wanted.rpartition("/")[2].casefold() in name.casefold()
+
+
 def name_of(part: object) -> str:
     """What a part is called in a run's record: its own name, else its class."""
     name = getattr(part, "name", "")
     return name if isinstance(name, str) and name else type(part).__name__
+
+
+_SMALL = 1_000_000_000  # ours: bytes of weights; below, models of some 10^8 parameters
+
+
+def is_small(llm: LLM) -> bool:
+    """Whether a model can be asked for no more than a short sentence: its weights are here, and below 1 GB.
+
+    >>> from kgmed.models.fakes import Echo
+    >>> is_small(Echo())
+    False
+    """
+    inner: object = llm
+    while (behind := getattr(inner, "llm", None)) is not None:
+        inner = behind
+    settings: Mapping[str, object] = getattr(inner, "settings", {})
+    size = getattr(inner, "bytes", settings.get("bytes"))
+    return isinstance(size, int) and size < _SMALL

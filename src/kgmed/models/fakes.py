@@ -11,9 +11,14 @@ from kgmed.errors import ModelFailed
 from kgmed.models.asking import LogProbs
 from kgmed.models.base import Message, Reply
 
+_BESIDE = ("question/frame", "check/sentences")  # prompts of a session, beside those of the method that is scripted
+
 
 class Scripted:
     """A language model that says given replies in turn and keeps what it was asked; an exception in turn is raised.
+
+    To what a session asks beside its method (what a question asks, the check of an answer) it has nothing to say, which
+    takes no turn, unless `every` prompt is scripted.
 
     >>> llm = Scripted(["yes", "no"])
     >>> llm([Message("user", "Is it?")]).text, llm([Message("user", "Sure?")]).text, len(llm.asked)
@@ -22,13 +27,15 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, replies: Iterable[str | Exception]) -> None:
+    def __init__(self, replies: Iterable[str | Exception], *, every: bool = False) -> None:
         """Take the replies, to be given in this order."""
-        self._replies = iter(replies)
+        self._replies, self._every = iter(replies), every
         self.asked: list[tuple[Message, ...]] = []
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The next reply; raises `ModelFailed` when there is none left."""
+        if not self._every and getattr(messages, "prompt", "").startswith(_BESIDE):
+            return _reply(messages, '{"asks": [], "verdicts": []}', self.name)
         self.asked.append(tuple(messages))
         reply = next(self._replies, ModelFailed("the scripted model has no reply left; give it one more"))
         if isinstance(reply, Exception):

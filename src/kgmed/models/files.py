@@ -232,6 +232,25 @@ _TOKENIZER = ("token*", "vocab*", "*.model")  # files of which a tokenizer has o
 _ANEW = "fetch, copy or save it anew"
 
 
+TRAINED = "kgmed-task.json"
+
+
+def trained_task(model: str | Path) -> Mapping[str, Any]:
+    """What a folder of `kgmed train` says of how its model was asked; {} for any other model. Raises `BadInput`.
+
+    `prompt` is the name of the prompt, `chat` whether it was a turn of the chat template, `policy` whether the model
+    chooses among `diseases` or writes at most `longest` tokens; `listed`, `language` and `words` make its questions.
+    """
+    path = Path(model) / TRAINED
+    if not path.is_file():
+        return {}
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {**told, "diseases": tuple(map(str, told["diseases"])), "words": dict(told["words"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path} is not what kgmed train writes ({error}); remove it, or train again") from None
+
+
 def load_transformer(
     kind: str, model: str | Path, device: str = "cpu", *, dtype: str = "", bits: int = 0, adapter: str | Path = "",
     labels: int = 0,

@@ -164,7 +164,7 @@ class Gguf:
             raise self._too_long(tokens + max_tokens, self.context)
         said = choice["message"]["content"] or ""
         cut = choice["finish_reason"] == "length"
-        return Reply(whole_characters(said) if cut else said, tokens, usage["completion_tokens"], self.name)
+        return Reply(whole_characters(said) if cut else said, tokens, usage["completion_tokens"], self.name, cut)
 
     def _failure(self, problem: Mapping[str, Any]) -> ModelFailed:
         """The error for what the server says is wrong."""

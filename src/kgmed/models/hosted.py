@@ -4,6 +4,8 @@ Keys come from the environment and from nowhere else: KGMED_API_KEY for any serv
 only where no base URL is given, so that they never go to another host. They are in no message and in no `repr`.
 """
 
+import json
+import re
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -13,7 +15,7 @@ from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
 from kgmed.errors import BadInput, Busy, ModelFailed, PromptTooLong, Unavailable
-from kgmed.models.base import PENALTY, Message, Reply, sampling
+from kgmed.models.base import PENALTY, Message, Reply, Tool, call_line, call_of, offered, sampling
 from kgmed.registry import models
 from kgmed.servers import Attempt, Key, Limits, Problem, Server, host_of, seconds_to_wait, split_login
 from kgmed.stop import check_stop
@@ -22,6 +24,7 @@ from kgmed.stop import check_stop
 
 
 OWN_KEY = "KGMED_API_KEY"  # for any server
+TIMEOUT = 300.0  # seconds for each try; a model that thinks takes minutes, and its reply may come in one piece
 T = TypeVar("T")
 
 
@@ -79,7 +82,7 @@ class SdkCalls:
     """
 
     def __init__(
-        self, server: ModelServer, base_url: str, *, timeout: float = 120.0, retries: int = 3, at_once: int = 8
+        self, server: ModelServer, base_url: str, *, timeout: float = TIMEOUT, retries: int = 3, at_once: int = 8
     ) -> None:
         """The client of the server's kind; `timeout` in seconds for each try."""
         self.server = server
@@ -115,7 +118,7 @@ class SdkCalls:
             asked = ask()
             try:
                 return send(**asked)
-            except self.sdk.BadRequestError as error:
+            except (self.sdk.BadRequestError, self.sdk.UnprocessableEntityError) as error:  # 400, 422
                 if not mends(error, asked):
                     raise
 
@@ -128,7 +131,7 @@ class SdkCalls:
         if isinstance(error, self.sdk.APIConnectionError | httpx2.HTTPError):
             sent = error if isinstance(error, httpx2.HTTPError) else error.__cause__
             return self.server.error(Attempt(problem=problem_of(sent)))
-        words = getattr(error, "message", "") or str(error)
+        words = _words(error)
         if isinstance(error, self.sdk.APIStatusError):
             marks = f"{getattr(error, 'code', '')} {getattr(error, 'type', '')}"
             after = seconds_to_wait(error.response.headers)
@@ -145,6 +148,12 @@ def _sdk(kind: str) -> Any:
         raise Unavailable(f'models of {kind} need the package {kind}: pip install "kgmed[models]"') from error
 
 
+def _words(error: Any) -> str:
+    """What a refusal says: the SDK's message, with the body where that is not in it."""
+    said, body = getattr(error, "message", "") or str(error), getattr(error, "body", None)
+    return said if not body or not said.startswith("Error code") or " - " in said else f"{said} - {body}"
+
+
 def count(usage: object, field: str) -> int:
     """The tokens that a server says were used; 0 where it does not."""
     tokens = getattr(usage, field, 0)
@@ -156,7 +165,14 @@ def count(usage: object, field: str) -> int:
 
 OFFICIAL = "https://api.openai.com/v1"
 _TOO_LONG = ("context_length_exceeded", "exceed_context_size_error", "maximum context length", "context size")
-_EXTRAS = {"stream_options": "stream_options", "response_format": "response_format", "json_schema": "response_format"}
+_CUT = ("length", "max_tokens")  # what a reply that used up its tokens has for its end
+_OPTIONAL = {  # what a request can do without -> what refusals of it name
+    "stream_options": r"\b(?:stream_options|include_usage)\b",
+    "response_format": r"\bresponse_format\b|json_schema|\bschema\b|\bgrammar\b",
+    **{name: rf"\b{name}\b" for name in ("seed", "temperature", "top_p", PENALTY)},
+    "tools": r"\btools?\b|\btool_choice\b|\bfunctions?\b",
+}
+_NO_SYSTEM = r"(?i)\bsystem\b.*\brole\b|\brole\b.*\bsystem\b|\broles must alternate\b"
 
 
 @models.register("openai/NAME", takes=("base_url",))
@@ -168,7 +184,7 @@ class OpenAI:
         model: str,
         base_url: str = "",
         *,
-        timeout: float = 120.0,
+        timeout: float = TIMEOUT,
         retries: int = 3,
         at_once: int = 8,
         environment: Mapping[str, str] | None = None,
@@ -185,15 +201,15 @@ class OpenAI:
             mend = "set KGMED_API_KEY, or give --base-url for a server of your own"
             raise Unavailable(f"no key for api.openai.com: {mend}")
         self._server = ModelServer(self.host, key, kind="openai", model=model, too_long=_TOO_LONG)
-        self._unknown: frozenset[str] = frozenset()  # settings that the server refuses
-        self._limit = "max_tokens" if base_url else "max_completion_tokens"
-        self._refused: frozenset[str] = frozenset()  # extras that the server does not know
+        self._refused: frozenset[str] = frozenset()  # what the server does not take
+        self._limits = ["max_tokens", "max_completion_tokens"] if base_url else ["max_completion_tokens", "max_tokens"]
+        self._told = True  # whether the server takes messages of the system
         self._calls = SdkCalls(self._server, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
     def settings(self) -> dict[str, object]:
         """What is asked of the server beside the messages, for the key of a cache."""
-        return sampling().settings
+        return sampling().settings | _tools_key()
 
     @property
     def name(self) -> str:
@@ -225,58 +241,135 @@ class OpenAI:
                 usage = getattr(chunk, "usage", None) or usage
                 choice = next(iter(getattr(chunk, "choices", None) or ()), None)
                 done = getattr(choice, "finish_reason", None) or done
-                text = getattr(getattr(choice, "delta", None), "content", None)
-                if isinstance(text, str) and text:
+                if text := _content(getattr(choice, "delta", None)):
                     parts.append(text)
                     yield text
         if not done:
             raise self._server.error(Attempt(problem="broken"))
-        if not parts:
-            raise ModelFailed(f"{self.name} sent no text: finish reason {self._server.clean(done)}")
-        return Reply("".join(parts), count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
+        return self._whole("".join(parts) if parts else None, done, usage)
 
     def _completion(self, client: Any, messages: Sequence[Message], max_tokens: int, **more: object) -> Any:
         """What the server sends for a conversation, without the settings that it refuses."""
-        conversation = [{"role": m.role, "content": m.text} for m in messages]
+        more |= {"tools": [_function(t) for t in offered()]} if offered() else {}
 
         def asked() -> dict[str, Any]:
-            wanted = {name: value for name, value in more.items() if name not in self._refused}
-            drawn = {name: value for name, value in self.settings.items() if name not in self._unknown}
-            if PENALTY in drawn:  # no argument of the library: OpenAI's own models have none, vLLM and others do
-                wanted["extra_body"] = {PENALTY: drawn.pop(PENALTY)}
-            settings = {"model": self.model, self._limit: max_tokens, **drawn, **wanted}
-            return {"messages": conversation, **settings}
+            calls = bool(offered()) and "tools" not in self._refused
+            turns = list(_openai_turns(messages if self._told else _untold(messages), calls=calls))
+            wanted = {name: value for name, value in {**self.settings, **more}.items() if name not in self._refused}
+            if PENALTY in wanted:  # no argument of the library: OpenAI's own models have none, vLLM and others do
+                wanted["extra_body"] = {PENALTY: wanted.pop(PENALTY)}
+            limit = dict.fromkeys(self._limits[:1], max_tokens)
+            return {"messages": turns, "model": self.model, **limit, **wanted}
 
         return self._calls.mended(asked, client.chat.completions.create, self._adapts)
 
     def _adapts(self, error: Any, asked: Mapping[str, Any]) -> bool:
-        """Whether a setting that the server refuses could be left out or renamed; some models take no temperature.
+        """Whether something that the server refuses could be left out, renamed or moved: remembered from then on.
 
-        Another thread may have done so meanwhile; what counts is what this request held.
+        Servers name it as a parameter, in their words, or in a list of faults. Another thread may have left it out
+        meanwhile; what counts is what this request held.
         """
-        refused = error.param
-        if refused == "max_tokens" and refused in asked:
-            self._limit = "max_completion_tokens"
-            return True
-        if refused in asked and refused in self.settings:
-            self._unknown |= {refused}
-            return True
-        extra = next((e for word, e in _EXTRAS.items() if word in f"{refused} {error.message}" and e in asked), "")
-        self._refused |= {extra} if extra else set()
-        return bool(extra)
+        told = f"{error.param} {_words(error)}"
+        if any(mark in told for mark in _TOO_LONG):
+            return False
+        sent = {**asked, **asked.get("extra_body", {})}
+        named = [name for name, words in _OPTIONAL.items() if name in sent and re.search(words, told)]
+        exact = [name for name in (error.param,) if name in sent]
+        limit = next((name for name in self._limits if name in asked and re.search(rf"\b{name}\b", told)), "")
+        if found := [name for name in (*exact, *named) if name in _OPTIONAL]:
+            self._refused |= {found[0]}
+        elif limit:
+            self._limits = [name for name in self._limits if name != limit]
+        elif self._told and re.search(_NO_SYSTEM, told) and any(turn["role"] == "system" for turn in asked["messages"]):
+            self._told = False
+        else:
+            return False
+        return True
 
     def _reply(self, completion: Any) -> Reply:
         """The reply in a completion, whatever the server took for one."""
         choices = getattr(completion, "choices", None)
         if not choices or not isinstance(choices, list):
-            raise ModelFailed(f"{self.name} sent an answer without a reply in it; is it an OpenAI-compatible server?")
+            why = self._server.clean(getattr(completion, "error", None) or "is it an OpenAI-compatible server?")
+            raise ModelFailed(f"{self.name} sent an answer without a reply in it; {why}")
         message = getattr(choices[0], "message", None)
-        text = getattr(message, "content", None)
-        if not isinstance(text, str):
-            why = getattr(message, "refusal", None) or f"finish reason {getattr(choices[0], 'finish_reason', None)}"
-            raise ModelFailed(f"{self.name} sent no text: {self._server.clean(why)}")
-        usage = getattr(completion, "usage", None)
-        return Reply(text, count(usage, "prompt_tokens"), count(usage, "completion_tokens"), self.name)
+        done = getattr(choices[0], "finish_reason", None)
+        usage, refusal = getattr(completion, "usage", None), getattr(message, "refusal", None)
+        return self._whole(_with_calls(_content(message), _openai_calls(message)), done, usage, refusal)
+
+    def _whole(self, text: str | None, done: object, used: object, refusal: object = None) -> Reply:
+        """The reply of that text; one whose tokens were used up before it may be empty."""
+        if text is None and done not in _CUT:
+            raise ModelFailed(f"{self.name} sent no text: {self._server.clean(refusal or f'finish reason {done}')}")
+        tokens = count(used, "prompt_tokens"), count(used, "completion_tokens")
+        return Reply(text or "", *tokens, self.name, done in _CUT)
+
+
+def _content(message: object) -> str | None:
+    """The text of a message or a piece of one; some servers send it in parts, thinking apart."""
+    content = getattr(message, "content", None)
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
+        return "".join(part["text"] for part in parts) if parts else None
+    return content if isinstance(content, str) else None
+
+
+def _untold(messages: Sequence[Message]) -> list[Message]:
+    """The messages with those of the system at the head of the first one of the user.
+
+    >>> [message.text for message in _untold([Message("system", "Be brief."), Message("user", "Hello")])]
+    ['Be brief.\\n\\nHello']
+    """
+    told = [m.text for m in messages if m.role == "system"]
+    first, *rest = [m for m in messages if m.role != "system"] or [Message("user", "")]
+    return [Message(first.role, "\n\n".join((*told, first.text))), *rest]
+
+
+# --- Calls of tools, as the protocols have them and as `call_line` does.
+
+
+def _tools_key() -> dict[str, object]:
+    """The names of the tools on offer, which replies depend on."""
+    return {"tools": [tool.name for tool in offered()]} if offered() else {}
+
+
+def _function(tool: Tool) -> dict[str, object]:
+    function = {"name": tool.name, "description": tool.about, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def _openai_turns(messages: Sequence[Message], *, calls: bool) -> Iterator[dict[str, object]]:
+    """The messages as the API has them; a call of a tool and the message after it, which is its result, as such."""
+    call = ""
+    for number, m in enumerate(messages):
+        made = call_of(m.text) if calls and m.role == "assistant" else None
+        if made:
+            call = f"call_{number}"
+            function = {"name": made[0], "arguments": json.dumps(made[1], ensure_ascii=False)}
+            yield {"role": m.role, "tool_calls": [{"id": call, "type": "function", "function": function}]}
+        elif call:
+            yield {"role": "tool", "tool_call_id": call, "content": m.text}
+            call = ""
+        else:
+            yield {"role": m.role, "content": m.text}
+
+
+def _openai_calls(message: object) -> Iterator[str]:
+    """The calls of tools in a message of OpenAI's, whatever the server took for one; those that are no JSON: none."""
+    made = getattr(message, "tool_calls", None)
+    for function in (getattr(call, "function", None) for call in (made if isinstance(made, list) else ())):
+        try:
+            arguments = json.loads(getattr(function, "arguments", None) or "{}")
+        except (TypeError, ValueError, RecursionError):
+            arguments = {}
+        if isinstance(name := getattr(function, "name", None), str):
+            yield call_line(name, arguments)
+
+
+def _with_calls(text: str | None, calls: Iterator[str]) -> str | None:
+    """The text of a message with its calls of tools below it, a line each; as it is where there is none."""
+    made = list(calls)
+    return "\n".join([*([text] if text else []), *made]) if made else text
 
 
 # --- Anthropic's models through its official SDK.
@@ -296,7 +389,7 @@ class Anthropic:
         model: str,
         base_url: str = "",
         *,
-        timeout: float = 120.0,
+        timeout: float = TIMEOUT,
         retries: int = 3,
         at_once: int = 8,
         environment: Mapping[str, str] | None = None,
@@ -308,8 +401,7 @@ class Anthropic:
         if not (key or base_url):
             raise Unavailable("no key for api.anthropic.com: set KGMED_API_KEY, or ANTHROPIC_API_KEY")
         self._server = ModelServer(self.host, key, kind="anthropic", model=model, too_long=_ANTHROPIC_TOO_LONG)
-        self._cold = False  # whether the model refuses a temperature
-        self._shapes = True  # until the model refuses a schema
+        self._refused: frozenset[str] = frozenset()  # what the model does not take
         self._calls = SdkCalls(self._server, base_url or ANTHROPIC, timeout=timeout, retries=retries, at_once=at_once)
 
     @property
@@ -317,7 +409,7 @@ class Anthropic:
         """What is asked of the server beside the messages, for the key of a cache; raises `BadInput`."""
         if sampling().penalty != 1:
             raise BadInput("models of Anthropic take no repetition penalty; leave --penalty out")
-        return {name: value for name, value in sampling().settings.items() if name != "seed"}
+        return {name: value for name, value in sampling().settings.items() if name != "seed"} | _tools_key()
 
     @property
     def name(self) -> str:
@@ -364,24 +456,25 @@ class Anthropic:
         self, client: Any, messages: Sequence[Message], max_tokens: int, shape: object = None, *, stream: bool = False
     ) -> Any:
         """What the server sends for a conversation, without the settings that it refuses."""
-        conversation = {"model": self.model, "max_tokens": max_tokens, "stream": stream, **_conversation(messages)}
+        most = {"model": self.model, "max_tokens": max_tokens, "stream": stream}
+        more = {"output_config": shape} if shape else {}
+        if offered():
+            more["tools"] = [{"name": t.name, "description": t.about, "input_schema": t.schema} for t in offered()]
 
         def asked() -> dict[str, Any]:
-            held = {"output_config": shape} if shape and self._shapes else {}
-            return {**conversation, "extra_body": {**({} if self._cold else self.settings), **held}}
+            wanted = {n: v for n, v in {**self.settings, **more}.items() if n not in self._refused}
+            return {**most, **_conversation(messages, calls="tools" in wanted), "extra_body": wanted}
 
         return self._calls.mended(asked, client.messages.create, self._adapts)
 
     def _adapts(self, error: Any, asked: Mapping[str, Any]) -> bool:
-        """Whether the model refused the temperature, as newer ones do, or a schema, and can be asked without."""
-        sent, told = asked["extra_body"], error.message.lower()
-        if "temperature" in told and "temperature" in sent:
-            self._cold = True
-            return True
+        """Whether the model refused a setting, as newer ones do the temperature, or a schema: left out from then on."""
+        sent, told = asked["extra_body"], _words(error).lower()
+        named = [name for name in sent if re.search(rf"\b{name}\b", told)]
         if "output_config" in sent and any(word in told for word in _SHAPE):
-            self._shapes = False
-            return True
-        return False
+            named.append("output_config")
+        self._refused |= set(named[:1])
+        return bool(named)
 
     def _reply(self, message: Any) -> Reply:
         """The reply in a message, whatever the server took for one."""
@@ -389,6 +482,7 @@ class Anthropic:
         if not isinstance(blocks, list):
             raise ModelFailed(f"{self.name} sent an answer without a reply in it; is it a server of Anthropic's kind?")
         texts = [t for t in (getattr(b, "text", None) for b in blocks) if isinstance(t, str)]
+        texts += [f"\n{call_line(b.name, b.input)}" for b in blocks if getattr(b, "type", None) == "tool_use"]
         usage = getattr(message, "usage", None)
         why = getattr(message, "stop_reason", None)
         return self._whole(texts, why, count(usage, "input_tokens"), count(usage, "output_tokens"))
@@ -397,17 +491,32 @@ class Anthropic:
         """The reply of those texts, if it is one."""
         if why == "model_context_window_exceeded":
             raise PromptTooLong(f"{self.name} had no room left for its reply; ask with less evidence")
-        if not texts:
+        if not texts and why not in _CUT:
             raise ModelFailed(f"{self.name} sent no text: stop reason {self._server.clean(why)}")
-        return Reply("".join(texts), tokens_in, tokens_out, self.name)
+        return Reply("".join(texts), tokens_in, tokens_out, self.name, why in _CUT)
 
 
-def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
-    """The messages as the API has them: the system's apart, as one text.
+def _conversation(messages: Sequence[Message], *, calls: bool = False) -> dict[str, Any]:
+    """The messages as the API has them: the system's apart, as one text; `calls` of tools and their results as such.
 
     >>> _conversation([Message("system", "Be brief."), Message("user", "Hello")])
     {'messages': [{'role': 'user', 'content': 'Hello'}], 'system': 'Be brief.'}
     """
     system = "\n\n".join(m.text for m in messages if m.role == "system")
-    turns = [{"role": m.role, "content": m.text} for m in messages if m.role != "system"]
+    turns = list(_anthropic_turns([m for m in messages if m.role != "system"], calls=calls))
     return {"messages": turns, "system": system} if system else {"messages": turns}
+
+
+def _anthropic_turns(messages: Sequence[Message], *, calls: bool) -> Iterator[dict[str, object]]:
+    call = ""
+    for number, m in enumerate(messages):
+        made = call_of(m.text) if calls and m.role == "assistant" else None
+        if made:
+            call = f"call_{number}"
+            use = {"type": "tool_use", "id": call, "name": made[0], "input": made[1]}
+            yield {"role": m.role, "content": [use]}
+        elif call:
+            yield {"role": m.role, "content": [{"type": "tool_result", "tool_use_id": call, "content": m.text}]}
+            call = ""
+        else:
+            yield {"role": m.role, "content": m.text}

@@ -27,7 +27,10 @@ from kgmed.models.asking import (
     ask_with_schema,
     from_reply,
     likelihood_model,
+    read_stream,
+    spoken,
     streamed,
+    without_thinking,
 )
 from kgmed.models.base import LLM, FilledPrompt, Message, Reply
 from kgmed.records import Spent
@@ -382,11 +385,76 @@ class CallLimit(Passing):
         yield as_it_is
 
 
-# --- A model whose replies are kept short, for a quick look or where many questions are asked of a slow model.
+# --- How long replies may be: so long as the user says, or with room to think for a model that thinks first.
+
+
+ROOMS = (8_192, 32_768)  # tokens to think in; ours: what reasoning models take for a question, and four times that
+
+
+class ThinkingRoom(Passing):
+    """A model that gets room to think beside the tokens of its reply, once it has used those up and said nothing.
+
+    Methods ask for replies of 32 to 500 tokens, and servers count thinking among them. A model that does not think is
+    asked as before. Where the room is more than fits the model, half of it is taken, and so on.
+    """
+
+    def __init__(self, llm: LLM, rooms: Sequence[int] = ROOMS) -> None:
+        """Without room, until it is seen to be needed; `rooms` = what is tried then, in tokens."""
+        super().__init__(llm)
+        self._rooms = tuple(rooms)
+        self.room = 0  # the tokens that it may think in now
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
+        """The model's reply; raises `ModelFailed` where no room is enough."""
+        return read_stream(self._tried(lambda most: _silent(lambda: self.llm(messages, max_tokens=most)), max_tokens))
+
+    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
+        """The reply, held to a JSON schema where the model can."""
+        held = lambda most: _silent(lambda: ask_with_schema(self.llm, messages, schema, max_tokens=most))  # noqa: E731
+        return read_stream(self._tried(held, max_tokens))
+
+    def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
+        """The reply piece by piece; thinking that was cut off is followed by that of the next try."""
+        return (yield from self._tried(lambda most: streamed(self.llm, messages, max_tokens=most), max_tokens))
+
+    def _tried(self, ask: Callable[[int], Generator[str, None, Reply]], most: int) -> Generator[str, None, Reply]:
+        """What is said with enough room."""
+        while True:
+            room = self.room
+            try:
+                reply = yield from ask(most + room)
+            except PromptTooLong:
+                if room < ROOMS[0] // 8:
+                    raise
+                self._rooms = (*(r for r in self._rooms if r < room // 2), room // 2)
+                self.room = min(self.room, room // 2)
+                continue
+            if not reply.cut or without_thinking(reply.text).strip():
+                return reply
+            self._grow(room, most)
+
+    def _grow(self, room: int, most: int) -> None:
+        """Take the next room; raises `ModelFailed` where there is none."""
+        more = next((r for r in self._rooms if r > room), 0)
+        if not more:
+            raise ModelFailed(f"{self.name} {CUT.format(most + room)}")
+        self.room = max(self.room, more)
+
+
+def _silent(ask: Callable[[], Reply]) -> Generator[str, None, Reply]:
+    """A reply that comes in one piece, which nobody hears."""
+    yield from ()
+    return ask()
+
+
+CUT = "was cut off at {:,} tokens before it said anything; give its replies more by --reply-tokens"
 
 
 class ReplyLimit(Passing):
-    """A model whose replies are no longer than `most` tokens, whatever a method asks for; its name says so."""
+    """A model whose replies are of `most` tokens, whatever a method asks for; its name says so.
+
+    More than methods ask for is for models that think first, less for a quick look.
+    """
 
     def __init__(self, llm: LLM, most: int) -> None:
         """Bound a model."""
@@ -400,15 +468,15 @@ class ReplyLimit(Passing):
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The model's reply."""
-        return super().__call__(messages, max_tokens=min(max_tokens, self.most))
+        return super().__call__(messages, max_tokens=self.most)
 
     def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
         """The reply, held to a JSON schema where the model can."""
-        return super().as_json(messages, schema, max_tokens=min(max_tokens, self.most))
+        return super().as_json(messages, schema, max_tokens=self.most)
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece."""
-        return (yield from super().stream(messages, max_tokens=min(max_tokens, self.most)))
+        return (yield from super().stream(messages, max_tokens=self.most))
 
 
 # --- What a run asks of language models, written down call by call, in whatever thread the run has to itself.
@@ -482,7 +550,10 @@ class CountedLLM(Passing):
 
 
 class RecordedLLM(Passing):
-    """A model whose calls are written down; `behind` = a `Reaching` stands somewhere behind it."""
+    """A model whose calls are written down, and whose replies come without what it thought aloud.
+
+    `behind` = a `CountedLLM` stands somewhere behind it.
+    """
 
     def __init__(self, llm: LLM, *, price: Price | None = None, behind: bool = False) -> None:
         """Stand before a model whose tokens have that price."""
@@ -499,7 +570,7 @@ class RecordedLLM(Passing):
             nonlocal done
             done = True
             book.calls.append(self._call(prompt, reply, reached=not self._behind or book.reached > before))
-            return reply
+            return spoken(reply)
 
         try:
             yield note

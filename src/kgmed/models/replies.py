@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kgmed.models.asking import Malformed, strings, values
+from kgmed.models.asking import Malformed, strings, values, without_thinking
 from kgmed.records import Evidence
 
 # --- Citation marks in what a model wrote: [1], [1, 2], [2-4], also in full width: 【1】, ［１、３］.
@@ -162,7 +162,6 @@ def _unfenced(reply: str) -> str:
 # Each raises `Malformed` with a reason that is fit to be told to the model.
 
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _FINAL = re.compile(
     r"^[\s#*>\-]*+(?:(?:final |the )?answer|答案|回答)[ \t]*+(?:\*++[ \t]*+)?(?P<colon>[:：])\**[ \t]*|^[\s#*>\-]++",
     re.I | re.M,
@@ -184,7 +183,7 @@ def split_final(reply: str) -> tuple[str, str]:
     >>> split_final("The toe hurts.\\nAnswer: gout"), split_final("脚趾痛。\\n**答案**：痛风")
     (('The toe hurts.', 'gout'), ('脚趾痛。', '痛风'))
     """
-    text = _without_thinking(reply)
+    text = without_thinking(reply).strip()
     found = [m for m in _FINAL.finditer(text) if m["colon"]]
     if not found:
         raise Malformed('it has no line that begins with "Answer:"')
@@ -200,7 +199,7 @@ def number(reply: str, most: int) -> int:
     >>> number("Thought 2 is best, it fits.", 3), number("1 is weak.\\nBest: 3", 3)
     (2, 3)
     """
-    for line in reversed(without_marks(_without_thinking(reply)).splitlines()):
+    for line in reversed(without_marks(without_thinking(reply).strip()).splitlines()):
         named = {int(n) for n in _NUMBER.findall(line)}
         if len(named) > 1:
             raise Malformed(f"it names several numbers ({', '.join(map(str, sorted(named)))}); one is wanted")
@@ -217,7 +216,7 @@ def says_yes(reply: str) -> bool:
     >>> says_yes("Yes."), says_yes("I looked at it.\\nNo, it does not."), says_yes("是"), says_yes("不是")
     (True, False, True, False)
     """
-    for line in reversed(_without_thinking(reply).splitlines()):
+    for line in reversed(without_thinking(reply).strip().splitlines()):
         if found := _YES_NO.search(line):
             return found.lastgroup in ("yes", "zh_yes")
     raise Malformed("it says neither yes nor no")
@@ -229,7 +228,7 @@ def short_text(reply: str) -> str:
     >>> short_text("Sentence: Gout hurts\\nat night.")
     'Gout hurts at night.'
     """
-    text = " ".join(_HEADED.sub("", _without_thinking(reply)).split())
+    text = " ".join(_HEADED.sub("", without_thinking(reply).strip()).split())
     if not re.search(r"[^\W\d_]", text) or "\ufffd" in text:
         raise Malformed("it holds no sentence")
     if len(text) > LONGEST:
@@ -262,6 +261,21 @@ def known_strings(reply: str, key: str, known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def numbers_under(reply: str, key: str, most: int) -> list[int]:
+    """The numbers from 1 to `most` under a key, each once, in the order of the reply; there may be none.
+
+    >>> numbers_under('Sure: {"facts": [2, 1, 2, 9]}', "facts", 3), numbers_under('{"facts": []}', "facts", 3)
+    ([2, 1], [])
+    """
+    found = next((v[key] for v in values(reply) if isinstance(v, dict) and isinstance(v.get(key), list)), None)
+    if found is None:
+        raise Malformed(f'it must be {{"{key}": [...]}} with numbers in the list')
+    kept = [n for n in dict.fromkeys(n for n in found if type(n) is int) if 1 <= n <= most]
+    if found and not kept:
+        raise Malformed(f"none of the numbers is one from 1 to {most}")
+    return kept
+
+
 def without_example(found: list[str], *, example: str, given: str) -> list[str]:
     """What a reply lists, without what the prompt's example lists too and what it was `given` does not say.
 
@@ -279,10 +293,6 @@ def without_example(found: list[str], *, example: str, given: str) -> list[str]:
 
 def _bare(text: str) -> str:
     return " ".join(text.replace("_", " ").casefold().split())
-
-
-def _without_thinking(reply: str) -> str:
-    return _THINKING.sub("", reply).strip()
 
 
 # --- Reasoning in what a model wrote: MindMap's three outputs, the steps that cite evidence, and the tree.

@@ -7,8 +7,9 @@ option by its likelihood.
 
 import copy
 import hashlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, PromptTooLong
 from kgmed.models.asking import LogProbs, shared_start, stream_from_thread
-from kgmed.models.base import Message, Reply, sampling
+from kgmed.models.base import FilledPrompt, Message, Reply, sampling
 from kgmed.models.encoders import checked_dtype
-from kgmed.models.files import MODELS, as_folder, load_transformer
+from kgmed.models.files import MODELS, as_folder, load_transformer, trained_task
 from kgmed.models.gguf import whole_characters, without_tags
 from kgmed.models.transformers_rows import (
     BatchedReplies,
@@ -95,6 +96,41 @@ def _group(
     return found
 
 
+# --- The tokens at which names of a closed list part.
+
+
+END = -1  # stands for the end of a name, where a longer name goes on
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A place where names part: the tokens before it, and for each token that may follow the names behind it."""
+
+    before: tuple[int, ...]
+    after: Mapping[int, tuple[int, ...]]  # token or END -> numbers of names
+
+
+def forks(names: Sequence[Sequence[int]]) -> list[Fork]:
+    """The forks of tokenised names, shortest first; a name's probability is the product of its turns there.
+
+    >>> [(f.before, dict(f.after)) for f in forks([(5, 6), (5, 7), (8,)])]
+    [((), {5: (0, 1), 8: (2,)}), ((5,), {6: (0,), 7: (1,)})]
+    """
+    prefixes = {tuple(name[:k]) for name in names for k in range(len(name) + 1)}
+    found = [Fork(before, _after(names, before)) for before in sorted(prefixes, key=lambda p: (len(p), p))]
+    return [fork for fork in found if len(fork.after) > 1]
+
+
+def _after(names: Sequence[Sequence[int]], before: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+    """For each token that follows `before`, the names that go on with it."""
+    k, after = len(before), dict[int, tuple[int, ...]]()
+    for number, name in enumerate(names):
+        if tuple(name[:k]) == before:
+            token = name[k] if len(name) > k else END
+            after[token] = (*after.get(token, ()), number)
+    return after
+
+
 # --- A language model in this process through `transformers`: by a folder, a name on the model hub, or a GGUF file.
 # Larger in memory than `Gguf`; for models of a hub, for GPUs, for what is trained here, and for many calls at once
 # (what
@@ -130,6 +166,7 @@ class TransformersLM:
         number = checked_dtype(dtype)
         kind = "AutoModelForCausalLM"
         self._tokenizer, self._model = load_transformer(kind, model, device, dtype=number, bits=bits, adapter=adapter)
+        self.trained = trained_task(adapter or model)
         path, more = Path(model), f" + {Path(adapter).name}" if adapter else ""
         self.name = f"hf/{path.name if path.exists() else model}{more}"
         self.context = context or _limit(self._model)
@@ -153,6 +190,11 @@ class TransformersLM:
         return {**sampling().settings, "context": self.context, "weights": self._weights, **told}
 
     @cached_property
+    def bytes(self) -> int:
+        """How much memory the weights take."""
+        return sum(weight.numel() * weight.element_size() for weight in self._model.parameters())
+
+    @cached_property
     def _weights(self) -> str:
         """A sample of the weights."""
         return _sampled(self._model)
@@ -172,7 +214,12 @@ class TransformersLM:
         return f"TransformersLM({self.name}, device={self._device!r}, context={self.context})"
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
-        """The reply; `PromptTooLong` where prompt and reply do not fit into the context."""
+        """The reply; `PromptTooLong` where prompt and reply do not fit into the context.
+
+        The prompt that a model of `kgmed train` was trained with is asked as it was there.
+        """
+        if self._as_trained(messages) and self.trained["policy"] == "choice":
+            return self._chosen(messages)
         return self._replied(self._asked(messages, max_tokens))
 
     def as_json(self, messages: Sequence[Message], schema: Schema, /, *, max_tokens: int = 256) -> Reply:
@@ -185,6 +232,8 @@ class TransformersLM:
 
     def stream(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Generator[str, None, Reply]:
         """The reply piece by piece, never in a batch; one that is left early stops the model."""
+        if self._as_trained(messages):
+            return stream_from_thread(lambda _: self(messages, max_tokens=max_tokens))
         return stream_from_thread(lambda put: self._alone(self._asked(messages, max_tokens), put))
 
     def logprobs(self, prompt: str, continuations: Sequence[str], /) -> LogProbs:
@@ -238,15 +287,42 @@ class TransformersLM:
         """The reply in tokens."""
         said = self._tokenizer.decode(row, skip_special_tokens=True)
         cut = len(row) == asked.most
-        return Reply(whole_characters(said) if cut else said, len(asked.prompt), len(row), self.name)
+        return Reply(whole_characters(said) if cut else said, len(asked.prompt), len(row), self.name, cut)
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
         """The tokens of a conversation: by the model's chat template, or where it has none as paragraphs."""
         turns = [{"role": m.role, "content": _whole(without_tags(m.text))} for m in messages]
+        if self._as_trained(messages) and not self.trained["chat"]:
+            return [int(t) for t in self._tokenizer(turns[-1]["content"])["input_ids"]]
         if not self._tokenizer.chat_template:
             return self._tokens("\n\n".join(turn["content"] for turn in turns) + "\n\n")
         text = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
         return [int(t) for t in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
+
+    def _as_trained(self, messages: Sequence[Message]) -> bool:
+        """Whether this is the prompt that the model was trained with."""
+        asked = messages.prompt.split(".")[0] if isinstance(messages, FilledPrompt) else ""
+        return bool(asked) and self.trained.get("prompt") == asked
+
+    def _chosen(self, messages: Sequence[Message]) -> Reply:
+        """The likeliest of the diseases that the model chooses among, its turns shared out at each fork."""
+        prompt, names = self._prompt(messages), self.trained["diseases"]
+        lead = "" if self.trained["chat"] else " "
+        said = [self._tokenizer(lead + name, add_special_tokens=False)["input_ids"] for name in names]
+        rows = [[*prompt, *row, self._tokenizer.eos_token_id] for row in said]
+        if (longest := max(map(len, rows))) > self.context:
+            raise self._too_long(longest)
+        with computing(self.name):
+            found = self._one.submit(self._scored, rows, [len(prompt)] * len(rows)).result()
+        turns = [(*row, END) for row in said]
+        known = {(row[:k], row[k]): x for row, logp in zip(turns, found, strict=True) for k, x in enumerate(logp)}
+        chances = np.zeros(len(names))
+        for fork in forks(said):
+            logp = np.array([known[fork.before, turn] for turn in fork.after])
+            logp -= np.logaddexp.reduce(logp)
+            for x, leads in zip(logp, fork.after.values(), strict=True):
+                chances[list(leads)] += x
+        return Reply(names[int(chances.argmax())], len(prompt), 0, self.name)
 
     def _tokens(self, text: str) -> list[int]:
         """The tokens of a text, with the mark of a beginning where the model has one."""

@@ -3,7 +3,7 @@
 A file holds sections headed by `# system`, `# user` or `# assistant`, with `$holes` (string.Template).
 
 A prompt for an answer has the hole `$task`; what fills it depends on the question (options or none), on whether the
-prompt shows evidence, and on the `AnswerTask` in force: `GROUNDED`, the default, or `OWN_KNOWLEDGE`.
+prompt shows evidence, and on the `AnswerTask` in force: `GROUNDED`, `ASSISTED` or `OWN_KNOWLEDGE`.
 """
 
 import re
@@ -113,7 +113,7 @@ def prompt_files() -> list[str]:
     """The files of kgmed's own prompts, as recipe/step.language.txt, sorted.
 
     >>> prompt_files()[:2]
-    ['ask/detailed.en.txt', 'ask/detailed.zh.txt']
+    ['agent/gather.en.txt', 'agent/gather.zh.txt']
     """
     recipes = [d for d in resources.files(__package__).iterdir() if d.is_dir()]
     return sorted(f"{d.name}/{f.name}" for d in recipes for f in d.iterdir() if f.name.endswith(".txt"))
@@ -129,24 +129,34 @@ class AnswerTask:
     """How an answer may be made.
 
     Attributes:
-        own_knowledge: Whether the model may add what it knows; it is then asked without evidence too, and cites none.
+        own_knowledge: Whether the model may add what it knows; it is then asked without evidence too.
+        cites: Whether an answer names the numbers of its evidence.
     """
 
     own_knowledge: bool = False
+    cites: bool = True
 
     @property
-    def cites(self) -> bool:
-        """Whether an answer names the numbers of its evidence."""
-        return not self.own_knowledge
+    def published(self) -> bool:
+        """Whether a method runs as its authors had it: nothing of kgmed's own stands in for what a model fails to say.
+
+        One rule of acceptance and one retry then hold for the answers of all methods (`kgmed.steps.read.accepted`).
+        """
+        return not self.cites
 
 
 GROUNDED = AnswerTask()
-OWN_KNOWLEDGE = AnswerTask(own_knowledge=True)
+ASSISTED = AnswerTask(own_knowledge=True)
+OWN_KNOWLEDGE = AnswerTask(own_knowledge=True, cites=False)
 
 
-def of_preset(name: str) -> AnswerTask:
-    """The task of a method's preset: its authors let the model add what it knows, the preset `safe` does not."""
-    return OWN_KNOWLEDGE if name in ("paper", "code") else GROUNDED
+def of_preset(name: str, answer_from: str = "evidence") -> AnswerTask:
+    """The task of a method's preset: as its authors have it, else as `answer_from` says, from the evidence alone or
+    from that and what the model knows, citing.
+    """
+    if name in ("paper", "code"):
+        return OWN_KNOWLEDGE
+    return ASSISTED if answer_from == "assisted" else GROUNDED
 
 
 _TASK: ContextVar[AnswerTask] = ContextVar("task", default=GROUNDED)
@@ -176,18 +186,18 @@ def task_wording(question: Question, *, evidence: bool, folder: Path | None = No
     """The words for the hole `$task`, a line for each part."""
     parts = ["options" if question.options else "answer"]
     if evidence:
-        parts.append("own" if task().own_knowledge else "grounded")
+        parts.append("grounded" if not task().own_knowledge else "assisted" if task().cites else "own")
     language = prompt_language(question)
     return "\n".join(prompt(f"task/{part}", language=language, folder=folder).messages()[0].text for part in parts)
 
 
-def stated_task(question: Question, preset: str) -> str:
+def stated_task(question: Question, preset: str, answer_from: str = "evidence") -> str:
     """What all methods of a comparison are asked for in the same words, in a line: length, wording, rule of language.
 
     >>> stated_task(Question("Why?"), "paper")[:39]
     'at most 700 tokens; "Answer fully and i'
     """
-    with tasked(of_preset(preset)):
+    with tasked(of_preset(preset, answer_from)):
         bare, shown = (task_wording(question, evidence=evidence) for evidence in (False, True))
     more = shown.removeprefix(bare).strip()
     rule = "a letter counts in any language" if question.options else "an answer in another language has failed"
@@ -199,3 +209,13 @@ def filled(asked: Prompt, of: Question, folder: Path | None, /, **values: str) -
     if "task" not in asked.holes:
         return asked.messages(**values)
     return asked.messages(**values, task=task_wording(of, evidence="evidence" in values, folder=folder))
+
+
+def whole_question(question: Question) -> str:
+    """The question after its history and before its options.
+
+    >>> whole_question(Question("Why?", (("A", "x"),), history=("Hi",)))
+    'Hi\\nWhy?\\nA. x'
+    """
+    options = [f"{letter}. {text}" for letter, text in question.options]
+    return "\n".join([*question.history, question.text, *options])

@@ -15,9 +15,10 @@ import xxhash
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.graph.base import EdgeRow, NodeRow, Row, Source
+from kgmed.graph.base import EdgeRow, LocalGraph, NodeRow, Row, Source
 from kgmed.language.negation import negated
 from kgmed.language.text import fold_word, tokens
+from kgmed.prompts import prompt
 from kgmed.records import Entity, Question, Relation, Role, Support, Triple
 
 # --- Cases to diagnose, and a split of them whose test part nothing can be chosen on.
@@ -135,6 +136,7 @@ class Split:
     validation: Cases
     test: HeldOutCases
     language: str = ""  # ISO 639-1
+    dropped: tuple[str, ...] = ()  # rows of the files that could not be read, each in a sentence
 
     @property
     def diseases(self) -> tuple[str, ...]:
@@ -167,6 +169,7 @@ def split(
     language: str = "",
     share: float = 0.2,  # ours
     seed: int = 0,
+    dropped: Sequence[str] = (),
 ) -> Split:
     """The split of given parts; without a validation part, `share` of each disease's train cases become it.
 
@@ -176,7 +179,7 @@ def split(
         (validation,) = (v for i, (_, v) in enumerate(folds(train, round(1 / share), seed=seed)) if i == 0)
         chosen = {id(c) for c in validation}
         train = [c for c in train if id(c) not in chosen]
-    return Split(name, tuple(train), tuple(validation), HeldOutCases(test), language)
+    return Split(name, tuple(train), tuple(validation), HeldOutCases(test), language, tuple(dropped))
 
 
 def folds(cases: Sequence[Case], k: int, *, seed: int = 0) -> Iterator[tuple[Cases, Cases]]:
@@ -255,6 +258,34 @@ class NamesIn:
         denied = [no or _is_denied(text, a) for no, (a, _) in zip(negated(text, places), places, strict=True)]
         names = [frozenset(self._index[tuple(keys[a:b])]) for a, b in spans]
         return [NameInText(n, a, b, no) for n, (a, b), no in zip(names, places, denied, strict=True)]
+
+
+def named_one(find: NamesIn, text: str) -> str | None:
+    """The one name that a text gives; None where it gives none or several, denies it, or says a list again.
+
+    Training and asking judge a reply by this.
+
+    >>> find = NamesIn({"flu": (), "measles": ()})
+    >>> [named_one(find, t) for t in ("Diagnosis: flu", "not flu", "flu; meas", "flu or measles")]
+    ['flu', None, None, None]
+    """
+    there = find(text)
+    found = {f.names for f in there if not f.denied}
+    if len(found) != 1 or any(lists_on(text, f, find.aliases) for f in there):
+        return None
+    return min(found.pop())
+
+
+def lists_on(text: str, found: NameInText, names: Iterable[str]) -> bool:
+    """Whether another of the names, or the beginning of one, follows after a semicolon: a list is said again.
+
+    >>> find = NamesIn({"flu": (), "measles": ()})
+    >>> [lists_on(t, find(t)[0], find.aliases) for t in ("Diseases: flu; meas", "flu; it began with fever", "flu;")]
+    [True, False, False]
+    """
+    mark, rest = text[found.end : found.end + 1], text[found.end + 1 :].strip().casefold()
+    known = map(str.casefold, names)
+    return mark in (";", "\uff1b") and bool(rest) and any(n.startswith(rest) or rest.startswith(n) for n in known)
 
 
 def _is_denied(text: str, start: int) -> bool:
@@ -338,6 +369,64 @@ def told_patient(text: str) -> Case | None:
         positive, negative, unsure = signs
         return None if rest else Case("", positive, negative, unsure)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Names as a data set has them -> names as a model reads them; a name without a row stays as it is."""
+
+    language: str  # ISO 639-1 of the questions
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `BadInput` where two names become one: the way back would be lost."""
+        if len(set(self.words.values())) < len(self.words):
+            raise BadInput("two names of a wording table read alike; give each words of its own")
+
+    def __call__(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names as a model reads them."""
+        return tuple(self.words.get(name, name) for name in names)
+
+    def case(self, case: Case) -> Case:
+        """A case as a model reads it.
+
+        >>> Wording("en", {"发烧": "fever", "肺炎": "pneumonia"}).case(Case("1", ("发烧",), disease="肺炎")).positive
+        ('fever',)
+        """
+        return replace(
+            case,
+            positive=self(case.positive),
+            negative=self(case.negative),
+            unsure=self(case.unsure),
+            explicit=self(case.explicit),
+            disease=self([case.disease])[0],
+        )
+
+    def cases(self, cases: Iterable[Case]) -> tuple[Case, ...]:
+        """Cases as a model reads them."""
+        return tuple(map(self.case, cases))
+
+    def back(self, predict: Predict) -> Predict:
+        """A predictor of the data set's own cases, from one of those that a model reads."""
+        names = {word: name for name, word in self.words.items()}
+
+        def predicted(cases: Sequence[Case]) -> list[str | None]:
+            return [names.get(said, said) if said is not None else None for said in predict(self.cases(cases))]
+
+        return predicted
+
+
+TRAINED_PROMPT = "rlkgf/trained"  # that of a question which `worded` makes
+
+
+def worded(case: Case, diseases: Sequence[str], language: str, *, listed: bool, figure6: bool) -> str:
+    """The question of a case as a policy is trained and asked: bare, or in the words of RLKGF's Figure 6."""
+    if not figure6:
+        return question(case, diseases if listed else (), language)
+    asked = prompt("rlkgf/choose", language=language)
+    between = _BARE[language][4]
+    messages = asked.messages(diseases=between.join(diseases), question=patient_text(case, language))
+    return "\n\n".join(message.text for message in messages)
 
 
 def question(case: Case, diseases: Sequence[str], language: str) -> str:
@@ -447,6 +536,9 @@ class PlacedSymptoms(NamedTuple):
         return found
 
 
+_AROUND = 500  # ours: findings of a disease that are looked at
+
+
 @dataclass(frozen=True, eq=False)
 class CauseGraph:
     """m diseases, n symptoms, their counts (m, n), and of how many cases of each disease (m,) these are."""
@@ -482,6 +574,23 @@ class CauseGraph:
             counts[case.disease].update(case.positive)
         kept = {d: {s: float(k) for s, k in sorted(row.items()) if k >= at_least} for d, row in counts.items()}
         return cls.of(kept, Counter(c.disease for c in cases))
+
+    @classmethod
+    def of_graph(cls, graph: LocalGraph, diseases: Sequence[str]) -> "CauseGraph":
+        """The graph of the findings that a medical graph ties to some of its diseases, by the weights of the edges.
+
+        No labelled case is looked at: the paper's promise. Diseases and findings have the graph's names. Raises
+        `BadInput` for a disease that the graph does not have, or of which it knows no finding.
+        """
+        counts: dict[str, dict[str, float]] = {}
+        for name in diseases:
+            found = next((m.entity for m in graph.lookup(name) if m.entity.kind == "disease"), None)
+            edges = graph.neighbours(found.id, limit=_AROUND, roles=(Role.FINDING,)) if found else []
+            if found is None or not edges:
+                raise BadInput(f"{graph.name} knows no findings of the disease {name!r}; name others")
+            others = [(t.tail if t.head.id == found.id else t.head, t.weight) for t in edges]
+            counts[found.name] = {other.name: max(weight, 1e-6) for other, weight in others}
+        return cls.of(counts)
 
     def weight(self, kind: Weights) -> Floats:
         """The weights (m, n) of the edges; 0 = no edge."""

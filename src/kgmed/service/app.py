@@ -1,31 +1,38 @@
 """The service: doors over the use cases, the page, health, the guard in front of all; from its options to its end."""
 
 import asyncio
+import gc
 import json
 import os
+import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kgmed import __version__
 from kgmed.config import AUTO, Config, config_type
+from kgmed.disk import copies_processes
 from kgmed.errors import BadInput, KgmedError, Unavailable
 from kgmed.graph import library
 from kgmed.service.guard import LOOPBACK, Guard, Keys, Rate, Rules
-from kgmed.service.kept import Fetches
+from kgmed.service.kept import LARGEST_UPLOAD, Fetches, KeepsRuns, runs_at
 from kgmed.service.metrics import Measured, Telemetry, to_stderr
 from kgmed.service.openai import openai_routes
 from kgmed.service.problems import MEDIA, body_of, problem, problem_of
@@ -33,6 +40,7 @@ from kgmed.service.rest import Doors, routes
 from kgmed.service.uses import UseCases, open_cases, open_judge
 from kgmed.service.work import Left, Work
 from kgmed.stop import Stop
+from kgmed.toolkit import views
 
 # The application: doors over the use cases, the page, health, and the guard in front of all.
 
@@ -64,18 +72,21 @@ class ServiceSettings:
     reward: str = ""  # labelled cases by which answers are rewarded, a file or a set of the folder `data`
     data: str = ""
     scorer: str = "best"
+    models: tuple[str, ...] = ()  # that can be chosen beside that of the configuration
     fetches: bool = False  # whether it fetches graphs when it is asked to
     demo: bool = False
+    proxy: bool = False  # behind a reverse proxy on this machine, which passes on what others ask
     log_questions: bool = False
 
     def rules(self, keys: Keys) -> Rules:
         """Who may ask; raises `BadInput` for a service that anybody could reach without a key."""
         keyed = bool(keys.all()) and not self.demo
-        if not (keyed or self.demo or self.host in _HERE):
+        reached = [host for host in (self.host, *(self.allow_hosts if self.proxy else ())) if host not in _HERE]
+        if reached and not (keyed or self.demo):
             why = "can be reached from other machines, and there is no key"
-            raise BadInput(f"{self.host} {why}; make one: kgmed serve keys add NAME")
+            raise BadInput(f"{reached[0]} {why}; make one: kgmed serve keys add NAME, or serve anybody: --demo")
         named = () if self.host in ("0.0.0.0", "::") else (self.host.lower(),)  # noqa: S104 - compared, not bound
-        return Rules((*LOOPBACK, *named, *map(str.lower, self.allow_hosts)), self.allow_origins, keyed)
+        return Rules((*LOOPBACK, *named, *map(str.lower, self.allow_hosts)), self.allow_origins, keyed, self.demo)
 
 
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -120,12 +131,17 @@ def make_app(
         work.open.clear()
         work.patience = given.patience
     telemetry = Telemetry((asking, looking), write=write, questions=given.log_questions)
+    cases.runs.on_problem = lambda why: telemetry.line("runs not kept", {"detail": why})
+    alone = given.host in _HERE and not (given.demo or given.proxy or rules.keyed)  # nobody but who runs it
     fetches = (cases.fetches or Fetches()) if given.fetches and not given.demo and given.host in _HERE else None
-    served = replace(cases, on_run=telemetry.run, demo=given.demo, keyed=rules.keyed, fetches=fetches)
+    served = replace(
+        cases, on_run=telemetry.run, demo=given.demo, keyed=rules.keyed, fetches=fetches, lists=cases.lists or alone
+    )
     files_of_page = page_files(page)
     life = _life(served, {"asking": asking, "looking": looking}, telemetry)
     app = FastAPI(
         title="kgmed", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
+        strict_content_type=False,  # a body without a type is JSON; pages of other origins are refused by the guard
         summary="Medical questions answered from a knowledge graph, with what each answer stands on.",
     )  # fmt: skip
     app.include_router(routes(Doors(served, asking, looking)))
@@ -136,6 +152,7 @@ def make_app(
     _mcp(app, served, asking)
     _static(app, files_of_page)
     rate = Rate(given.rate or (_DEMO_RATE if given.demo else 0.0), clock)
+    rules = replace(rules, upload=LARGEST_UPLOAD) if fetches else rules
     return Measured(Guard(app, rules, keys, rate, frozenset({"/", *files_of_page})), telemetry)
 
 
@@ -193,8 +210,9 @@ def _health(app: FastAPI, telemetry: Telemetry) -> None:
     @app.get("/health/ready", include_in_schema=False)
     async def ready(request: Request) -> Response:
         """Whether everything is open."""
-        why = request.app.state.ready
-        return Response(why or "ready", 503 if why else 200, media_type="text/plain")
+        why, unkept = request.app.state.ready, request.app.state.unkept()
+        said = why or (f"ready, but runs are not kept: {unkept}" if unkept else "ready")
+        return Response(said, 503 if why else 200, media_type="text/plain")
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
@@ -204,7 +222,7 @@ def _health(app: FastAPI, telemetry: Telemetry) -> None:
 
 def _mcp(app: FastAPI, cases: UseCases, work: Work) -> None:
     """The Model Context Protocol at /mcp, where its package is installed; the guard has looked at the host already."""
-    app.state.mcp = None
+    app.state.mcp, app.state.unkept = None, lambda: cases.runs.problem
     if find_spec("mcp") is None:
         return
     from mcp.server.transport_security import TransportSecuritySettings
@@ -264,11 +282,19 @@ def _errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         first: Mapping[str, Any] = error.errors()[0]
+        if first["type"] == "json_invalid":
+            text, at = str(error.body), int(first["loc"][1])
+            line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+            return said(request, problem(400, f"line {line}, column {column}: no JSON ({first['ctx']['error']})"))
         where = ".".join(str(part) for part in first["loc"] if part != "body")
         return said(request, problem(422, f"{where}: {first['msg']}" if where else str(first["msg"])))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 405 and not any(
+            route.matches(request.scope)[0] is not Match.NONE for route in app.router.routes[:-1]
+        ):  # the last route is that of the page's files, which takes any path
+            return said(request, problem(404, "there is nothing here"))
         return said(request, problem(error.status_code, str(error.detail)))
 
 
@@ -278,24 +304,160 @@ _GIVEN = "KGMED_SERVE"  # in the environment of each process: what it serves, as
 _GRACE = 10  # seconds for what is being answered when the service ends
 
 
-def serve(
-    config: Config, settings: ServiceSettings, *, processes: int, proxy: bool, say: Callable[[str], object]
-) -> None:
+def serve(config: Config, settings: ServiceSettings, *, processes: int, say: Callable[[str], object]) -> None:
     """Serve until it is ended; raises `BadInput` before it listens where that is not allowed."""
     settings.rules(Keys.of(settings.keys))
     check_free(settings)
     build_missing(config, say)
     given: dict[str, Any] = {
         "host": settings.host, "port": settings.port, "log_level": "warning", "access_log": False,
-        "timeout_graceful_shutdown": _GRACE, "proxy_headers": proxy, "server_header": False,
+        "timeout_graceful_shutdown": _GRACE, "proxy_headers": settings.proxy, "server_header": False,
+        "http": HeldConnection,
     }  # fmt: skip
-    app = _made(config, settings) if processes == 1 else None
-    say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
-    if app is not None:
+    if processes == 1:
+        app = _made(config, settings)
+        say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
         uvicorn.run(app, **given)
         return
+    if copies_processes() and not config.llm:  # a model may have threads, which a copy of a process does not have
+        _serve_forked(config, settings, processes, given, say)
+        return
+    say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
     os.environ[_GIVEN] = json.dumps({"config": _plain(config), "settings": asdict(settings)})
     uvicorn.run("kgmed.service.app:from_environment", factory=True, workers=processes, **given)
+
+
+class HeldConnection(H11Protocol):
+    """A connection to a client that is ended where its request does not begin in time, or where there are too many.
+
+    The server's own limit counts requests alone, so that connections that send nothing would use up all that a process
+    may have open.
+    """
+
+    seconds: ClassVar[float] = 15.0  # ours: in which the head of a request is there
+    most: ClassVar[int] = 0  # connections at once; 0 = what the process may have open, but for what it needs itself
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it, or end it at once."""
+        super().connection_made(transport)
+        if len(self.connections) > (self.most or _most_connections()):
+            transport.abort()
+        else:
+            self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on; the time for the head of a request runs as long as none is whole."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._begun()
+        elif self._late is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has ended."""
+        self._begun()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(self.seconds, self.transport.abort)
+
+    def _begun(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+_OWN_FILES = 256  # ours: descriptors that a process keeps for graphs, models and logs
+_FEW, _MANY = 64, 8_192  # connections at least, and at most
+
+
+@cache
+def _most_connections() -> int:
+    """The connections that a process may hold; the limit of what it may have open is raised as far as it may be."""
+    try:
+        import resource
+    except ImportError:  # not Unix
+        return _FEW * 8
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MANY + _OWN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY + _OWN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return _MANY if soft == resource.RLIM_INFINITY else max(_FEW, min(_MANY, soft - _OWN_FILES))
+
+
+def _serve_forked(
+    config: Config, settings: ServiceSettings, processes: int, given: dict[str, Any], say: Callable[[str], object]
+) -> None:
+    """Serve by copies of this process, made once all is open: they share its memory but for what they write.
+
+    One that ends is replaced, unless it ends at once. Ends when all have ended, after SIGTERM or SIGINT.
+    """
+    cases = _opened(config, settings)
+    cases.prepare()
+    _warm(cases)
+    if runs := _runs(config, settings):
+        runs.close()  # it can be opened, or this has raised; each copy opens its own
+    server = uvicorn.Server(uvicorn.Config(make_app(cases, settings), **given))
+    gc.collect()
+    gc.freeze()  # the collector would write to every object, and so copy it
+
+    def copy() -> int:
+        if child := os.fork():
+            return child
+        try:
+            for number in _ENDING:
+                signal.signal(number, signal.SIG_DFL)
+            cases.runs.keep_in(_runs(config, settings))
+            server.run(sockets=[place])
+        finally:
+            os._exit(0)
+
+    with server.config.bind_socket() as place:
+        say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
+        _supervise(copy, processes, say)
+
+
+def _supervise(copy: Callable[[], int], processes: int, say: Callable[[str], object]) -> None:
+    """Keep so many processes alive that `copy` makes, until this one is told to end."""
+    begun = {copy(): time.monotonic() for _ in range(processes)}
+    ending = False
+
+    def end(*_: object) -> None:
+        nonlocal ending
+        ending = True
+        for child in begun:
+            os.kill(child, signal.SIGTERM)
+
+    for number in _ENDING:
+        signal.signal(number, end)
+    while begun:
+        child, status = os.wait()
+        lived = time.monotonic() - begun.pop(child, 0.0)
+        if not ending and lived < _SOON:
+            say(f"a process of the service ended at once, with code {os.waitstatus_to_exitcode(status)}")
+            end()
+        elif not ending:
+            begun[copy()] = time.monotonic()
+
+
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+def _warm(cases: UseCases) -> None:
+    """Ask of what the graph says most of, so that tables and patterns are read before the process is copied."""
+    store = cases.store(AUTO)
+    most = np.argsort(-store.adjacency.degrees(np.arange(len(store))), kind="stable")[:_ASKED].tolist()
+    for view in views(store):
+        names = [view.at(node).name for node in most]
+        for text in (*names, *(", ".join(names[i : i + 3]) for i in range(0, len(names), 3))):
+            cases.session.ask(text)
+
+
+_ASKED = 60  # ours: names of a graph that are asked of before a process is copied, in a second
+_SOON = 5.0  # seconds in which a process that ends would only end again
 
 
 def check_free(settings: ServiceSettings) -> None:
@@ -335,18 +497,27 @@ def from_environment() -> ASGIApp:
     if _GIVEN not in os.environ:
         raise Unavailable("this is a part of: kgmed serve --processes N")
     given = json.loads(os.environ[_GIVEN])
-    lists = {name: tuple(given["settings"][name]) for name in ("allow_hosts", "allow_origins")}
+    lists = {name: tuple(given["settings"][name]) for name in ("allow_hosts", "allow_origins", "models")}
     return _made(config_type()(**given["config"]), ServiceSettings(**{**given["settings"], **lists}))
 
 
 def _made(config: Config, settings: ServiceSettings) -> ASGIApp:
     """The application on what the configuration names."""
+    cases = _opened(config, settings)
+    cases.runs.keep_in(_runs(config, settings))
+    return make_app(cases, settings)
+
+
+def _opened(config: Config, settings: ServiceSettings) -> UseCases:
+    """What the configuration names; no run is kept on disk yet."""
     data = Path(settings.data) if settings.data else None
     judge = open_judge(settings.reward, data, settings.scorer) if settings.reward else None
-    cases = open_cases(
-        config, keep=not settings.demo, runs=settings.runs, reports=settings.reports, judge=judge
-    )  # fmt: skip
-    return make_app(cases, settings)
+    return open_cases(config, keep=False, reports=settings.reports, judge=judge, models=settings.models)
+
+
+def _runs(config: Config, settings: ServiceSettings) -> KeepsRuns | None:
+    """The store of the runs, open; None where none are kept."""
+    return None if settings.demo or not config.log else runs_at(settings.runs)
 
 
 def _plain(config: Config) -> dict[str, Any]:

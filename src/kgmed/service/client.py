@@ -17,6 +17,7 @@ import httpx2
 from pydantic import TypeAdapter
 
 from kgmed.config import AUTO
+from kgmed.diagnose.findings import Diagnosed
 from kgmed.errors import Ambiguous, BadInput, Busy, KgmedError, ModelFailed, Stopped, Unavailable
 from kgmed.graph.base import Match
 from kgmed.graph.complete import Completion
@@ -24,7 +25,6 @@ from kgmed.graph.library import GraphSummary
 from kgmed.graph.search.paths import FoundPaths
 from kgmed.records import Entity, Question, Role, Run
 from kgmed.reward.cases import text_of
-from kgmed.reward.phenotype import Diagnosed
 from kgmed.service.uses import (
     Compared,
     FoundTold,

@@ -12,9 +12,9 @@ import secrets
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -44,7 +44,7 @@ class Keys:
     def __init__(self, path: Path) -> None:
         """The file need not exist: no key is known then."""
         self.path = path
-        self._read: tuple[tuple[int, int], tuple[ServiceKey, ...]] = ((0, 0), ())
+        self._read: tuple[tuple[int, int, int], tuple[ServiceKey, ...]] = ((0, 0, 0), ())
 
     @classmethod
     def of(cls, path: str = "") -> "Keys":
@@ -57,7 +57,7 @@ class Keys:
             found = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return ()
-        mark = found.st_mtime_ns, found.st_ino
+        mark = found.st_mtime_ns, found.st_ino, found.st_size
         if mark != self._read[0]:
             try:
                 rows = json.loads(self.path.read_text(encoding="utf-8"))
@@ -70,18 +70,21 @@ class Keys:
         """A new key, which is nowhere kept as it is; raises `BadInput` for a name that is taken or empty."""
         if not name.strip() or len(name) > 100 or not name.isprintable():
             raise BadInput("a key needs a name, such as that of who is to use it")
-        if any(key.name == name for key in self.all()):
-            raise BadInput(f"there is a key {name!r} already; remove it first, or take another name")
         made = f"kgmed-{secrets.token_urlsafe(32)}"
-        self._write((*self.all(), ServiceKey(name, _hashed(made), datetime.now(UTC).isoformat(timespec="seconds"))))
+        new = ServiceKey(name, _hashed(made), datetime.now(UTC).isoformat(timespec="seconds"))
+        with self._changing() as known:
+            if any(key.name == name for key in known):
+                raise BadInput(f"there is a key {name!r} already; remove it first, or take another name")
+            self._write((*known, new))
         return made
 
     def remove(self, name: str) -> None:
         """Withdraw a key; raises `UnknownName`."""
-        kept = tuple(key for key in self.all() if key.name != name)
-        if len(kept) == len(self.all()):
-            raise UnknownName("key", name, [key.name for key in kept])
-        self._write(kept)
+        with self._changing() as known:
+            kept = tuple(key for key in known if key.name != name)
+            if len(kept) == len(known):
+                raise UnknownName("key", name, [key.name for key in kept])
+            self._write(kept)
 
     def whose(self, given: str) -> str:
         """The name of a key; "" = it is none. Every key is compared, each in constant time."""
@@ -90,6 +93,20 @@ class Keys:
             if hmac.compare_digest(key.hash, digest):
                 found = key.name
         return found
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[ServiceKey, ...]]:
+        """The keys, while no other process or thread changes them: what it reads is what it writes over."""
+        from kgmed.disk import hold
+
+        try:
+            lock = hold(self.path.with_name(f".{self.path.name}.lock"))
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be written ({error.strerror}); check whose it is") from None
+        try:
+            yield self.all()
+        finally:
+            lock.release()
 
     def _write(self, keys: Sequence[ServiceKey]) -> None:
         """Put the keys in their file, which is its owner's alone."""
@@ -149,13 +166,22 @@ class Rate:
 
 @dataclass(frozen=True)
 class Rules:
-    """Who may ask: the hosts by which it is called, exact origins of other pages, and whether a key is needed."""
+    """Who may ask: the hosts by which it is called, exact origins of other pages, and whether a key is needed.
+
+    `keyed` = from the start on; else from the first key on that is made, unless anybody may ask.
+    """
 
     hosts: tuple[str, ...] = LOOPBACK
     origins: tuple[str, ...] = ()
     keyed: bool = False
+    anybody: bool = False
     largest: int = LARGEST
     within: float = WITHIN
+    upload: int = LARGEST  # bytes of a file that is handed in
+
+    def most(self, path: str) -> int:
+        """The bytes that a body may have."""
+        return self.upload if path.startswith("/v1/upload/") else self.largest
 
 
 class Guard:
@@ -167,6 +193,7 @@ class Guard:
         """Everything that is asked of `app` comes through here."""
         self.app, self.rules, self.keys, self.rate = app, rules, keys, rate
         self.open_paths = open_paths | {_LIVE}
+        self._keyed = rules.keyed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, then hand on."""
@@ -197,8 +224,8 @@ class Guard:
         if origin and origin not in self.rules.origins and not _same(origin, headers.get("host", "")):
             return problem(403, "a page of another origin asks; allow it with --allow-origin")
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self.rules.largest:
-            return problem(413, f"the body is larger than {self.rules.largest:,} bytes")
+        if not length.isdigit() or int(length) > (most := self.rules.most(scope["path"])):
+            return problem(413, f"the body is larger than {most:,} bytes")
         if scope["method"] == "OPTIONS" and origin in self.rules.origins:
             return None
         return self._unknown(scope, headers)
@@ -207,7 +234,8 @@ class Guard:
         """Whether who asks is not known, or asks too often."""
         client = scope.get("client") or ("", 0)
         who = str(client[0])
-        if self.rules.keyed and not (scope["path"] in self.open_paths and scope["method"] in ("GET", "HEAD")):
+        self._keyed = self._keyed or not (self.rules.anybody or not self.keys.all())
+        if self._keyed and not (scope["path"] in self.open_paths and scope["method"] in ("GET", "HEAD")):
             who = self.keys.whose(_key(headers))
             if not who:
                 return problem(401, "a key is needed: Authorization: Bearer KEY, or X-API-Key: KEY")
@@ -226,7 +254,7 @@ class Guard:
 
         A body that grows too large or comes too slowly is answered here; to the application the client has gone.
         """
-        begun, body = False, _Body(receive, self.rules)
+        begun, body = False, _Body(receive, replace(self.rules, largest=self.rules.most(scope["path"])))
 
         async def counted() -> Message:
             message = await body.more()

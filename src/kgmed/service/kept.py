@@ -6,17 +6,21 @@ Runs are held in memory, the newest, and in a file of this machine or in Postgre
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from uuid import UUID
 
 from kgmed.disk import data_folder
-from kgmed.errors import BadInput, Busy, KgmedError, UnknownName
+from kgmed.errors import BadInput, Busy, KgmedError, SourceError, StoreError, UnknownName
 from kgmed.graph import get, library
+from kgmed.graph.doctor import Preview, preview
+from kgmed.graph.formats import tables
 from kgmed.graph.remote.postgres import Address, said_plainly
 from kgmed.prepare import prepare
 from kgmed.records import Run
-from kgmed.runs import RunStore, packed, unpacked
+from kgmed.runs import FILE, Kept, RunStore, packed, unpacked
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -106,8 +110,14 @@ class RunsKept:
     def __init__(self, store: KeepsRuns | None = None, recent: int = RECENT) -> None:
         """With or without a store."""
         self._store, self._most = store, recent
+        self.problem = ""  # why the last run is in memory alone
+        self.on_problem: Callable[[str], object] = lambda _: None  # hears of it once, until it is over
         self._recent: OrderedDict[str, Run] = OrderedDict()
         self._lock = threading.Lock()
+
+    def keep_in(self, store: KeepsRuns | None) -> None:
+        """Keep runs in a store from now on."""
+        self._store = store
 
     def put(self, run: Run) -> Run:
         """The same run, kept."""
@@ -116,8 +126,19 @@ class RunsKept:
             while len(self._recent) > self._most:
                 self._recent.popitem(last=False)
         if self._store is not None:
-            self._store.put(run)
+            self._keep(self._store, run)
         return run
+
+    def _keep(self, store: KeepsRuns, run: Run) -> None:
+        """Put a run into the store; an answer does not fail because it cannot be kept."""
+        before = self.problem
+        try:
+            store.put(run)
+            self.problem = ""
+        except KgmedError as error:
+            self.problem = str(error)
+        if self.problem and not before:
+            self.on_problem(self.problem)
 
     def get(self, id: str) -> Run:
         """The run of that id, which must be whole: nobody finds runs of others by a part. Raises `UnknownName`."""
@@ -130,6 +151,25 @@ class RunsKept:
             pass
         raise UnknownName("run", id, ())
 
+    def list(self, most: int, sought: str = "") -> list[Kept]:
+        """The newest runs, newest first, that have every word that is sought; those in memory where no file has them.
+
+        Raises `StoreError`.
+        """
+        if isinstance(self._store, RunStore):
+            return self._store.list(most, sought)
+        words = sought.lower().split()
+        with self._lock:
+            kept = [Kept.of(run) for run in reversed(self._recent.values())]
+        return [k for k in kept if all(w in f"{k.question}\n{k.answer}".lower() for w in words)][:most]
+
+    def remove(self, id: str) -> None:
+        """Delete a run, where there is one of that whole id; one in PostgreSQL stays there."""
+        with self._lock:
+            self._recent.pop(id, None)
+        if isinstance(self._store, RunStore):
+            self._store.remove(id)
+
     def close(self) -> None:
         """Close the store."""
         if self._store is not None:
@@ -138,7 +178,7 @@ class RunsKept:
 
 def runs_at(address: str = "") -> KeepsRuns:
     """The store of runs at an address of PostgreSQL; "" = that in the data folder."""
-    return PostgresRuns(address) if address else RunStore(data_folder() / "serve" / "runs.sqlite")
+    return PostgresRuns(address) if address else RunStore(data_folder() / FILE)
 
 
 # --- What is opened once.
@@ -184,6 +224,84 @@ def fetch_and_build(name: str, fetching: Told, building: Told) -> None:
         get.get(name, fetching=fetching, building=building)
 
 
+LARGEST_UPLOAD = 64 << 20  # bytes of a file
+_SUFFIXES = frozenset(
+    (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ttl", ".nt", ".obo", ".owl", ".rdf", ".xml", ".graphml")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file of a graph that is to be built: what its columns seem to say ("" = it has none), and its beginning."""
+
+    name: str
+    columns: str  # TOML, as `kgmed graph map` writes it
+    preview: Preview | None
+    problem: str = ""  # why nothing can be read so far; other words for the columns may mend it
+
+
+class Uploads:
+    """Files that were handed in, one a graph's name, in the data folder until the graph is built."""
+
+    def __init__(self) -> None:
+        """In the data folder; nothing of a request but a checked name and suffix is a part of a path."""
+        self.folder = data_folder() / "uploads"
+
+    def put(self, name: str, file: str, data: bytes) -> Uploaded:
+        """Keep a file and look at it; raises `BadInput`, `SourceError`."""
+        suffix = Path(file).suffix.lower()
+        if suffix not in _SUFFIXES:
+            raise BadInput(f"{file[-40:]!r} cannot be read here; hand in one of {', '.join(sorted(_SUFFIXES))}")
+        if library.folder_of(name).exists() or name in library.PACKAGED or name in {row.name for row in library.TABLE}:
+            raise BadInput(f"there is a graph called {name!r} already; take another name")
+        self.drop(name)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / f"{name}{suffix}").write_bytes(data)
+        except OSError as error:
+            raise StoreError(f"{self.folder}: cannot be written ({error.strerror}); check the disk") from None
+        return self.look(name, "")
+
+    def look(self, name: str, columns: str) -> Uploaded:
+        """What the file says, with other words for its columns; "" = as they seem. Raises as `put`."""
+        file, given = self.file(name), self._given(name, columns)
+        with suppress(SourceError):
+            columns = columns or (tables.first_map(file) if file.suffix in (".csv", ".tsv", ".txt") else "")
+        try:
+            return Uploaded(name, columns, preview(library.source_of(name, file, columns=given)))
+        except SourceError as error:
+            if not columns:
+                raise
+            return Uploaded(name, columns, None, str(error))
+
+    def build(self, name: str, columns: str, told: "Told") -> None:
+        """Build the graph, and drop the file; raises as `library.build_graph`."""
+        library.build_graph(name, self.file(name), columns=self._given(name, columns), progress=told)
+        self.drop(name)
+
+    def file(self, name: str) -> Path:
+        """The file that was handed in for a graph; raises `UnknownName`."""
+        library.folder_of(name)
+        found = [path for s in sorted(_SUFFIXES) if (path := self.folder / f"{name}{s}").is_file()]
+        if not found:
+            raise UnknownName("file that was handed in", name, ())
+        return found[0]
+
+    def drop(self, name: str) -> None:
+        """Delete what was handed in for a graph."""
+        library.folder_of(name)
+        for suffix in (*_SUFFIXES, ".toml"):
+            (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
+
+    def _given(self, name: str, columns: str) -> Path | None:
+        """The file of what the columns say; None = none is given."""
+        path = self.folder / f"{name}.toml"
+        path.unlink(missing_ok=True)
+        if columns.strip():
+            path.write_text(columns, encoding="utf-8")
+        return path if columns.strip() else None
+
+
 class Fetches:
     """Graphs that are fetched and built one after the other, beside what the service answers."""
 
@@ -197,16 +315,18 @@ class Fetches:
         self.states: dict[str, FetchState] = {}
         self._lock = threading.Lock()  # one at a time
 
-    def begin(self, name: str) -> None:
-        """Fetch a graph, if it is not being fetched; raises `UnknownName`."""
-        if name not in library.PACKAGED:
+    def begin(self, name: str, make: "Callable[[str, Told, Told], None] | None" = None) -> None:
+        """Fetch a graph, or make it otherwise, if that is not being done; raises `UnknownName`."""
+        if name not in library.PACKAGED and make is None:
             get.published(name)
         now = self.states.get(name)
         if now is None or now.doing in ("done", "failed"):
             self.states[name] = FetchState("fetching")
-            threading.Thread(target=self._fetch, args=(name,), name=f"kgmed-get-{name}", daemon=True).start()
+            threading.Thread(
+                target=self._fetch, args=(name, make or self.fetch), name=f"kgmed-get-{name}", daemon=True
+            ).start()
 
-    def _fetch(self, name: str) -> None:
+    def _fetch(self, name: str, fetch: "Callable[[str, Told, Told], None]") -> None:
         def fetched(done: int) -> None:
             self.states[name] = FetchState("fetching", done)
 
@@ -215,7 +335,7 @@ class Fetches:
 
         with self._lock:
             try:
-                self.fetch(name, fetched, built)
+                fetch(name, fetched, built)
                 self.states[name] = FetchState("preparing")
                 self.prepare(name)
                 self.states[name] = FetchState("done")

@@ -6,8 +6,9 @@ called the tool.
 
 import io
 import json
+import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar, cast
 
@@ -15,21 +16,23 @@ import anyio
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
 from kgmed import __version__
 from kgmed.config import AUTO
+from kgmed.diagnose.engine import RankedDisease
+from kgmed.diagnose.findings import Diagnosed
 from kgmed.errors import Ambiguous, BadInput, KgmedError, UnknownName
-from kgmed.graph.base import Match
+from kgmed.facts.tools import INTENTS, LONGEST, fact_lines
 from kgmed.graph.library import GraphSummary
-from kgmed.graph.search.paths import FoundPaths
-from kgmed.records import Role, Run, to_json
-from kgmed.reward.phenotype import Diagnosed
+from kgmed.language.text import language_of
+from kgmed.records import Evidence, Question, Run, to_json
+from kgmed.sentences import catalogue
 from kgmed.service import uses
 from kgmed.service.guard import LARGEST
 from kgmed.service.uses import UseCases
 from kgmed.service.work import Work
-from kgmed.show_run import to_markdown
+from kgmed.steps.facts import clipped
 from kgmed.stop import Stop
 
 T = TypeVar("T")
@@ -41,12 +44,16 @@ _ABOUT = (
     "each answer stands on. The marks [n] of an answer point at its evidence. Not medical advice."
 )
 Graph = Annotated[str, Field(description="A graph by name; auto = all of them as one.")]
+Language = Annotated[str, Field(description="en, zh or ja: of names and sentences; empty = that of the words.")]
 Named = Annotated[str, Field(description="An entity by id (HP:0001166) or name.", min_length=1, max_length=200)]
 
 
 def mcp_server(cases: UseCases, run: Runner) -> MCPServer[Any]:
     """The server; `run` awaits what a use case gives."""
+    root = logging.getLogger()
+    before = root.handlers[:]
     server: MCPServer[Any] = MCPServer("kgmed", version=__version__, instructions=_ABOUT, log_level="WARNING")
+    root.handlers[:] = before  # it puts one there that opens files of its own while it reports that none can be opened
     _tools(server, cases, run)
     _resources(server, cases, run)
     return server
@@ -80,10 +87,61 @@ def _translated() -> Iterator[None]:
         raise ToolError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-class FoundEntities(BaseModel):
-    """The entities of a name, best first."""
+class ToolFact(BaseModel):
+    """A fact: its number, which the text and the answer point at, and where it comes from."""
 
-    matches: list[Match]
+    number: int
+    text: str
+    source: str
+
+
+class ToolReply(BaseModel):
+    """What a tool gives: facts, a line each in its text, and how many had no room."""
+
+    facts: list[ToolFact]
+    more: int = 0
+    answer: str = ""
+    id: str = ""  # of the run, which is the resource kgmed://runs/{id}
+
+
+class SentenceVerdict(BaseModel):
+    """What a check says of a sentence: supported, contradicted or unsupported, and the numbers of the facts."""
+
+    sentence: str
+    label: str
+    facts: list[int]
+
+
+class ToolCheck(BaseModel):
+    """The verdict on each sentence, and the facts that they point at."""
+
+    verdicts: list[SentenceVerdict]
+    facts: list[ToolFact]
+
+
+class GivenFrame(BaseModel):
+    """A question that was understood already: what is asked, of which things, beside which others."""
+
+    model_config = ConfigDict(extra="forbid")
+    intent: str = Field(description=f"One of {', '.join(INTENTS)}.")
+    subject: list[uses.Name] = Field(default_factory=list, max_length=4)
+    object: list[uses.Name] = Field(default_factory=list, max_length=4)
+    findings: list[uses.Name] = Field(default_factory=list, max_length=40)
+    negative: bool = Field(default=False, description="Whether what to avoid is asked for.")
+
+
+def _told(evidence: Sequence[Evidence], language: str, *, said: str = "", id: str = "") -> CallToolResult:
+    """The reply of a tool: an answer where there is one, then a line a fact."""
+    answer = said[: LONGEST // 2]
+    rows = fact_lines(evidence, longest=LONGEST - len(answer) - 2 * len(id) - _AROUND)
+    facts = [ToolFact(**row._asdict()) for row in rows]
+    reply = ToolReply(facts=facts, more=len(evidence) - len(rows), answer=answer, id=id)
+    text = "\n".join([*filter(None, [answer]), *map(str, rows)])
+    more = catalogue(language)("list.more", count=reply.more).strip() if reply.more else ""
+    return _result(reply.model_dump(), "\n".join(filter(None, [text, more])) or catalogue(language)("note.nothing"))
+
+
+_AROUND = 120  # characters of a reply that are no fact
 
 
 def _result(data: Any, text: str = "") -> CallToolResult:
@@ -91,6 +149,11 @@ def _result(data: Any, text: str = "") -> CallToolResult:
     return CallToolResult(
         content=[TextContent(text=text or json.dumps(data, ensure_ascii=False))], structured_content=data
     )
+
+
+def _spoken(language: str, *words: str) -> str:
+    """The language of a reply: the one that is asked for, else that of the words."""
+    return language or language_of(Question(" ".join(words) or "-"))
 
 
 def _tools(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
@@ -102,30 +165,85 @@ def _tools(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:
 
     @tool
     async def ask(
-        question: Annotated[str, Field(description="A medical question, in English or Chinese.")],
+        question: Annotated[str, Field(description="One short question on one thing or two.")] = "",
+        frame: Annotated[GivenFrame | None, Field(description="In place of a question.")] = None,
         graph: Graph = AUTO,
         method: Annotated[str, Field(description="auto, or a method by name.")] = AUTO,
         options: Annotated[dict[str, str] | None, Field(description="Letter to text, of a choice.")] = None,
-    ) -> Annotated[CallToolResult, RootModel[Run]]:
-        """Answer a question from the graphs: the answer, its cited evidence, and how it was found."""
+        language: Language = "",
+    ) -> Annotated[CallToolResult, ToolReply]:
+        """Answer a short question, or a frame, from the graphs: the answer, and the facts that its marks point at."""
         with _translated():
-            asked = uses.AskRequest(question=question, graph=graph, method=method, options=options or {})
+            if frame is not None:
+                box = cases.tools(graph, _spoken(language, *frame.subject, *frame.findings))
+                named = (frame.subject, frame.object, frame.findings)
+                made = lambda _: box.answered(box.frame(frame.intent, *named, negative=frame.negative))  # noqa: E731
+                said, pieces = await run(made)
+                return _told(pieces, box.language, said=said.text)
+            given = {"question": question, "graph": graph, "method": method, "options": options or {}}
+            asked = uses.AskRequest.model_validate({**given, "language": language})
             found: Run = await run(lambda stop: cases.ask(asked, stop))
-            return _result(found.to_json(), to_markdown(found))
+            said, spoken = _unmarked(found.answer.text), _spoken(language, question)
+            return _told(found.context.cited, spoken, said=f"{said}\n{found.answer.limits}".strip(), id=found.id)
 
     @tool
     async def diagnose(
-        findings: Annotated[list[str] | None, Field(description="HPO ids; -HP:0001250 = absent.")] = None,
+        findings: Annotated[
+            list[str] | None, Field(description="Findings by HPO id or name; -HP:0001250 = absent.")
+        ] = None,
         text: Annotated[str, Field(description="A description of the patient.")] = "",
         sex: Annotated[str, Field(description="female or male.")] = "",
         age: Annotated[str, Field(description="4, 18m, P4Y6M.")] = "",
-        keep: Annotated[int, Field(ge=1, le=100)] = 10,
-    ) -> Annotated[CallToolResult, RootModel[Diagnosed]]:
+        keep: Annotated[int, Field(ge=1, le=100)] = 5,
+        language: Language = "",
+    ) -> Annotated[CallToolResult, ToolReply]:
         """The diseases of HPO that fit a patient, with what speaks for and against each."""
         with _translated():
-            given = {"findings": findings or [], "text": text, "sex": sex, "age": age, "keep": keep}
+            ids = [name for name in findings or [] if "HP:" in name]
+            told = ", ".join([*(name for name in findings or [] if name not in ids), *filter(None, [text])])
+            given = {"findings": ids, "text": told, "sex": sex, "age": age, "keep": keep, "language": language}
             asked = uses.DiagnoseRequest.model_validate(given)
-            return _result(to_json(await run(lambda stop: cases.diagnose(asked, stop))))
+            found: Diagnosed = await run(lambda stop: cases.diagnose(asked, stop))
+            return _told([_fitting(d) for p in found.patients for d in p.ranked], _spoken(language, told))
+
+    @tool
+    async def check(
+        text: Annotated[str, Field(description="An answer of your own.", min_length=1, max_length=uses.LONGEST)],
+        question: Annotated[str, Field(max_length=uses.LONGEST)] = "",
+        graph: Graph = AUTO,
+        language: Language = "",
+    ) -> Annotated[CallToolResult, ToolCheck]:
+        """Hold each sentence of a text against the graphs: supported by facts, contradicted, or not in the graphs."""
+        with _translated():
+            box = cases.tools(graph, _spoken(language, text))
+            verdicts, pieces = await run(lambda _: box.check(text, question))
+            facts = [ToolFact(**row._asdict()) for row in fact_lines(pieces, longest=LONGEST // 2)]
+            shown = [
+                SentenceVerdict(sentence=clipped(v.sentence, _SENTENCE), label=v.label, facts=list(v.citations))
+                for v in verdicts[:_SENTENCES]
+            ]
+            said = [f"{v.label}: {v.sentence} {''.join(f'[{n}]' for n in v.facts)}".strip() for v in shown]
+            rows = [f"[{f.number}] {f.text} ({f.source})" for f in facts]
+            return _result(ToolCheck(verdicts=shown, facts=facts).model_dump(), "\n".join([*said, *rows]))
+
+
+_SENTENCES, _SENTENCE = 16, 80  # of a check: sentences that are told, and characters of each
+
+
+def _fitting(given: RankedDisease) -> Evidence:
+    """A disease that fits and why, as a piece of evidence."""
+    reasons = "; ".join(
+        f"{r.kind}: {r.finding.name}" + (f" ({', '.join(r.frequencies[:1])})" if r.frequencies else "")
+        for r in given.reasons
+        if r.finding
+    )
+    triples = tuple(t for r in given.reasons for t in r.triples)
+    return Evidence(f"{given.disease.name} ({given.disease.id}): {reasons}", "candidate", triples, (given.disease,))
+
+
+def _unmarked(text: str) -> str:
+    """The text without the beginnings of HTML."""
+    return text.replace("<", "&lt;")
 
 
 def _rewards(tool: Decorator, cases: UseCases, run: Runner) -> None:
@@ -143,43 +261,43 @@ def _rewards(tool: Decorator, cases: UseCases, run: Runner) -> None:
 
 
 def _looks(tool: Decorator, cases: UseCases, run: Runner) -> None:
-    """The tools that look things up in a graph."""
+    """The tools that look things up in a graph: those of the agent's own loop."""
 
-    @tool
-    async def find_entity(
-        name: Named, graph: Graph = AUTO, limit: Annotated[int, Field(ge=1, le=50)] = 10
-    ) -> Annotated[CallToolResult, FoundEntities]:
-        """The entities of a name, else those with the most similar names."""
+    async def looked(which: str, graph: str, language: str, /, **given: Any) -> CallToolResult:
         with _translated():
-            return _result({"matches": to_json(await run(lambda _: cases.find(graph, name, limit=limit)))})
+            box = cases.tools(graph, _spoken(language, *filter(None, map(str, given.values()))))
+            return _told(await run(lambda _: box(which, {k: v for k, v in given.items() if v})), box.language)
 
     @tool
-    async def neighbours(
+    async def find(name: Named, graph: Graph = AUTO, language: Language = "") -> Annotated[CallToolResult, ToolReply]:
+        """The entities of a name, else those with the most similar names: id, name, kind."""
+        return await looked("find", graph, language, name=name)
+
+    @tool
+    async def facts(
         entity: Named,
+        relation: Annotated[str, Field(description=f"One of {', '.join(INTENTS)}.")] = "overview",
+        other: Annotated[str, Field(description="Another entity, to ask what ties the two.", max_length=200)] = "",
         graph: Graph = AUTO,
-        roles: Annotated[list[Role] | None, Field(description="Only these roles.")] = None,
-        limit: Annotated[int, Field(ge=1, le=uses.MOST)] = 32,
-        after: Annotated[int, Field(ge=0)] = 0,
-    ) -> Annotated[CallToolResult, RootModel[uses.Neighbourhood]]:
-        """The facts around an entity, heaviest first, with their sources; `next` is the `after` of the next."""
-        with _translated():
+        language: Language = "",
+    ) -> Annotated[CallToolResult, ToolReply]:
+        """What the graphs have of an entity in a relation, its products, ingredients and classes included.
 
-            def job(_: Stop) -> uses.Neighbourhood:
-                return cases.neighbours(graph, entity, roles=roles or (), limit=limit, after=after)
+        With `other`, what ties the two: whether one treats, causes, interacts with or must not be taken in the other.
+        """
+        return await looked("facts", graph, language, entity=entity, relation=relation, other=other)
 
-            return _result(to_json(await run(job)))
+    @tool
+    async def text(entity: Named, graph: Graph = AUTO, language: Language = "") -> Annotated[CallToolResult, ToolReply]:
+        """The definition of an entity and the texts about it, such as doses and cautions."""
+        return await looked("text", graph, language, entity=entity)
 
     @tool
     async def paths(
-        entities: Annotated[list[str], Field(description="Two or more, by id or name.", min_length=2, max_length=6)],
-        graph: Graph = AUTO,
-        hops: Annotated[int, Field(ge=0, le=5, description="Longest path; 0 = usual.")] = 0,
-        limit: Annotated[int, Field(ge=1, le=50)] = 10,
-    ) -> Annotated[CallToolResult, RootModel[FoundPaths]]:
-        """The shortest paths between two entities, or the chains between more."""
-        with _translated():
-            asked = uses.PathsRequest(entities=entities, hops=hops, limit=limit)
-            return _result(to_json(await run(lambda stop: cases.paths(graph, asked, stop=stop))))
+        entity: Named, other: Named, graph: Graph = AUTO, language: Language = ""
+    ) -> Annotated[CallToolResult, ToolReply]:
+        """The shortest paths between two entities."""
+        return await looked("paths", graph, language, entity=entity, other=other)
 
 
 def _resources(server: MCPServer[Any], cases: UseCases, run: Runner) -> None:

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,9 +23,10 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 def to_stderr(line: str) -> None:
-    """Write a line to standard error."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    """Write a line to standard error; where that is full or closed, nobody is told."""
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 class _Pools(Collector):

@@ -18,7 +18,7 @@ from kgmed.errors import (
 )
 from kgmed.records import Entity, to_json
 
-OPENAI = ("/v1/chat/completions", "/v1/models")
+OPENAI = ("/v1/chat/", "/v1/models", "/v1/embeddings", "/v1/completions", "/v1/responses")
 MEDIA = "application/problem+json"
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -45,11 +45,22 @@ class Problem:
     type: str = "about:blank"
     candidates: tuple[Entity, ...] = ()
     after: float = 0.0  # seconds to wait before asking again; 0 = it does not help
+    param: str = ""  # the parameter that cannot be followed
+
+
+class Unsupported(BadInput):
+    """A parameter that is understood, and cannot be followed here."""
+
+    def __init__(self, param: str, why: str) -> None:
+        """Name the parameter, and what to do without it."""
+        super().__init__(f"{param}: {why}")
+        self.param = param
 
 
 _STATUS: tuple[tuple[type[KgmedError], int], ...] = (  # the first that fits
     (UnknownName, 404),
     (Ambiguous, 409),
+    (Unsupported, 400),
     (BadInput, 422),
     (Busy, 503),
     (ModelFailed, 502),
@@ -75,7 +86,8 @@ def problem_of(error: KgmedError) -> Problem:
     detail = "a file of the service cannot be used; its log says which" if status == 500 else str(error)
     candidates = tuple(error.candidates) if isinstance(error, Ambiguous) else ()
     after = (error.after or 1.0) if isinstance(error, Busy) else 0.0
-    return Problem(status, HTTPStatus(status).phrase, detail, candidates=candidates, after=after)  # type: ignore[arg-type]
+    param = getattr(error, "param", "")
+    return Problem(status, HTTPStatus(status).phrase, detail, candidates=candidates, after=after, param=param)  # type: ignore[arg-type]
 
 
 def body_of(told: Problem, path: str) -> tuple[bytes, dict[str, str]]:
@@ -104,5 +116,5 @@ _KINDS = {401: ("authentication_error", "invalid_api_key"), 404: ("invalid_reque
 def _as_openai(told: Problem) -> dict[str, Any]:
     """The error object of the OpenAI interface."""
     usual = ("server_error", "overloaded") if told.status >= 500 else ("invalid_request_error", "invalid_value")
-    kind, code = _KINDS.get(told.status, usual)
-    return {"message": told.detail, "type": kind, "param": None, "code": code}
+    kind, code = ("invalid_request_error", "unsupported_parameter") if told.param else _KINDS.get(told.status, usual)
+    return {"message": told.detail, "type": kind, "param": told.param or None, "code": code}

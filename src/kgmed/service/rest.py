@@ -5,20 +5,22 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import TypeAdapter
 from starlette.types import Message, Receive, Scope, Send
 
+from kgmed.diagnose.findings import Diagnosed
 from kgmed.errors import Busy, KgmedError
 from kgmed.graph.base import Match
 from kgmed.graph.complete import Completion
 from kgmed.graph.library import GraphSummary
 from kgmed.graph.search.paths import FoundPaths
 from kgmed.records import Role, Run
-from kgmed.reward.phenotype import Diagnosed
+from kgmed.runs import Kept
 from kgmed.service import uses
+from kgmed.service.kept import Uploaded
 from kgmed.service.problems import MEDIA, Problem, plain, problem_of
 from kgmed.service.uses import MOST, Told, UseCases
 from kgmed.service.work import Gone, Left, Work
@@ -164,7 +166,9 @@ class AnswerResponse(Response):
 
 Limit = Annotated[int, Query(ge=1, le=MOST)]
 Typed = Annotated[str, Query(min_length=1, max_length=200, pattern=r"\S")]
-Lang = Annotated[Literal["", "en", "zh"], Query(description="The language in which entities are called.")]
+Lang = Annotated[
+    str, Query(pattern="^([a-z]{2,3})?$", description="The language in which entities are called, by its ISO 639 code.")
+]
 
 
 class Doors:
@@ -189,7 +193,7 @@ class Doors:
 def routes(doors: Doors) -> APIRouter:
     """The routes of REST."""
     api = APIRouter(prefix="/v1", responses=PROBLEMS)
-    for add in (_told_of, _of_a_graph, _of_a_question):
+    for add in (_told_of, _of_runs, _of_a_graph, _of_a_question):
         add(api, doors)
     return api
 
@@ -224,20 +228,48 @@ def _told_of(api: APIRouter, doors: Doors) -> None:
         page = await doors.looking(lambda _: cases.report(name), leaving(request.receive))
         return Response(page, media_type="text/html; charset=utf-8", headers={"content-security-policy": REPORT})
 
-    @api.get("/runs/{id}", response_model=Run)
-    async def run(request: Request, id: str) -> Response:
-        """A run by its whole id."""
-        return await look(request, Run, lambda: cases.run(id), early=True)
-
     @api.get("/available", response_model=list[uses.AvailableGraph])
     async def available(request: Request) -> Response:
         """The graphs that can be had, with the command that gets each, and how far those are that are being fetched."""
         return await look(request, list[uses.AvailableGraph], cases.list_available, early=True)
 
+    @api.post("/upload/{name}", response_model=Uploaded, openapi_extra={"requestBody": {
+        "required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }})  # fmt: skip
+    async def upload(request: Request, name: str, file: Annotated[str, Query(max_length=200)]) -> Response:
+        """Hand in the file of a graph and see what it says; only where no other machine reaches the service."""
+        data = await request.body()
+        return await look(request, Uploaded, lambda: cases.upload(name, file, data), early=True)
+
+    @api.post("/upload/{name}/build", response_model=Uploaded)
+    async def build(request: Request, name: str, asked: uses.BuildRequest) -> Response:
+        """See what a file says when its columns mean something else, and build it; `/available` tells how far."""
+        return await look(request, Uploaded, lambda: cases.build_upload(name, asked), early=True)
+
     @api.post("/available/{name}", response_model=list[uses.AvailableGraph])
     async def fetch(request: Request, name: str) -> Response:
         """Fetch a graph and build it, where the service may: only where no other machine reaches it."""
         return await look(request, list[uses.AvailableGraph], lambda: cases.fetch(name), early=True)
+
+
+def _of_runs(api: APIRouter, doors: Doors) -> None:
+    """What was asked."""
+    cases, look = doors.cases, doors.look
+
+    @api.get("/runs", response_model=list[Kept])
+    async def runs(request: Request, q: Annotated[str, Query(max_length=200)] = "", limit: Limit = 64) -> Response:
+        """What was asked, the newest first, with all words of `q`; only where no other machine reaches the service."""
+        return await look(request, list[Kept], lambda: cases.list_runs(q, limit), early=True)
+
+    @api.delete("/runs/{id}", response_model=list[Kept])
+    async def forget(request: Request, id: str) -> Response:
+        """Delete a run, where what was asked is listed; the newest that are left."""
+        return await look(request, list[Kept], lambda: cases.forget(id), early=True)
+
+    @api.get("/runs/{id}", response_model=Run)
+    async def run(request: Request, id: str) -> Response:
+        """A run by its whole id."""
+        return await look(request, Run, lambda: cases.run(id), early=True)
 
 
 def _of_a_graph(api: APIRouter, doors: Doors) -> None:
@@ -296,8 +328,11 @@ def _of_a_question(api: APIRouter, doors: Doors) -> None:
         return await work(request, list[uses.Compared], lambda stop: cases.compare(asked, stop))
 
     @api.post("/reward", response_model=uses.RewardedAnswers)
-    async def reward(request: Request, asked: uses.RewardRequest) -> Response:
-        """The reward of answers, question i with answer i, for training elsewhere or a check of what a model said."""
+    async def reward(request: Request, asked: uses.RewardRequest | uses.OpenRLHFRewards | uses.VerlRewards) -> Response:
+        """The reward of answers, question i with answer i, for training elsewhere or a check of what a model said.
+
+        OpenRLHF's and veRL's own forms are taken as they are.
+        """
         return await work(request, uses.RewardedAnswers, lambda _: cases.reward(asked))
 
     @api.post("/diagnose", response_model=Diagnosed)

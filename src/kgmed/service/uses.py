@@ -4,9 +4,11 @@ A request is a pydantic model, since it comes from outside; a result is one of k
 methods are named from what is served: no name of a request is ever taken for a path.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,31 +16,44 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from kgmed import __version__
 from kgmed.config import AUTO, Config
-from kgmed.errors import BadInput, KgmedError, StoreError, UnknownName
+from kgmed.diagnose.engine import DiagnosisEngine
+from kgmed.diagnose.findings import Diagnosed, described
+from kgmed.diagnose.patient import Patient, onset, parse_findings, years
+from kgmed.errors import BadInput, KgmedError, StoreError, Unavailable, UnknownName
 from kgmed.evaluate.datasets.cases import packet, phenopacket
+from kgmed.facts.tools import Toolbox
+from kgmed.frame import Intent
 from kgmed.graph import library
 from kgmed.graph.base import Match
 from kgmed.graph.complete import Completion, Completions
-from kgmed.graph.library import GraphSummary
-from kgmed.graph.published import TABLE
+from kgmed.graph.library import TABLE, GraphSummary
 from kgmed.graph.search.paths import FoundPaths, paths_between
 from kgmed.graph.store.store import Store
-from kgmed.records import Entity, Link, Mention, Question, Relation, Role, Run, Stage, Triple
+from kgmed.language.text import prompt_language
+from kgmed.linking.cascade import Chosen
+from kgmed.models.asking import Malformed, Structured, values, without_marks, without_thinking
+from kgmed.models.base import LLM
+from kgmed.models.named import llm_of
+from kgmed.pipeline import Pipeline
+from kgmed.prompts import prompt, whole_question
+from kgmed.question.understand import Trained
+from kgmed.records import Entity, Link, Mention, Query, Question, Relation, Role, Run, Stage, Triple
 from kgmed.registry import methods
 from kgmed.reward.cases import NamesIn, case_in
 from kgmed.reward.graph_reward import JudgedAnswer, KGReward
-from kgmed.reward.phenotype import Diagnosed, Phenotypes, described
-from kgmed.reward.phenotype_table import Patient, onset, parse_findings, years
-from kgmed.service.kept import Fetches, FetchState, Opened, RunsKept, runs_at
-from kgmed.session import Conversation, Event, Session, open_session
+from kgmed.runs import Kept
+from kgmed.service.kept import Fetches, FetchState, Opened, RunsKept, Uploaded, Uploads, runs_at
+from kgmed.session import LONGEST_QUESTION, Conversation, Event, Session, open_named, open_session
 from kgmed.show_run import LINKS
+from kgmed.steps.read import FENCE, NO_EVIDENCE, fence_for
 from kgmed.stop import Stop, check_stop, stopping_by
-from kgmed.toolkit import Toolkit
+from kgmed.toolkit import RemoteToolkit, Toolkit
 
-LONGEST = 4_000  # characters of a question
+LONGEST = LONGEST_QUESTION  # characters of a question
 MOST = 200  # nodes or rows of an answer
 _COMPARED = 8  # methods
 _JUDGED = 1_024  # answers
+_SHAPED = 2_000  # tokens of an answer that is put into a schema
 
 # --- What is asked.
 
@@ -48,6 +63,7 @@ HpoId = Annotated[str, StringConstraints(pattern=r"^(-|NOT )?HP:[0-9]{7}$")]
 _AGE = r"[0-9]{1,3}([.][0-9]{1,4})?( ?[ymwd])?|P[0-9]{1,3}Y([0-9]{1,3}M)?|P[0-9]{1,3}[MWD]"
 Age = Annotated[str, StringConstraints(pattern=rf"^({_AGE})?$")]
 Onset = Annotated[str, StringConstraints(pattern=rf"^({_AGE}|HP:[0-9]{{7}})?$")]
+Language = Annotated[str, StringConstraints(pattern="^([a-z]{2,3})?$")]  # ISO 639; "" = the question tells it
 RunId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")]
 
 
@@ -55,6 +71,21 @@ class Request(BaseModel):
     """What comes from outside; a field that is not known is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ChosenEntity(Request):
+    """What some words of a question stand for."""
+
+    start: Annotated[int, Field(ge=0, le=LONGEST)]
+    end: Annotated[int, Field(ge=1, le=LONGEST)]
+    id: Name
+
+
+class Reading(Request):
+    """How a question is to be understood, where that is known: what it asks, and what its words stand for."""
+
+    intents: Annotated[list[Intent], Field(max_length=2)] = Field(default_factory=list)  # [] = as it is read
+    entities: Annotated[list[ChosenEntity], Field(max_length=32)] = Field(default_factory=list)
 
 
 class AskRequest(Request):
@@ -67,8 +98,10 @@ class AskRequest(Request):
     graph: Name = AUTO
     method: Name = AUTO
     preset: Annotated[str, StringConstraints(max_length=40)] = ""
-    language: Literal["", "en", "zh"] = ""
+    model: Annotated[str, StringConstraints(max_length=200)] = ""  # one of `ServiceAbout.models`; "" = the first
+    language: Language = ""
     after: Annotated[list[RunId], Field(max_length=8)] = Field(default_factory=list)  # the turns before, oldest first
+    reading: Reading | None = None  # null = the question is read by itself
     stream: bool = False
 
 
@@ -81,7 +114,7 @@ class CompareRequest(Request):
     ] = Field(default_factory=dict)
     methods: Annotated[list[Name], Field(min_length=1, max_length=_COMPARED)]
     graph: Name = AUTO
-    language: Literal["", "en", "zh"] = ""
+    language: Language = ""
 
 
 class PathsRequest(Request):
@@ -90,6 +123,13 @@ class PathsRequest(Request):
     entities: Annotated[list[Name], Field(min_length=2, max_length=6)]
     hops: Annotated[int, Field(ge=0, le=5)] = 0
     limit: Annotated[int, Field(ge=1, le=50)] = 20
+
+
+class BuildRequest(Request):
+    """What the columns of a file that was handed in say, and whether the graph is to be built now."""
+
+    columns: Annotated[str, StringConstraints(max_length=20_000)] = ""  # TOML; "" = as they seem
+    build: bool = False
 
 
 class DiagnoseRequest(Request):
@@ -104,14 +144,51 @@ class DiagnoseRequest(Request):
     keep: Annotated[int, Field(ge=1, le=100)] = 10
     database: Literal["OMIM", "ORPHA", "DECIPHER", "all"] = "OMIM"
     graph: Name = "hpo"
-    language: Literal["", "en", "zh"] = ""
+    language: Language = ""
 
 
 class RewardRequest(Request):
     """Answers to questions, a question each."""
 
     questions: Annotated[list[Said], Field(min_length=1, max_length=_JUDGED)]
-    answers: Annotated[list[Annotated[str, StringConstraints(max_length=5 * LONGEST)]], Field(max_length=_JUDGED)]
+    answers: Annotated[list[Annotated[str, StringConstraints(max_length=LONGEST)]], Field(max_length=_JUDGED)]
+
+    def plain(self) -> "RewardRequest":
+        """The same; a trainer's form gives it in its own way."""
+        return self
+
+
+class OpenRLHFRewards(Request):
+    """Answers as OpenRLHF's trainer posts them to `--remote_rm_url`: each query is its prompt and the answer to it."""
+
+    query: Annotated[list[Said], Field(min_length=1, max_length=_JUDGED)]
+    prompts: Annotated[list[Said], Field(min_length=1, max_length=_JUDGED)]
+    labels: list[Any] | None = None  # not looked at: the graph rewards
+
+    def plain(self) -> RewardRequest:
+        """Questions and answers; raises `BadInput` for a query that does not begin with its prompt."""
+        if len(self.query) != len(self.prompts):
+            raise BadInput(f"{len(self.query)} queries for {len(self.prompts)} prompts; give one each")
+        if strange := [n for n, (q, p) in enumerate(zip(self.query, self.prompts, strict=True)) if not q.startswith(p)]:
+            raise BadInput(f"query {strange[0]} does not begin with its prompt")
+        answers = [without_thinking(q[len(p) :]) for q, p in zip(self.query, self.prompts, strict=True)]
+        return RewardRequest(questions=list(map(without_marks, self.prompts)), answers=answers)
+
+
+class VerlRewards(Request):
+    """Answers in the words of veRL's `compute_score` for a batch; `extra_infos` hold the question of each."""
+
+    solution_strs: Annotated[list[Annotated[str, StringConstraints(max_length=LONGEST)]], Field(max_length=_JUDGED)]
+    extra_infos: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=_JUDGED)]
+    data_sources: list[Any] | None = None  # not looked at, as the truths
+    ground_truths: list[Any] | None = None
+
+    def plain(self) -> RewardRequest:
+        """Questions and answers; raises `BadInput` where there is no question."""
+        asked = [info.get("question") for info in self.extra_infos]
+        if strange := [n for n, text in enumerate(asked) if not isinstance(text, str) or not 0 < len(text) <= LONGEST]:
+            raise BadInput(f"extra_infos[{strange[0]}] has no question; put the prompt's text there")
+        return RewardRequest(questions=[str(text) for text in asked], answers=self.solution_strs)
 
 
 # --- What is answered, besides the records of the library.
@@ -174,8 +251,9 @@ class Compared:
 class RewardedAnswers:
     """The reward of each answer, null where it cannot be judged, and what each names."""
 
-    rewards: tuple[float | None, ...]
+    rewards: tuple[float | None, ...]  # in a trainer's form 0 where it cannot be judged
     judged: tuple[JudgedAnswer, ...]
+    scores: tuple[float, ...]  # the rewards, 0 where an answer cannot be judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +271,7 @@ class ServiceAbout:
     version: str
     graphs: tuple[str, ...]
     model: str  # "" = none
+    models: tuple[str, ...]  # that can be chosen, the usual one first
     demo: bool
     keyed: bool  # whether a key is needed
     longest: int  # characters of a question
@@ -200,6 +279,7 @@ class ServiceAbout:
     opening: Opening | None  # null = questions are answered
     fetches: bool  # whether graphs can be fetched by it
     rewards: bool  # whether answers can be rewarded
+    lists: bool  # whether what was asked of it is listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +357,8 @@ class UseCases:
     reports: Path | None = None  # a folder of reports, a folder each
     judge: KGReward | None = None  # rewards answers
     fetches: Fetches | None = None  # fetches graphs, where that is allowed
+    lists: bool = False  # whether whoever reaches it may see and delete what was asked of it
+    models: Mapping[str, LLM] = field(default_factory=dict)  # that can be chosen beside the session's
     _once: Opened = field(default_factory=Opened, repr=False)
     _opening: list[Opening] = field(default_factory=list, repr=False)  # the newest last
 
@@ -285,10 +367,11 @@ class UseCases:
     def about(self) -> ServiceAbout:
         """What a page has to know."""
         model = self.session.llm.name if self.session.llm else ""
+        models = tuple(dict.fromkeys([model, *self.models])) if model else ()
         opening = self._opening[-1] if self._opening else None
         return ServiceAbout(
-            __version__, self.graphs, model, self.demo, self.keyed, LONGEST, dict(LINKS), opening,
-            self.fetches is not None, self.judge is not None,
+            __version__, self.graphs, model, models, self.demo, self.keyed, LONGEST, dict(LINKS), opening,
+            self.fetches is not None, self.judge is not None, self.lists,
         )  # fmt: skip
 
     def list_graphs(self) -> list[ServedGraph]:
@@ -322,6 +405,9 @@ class UseCases:
                 states.get(p.name),
             )
             for p in TABLE
+        ] + [
+            AvailableGraph(n, "", "", "", "", 0, f"kgmed graph build {n} FILE", n in here, state)
+            for n, state in states.items() if n not in library.PACKAGED and n not in {p.name for p in TABLE}
         ]  # fmt: skip
 
     def fetch(self, name: str) -> list[AvailableGraph]:
@@ -330,6 +416,23 @@ class UseCases:
             raise UnknownName("graph that this service fetches", name, (), "where it runs: kgmed graph get NAME")
         self.fetches.begin(name)
         return self.list_available()
+
+    def upload(self, name: str, file: str, data: bytes) -> Uploaded:
+        """What a file says that is to be a graph of that name; raises `UnknownName`, `BadInput`, `SourceError`."""
+        return self._uploads(name)[1].put(name, file, data)
+
+    def build_upload(self, name: str, asked: BuildRequest) -> Uploaded:
+        """The same of the file that was handed in, looked at anew; with `build` the graph is being built now."""
+        fetches, uploads = self._uploads(name)
+        found = uploads.look(name, asked.columns)
+        if asked.build and not found.problem:
+            fetches.begin(name, lambda name, _, building: uploads.build(name, asked.columns, building))
+        return found
+
+    def _uploads(self, name: str) -> tuple[Fetches, Uploads]:
+        if self.fetches is None:
+            raise UnknownName("graph that this service builds", name, (), "where it runs: kgmed graph build NAME FILE")
+        return self.fetches, Uploads()
 
     def list_reports(self) -> list[ReportFile]:
         """The reports of evaluations, the newest first."""
@@ -394,6 +497,10 @@ class UseCases:
         more = after + len(edges)
         return Neighbourhood(entity, tuple(store.triples(edges)), total, more if more < total else None, counts)
 
+    def tools(self, graph: str, language: str) -> Toolbox:
+        """The tools of an agent on a graph; what is named and said is in a language, as far as the graph has it."""
+        return Toolbox(_local(self.session.toolkit(self._key(graph), language)), language)
+
     def paths(self, graph: str, asked: PathsRequest, *, language: str = "", stop: Stop | None = None) -> FoundPaths:
         """The shortest paths between two entities, or the chains between more."""
         store = self.store(graph, language)
@@ -415,6 +522,29 @@ class UseCases:
             told = self._told(event, session)
             yield self._kept(told) if isinstance(told, Run) else told
 
+    def shaped(self, run: Run, schema: Mapping[str, object], stop: Stop | None = None) -> str:
+        """The answer of a run as JSON of a schema, by the language model; raises `ModelFailed`, `Unavailable`."""
+        llm = self.session.toolkit(self.session.graphs[0]).llm
+        if llm is None:
+            raise Unavailable(
+                "an answer is put into a schema by a language model, and the service has none: --llm NAME"
+            )
+        asked = prompt("serve/shape", language=prompt_language(run.question), folder=self.session.config.prompts)
+        told = json.dumps(schema, ensure_ascii=False)
+        evidence = "\n".join(f"[{n}] {one.text}" for n, one in enumerate(run.context.cited, start=1))
+        question = whole_question(run.question)
+        fence = FENCE + fence_for(f"{evidence}\n{run.answer.text}\n{question}")
+        given = {"question": question, "answer": run.answer.text, "evidence": evidence or NO_EVIDENCE}
+        messages = asked.messages(fence=fence, schema=told, **given)
+        with stopping_by(stop):
+            made = Structured(llm, json_object, max_tokens=_SHAPED, schema=schema)(messages)
+        return json.dumps(made, ensure_ascii=False)
+
+    def embed(self, texts: Sequence[str]) -> tuple[str, list[list[float]]]:
+        """The name of the encoder, and the unit vector of each text."""
+        encoder = self.session.encoder
+        return encoder.name, encoder(texts).tolist()
+
     def compare(self, asked: CompareRequest, stop: Stop | None = None) -> list[Compared]:
         """What each of some methods makes of a question; one that fails says why."""
         return [self._compared(name, asked, stop) for name in dict.fromkeys(asked.methods)]
@@ -423,12 +553,29 @@ class UseCases:
         """The run of that id."""
         return self.runs.get(id)
 
-    def reward(self, asked: RewardRequest) -> RewardedAnswers:
+    def list_runs(self, sought: str, limit: int) -> list[Kept]:
+        """What was asked, the newest first, with the words that are sought; raises `UnknownName` where none may."""
+        self._check_lists()
+        return self.runs.list(limit, sought)
+
+    def forget(self, id: str) -> list[Kept]:
+        """What was asked, without the run of that id, which is deleted; raises `UnknownName` where none may."""
+        self._check_lists()
+        self.runs.remove(id)
+        return self.runs.list(MOST)
+
+    def _check_lists(self) -> None:
+        if not self.lists:
+            raise UnknownName("list of this service", "runs", (), "where it runs: kgmed log")
+
+    def reward(self, asked: RewardRequest | OpenRLHFRewards | VerlRewards) -> RewardedAnswers:
         """The reward of answers by the scorer of the service; raises `BadInput`, `UnknownName`."""
         if self.judge is None:
             raise UnknownName("scorer of this service", "reward", (), "begin it with: kgmed serve --reward CASES")
-        judged = tuple(self.judge.judge(asked.questions, asked.answers))
-        return RewardedAnswers(tuple(j.reward for j in judged), judged)
+        plain = asked.plain()
+        judged = tuple(self.judge.judge(plain.questions, plain.answers))
+        scores = tuple(j.reward or 0.0 for j in judged)
+        return RewardedAnswers(tuple(j.reward for j in judged) if plain is asked else scores, judged, scores)
 
     # a patient
 
@@ -461,7 +608,7 @@ class UseCases:
         try:
             self._opening.append(Opening("joining"))
             if all(name in self.graphs for name in library.named(self.session.graphs[0])):
-                library.open_graph(self.session.graphs[0], progress=self._rows_joined)
+                open_named(self.session.graphs[0], progress=self._rows_joined)
             for name in (AUTO, *self.graphs):
                 self.store(name)
             ready("looking")
@@ -517,18 +664,21 @@ class UseCases:
         made: Completions = self._once(("complete", key, language), lambda: Completions(self.store(graph, language)))
         return made
 
-    def _asker(self, graph: str, method: str, preset: str) -> Session:
-        """The session that asks a graph by a method; raises `UnknownName`."""
-        key = self._key(graph)
+    def _asker(self, graph: str, method: str, preset: str, model: str = "") -> Session:
+        """The session that asks a graph by a method with a model; raises `UnknownName`."""
+        key, first = self._key(graph), self.session.llm.name if self.session.llm else ""
+        if model and model != first and model not in self.models:
+            raise UnknownName("model that can be asked here", model, self.about().models)
         known = [m.name for m in self.list_methods() if m.available]
         if method not in (AUTO, *known):
             raise UnknownName("method that can be asked here", method, [AUTO, *known])
         if preset and (method == AUTO or preset not in methods.get(method).presets):
             raise UnknownName("preset of the method", preset, () if method == AUTO else methods.get(method).presets)
-        on = replace(self.session, graphs=(key, *self.session.graphs[1:]) if graph == AUTO else (key,))
+        llm = self.models.get(model, self.session.llm)
+        on = replace(self.session, llm=llm, graphs=(key, *self.session.graphs[1:]) if graph == AUTO else (key,))
         changes = {"preset": preset} if preset else {}
         made: Session = self._once(
-            ("ask", key, method, preset),
+            ("ask", key, method, preset, model),
             lambda: on if method == AUTO and not preset else on.under(**changes, method=method),
         )
         return made
@@ -540,7 +690,9 @@ class UseCases:
 
         Of turns of which only the question is known the entities are found anew, without asking a model.
         """
-        session = self._asker(asked.graph, asked.method, asked.preset)
+        session = self._asker(asked.graph, asked.method, asked.preset, asked.model)
+        if asked.reading is not None:
+            session = session.under(partial(_as_given, reading=asked.reading))
         question = Question(asked.question, language=asked.language)
         talk = Conversation(session, runs=[self.runs.get(id) for id in asked.after])
         if before:
@@ -579,15 +731,17 @@ class UseCases:
                 raise
             return Compared(method, None, str(error))
 
-    def _phenotypes(self, graph: str) -> Phenotypes:
-        made: Phenotypes = self._once(("diagnose", self._key(graph)), lambda: Phenotypes(self.store(graph)))
+    def _phenotypes(self, graph: str) -> DiagnosisEngine:
+        made: DiagnosisEngine = self._once(("diagnose", self._key(graph)), lambda: DiagnosisEngine(self.store(graph)))
         return made
 
-    def _patient(self, asked: DiagnoseRequest) -> tuple[Phenotypes, Patient, tuple[Link, ...]]:
+    def _patient(self, asked: DiagnoseRequest) -> tuple[DiagnosisEngine, Patient, tuple[Link, ...]]:
         """The model, the patient, and how a description was understood."""
         model = self._phenotypes(asked.graph)
         given = packet(asked.phenopacket).patient if asked.phenopacket is not None else Patient(())
         present, absent = parse_findings(asked.findings)
+        if len(given.present) + len(given.absent) > MOST:
+            raise BadInput(f"phenopacket: {MOST} findings are the most")
         patient = replace(
             given,
             present=tuple(dict.fromkeys((*given.present, *present))),
@@ -599,7 +753,19 @@ class UseCases:
         if not asked.text.strip():
             return model, patient, ()
         toolkit = self.session.toolkit(self._key(asked.graph))
-        return model, *described(model, _local(toolkit), patient, asked.text)
+        return model, *described(model, _local(toolkit).linked, patient, asked.text)
+
+
+def json_object(reply: str) -> dict[str, Any]:
+    """The first JSON object of a reply; raises `Malformed`.
+
+    >>> json_object('Here: {"signs": ["long fingers"]}')
+    {'signs': ['long fingers']}
+    """
+    found = next((value for value in values(reply) if isinstance(value, dict)), None)
+    if found is None:
+        raise Malformed("it must be a JSON object")
+    return found
 
 
 def _resolved(store: Store, name: str) -> Entity:
@@ -609,6 +775,20 @@ def _resolved(store: Store, name: str) -> Entity:
     except UnknownName:
         near = [match.name for match in library.find(store, name, limit=5)]
         raise UnknownName(f"entity of {store.name}", name, near) from None
+
+
+def _as_given(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, reading: Reading) -> Pipeline:
+    """The pipeline that understands a question as it is told to; raises `UnknownName` for an id of no entity."""
+    chosen = {(c.start, c.end): toolkit.graph.entity(c.id) for c in reading.entities}
+
+    def recognize(query: Query, /) -> list[Mention]:
+        named = ((m, chosen.get((m.start, m.end))) for m in pipeline.recognize(query))
+        return [m if entity is None else replace(m, name=entity.name) for m, entity in named]
+
+    understand = pipeline.understand
+    if reading.intents and isinstance(understand, Trained):
+        understand = replace(understand, given=tuple(reading.intents))
+    return replace(pipeline, recognize=recognize, link=Chosen(pipeline.link, chosen), understand=understand)
 
 
 def _local(toolkit: object) -> Toolkit:
@@ -638,10 +818,16 @@ def _roles(store: Store, node: int) -> dict[Role, int]:
 
 
 def open_cases(
-    config: Config, *, keep: bool = True, runs: str = "", reports: str = "", judge: KGReward | None = None
+    config: Config,
+    *,
+    keep: bool = True,
+    runs: str = "",
+    reports: str = "",
+    judge: KGReward | None = None,
+    models: Sequence[str] = (),
 ) -> UseCases:
     """The use cases on the graphs that a configuration names; with `keep` runs are kept, in the data folder or at an
-    address of PostgreSQL.
+    address of PostgreSQL. `models` can be chosen beside that of the configuration; `openai/NAME@URL` says where.
 
     Raises what `open_session` raises, and `BadInput` where none of the graphs' files are here.
     """
@@ -651,7 +837,22 @@ def open_cases(
     if not local:
         raise BadInput("a service needs a graph whose files are here; name one: kgmed serve --graph hpo")
     store = runs_at(runs) if keep and config.log else None
-    return UseCases(session, local, RunsKept(store), reports=Path(reports) if reports else None, judge=judge)
+    others = _other_models(config, models)
+    return UseCases(
+        session, local, RunsKept(store), reports=Path(reports) if reports else None, judge=judge, models=others
+    )
+
+
+def _other_models(config: Config, names: Sequence[str]) -> dict[str, LLM]:
+    """The models by name, each within the limits of the configuration; raises `BadInput`, `UnknownName`."""
+    if names and not config.llm:
+        raise BadInput("--other-llm names models beside that of --llm; name the first with --llm")
+    made: dict[str, LLM] = {}
+    for name, at, rest in (given.partition("@http") for given in names):
+        llm = llm_of(config.replace(llm=name, base_url=f"http{rest}" if at else config.base_url))
+        if llm is not None:
+            made[llm.name] = llm
+    return made
 
 
 def open_judge(cases: str, data: Path | None, scorer: str) -> KGReward:

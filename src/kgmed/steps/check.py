@@ -20,20 +20,20 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from kgmed.errors import ModelFailed, UnknownName
+from kgmed import vocabulary
+from kgmed.errors import UnknownName
 from kgmed.graph.base import LocalGraph
 from kgmed.language.quantities import Quantity, quantities, strange, without_quantities
-from kgmed.language.text import fold, has_cjk, normalise, one_line, prompt_language
+from kgmed.language.text import fold, has_cjk, normalise, one_line
 from kgmed.models.replies import marks, without_marks
-from kgmed.pipeline import Checker, Reader
+from kgmed.pipeline import Checker
 from kgmed.records import Answer, Claim, Context, Entity, Evidence, Link, Query, Role, Triple, Verdict
-from kgmed.steps.citations import THRESHOLD, denies, full_text, sentences, terms
-from kgmed.steps.claims import HAD, LINKS, WARNED, ClaimedPair, Reading, Spot, cues, is_bare, read, words_around
+from kgmed.steps.citations import THRESHOLD, claimed, denies, full_text, sentences, terms
+from kgmed.steps.claims import HAD, WARNED, ClaimedPair, Reading, Spot, cues, is_bare, read, words_around
 
-_ALLERGY = re.compile(r"过敏|allerg|hypersensitiv", re.IGNORECASE)
 _BACKWARDS = frozenset({Role.CAUSE, Role.RISK, Role.GENE})  # who acts is the object
 _WHOLE = 0.8  # ours: share of the words of a dose or another text that a sentence must take from it
-_PARTS = re.compile(r"[;；。]")
+_PARTS, _CLAUSES = re.compile(r"[;；。]"), re.compile(r"[,，;；。]|\bbut\b|但")
 _LABEL = re.compile(r"^\s*[A-Z]\d{1,3}\s*[:：]")  # of a line of evidence
 _ALONE = "the evidence says nothing of it together with what it answers"
 _LEADS = re.compile(r"[?？:：][\s*]*$")  # asks, or announces a list
@@ -62,9 +62,11 @@ class Known:
         self._at: dict[str, dict[int, Triple]] = {}
         self._numbers: dict[int, int] = {}
         for number, piece in enumerate(cited, start=1):
+            made_of = [t for t in piece.triples if t.relation.role is Role.INGREDIENT]
             for t in piece.triples:
                 self._numbers.setdefault(id(t), number)
-                for key in keys(t.head) | keys(t.tail):
+                inside = [i.object for i in made_of if i.subject in (t.head, t.tail)]  # what a product does, these do
+                for key in frozenset().union(*map(keys, (t.head, t.tail, *inside))):
                     self._at.setdefault(key, {})[id(t)] = t
 
     def around(self, spot: Spot) -> dict[int, Triple]:
@@ -184,12 +186,6 @@ def spots_of(text: str, known: Known, links: Sequence[Link]) -> list[Spot]:
     return list(_compounds(text, sorted(kept, key=lambda spot: spot.start), frozenset(known.entities)))
 
 
-_ANY = re.compile(
-    r"\b(?:the|an?|of|in|mode|age|type|pattern|form|history|family|clinical|medical)\b|\b(?:patients?|cases?)\b|患者|病人|常见|主要|发病|多见|容易|人群|项目|[\s为的常由与可会者]",
-    re.IGNORECASE,
-)
-
-
 Place = tuple[int, int]
 
 
@@ -199,11 +195,16 @@ def _is_cue(text: str, place: Place, claiming: Sequence[Place], own: Sequence[Pl
     """
     start, end = place
     inner = [(a, b) for a, b in claiming if start <= a and b <= end]
-    if inner and not _ANY.sub("", _plain()[1].sub("", text[start : inner[0][0]] + text[inner[-1][1] : end])):
+    if inner and not vocabulary.listed("words of any claim").sub(
+        "", _plain()[1].sub("", text[start : inner[0][0]] + text[inner[-1][1] : end])
+    ):
         return True  # the mode of inheritance
     mine = [(a, b) for a, b in own if start <= a and b <= end]
     if mine and (
-        (inner and has_cjk(text)) or not _ANY.sub("", LINKS.sub("", text[start : mine[0][0]] + text[mine[-1][1] : end]))
+        (inner and has_cjk(text))
+        or not vocabulary.listed("words of any claim").sub(
+            "", vocabulary.listed("links of a claim").sub("", text[start : mine[0][0]] + text[mine[-1][1] : end])
+        )
     ):
         return True
     return any((a <= start and end <= b) or a < start < b or (a < end < b and b - a > 1) for a, b in claiming)
@@ -248,7 +249,7 @@ class ByTriples:
     """The verdicts of another checker, and those of the triples wherever a sentence names what they join.
 
     `link` tells the entities that a text names; without a graph only the evidence is held against the answer. A
-    contradicted sentence stays, and a warning with the triple that speaks against it follows the answer.
+    contradicted sentence stays; `kgmed.steps.label` warns of it.
     """
 
     check: Checker
@@ -256,19 +257,16 @@ class ByTriples:
     link: Callable[[str], Sequence[Link]] = no_links
 
     def __call__(self, query: Query, context: Context, answer: Answer, /) -> Answer:
-        """The answer with its verdicts and, where any sentence is contradicted, warnings."""
+        """The answer with its verdicts."""
         checked = self.check(query, context, answer)
         if answer.abstained:
             return checked
         known = Known(context.cited)
-        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
+        asked = query.question.words
         verdicts = self._verdicts(checked.verdicts, set(sentences(answer.text)), known, asked)
         named = [n for n in answer.citations if 1 <= n <= len(context.cited)]
         stood_on = [n for v in verdicts if v.supported for n in v.citations]
-        text = with_warnings(checked.text, verdicts, prompt_language(query.question))
-        return replace(
-            checked, verdicts=tuple(verdicts), text=text, citations=tuple(dict.fromkeys([*named, *stood_on]))
-        )
+        return replace(checked, verdicts=tuple(verdicts), citations=tuple(dict.fromkeys([*named, *stood_on])))
 
     def _verdicts(self, given: Sequence[Verdict], said: Container[str], known: Known, asked: str) -> list[Verdict]:
         """The verdicts on sentences; what a question or a heading leads to is read together with it.
@@ -279,12 +277,14 @@ class ByTriples:
         verdicts: list[Verdict] = []
         subject: list[Spot] = []  # of the sentence before, for one that names nothing: "; children 5 mg"
         lead, led = "", dict[int, list[Verdict]]()
+        bare: list[int] = []  # where it says no more than yes or no
         for v in given:
-            text = without_marks(v.sentence)
-            spots = spots_of(text, known, self.link(text))
-            if v.sentence not in said:
+            if v.sentence not in said or v.label == "neutral":
                 verdicts.append(v)
                 continue
+            text = claimed(without_marks(v.sentence))
+            spots = spots_of(text, known, self.link(text))
+            bare += [len(verdicts)] if not terms(text) and not spots else []
             if _LEADS.search(text):
                 lead = text
                 led[len(verdicts)] = []
@@ -300,6 +300,7 @@ class ByTriples:
                 led[max(led)].append(made)
             verdicts.append(made)
             subject = spots[:1] or subject
+        led |= {at: verdicts[at + 1 : at + 2] for at in bare}
         for at, answers in led.items():
             if answers:
                 stands = all(v.supported for v in answers)
@@ -389,6 +390,8 @@ class _Judge:
     def _by_text(self, subject: Spot, rest: str, triples: Sequence[Triple]) -> Claim | None:
         """The claim by the text that shares most of its words; None = it is about none of them."""
         said, wanted = quantities(rest), _content(rest)
+        if not (said or wanted):
+            return None
         doses = [t for t in triples if _is_dose(t)] if said else []
         shares = [(_share(wanted - terms(t.relation.name), t), t) for t in triples]
         best = max(
@@ -399,7 +402,7 @@ class _Judge:
             found = best[1]
             odd = strange(said, [*quantities(found.tail.name), *quantities(self.asked)])
             label = "contradicted" if odd and quantities(found.tail.name) else "unsupported" if odd else "supported"
-            opposite = denies(rest) != denies(found.tail.name) and found.relation.role not in WARNED
+            opposite = _denied(rest, found.tail.name) and found.relation.role not in WARNED
             return replace(made, triple=found, label="contradicted" if opposite else label)
         odd = [q for q in said if doses and all(strange([q], quantities(t.tail.name)) for t in doses)]
         against = next((t for q in odd for t in doses if _other_number(q, quantities(t.tail.name))), None)
@@ -415,7 +418,8 @@ class _Judge:
         triples = [c.triple for c in claims if c.triple]
         frequencies = [q for t in triples for q in _told(t)]
         pieces = [self.known.cited[n - 1] for t in triples if (n := self.known.number(t))]
-        here = [*frequencies, *quantities(self.asked), *(q for e in pieces for q in quantities(e.text))]
+        beside = (q for e in pieces for q in quantities(e.text) if not (frequencies and q.unit == "%"))  # of another
+        here = [*frequencies, *quantities(self.asked), *beside]
         odd = strange(said, here)
         if not odd:
             return []
@@ -497,15 +501,19 @@ def _lower(label: str, where: str) -> str:
 
 def _names(triple: Triple, word: str) -> bool:
     """Whether a triple ends in a text that names something, and not as what one may be allergic to."""
-    if triple.tail.id or len(word) < (2 if has_cjk(word) else 4) or _ALLERGY.search(triple.tail.name):
+    if (
+        triple.tail.id
+        or len(word) < (2 if has_cjk(word) else 4)
+        or vocabulary.listed("allergies").search(triple.tail.name)
+    ):
         return False
     return bool(_places(word, triple.tail.name)) and fold(word) != fold(triple.tail.name)
 
 
 def _of_role(triple: Triple, roles: Iterable[Role], words: str) -> bool:
     """Whether the words claim the relation of a triple: by its role, or by its own name."""
-    name = normalise(triple.relation.name)
-    return triple.relation.role in roles or (bool(terms(name)) and name in normalise(words))
+    names = {normalise(triple.relation.name), normalise(str(triple.relation))}  # of its graph, and as it is shown
+    return triple.relation.role in roles or any(terms(name) and name in normalise(words) for name in names)
 
 
 def _fits(said: ClaimedPair, triple: Triple) -> bool:
@@ -580,7 +588,14 @@ def _without_cues(text: str) -> str:
     """The text without words that claim something."""
     for start, end, _ in reversed(cues(text)):
         text = f"{text[:start]}, {text[end:]}"
-    return LINKS.sub(",", text)
+    return vocabulary.listed("links of a claim").sub(",", text)
+
+
+def _denied(said: str, known: str) -> bool:
+    """Whether of the clauses of two texts that have most words in common one denies and the other does not."""
+    pairs = [(len(terms(a) & terms(b)), a, b) for a in _CLAUSES.split(said) for b in _CLAUSES.split(known)]
+    most = max(shared for shared, _, _ in pairs)
+    return all(denies(a) != denies(b) for shared, a, b in pairs if shared == most)
 
 
 def _is_dose(triple: Triple) -> bool:
@@ -608,93 +623,3 @@ def _frequencies(triple: Triple) -> list[Quantity]:
 
 def _fact(triple: Triple | None) -> str:
     return one_line(f"{triple.head.name} — {triple.relation} → {triple.tail.name}") if triple else ""
-
-
-# --- What is shown.
-
-
-_WARNING = {
-    "en": "Warning: {who} contradicts “{sentence}”: {fact}.",
-    "zh": "警告：{who}与“{sentence}”相反：{fact}。",
-}
-_WHO = {"en": {"graph": "the graph", "evidence": "the evidence"}, "zh": {"graph": "知识图谱", "evidence": "证据"}}
-
-
-def with_warnings(text: str, verdicts: Sequence[Verdict], language: str) -> str:
-    """The text and a warning for each contradicted sentence, on lines of their own below it.
-
-    >>> print(with_warnings("Eat.", [Verdict("Eat.", False, "the graph says no", label="contradicted")], "en"))
-    Eat.
-    <BLANKLINE>
-    Warning: the graph contradicts “Eat.”: no.
-    """
-    lines = [_warning(v, language) for v in verdicts if v.label == "contradicted"]
-    return "\n\n".join([text, "\n".join(lines)]) if lines else text
-
-
-def _warning(verdict: Verdict, language: str) -> str:
-    """The warning about one sentence."""
-    where, _, fact = verdict.reason.removeprefix("the ").partition(" says ")
-    return _WARNING[language].format(who=_WHO[language].get(where, where), sentence=verdict.sentence, fact=fact)
-
-
-OWN = {"en": "[the model's own]", "zh": "[模型自述]"}  # after a sentence that no evidence bears out
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A reader whose answer is held against its evidence before anyone sees it.
-
-    Sentences that do not stand are marked as the model's own (`OWN`); `strict` leaves them out, except those that warn
-    or deny. Those that the graph contradicts are shown with a warning; all of them stay in the verdicts, and `limits`
-    says how many. Where none stands, it raises `ModelFailed`, to fall back from.
-    """
-
-    read: Reader
-    check: Checker
-    strict: bool = False
-
-    def __call__(self, query: Query, context: Context, /) -> Answer:
-        """The answer, each sentence with its marks, or marked as the model's own."""
-        answer = self.check(query, context, self.read(query, context))
-        if answer.abstained or not answer.verdicts:
-            return answer
-        standing = sum(v.supported for v in answer.verdicts)
-        if not standing:
-            first = min(answer.verdicts, key=lambda v: v.label != "contradicted")
-            raise ModelFailed(f"{answer.reader} wrote nothing that its evidence supports: {first.reason}")
-        kept = [v for v in answer.verdicts if not (self.strict and _is_own(v) and not denies(v.sentence))]
-        language = prompt_language(query.question)
-        said = (f"{v.sentence} {OWN[language]}" if _is_own(v) else _marked(v) for v in kept)
-        return replace(
-            answer,
-            text=with_warnings(" ".join(said), kept, language),
-            citations=tuple(dict.fromkeys(n for v in kept if not _is_own(v) for n in v.citations)),
-            limits="; ".join([*filter(None, [answer.limits]), *_left_out(answer.verdicts, kept)]),
-        )
-
-
-def _is_own(verdict: Verdict) -> bool:
-    """Whether a sentence is the model's own: nothing bears it out, and nothing says the opposite, which is told."""
-    return not verdict.supported and verdict.label != "contradicted"
-
-
-def _marked(verdict: Verdict) -> str:
-    """The sentence with the marks of what it stands on, before its full stop."""
-    if marks(verdict.sentence) or not verdict.citations:
-        return verdict.sentence
-    body = verdict.sentence.rstrip(".!?。！？;；")
-    return f"{body} {''.join(f'[{n}]' for n in verdict.citations)}{verdict.sentence[len(body) :]}"
-
-
-def _left_out(verdicts: Sequence[Verdict], kept: Sequence[Verdict]) -> Iterator[str]:
-    """What to say of sentences that do not stand."""
-    against = sum(v.label == "contradicted" for v in kept)
-    own = sum(map(_is_own, kept))
-    if len(verdicts) > len(kept):
-        there, left = len(verdicts), len(verdicts) - len(kept)
-        yield f"{left} of the model's {there} sentences left out: the evidence does not support them"
-    if own:
-        yield f"{own} of the sentences shown are the model's own: the evidence does not bear them out"
-    if against:
-        yield f"{against} of the sentences shown are contradicted; see the warnings"

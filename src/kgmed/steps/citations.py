@@ -20,12 +20,13 @@ import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
+from kgmed import vocabulary
 from kgmed.language.quantities import quantities
 from kgmed.language.quantities import strange as strange_quantities
 from kgmed.language.text import has_cjk, normalise, singular
 from kgmed.models.replies import marks, without_marks
 from kgmed.records import Answer, Context, Evidence, Query, Role, Verdict
-from kgmed.steps.claims import cues
+from kgmed.steps.claims import cues, says_something
 from kgmed.stop import check_stop
 
 # A text as sentences, and a sentence as terms, numbers and denials that can be compared with those of another text.
@@ -37,16 +38,23 @@ _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|vs|approx|Dr|Mr|Mrs|Prof|cf|etc|spp?|
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:\.\d+)?")
 _ENDING = re.compile(r"(?<=\w{4})(?:ations?|ances?|ments?|ing|ed|ly)$")
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-_DENIES = re.compile(
-    r"\b(?:not|never|no|without|neither|nor|avoid\w*|cannot|exclud\w+|contraindicat\w+|unless|except)\b|n['’]t\b"
-    r"|不能|不可|不宜|不应|不得|不要|不会|不是|不用|没有|未见|并非|无关|无需|禁用|禁忌|禁止|忌|避免|勿|慎用|排除",
+_SILENT = re.compile(  # that something is not known, or not said there
+    r"\b(?:I|we) (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say|tell)\b"
+    r"|\b(?:evidence|facts?|graph|pieces?|sources?|data)\b[^,;.]{0,30}?\b(?:do|does|did)(?:n['’]t| not)"
+    r" (?:say|state|mention|list|name|tell|show|give|answer|address|cover|contain|include|specify|describe)\w*"
+    r"|\b(?:not|nothing|nowhere)\b[^,;.]{0,40}\b(?:in|by|from) (?:the|this|these|that) "
+    r"(?:evidence|facts?|graph|pieces?|sources?|data)\b"
+    r"|\bnot enough (?:evidence|information)\b"
+    r"|我?不知道|无法(?:回答|确定)|不能回答|(?:证据|资料|事实|图谱|信息|依据)(?:里面|[中里])?(?:[均都并也]|对此)?"
+    r"(?:不足|没有?|未能?|不)(?:提及|提到|说明|涉及|列出|给出|包含|记载|回答|显示|指出|有?关)?",
     re.IGNORECASE,
 )
-_CLAIMING = re.compile(
-    r"\b(?:treat\w*|therap\w*|cur(?:e[sd]?|ing|ative)|drugs?|medic(?:ations?|ines?)"
-    r"|caus(?:e[sd]?|ing|ative)|due to|leads? to|leading to|results? in|induc\w+)\b"
-    r"|治疗|治愈|疗法|药物|用药|引起|导致|引发|造成|致病",
-    re.IGNORECASE,
+_CHOICE = re.compile(r"\W*(?:final )?(?:answer|答案)\s*[:：]?\s*(?:[A-Z]\W*)+", re.IGNORECASE)
+_YES_OR_NO = re.compile(
+    r"^\W*(?:yes|no|是的?|对|不是|不对|不能|不可以?|不行|可以|能|会|不会)[,，:：]\s*(?=\w)", re.IGNORECASE
+)
+_CLAUSE = re.compile(
+    r"[,，;；]|\b(?:but|while|whereas|although|though|however|yet)\b|但是?|却|而且?|不过", re.IGNORECASE
 )
 _EMPTY_WORDS = frozenset(
     re.findall(
@@ -54,7 +62,7 @@ _EMPTY_WORDS = frozenset(
         """a about also am an and answer any are as at be been being but by can could did do does each evidence for from
         given had has have he her his how if in into is it its known like may might more most of on one or other our
         patient people person possible question shall she should so some such than that the their them then there
-        these they this those to very was we were what when where which who why will with would you your
+        these they this those to very was we were what when where which who why will with would yes you your
         affect answer associated called characterized common commonly condition disease disorder help include including
         make must often take taken type use used usual usually""",
     )
@@ -67,19 +75,24 @@ _EMPTY_CHARACTERS = re.compile(
 def sentences(text: str) -> list[str]:
     """The sentences of a text; marks after a full stop belong to the sentence before them; bullets are left out.
 
+    Where a text has its marks before the full stops, one at the beginning of a sentence belongs to that.
+
+    >>> sentences("他不能用[1]。可以用别的。[2]与此无关。")
+    ['他不能用[1]。', '可以用别的。', '[2]与此无关。']
     >>> sentences("Give 2.5 mg, e.g. at night. [1] Rest!\\n多休息。【2】多喝水。")
     ['Give 2.5 mg, e.g. at night. [1]', 'Rest!', '多休息。【2】', '多喝水。']
     """
     found: list[list[str]] = []  # sentences by their pieces, joined once
-    cjk = False
+    cjk, before = False, _MARKED_BEFORE_STOP.search(text) is not None
     for piece in (m[0].strip() for m in _SENTENCE.finditer(_BULLET.sub("", text))):
         check_stop()
         lead = _leading_marks(piece) if found else ""
+        lead = "" if before and lead != piece else lead
         if lead:
             cjk = cjk or has_cjk(found[-1][-1])
             found[-1] += ["" if cjk else " ", lead]
         rest = piece[len(lead) :].strip()
-        if found and not lead and _is_abbreviated(found[-1][-1]):
+        if found and not lead and _is_abbreviated(found[-1][-1], rest):
             cjk = cjk or has_cjk(found[-1][-1])
             found[-1] += [" ", rest]
         elif rest:
@@ -88,9 +101,13 @@ def sentences(text: str) -> list[str]:
     return [s for s in map("".join, found) if re.search(r"\w", without_marks(s))]
 
 
-def _is_abbreviated(piece: str) -> bool:
-    """Whether it ends in an abbreviation, and not in a full stop."""
-    return _ABBREVIATED.search(piece, max(len(piece) - _LONGEST_ABBREVIATED, 0)) is not None
+_MARKED_BEFORE_STOP = re.compile(r"[\]】］〕]\s*(?:[。．！？；]|[.!?;](?!\w))")
+
+
+def _is_abbreviated(piece: str, rest: str) -> bool:
+    """Whether it ends in an abbreviation, and not in a full stop; "No." is one before a number."""
+    match = _ABBREVIATED.search(piece, max(len(piece) - _LONGEST_ABBREVIATED, 0))
+    return match is not None and (match[0] != "No." or rest[:1].isdigit())
 
 
 def _leading_marks(piece: str) -> str:
@@ -107,7 +124,11 @@ def terms(text: str) -> frozenset[str]:
     >>> sorted(terms("The patients may have Seizures of 38.5 °C")), sorted(terms("可以用奥美拉唑"))
     (['38.5', 'c', 'seizure'], ['奥美', '拉唑', '美拉'])
     """
-    plain = normalise(_CLAIMING.sub(" ", _DENIES.sub(" ", text)))
+    plain = normalise(
+        vocabulary.listed("claims of treatment or cause").sub(
+            " ", vocabulary.listed("denials in an answer").sub(" ", text)
+        )
+    )
     words = {_ENDING.sub("", singular(w)) for w in _CJK_RUN.sub(" ", plain).split() if w not in _EMPTY_WORDS}
     runs = _CJK_RUN.findall(_EMPTY_CHARACTERS.sub(" ", plain))
     pairs = {run[i : i + 2] for run in runs for i in range(max(1, len(run) - 1))}
@@ -123,13 +144,42 @@ def numbers_in(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(unicodedata.normalize("NFKC", text)))
 
 
+def claimed(text: str) -> str:
+    """What a sentence claims: without the yes or no that it begins with, and the clauses that say that something is not
+    known or told; "" = nothing.
+
+    >>> claimed("It is given for pain, but the evidence does not say how safe it is.")
+    'It is given for pain'
+    >>> claimed("No, it helps.")
+    'it helps.'
+    >>> claimed("On this point, the facts do not tell."), claimed("证据中没有提到剂量。"), claimed("Answer: B")
+    ('', '', '')
+    """
+    if _CHOICE.fullmatch(text):
+        return ""
+    text = _YES_OR_NO.sub("", text)
+    if not _SILENT.search(text):
+        return text
+    rest = ", ".join(filter(None, (c.strip() for c in _CLAUSE.split(text) if not _SILENT.search(c))))
+    return rest if says_something(rest) else ""
+
+
+def is_silent(text: str) -> bool:
+    """Whether a text says somewhere that something is not known or not told.
+
+    >>> is_silent("I do not know."), is_silent("Gout.")
+    (True, False)
+    """
+    return _SILENT.search(text) is not None
+
+
 def denies(text: str) -> bool:
     """Whether the text says "not", warns, or forbids.
 
     >>> denies("Not in pregnancy"), denies("孕妇禁用"), denies("消化不良"), denies("Normal knot")
     (True, True, False, False)
     """
-    return _DENIES.search(text) is not None
+    return vocabulary.listed("denials in an answer").search(text) is not None
 
 
 # Does each sentence of an answer stand on evidence? Decided by words, without a model.
@@ -157,7 +207,7 @@ class Citations:
         """The answer with a verdict for each sentence and the citations that they stand on or name."""
         if answer.abstained:
             return answer
-        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
+        asked = query.question.words
         verdicts = tuple(self.verdict(s, asked, context.cited) for s in sentences(answer.text))
         named = (n for n in answer.citations if 1 <= n <= len(context.cited))
         stood_on = (n for v in verdicts if v.supported for n in v.citations)
@@ -165,7 +215,9 @@ class Citations:
 
     def verdict(self, sentence: str, asked: str, cited: Sequence[Evidence]) -> Verdict:
         """Whether one sentence stands, on which evidence, and why not."""
-        bare = without_marks(sentence)
+        bare = claimed(without_marks(sentence))
+        if not bare.strip():
+            return Verdict(sentence, supported=False, reason="claims nothing of medicine", label="neutral")
         wanted = (terms(bare) - terms(asked)) or terms(bare)
         if not wanted:
             return Verdict(sentence, supported=False, reason="says nothing that could be checked")
@@ -180,10 +232,8 @@ class Citations:
         if share < self.threshold:
             return f"only {share:.0%} of its terms are in the evidence, {self.threshold:.0%} are needed"
         text = "\n".join(map(full_text, evidence))
-        if strange := sorted(numbers_in(bare) - numbers_in(text) - numbers_in(asked)):
-            return f"the number {strange[0]} is not in the evidence"
-        if odd := [q for q in strange_quantities(quantities(bare), quantities(f"{text}\n{asked}")) if q.unit]:
-            return f"{odd[0]} is not in the evidence"
+        if number := strange_number(bare, text, asked):
+            return f"{number} is not in the evidence"
         if strange := sorted({*self.names(bare)} - {*self.names(text)} - {*self.names(asked)}):
             return f"{strange[0]} is not in the evidence"
         if claim := unclaimed(bare, evidence):
@@ -191,6 +241,25 @@ class Citations:
         if denies(bare) != any(e.is_safety or denies(e.text) for e in evidence):
             return "denies what the evidence says" if denies(bare) else "says what the evidence denies"
         return ""
+
+
+def strange_number(said: str, *known: str) -> str:
+    """The first number or quantity of a text that none of the others has; "" = none.
+
+    >>> strange_number("5 mg", "1 tablet of 5 mg"), strange_number("800 mg", "400 mg")
+    ('', 'the number 800')
+    """
+    there = "\n".join(known)
+    if strange := sorted(numbers_in(said) - numbers_in(there)):
+        return f"the number {strange[0]}"
+    odd = [q for q in strange_quantities(quantities(said), quantities(there)) if q.unit]
+    return str(odd[0]) if odd else ""
+
+
+def best_piece(sentence: str, cited: Sequence[Evidence]) -> tuple[int, ...]:
+    """The number of the piece that holds most of the words of a sentence; () = none holds any."""
+    numbers, share = _best_share(terms(without_marks(sentence)) or frozenset({""}), cited)
+    return tuple(numbers) if share else ()
 
 
 def full_text(evidence: Evidence) -> str:

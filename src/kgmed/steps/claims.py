@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 
+from kgmed import vocabulary
 from kgmed.records import Entity, Role
 from kgmed.stop import check_stop
 
@@ -52,8 +53,7 @@ _CUES = (
         r"|\bnot (?:be )?(?:us\w+|giv\w+|tak\w+|recommend\w*|safe|suitable|advis\w+)(?! (?:for|to) treat)|\bavoid\w*"
         r"|\bdo(?: not|n['’]t) (?:use|give|take|eat|drink|prescribe|recommend)\b"
         r"|\bunless\b|\bwith caution\b|\bcautio(?:n|us)\w*"
-        r"|禁用于?|禁忌[症证]?|禁止|忌用|忌|慎用|避免|不宜"
-        r"|不得|不要|不应(?!该?[挂去])|不可(?!以?治)(?:以?用于?)?"
+        r"|禁用于?|禁忌[症证]?|禁止|忌用|忌|慎用|避免|不宜|不得|不要|不应(?!该?[挂去])|不可(?!以?治)(?:以?用于?)?"
         r"|不能(?:再|长期|随意)?(?:使用|服|吃|喝|饮|给|接种|注射|同用|合用|用(?!于?来?[治诊判检查测确明发]))|勿"
         r"|不[能可应得要]以?(?=[与和跟同])",
         *WARNED,
@@ -77,8 +77,7 @@ _CUES = (
     _cue(r"\bat (?:high |higher |increased )?risk of\b|警惕|当心|小心|提防",
          Role.COMPLICATION, Role.FINDING, Role.RISK),
     _cue(r"\brisk(?: factors?| groups?)?\b|\bpredispos\w+|\bsusceptib\w+|\bpast (?:medical )?history\b"
-         r"|危险因素|高危(?:因素|人群)?|易感|易患|(?:多发|好发)(?:群体|人群)|发病人群"
-         r"|(?:容易|易)得|风险", Role.RISK),
+         r"|危险因素|高危(?:因素|人群)?|易感|易患|(?:多发|好发)(?:群体|人群)|发病人群|(?:容易|易)得|风险", Role.RISK),
     _cue(r"(?:多发|好发|多见)于?|更常见", Role.RISK, Role.LOCATION),
     _cue(
         r"\b(?:symptom\w*|signs?|features?|featur(?:ed|ing)|findings?|phenotyp\w+|manifest\w*|clinical picture"
@@ -143,20 +142,6 @@ _CUES = (
         Role.TREATS, Role.DOSAGE, loose=True,
     ),
 )  # fmt: skip
-LINKS = re.compile(  # claim something, but not what
-    r"\b(?:is|are|was|were|be|ha(?:s|ve|d|ving)|with|shows?|follows?|include[sd]?|including|consists?"
-    r"|comprises?|such as|occurs?"
-    r"|seen|found|observed|reported|absent|lacks?|lacking|excludes?)\b"
-    r"|包括|包含|具有|见于|需要?|通过|[有为是如应可能会对由在于]|[:：—→|]|->|<-",
-    re.IGNORECASE,
-)
-_NOT = re.compile(
-    r"\b(?:not|never|nothing|nobody|no[- ]one|none|hardly|scarcely|no"
-    r"|without|neither|nor|cannot|lacks?|lacking|absen(?:t|ce)|free of|exclud\w+|ruled? out"
-    r"|false|ineffective\w*|unlikely|untrue|wrong|fails?)\b|n['’]t\b"
-    r"|不(?!良|适(?![用合宜于])|全|足|明|同|仅|但|只|光|止|论|管(?!用)|断|过|可避|少)|未(?!来|成年|必)|没有|没|并非|无(?!论|需|关紧)|排除|否认|缺乏|缺少|错误",
-    re.IGNORECASE,
-)
 _NOT_REALLY = re.compile(
     r"\bnot (?:only|just|merely|necessarily|limited to)\b|\bno (?:doubt|later|longer than)\b|\bif not\b"
     r"|不(?:仅|但|只|光|止)|各不相同|不尽相同|不一(?=[，。而])|([是会能要])不\1|是否|有没有",
@@ -164,13 +149,11 @@ _NOT_REALLY = re.compile(
 )
 _REST = re.compile(  # "..., but not in asthma": says nothing of what stands before it
     r"(?:[,;]\s*+|\b(?:but|and|though)\s++){1,8}not\s+(?:in|for|with|during|when|if|against|to|by)\b"
-    r"|[，；,;]\s*(?:但是?|而|却)?(?:不|勿|禁|忌)(?:可|能|宜|应|得|要)?(?:用于|用在|适用于|适合|治疗)",
+    r"|[，；,;]\s*(?:但是?|而|却)?(?:不|勿|禁|忌)(?:可|能|宜|应|得|要)?(?:用于|用在|适用于|适合|治疗)"
+    r"|[,;]\s*(?:but|while|whereas)\s+(?!(?:it|this|that|they|is|are|not|never|should|must|may|can|only|avoid)\b)"
+    r"|[，；]\s*(?:但是?|而)(?=[^不勿禁忌慎其它这应须需要可能只仅有会])",
     re.IGNORECASE,
 )
-_WHAT_HAS_IT = re.compile(  # "diseases with fever include malaria": the whole is what has it
-    r"\b(?:diseases?|conditions?|disorders?|syndromes?|illness\w*|drugs?|medicines?)\b|疾病|病种|药", re.IGNORECASE
-)
-_HAS = re.compile(r"\b(?:ha(?:s|ve|d|ving)|shows?|with|occurs?|seen|found|observed|reported)\b", re.IGNORECASE)
 _BARE = re.compile(r"\b(?:is|are|was|were|the|an?|yes|and)\b|[是为\W_]|的", re.IGNORECASE)
 
 
@@ -288,8 +271,7 @@ _THERE = re.compile(
     r"\s*(?:there|it|what|how|when|which|why|where)\b.{0,12}? (?:is|are|was|were|do|does|can)\b", re.IGNORECASE
 )
 _THEN = re.compile(
-    r"^\s*(?:(?:之后|以后|后)(?:(?:有|也|就)?可能|容易|[^，,；;]{0,3}出现)"
-    r"|(?:之后|以后|后)?(?:可能|往往|有时|容易|就|也|不|并)*会)"
+    r"^\s*(?:(?:之后|以后|后)(?:(?:有|也|就)?可能|容易|[^，,；;]{0,3}出现)|(?:之后|以后|后)?(?:可能|往往|有时|容易|就|也|不|并)*会)"
 )
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|ha(?:s|ve|d)|do|does|did|can|could|may|might|should|must|will|shows?|includes?|presents?"
@@ -298,7 +280,6 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(rf"[,，、;；/]|{_AND}", re.IGNORECASE)
-_BUT = re.compile(r"\b(?:but|while|whereas|although|though|however|yet)\b|但|却|而", re.IGNORECASE)
 
 
 def read(text: str, spots: Sequence[Spot]) -> Reading:
@@ -357,15 +338,15 @@ def _grouped(text: str, spots: Sequence[Spot]) -> tuple[list[_SideBySide], list[
 
 def _last_words(item: str) -> str:
     """What stands behind the last words that claim something, if nothing is denied."""
-    ends = [end for _, end, _ in cues(item)] + [m.end() for m in LINKS.finditer(item)]
-    return "" if _NOT.search(item) else item[max(ends, default=0) :]
+    ends = [end for _, end, _ in cues(item)] + [m.end() for m in vocabulary.listed("links of a claim").finditer(item)]
+    return "" if vocabulary.listed("denials in a claim").search(item) else item[max(ends, default=0) :]
 
 
 def _listed(gap: str) -> list[str]:
     """The items of a list that begins before a place: "starts with X, " before Y."""
     if not (parts := list(_ITEM.finditer(gap))) or gap[parts[-1].end() :].strip():
         return []
-    ends = [end for _, end, _ in cues(gap)] + [m.end() for m in LINKS.finditer(gap)]
+    ends = [end for _, end, _ in cues(gap)] + [m.end() for m in vocabulary.listed("links of a claim").finditer(gap)]
     return [item for item in _items(gap[max(ends, default=len(gap)) :]) if item.strip()]
 
 
@@ -386,14 +367,28 @@ def _introduced(text: str, group: _SideBySide, gap: str) -> bool:
 def _items(gap: str) -> list[str]:
     """The pieces of a list; what claims something is no item."""
     return [
-        item if not any(c.words.search(item) for c in _all_cues()) and not _NOT.search(item) else ""
+        item
+        if not any(c.words.search(item) for c in _all_cues())
+        and not vocabulary.listed("denials in a claim").search(item)
+        else ""
         for item in _ITEM.split(gap)
     ]
 
 
 def _claims_any(text: str) -> bool:
     """Whether words of a text claim something."""
-    return LINKS.search(text) is not None or any(cue.words.search(text) for cue in _all_cues())
+    return vocabulary.listed("links of a claim").search(text) is not None or any(
+        cue.words.search(text) for cue in _all_cues()
+    )
+
+
+def says_something(text: str) -> bool:
+    """Whether words claim anything: they have a verb, a number, or words that claim a relation.
+
+    >>> says_something("For pain"), says_something("Paracetamol is listed for pain"), says_something("对于疼痛")
+    (False, True, False)
+    """
+    return bool(_VERB.search(text) or cues(text) or re.search(r"\d", text))
 
 
 def _claims_much(text: str) -> bool:
@@ -448,7 +443,9 @@ def _claims(text: str, groups: list[_SideBySide], mutual: frozenset[int]) -> Ite
             base = made if not previous and i == 1 else said
             if i == 1 or not previous:
                 base = _said(lead, before, tail)
-            denied = _denied(cut) if _BUT.search(cut) or _denied(cut) else base.denied
+            denied = (
+                _denied(cut) if vocabulary.listed("turns of a sentence").search(cut) or _denied(cut) else base.denied
+            )
             made = replace(base, denied=denied)
         said = made
         yield from previous
@@ -504,8 +501,15 @@ def _said(lead: str, gap: str, tail: str) -> ClaimedPair:
     if found and found is beside and _THEN.search(gap):  # 吃了A会B
         return ClaimedPair(_NOWHERE, _NOWHERE, _AFTER, whole, "", denied)
     if not found:
-        return ClaimedPair(_NOWHERE, _NOWHERE, HAD if _HAS.search(gap) else frozenset(), whole, "", denied)
-    bare = not strict and not _WHAT_HAS_IT.search(lead + gap)
+        return ClaimedPair(
+            _NOWHERE,
+            _NOWHERE,
+            HAD if vocabulary.listed("words of having").search(gap) else frozenset(),
+            whole,
+            "",
+            denied,
+        )
+    bare = not strict and not vocabulary.listed("what has a finding").search(lead + gap)
     agents = {cue.agent for cue in between if cue.agent and (cue.agent != "whole" or bare)}
     return ClaimedPair(_NOWHERE, _NOWHERE, _common([cue.roles for cue in found]), whole, "".join(agents)
                 if len(agents) == 1 else "", denied)  # fmt: skip
@@ -523,4 +527,4 @@ def _denied(words: str) -> bool:
     for start, end, cue in cues(plain):
         if cue.roles == WARNED or cue.roles == {Role.ADVERSE}:
             plain = plain[:start] + "x" * (end - start) + plain[end:]
-    return _NOT.search(plain) is not None
+    return vocabulary.listed("denials in a claim").search(plain) is not None

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgmed.errors import ModelFailed
-from kgmed.language.text import has_cjk, one_line, prompt_language
-from kgmed.models.asking import Structured, Tally, strings_schema
+from kgmed.language.text import LETTER, has_cjk, one_line, prompt_language
+from kgmed.models.asking import Structured, Tally, strings_schema, without_thinking
 from kgmed.models.base import LLM
 from kgmed.models.replies import nonempty_strings, without_example
 from kgmed.prompts import Prompt, prompt
@@ -16,9 +16,7 @@ from kgmed.records import Query, Question
 # HyKGE's hypothesis output (3.1) and KG-Rank's answer expansion (2.3) are this with different prompts.
 
 
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _LONG, _LONG_CJK = 20, 8  # letters from which a sentence of the prompt is known again
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +30,12 @@ class Guess:
 
     def __call__(self, question: Question, /) -> Query:
         """The question with the guess; a model's thoughts aloud are no part of it."""
-        if not question.text.strip():
+        if question.blank:
             return Query(question)
         asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
-        said = self.llm(asked.messages(question=full_question(question)), max_tokens=self.max_tokens).text
-        guess = without_echo(_THINKING.sub("", said), asked)
-        if not _LETTER.search(guess) or "\ufffd" in guess:
+        said = self.llm(asked.messages(question=question.with_history), max_tokens=self.max_tokens).text
+        guess = without_echo(without_thinking(said), asked)
+        if not LETTER.search(guess) or "\ufffd" in guess:
             raise ModelFailed(f"{self.llm.name} made no guess to search with ({asked}); it said {said[:60]!r}")
         return Query(question, guess)
 
@@ -53,15 +51,6 @@ def without_echo(reply: str, asked: Prompt) -> str:
         if len(sentence.strip()) >= (_LONG_CJK if has_cjk(sentence) else _LONG):
             reply = reply.replace(sentence.strip(), "")
     return reply.strip()
-
-
-def full_question(question: Question) -> str:
-    """The question after its history and before its options, as a model is asked it.
-
-    >>> full_question(Question("Which?", (("A", "gout"),), history=("My toe hurts.",)))
-    'My toe hurts.\\nWhich?\\nA. gout'
-    """
-    return "\n".join([*question.history, question.text, *(f"{letter}. {text}" for letter, text in question.options)])
 
 
 # --- Expander: sentences that a model makes of a question, one a line of the guess.
@@ -86,7 +75,7 @@ class Lines:
 
     def __call__(self, question: Question, /) -> Query:
         """The question with the sentences as its hypothesis."""
-        if not question.text.strip():
+        if question.blank:
             return Query(question)
         asked = prompt(self.name, language=prompt_language(question), folder=self.prompts)
         shape = strings_schema(KEY, least=1, most=self.most)
@@ -95,5 +84,5 @@ class Lines:
             return without_example(nonempty_strings(reply, key=KEY), example=asked.example, given=question.text)
 
         ask = Structured(self.llm, parse, self.max_tokens, tally=self.tally, schema=shape)
-        said = ask(asked.messages(question=full_question(question), count=str(self.most)))
+        said = ask(asked.messages(question=question.with_history, count=str(self.most)))
         return Query(question, "\n".join(map(one_line, said[: self.most])))

@@ -2,9 +2,131 @@
 
 from collections.abc import Sequence
 
-from kgmed.language.question import OF_THE_SUBJECT, roles_asked
-from kgmed.language.text import has_cjk, one_line
-from kgmed.records import Answer, Candidate, Context, Evidence, Query, Role
+from kgmed.frame import Ask
+from kgmed.language.relations import in_english
+from kgmed.language.text import has_cjk, lazily, one_line
+from kgmed.records import Answer, Candidate, Context, Entity, Evidence, Query, Role, Triple
+from kgmed.sentences import Catalogue
+from kgmed.steps.family import MEDICINES, stated
+from kgmed.triples import OF_THE_SUBJECT
+
+# --- Names and short texts of a graph as they are shown: on one line, in the language of the answer, cut to fit.
+
+
+def named(entity: Entity, *, han: bool) -> str:
+    """The name of an entity for who reads Han characters (`han`) or does not, as far as its words are known."""
+    return worded(entity.name, han=han)
+
+
+def worded(text: str, *, han: bool) -> str:
+    """A name or a short text on one line, in English for who reads no Han, where its words are known.
+
+    >>> [worded(name, han=han) for name, han in (("皮肤科", False), ("皮肤科", True), ("清化热痰", False))]
+    ['dermatology', '皮肤科', '清化热痰']
+    """
+    flat = one_line(text)
+    if han:
+        return flat
+    return (in_english(flat) or flat) if has_cjk(flat) else _TITLE.sub("", flat)
+
+
+def clauses_in(text: str, *, han: bool) -> str:
+    """A text of a graph on one line, clause by clause in English for who reads no Han."""
+    if han or not has_cjk(text):
+        return one_line(text)
+    clauses = (worded(clause, han=han) for clause in _CLAUSES.split(one_line(text)) if clause.strip())
+    return "; ".join(dict.fromkeys(clauses))
+
+
+def clipped(text: str, longest: int) -> str:
+    """A text of at most so many characters, cut between words or clauses, with "…" where it was cut.
+
+    >>> clipped("Do not use; severe harm", 14), clipped("Short", 14)
+    ('Do not use…', 'Short')
+    """
+    flat = one_line(text)
+    if len(flat) <= longest:
+        return flat
+    cut = flat[:longest]
+    ends = [cut.rfind(mark) for mark in "。；;，,、 "]
+    best = max(ends)
+    return (cut[:best] if best > longest // 2 else cut).rstrip("。；;，,、 ") + "…"
+
+
+def frequency(triple: Triple) -> str:
+    """How often the graph says that it is so; "" where it does not.
+
+    >>> from kgmed.records import Relation, Support
+    >>> seen = (Support("PMID:1", (("frequency", "3/7"),)),)
+    >>> frequency(Triple(Entity("a", "A"), Relation("has"), Entity("b", "B"), support=seen))
+    '3/7'
+    """
+    said = stated(triple)
+    shares = _SHARE.search(said)
+    return shares[1] if shares else said
+
+
+def cited(text: str, numbers: Sequence[int]) -> str:
+    """A line with its marks, those of a sentence before its full stop."""
+    marks = "".join(f"[{n}]" for n in numbers)
+    if not marks:
+        return text
+    stop = text[-1] if text[-1] in ".。" else ""
+    return f"{text.removesuffix(stop)} {marks}{stop}"
+
+
+_CLAUSES = lazily(r"[。；;]")
+_TITLE = lazily(r", (?:unspecified|site not specified|not elsewhere classified|NOS)$")  # words of a classification
+_SHARE = lazily(r"\(([\d.–-]+ ?%)\)")
+
+
+# --- Triples in words of a catalogue.
+
+_LONGEST, _LONGEST_CJK = 160, 70  # characters of a text that is quoted
+_DROWNS, _DROWNS_CJK = 1 / 6, 4  # ours: of a sentence's length, what a quotation in the other script may have
+
+
+def name_of(entity: Entity, catalogue: Catalogue) -> str:
+    """The name of an entity on one line, as far as its words are known in the language."""
+    return worded(entity.name, han=catalogue.han)
+
+
+def in_words(triple: Triple, catalogue: Catalogue, said: str = "") -> str:
+    """A triple in words, with how often it is so; `said` = the part of its text that matters.
+
+    >>> from kgmed.sentences import catalogue
+    >>> from kgmed.records import Relation
+    >>> fact = Triple(Entity("a", "Measles"), Relation("leads to", Role.COMPLICATION), Entity("b", "Pneumonia"))
+    >>> in_words(fact, catalogue("en")), in_words(fact, catalogue("zh"))
+    ('Pneumonia is a complication of Measles', 'Pneumonia是Measles的并发症')
+    """
+    subject, relation = name_of(triple.subject, catalogue), one_line(str(triple.relation)).replace("_", " ")
+    if not triple.tail.id:
+        longest = _LONGEST_CJK if catalogue.han else _LONGEST
+        text = clipped(worded(said or triple.tail.name, han=catalogue.han), longest)
+        return catalogue("triple.text", subject=name_of(triple.head, catalogue), relation=relation, text=text)
+    role = triple.relation.role
+    key = "triple.not_with" if role is Role.CONTRAINDICATED and triple.object.kind in MEDICINES else f"triple.{role}"
+    key = f"relation.{triple.relation.name}" if f"relation.{triple.relation.name}" in catalogue else key
+    key = key if key in catalogue else "triple.other"
+    often = frequency(triple)
+    told = catalogue(key, subject=subject, object=name_of(triple.object, catalogue), relation=relation)
+    return told + (catalogue.said["marks.open"] + often + catalogue.said["marks.close"] if often else "")
+
+
+def translated(triple: Triple, other: Entity, said: str, key: str, catalogue: Catalogue) -> str:
+    """What a text in another script comes to, by the sentence of a key, with the text where it does not drown that."""
+    told = catalogue(key, subject=name_of(triple.subject, catalogue), object=name_of(other, catalogue))
+    share = _DROWNS_CJK if catalogue.han else _DROWNS
+    text = one_line(said)
+    quoted = len(text) <= len(told) * share
+    return told + (catalogue.said["marks.open"] + text + catalogue.said["marks.close"] if quoted else "")
+
+
+def is_foreign(text: str, catalogue: Catalogue) -> bool:
+    """Whether a text is in another script than the catalogue."""
+    return has_cjk(text) != catalogue.han
+
 
 # --- The few words that a reader without a model says, in English and Chinese.
 
@@ -25,10 +147,15 @@ _EN: Words = {
     Role.FINDING: "Findings",
     Role.ADVERSE: "Adverse effects",
     Role.CONTRAINDICATED: "Contraindications",
+    Role.PRECAUTION: "Precautions",
     Role.INTERACTS: "Interactions",
     Role.DOSAGE: "Dosage",
+    Role.INGREDIENT: "Ingredients",
+    Role.IS_A: "Kinds",
+    Role.SAME_AS: "Other names",
     Role.CAUSE: "Causes",
     Role.RISK: "Risk factors",
+    Role.EXCLUDES: "Findings that are not seen",
     Role.COMPLICATION: "Complications",
     Role.PREVENTION: "Prevention",
     Role.GENE: "Genes",
@@ -54,10 +181,15 @@ _ZH: Words = {
     Role.FINDING: "症状与体征",
     Role.ADVERSE: "不良反应",
     Role.CONTRAINDICATED: "禁忌",
+    Role.PRECAUTION: "慎用",
     Role.INTERACTS: "相互作用",
     Role.DOSAGE: "用法用量",
+    Role.INGREDIENT: "成分",
+    Role.IS_A: "类别",
+    Role.SAME_AS: "别名",
     Role.CAUSE: "病因",
     Role.RISK: "危险因素",
+    Role.EXCLUDES: "不会出现的表现",
     Role.COMPLICATION: "并发症",
     Role.PREVENTION: "预防",
     Role.GENE: "基因",
@@ -105,7 +237,7 @@ def facts(query: Query, context: Context) -> Answer:
         _block(words["warning"], [row for row in rows if row[1].kind == "warning"]),
     ]
     nothing_asked = (
-        bool(lacking) and len(lacking) == len(roles_asked(query.text)) and not any(is_diagnosis(e) for _, e in said)
+        bool(lacking) and len(lacking) == len(query.frame.roles) and not any(is_diagnosis(e) for _, e in said)
     )
     return Answer(
         "\n\n".join("\n".join(lines) for lines in blocks if lines),
@@ -120,7 +252,7 @@ def facts(query: Query, context: Context) -> Answer:
 
 def _lacking(query: Query, rows: Sequence[Numbered]) -> list[Role]:
     """What the question asks for and no evidence speaks of."""
-    return [role for role in roles_asked(query.text) if not any(_speaks_of(e, role) for _, e in rows)]
+    return [role for role in query.frame.roles if not any(_speaks_of(e, role) for _, e in rows)]
 
 
 def _speaks_of(e: Evidence, role: Role) -> bool:
@@ -139,7 +271,7 @@ def is_diagnosis(e: Evidence) -> bool:
 
 def _by_role(rows: Sequence[Numbered], query: Query, words: Words) -> list[tuple[str, list[Numbered]]]:
     """The evidence under a heading for each role that the question asks for, diagnoses, and the rest, in this order."""
-    asked = roles_asked(query.text)
+    asked = query.frame.roles
     groups: dict[str, list[Numbered]] = {words[role]: [] for role in asked}
     groups |= {words["diagnosis"]: [], words["neighbours"]: []}
     for i, e in rows:
@@ -186,3 +318,9 @@ def candidates(rows: Sequence[Numbered]) -> list[Candidate]:
     options = sorted((n for n in first if first[n].kind == "option"), key=lambda n: -weight[n])
     entities = [Candidate(n, e.score, e.about[0], tuple(numbers[n])) for n, e in first.items() if e.kind != "option"]
     return [*entities, *(Candidate(n, round(weight[n], 4), None, tuple(numbers[n])) for n in options)]
+
+
+def called(say: Catalogue, ask: Ask) -> str:
+    """How what an ask wants is called; of a refusing one what is to be avoided, where there is a word for it."""
+    avoided = f"avoided.{ask.intent}"
+    return say(avoided if ask.negative and avoided in say else f"intent.{ask.intent}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from kgmed import vocabulary
+
 # --- How a text names the options of a question: by letter, by letter and text, by text, several in a row.
 # `B`, `(B)`, `选项B`, `B: gout`, `gout (B)`, `gout`, `ACD`; in a row with commas, "and", 和, or each on its own line. A
 # letter that is part of a word or a name (维生素B, vitamin B12, B型, "A patient") names no option.
@@ -23,8 +25,7 @@ _ALONE = (
 # What makes a Chinese name that it follows part of another: 肺炎 of 肺炎球菌感染, 糖尿病 of 糖尿病肾病. Not what says
 # the same of it (高血压病, 肝硬化症), nor where grammar or a verb is between (肺炎所致的病, 糖尿病并发症, 青霉素抗菌).
 _BETWEEN = (
-    r"(?![是为的和及与或都均因也就不等由可能会应在对于用治疗抑制]"
-    r"|[引起导致发造成并合伴有所以其继患者类疾这该抗杀灭])"
+    r"(?![是为的和及与或都均因也就不等由可能会应在对于用治疗抑制]|[引起导致发造成并合伴有所以其继患者类疾这该抗杀灭])"
 )
 _PART = (
     rf"(?!(?:{_BETWEEN}[\u3400-\u9fff]){{0,4}}?(?:[炎癌瘤菌]|病毒|[支衣]原体|螺旋体|疫苗)(?!症)"
@@ -186,15 +187,8 @@ _DIAGNOSED = re.compile(
     r"|(?<![不没有无未非])(?:患有?|诊断(?:结果)?(?:为|是|考虑|:)|考虑(?:为|是)?|可能的?(?:疾病|诊断|病)(?:是|为|:)) ?",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
-    r"\b(?:if|whether|unclear|cannot|unlikely|rule[sd]? out)\b|如果|假如|[若倘]|是否|不能|不一定|未必|排除",
-    re.IGNORECASE,
-)
 _ALL = re.compile(
     r"^(?:以上)?(?:所有|全部)的?选项[都均]?是?正确|^all (?:of )?(?:the )?options are (?:correct|right)", re.IGNORECASE
-)
-_SO = re.compile(
-    r"因此|所以|综上|综合|总之|总结|最终|由此|故|\b(?:therefore|thus|hence|so|in conclusion|overall)\b", re.IGNORECASE
 )
 _END = re.compile(r"(?<=[。!?])|(?<=[a-z)\]\"'][.])\s|\n+")
 _NUMBERED = re.compile(r"(?:output ?)?\d ?[:.] ?", re.IGNORECASE)
@@ -291,7 +285,9 @@ def _claims(cue: re.Pattern[str], text: str, by: Mentions) -> list[_Claim]:
     for match in cue.finditer(text):
         if match.end() not in wrong and (row := by.row(text, match.end())):
             begin = max(begins[bisect_right(begins, match.start()) - 1], match.start() - _FAR)
-            found.append(_Claim(row, _SO.search(text, begin, match.end()) is not None))
+            found.append(
+                _Claim(row, vocabulary.listed("conclusions in a reply").search(text, begin, match.end()) is not None)
+            )
     return found
 
 
@@ -313,7 +309,12 @@ def _agreed(claims: Sequence[_Claim]) -> frozenset[str] | None:
 
 def _diagnosed(text: str, by: Mentions) -> frozenset[str] | None:
     """The option that the reply says the patient has, by its text; none where another is named anywhere."""
-    claims = [c for piece in _END.split(text) if not _DOUBT.search(piece) for c in _claims(_DIAGNOSED, piece, by)]
+    claims = [
+        c
+        for piece in _END.split(text)
+        if not vocabulary.listed("doubts in a reply").search(piece)
+        for c in _claims(_DIAGNOSED, piece, by)
+    ]
     rows = {row.letters for row in by.rows(text)} if claims else set()
     return _agreed(claims) if len(rows) == 1 else None
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from kgmed.disk import data_folder
 from kgmed.errors import BadInput, ModelFailed
-from kgmed.language.question import asks_diagnosis, roles_asked
+from kgmed.frame import Ask as Ask
+from kgmed.frame import Frame, Intent
 from kgmed.language.text import FUNCTION_WORDS, has_cjk, one_line, prompt_language
 from kgmed.models.base import LLM, Encoder, PairScorer
 from kgmed.pipeline import Ranker, note
@@ -134,21 +135,21 @@ class SimilarOrAsked:
     def __call__(self, query: Query, triples: Sequence[Triple], /) -> NDArray[np.float64]:
         """The cosines, 0 below the threshold; 1 plus the cosine where the role is asked for."""
         cosines = Similar(self.encoder, -1.0)(query, triples)
-        served = np.array([t.relation.role in served_roles(query.text) for t in triples], bool)
+        served = np.array([t.relation.role in served_roles(query.frame) for t in triples], bool)
         return np.where(served, 1 + cosines, np.where(cosines >= self.at_least, cosines, 0.0))
 
 
 CARE = (Role.TESTS, Role.TREATS)
 
 
-def served_roles(text: str) -> tuple[Role, ...]:
+def served_roles(frame: Frame) -> tuple[Role, ...]:
     """The roles whose triples answer a question; of a patient's story those of care.
 
-    >>> served_roles("I am tired and my belly is swollen. What could it be?")
+    >>> served_roles(Frame((Ask(Intent.DIAGNOSIS),)))
     (<Role.TESTS: 'tests'>, <Role.TREATS: 'treats'>)
     """
-    asked = roles_asked(text)
-    return asked if asked and not asks_diagnosis(text) else tuple(dict.fromkeys((*asked, *CARE)))
+    asked = frame.roles
+    return asked if asked and Intent.DIAGNOSIS not in frame.intents else tuple(dict.fromkeys((*asked, *CARE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +236,11 @@ def _scored(e: Evidence, score: float) -> Evidence:
     return Evidence(e.text, e.kind, e.triples, e.about, score, e.id)
 
 
+def _asked(query: Query, *, over_hypothesis: bool) -> str:
+    """What evidence is held against: the question, or with the guess behind it."""
+    return query.expanded if over_hypothesis else query.text
+
+
 # --- Rankers by an encoder: similarity, and maximal marginal relevance (KG-Rank, section 2.3).
 
 
@@ -250,7 +256,7 @@ class Similarity:
         """The `keep` most similar, best first; ties keep their order."""
         if not evidence:
             return []
-        asked = query.expanded if self.over_hypothesis else query.text
+        asked = _asked(query, over_hypothesis=self.over_hypothesis)
         vectors = self.encoder([asked, *map(words_of, evidence)])
         return best(evidence, vectors[1:] @ vectors[0], self.keep)
 
@@ -341,7 +347,7 @@ class BM25:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Best first, each with its score; ties keep their order."""
-        asked = query.expanded if self.over_hypothesis else query.text
+        asked = _asked(query, over_hypothesis=self.over_hypothesis)
         from kgmed.models.scorers import BM25Index
 
         return best(evidence, BM25Index(self.k1, self.b).scores(asked, [e.text for e in evidence]), self.keep)
@@ -366,7 +372,7 @@ class Rerank:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Best first, each with its score; equal texts are scored once, equal pieces kept once."""
-        asked = query.expanded if self.over_hypothesis else query.text
+        asked = _asked(query, over_hypothesis=self.over_hypothesis)
         return _ranked(self.scorer, [asked], evidence, self.keep, "max")
 
 
@@ -397,7 +403,7 @@ class Fragments:
 
     def rows(self, query: Query) -> list[str]:
         """The distinct texts that the evidence is held against."""
-        asked = "\n".join([query.text, *(text for _, text in query.question.options)])
+        asked = query.question.words
         cut = self._cut(f"{asked}\n{query.hypothesis}")
         whole = [text for text in (query.text, query.hypothesis) if text.strip()] if self.whole else []
         return list(dict.fromkeys([*cut, *whole])) or [query.text]

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from kgmed.errors import ModelFailed, PromptTooLong
-from kgmed.language.text import has_cjk, language_of, normalise, prompt_language
-from kgmed.models.asking import Malformed, Structured, Tally, streamed_reply, thoughts, without_thinking
-from kgmed.models.base import LLM, Reply
+from kgmed.language.text import LETTER, has_cjk, language_of, normalise, prompt_language
+from kgmed.models.asking import Malformed, Structured, Tally, spoken, streamed_reply, without_thinking
+from kgmed.models.base import LLM, Message, Reply
 from kgmed.models.replies import marks, split_final, without_example, without_marks
-from kgmed.prompts import Prompt, filled, prompt, task, task_wording
+from kgmed.pipeline import note
+from kgmed.prompts import ASSISTED, Prompt, filled, prompt, task, task_wording, whole_question
 from kgmed.records import Answer, Context, Query, Question
+from kgmed.steps.citations import claimed, is_silent, sentences
 from kgmed.steps.options import chosen_letters
 
 # --- What a reader says that has no evidence to read.
@@ -41,7 +43,6 @@ def nothing(question: Question, context: Context, reader: str) -> Answer:
 # --- The ways in which a reply is of no use, each said in a few words.
 
 
-_LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE_END = re.compile(r"[.!?。！？；\n]+")
 LOOPS_FROM = 12  # runs of words (or characters) before a reply can be said to loop
 DISTINCT = (
@@ -56,7 +57,7 @@ def fault(reply: str, *, language: str, instructions: Sequence[str] = (), fence:
     line around the evidence, neither of which an answer repeats.
     """
     text = reply.strip()
-    if not _LETTER.search(text):
+    if not (any(map(str.isalnum, text)) if task().published else LETTER.search(text)):
         return "said nothing"
     if "\ufffd" in text:
         return "wrote broken characters"
@@ -75,13 +76,19 @@ def echoes(reply: str, instructions: Sequence[str]) -> bool:
     return any(line in said for line in map(normalise, instructions) if len(line) >= (10 if has_cjk(line) else 20))
 
 
+_A_SENTENCE, _A_SENTENCE_CJK = 8, 3  # ours: characters of a sentence that is not said again and again for good reason
+
+
 def loops(text: str) -> bool:
     """Whether the text says the same thing over and over: a sentence three times, or few distinct runs of words.
 
     >>> loops("The sky is blue. " * 3), loops("Asthma is treated with salbutamol. Asthma is treated with budesonide.")
     (True, False)
+    >>> loops("B. Correct. C. Correct. D. Correct. The vitreous is clear, the lens is not.")  # options of an exam
+    False
     """
-    sentences = [s for s in map(normalise, _SENTENCE_END.split(text)) if s]
+    least = _A_SENTENCE_CJK if has_cjk(text) else _A_SENTENCE
+    sentences = [s for s in map(normalise, _SENTENCE_END.split(text)) if len(s) >= least]
     if sentences and max(Counter(sentences).values()) >= 3:
         return True
     units, size = (list(normalise(text).replace(" ", "")), 6) if has_cjk(text) else (normalise(text).split(), 3)
@@ -125,7 +132,7 @@ def foreign(reply: str, language: str) -> bool:
     >>> foreign("Take omeprazole.", "zh"), foreign("可用 omeprazole 治疗", "zh"), foreign("B", "zh")
     (True, False, False)
     """
-    letters = _LETTER.findall(reply)
+    letters = LETTER.findall(reply)
     if len(letters) < 4 or language not in ("en", "zh"):
         return False
     share = sum(map(has_cjk, letters)) / len(letters)
@@ -135,16 +142,10 @@ def foreign(reply: str, language: str) -> bool:
 # --- A reader that asks a language model.
 
 
-_UNSURE = re.compile(
-    r"\b(?:I|we) (?:do not|don['’]t|cannot|can['’]t) (?:know|answer|say)\b"
-    r"|\bevidence (?:does not|doesn['’]t) (?:answer|say|mention|contain)\b|\bnot enough (?:evidence|information)\b"
-    r"|我?不知道|无法(?:回答|确定)|不能回答|(?:证据|资料|信息)(?:中)?(?:不足|未提及|没有)",
-    re.IGNORECASE,
-)
 FENCE = "=== "
 NO_EVIDENCE = "-"
+OTHER_LANGUAGE = "the model answered in another language than that of the question"
 NO_MARKS = "the model was let add what it knows, so the answer does not say what stands on evidence"
-_ANY = (0,)  # stands for a citation where none is asked for: not knowing is then said at the beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +153,9 @@ class LLMReader:
     """A language model that answers from numbered evidence, in the question's language where there is a prompt for it.
 
     A reply that is of no use (empty, looping, an echo of the prompt, in another language) raises `ModelFailed`, for
-    the caller to fall back from. Without evidence it abstains and the model is not asked, unless the task lets the
-    model add what it knows (`kgmed.prompts.task`).
+    the caller to fall back from; as published it is asked for once more (`accepted`), and where the task is `ASSISTED`
+    any language will do. Without evidence it abstains and the model is not asked, unless the task lets the model add
+    what it knows (`kgmed.prompts.task`).
     """
 
     llm: LLM
@@ -164,15 +166,14 @@ class LLMReader:
     def __call__(self, query: Query, context: Context, /) -> Answer:
         """The model's answer; what is doubtful about its citations stands in `limits`."""
         language = prompt_language(query.question)
-        if not context.cited and task().cites:
+        if not context.cited and not task().own_knowledge:
             return nothing(query.question, context, f"llm {self.llm.name}")
         asked = prompt(self.name, language=language, folder=self.prompts)
-        fence = fence_for(f"{context.text}\n{_whole(query.question)}")
+        fence = fence_for(f"{context.text}\n{query.question.with_history}")
         shown, reply = self._ask(asked, query.question, context, fence)
         said = without_thinking(reply.text, "\n", trim=True).strip()
         told = [*instructions(asked), *task_sentences(query.question, self.prompts)]
-        if problem := fault(said, language=expected_language(query.question, said), instructions=told, fence=fence):
-            raise ModelFailed(f"{self.llm.name} {problem}; its reply begins {said[:60]!r}")
+        useful(said, query.question, model=self.llm.name, instructions=told, fence=fence)
         answer = self._answer(query.question, reply, shown, len(context.cited))
         return replace(answer, reader=f"llm {self.llm.name}, prompt {asked} {asked.hash}")
 
@@ -181,10 +182,10 @@ class LLMReader:
         shown = len(context.cited)
         while True:
             evidence = text_before(context, shown)
-            values = {"fence": FENCE + fence, "evidence": evidence or NO_EVIDENCE, "question": _whole(question)}
+            values = {"fence": FENCE + fence, "evidence": evidence or NO_EVIDENCE, "question": question.with_history}
             messages = filled(asked, question, self.prompts, **values)
             try:
-                return shown, streamed_reply(self.llm, messages, max_tokens=self.max_tokens)
+                return shown, accepted(self.llm, messages, question, max_tokens=self.max_tokens)
             except PromptTooLong as error:
                 if shown <= 1:
                     raise
@@ -195,23 +196,66 @@ class LLMReader:
         said = without_thinking(reply.text, "\n", trim=True).strip()
         numbers = marks(said)
         real = tuple(n for n in numbers if 1 <= n <= shown)
-        abstained = abstains(said, real if task().cites else _ANY)
+        chosen = chosen_letters(without_marks(said), question.options)
+        abstained = abstains(said, chosen)
         limits = [
             *([f"the model read the first {shown} of {there} pieces of evidence"] if shown < there else []),
             *(f"cites evidence {n} that does not exist" for n in numbers if not 1 <= n <= there),
             *(f"cites evidence {n} that it was not shown" for n in numbers if shown < n <= there),
             *(["the model cited no evidence"] if task().cites and not real and not abstained else []),
+            *([OTHER_LANGUAGE] if foreign(said, expected_language(question, said)) else []),
             *([NO_MARKS] if not task().cites else []),
             *([f"cut off after {self.max_tokens} tokens"] if _cut_off(reply, self.max_tokens) else []),
         ]
         return Answer(
             as_asked(said),
             citations=() if abstained else real,
-            choices=chosen_letters(without_marks(said), question.options),
+            choices=chosen,
             abstained=abstained,
             limits="; ".join(limits),
-            reasoning=_reasoning(reply.text),
+            reasoning=_reasoning(reply),
         )
+
+
+def accepted(
+    llm: LLM,
+    messages: Sequence[Message],
+    question: Question,
+    *,
+    max_tokens: int,
+    part: Callable[[str], str] = str.strip,
+) -> Reply:
+    """The reply to a prompt for an answer; of a method as published, one that is of no use is asked for once more.
+
+    So that all methods of a table have one rule (`usable_answer` of the reply, or of the `part` of it that answers) and
+    one retry, with the reason, as `Steps` have it; twice of no use raises `Malformed`.
+    """
+    reply = streamed_reply(llm, messages, max_tokens=max_tokens)
+    if not task().published:
+        return reply
+
+    def problem(reply: Reply) -> str:
+        try:
+            usable_answer(part(without_thinking(reply.text, "\n", trim=True).strip()), question)
+        except Malformed as error:
+            return str(error)
+        return ""
+
+    if reason := problem(reply):
+        again = AGAIN[prompt_language(question)].replace("$reason", reason)
+        more = (*messages, Message("assistant", reply.text), Message("user", again))
+        reply = streamed_reply(llm, more, max_tokens=max_tokens)
+        if reason := problem(reply):
+            raise Malformed(f"{llm.name} gave no usable reply twice: {reason}; it ends {reply.text[-60:]!r}")
+    return reply
+
+
+def useful(said: str, question: Question, *, model: str, instructions: Sequence[str], fence: str) -> None:
+    """Raise `ModelFailed` for a reply that is of no use; as published it was asked for as one that is."""
+    language = "" if task() == ASSISTED else expected_language(question, said)
+    problem = "" if task().published else fault(said, language=language, instructions=instructions, fence=fence)
+    if problem:
+        raise ModelFailed(f"{model} {problem}; its reply begins {said[:60]!r}")
 
 
 def as_asked(said: str) -> str:
@@ -256,12 +300,6 @@ def fewer(shown: int, error: PromptTooLong) -> int:
     return max(1, min(fits, shown - 1))
 
 
-def _whole(question: Question) -> str:
-    """The question after its history and before its options."""
-    options = [f"{letter}. {text}" for letter, text in question.options]
-    return "\n".join([*question.history, question.text, *options])
-
-
 def instructions(asked: Prompt) -> list[str]:
     """The sentences of the prompt that say what to do, as an echo would repeat them."""
     text = "\n".join(m.text for m in asked.messages(**dict.fromkeys(asked.holes, "\n")))
@@ -284,24 +322,25 @@ def expected_language(question: Question, said: str) -> str:
     return "" if question.options and chosen_letters(without_marks(said), question.options) else language_of(question)
 
 
-def _reasoning(reply: str) -> str:
+def _reasoning(reply: Reply) -> str:
     """What the model thought aloud before it answered."""
-    return "\n".join(thought.strip() for thought in thoughts(reply))
+    return reply.thoughts or spoken(reply).thoughts
 
 
-def abstains(said: str, citations: Sequence[int]) -> bool:
-    """Whether the reply begins by not knowing, or says so and cites nothing.
+def abstains(said: str, choices: Sequence[str] = ()) -> bool:
+    """Whether all that a reply says is that it does not know; one that chooses an option, or claims anything, knows.
 
-    >>> abstains("I do not know.", ()), abstains("Gout [1].", (1,))
-    (True, False)
+    >>> abstains("I do not know."), abstains("I do not know the dose, but it is given for pain [1]."), abstains("Gout.")
+    (True, False, False)
     """
-    bare = without_marks(said).strip()
-    return _UNSURE.match(bare) is not None or (not citations and _UNSURE.search(bare) is not None)
+    bare = without_marks(said)
+    return not choices and is_silent(bare) and not any(map(claimed, sentences(bare)))
 
 
 def _cut_off(reply: Reply, max_tokens: int) -> bool:
     """Whether the reply used all its tokens and ends in mid-sentence."""
-    return reply.tokens_out >= max_tokens and not reply.text.rstrip().endswith(tuple(".!?。！？]】］"))
+    used = reply.tokens_out >= max_tokens if reply.cut is None else reply.cut
+    return used and not reply.text.rstrip().endswith(tuple(".!?。！？]】］"))
 
 
 # --- Asking a model with as much of the evidence as it can read.
@@ -320,11 +359,20 @@ class FittedReply:
 
 
 def ask(
-    llm: LLM, name: str, question: Question, context: Context, *, max_tokens: int, prompts: Path | None, **values: str
+    llm: LLM,
+    name: str,
+    question: Question,
+    context: Context,
+    *,
+    max_tokens: int,
+    prompts: Path | None,
+    part: Callable[[str], str] | None = None,
+    **values: str,
 ) -> FittedReply:
     """The reply to a prompt with the holes fence, evidence, question and those of `values`.
 
-    The last evidence is dropped until the rest fits.
+    The last evidence is dropped until the rest fits. With `part`, which takes the answer out of a reply, it is one that
+    was `accepted`.
     """
     asked = prompt(name, language=prompt_language(question), folder=prompts)
     whole = whole_question(question)
@@ -335,25 +383,19 @@ def ask(
         try:
             holes = {"fence": fence, "evidence": evidence or NO_EVIDENCE, "question": whole, **values}
             messages = filled(asked, question, prompts, **holes)
-            reply = streamed_reply(llm, messages, max_tokens=max_tokens)
+            reply = (
+                streamed_reply(llm, messages, max_tokens=max_tokens)
+                if part is None
+                else accepted(llm, messages, question, max_tokens=max_tokens, part=part)
+            )
         except PromptTooLong as error:
             if shown <= 1:
                 raise
             shown = fewer(shown, error)
         else:
             text = without_thinking(reply.text, "\n").strip()
-            cut = reply.tokens_out >= max_tokens
+            cut = reply.tokens_out >= max_tokens if reply.cut is None else reply.cut
             return FittedReply(text, shown, f"{asked} {asked.hash}", fence, cut, tuple(instructions(asked)))
-
-
-def whole_question(question: Question) -> str:
-    """The question after its history and before its options.
-
-    >>> whole_question(Question("Why?", (("A", "x"),), history=("Hi",)))
-    'Hi\\nWhy?\\nA. x'
-    """
-    options = [f"{letter}. {text}" for letter, text in question.options]
-    return "\n".join([*question.history, question.text, *options])
 
 
 # --- Asking a model in several steps: each is a prompt, a parser and one more try; none goes on without a reply.
@@ -425,16 +467,31 @@ class Steps:
         return ask(filled(asked, question, self.prompts, **values))
 
 
+def read_or(ask: Callable[[], T], otherwise: T) -> T:
+    """What the reply to a step before the answer holds; as published `otherwise`, with a note, where none can be read.
+
+    So that of methods with many steps and of those with few the same replies fail: those to the question itself.
+    """
+    try:
+        return ask()
+    except Malformed as problem:
+        if not task().published:
+            raise
+        note(str(problem))
+        return otherwise
+
+
 def usable_answer(said: str, question: Question) -> str:
     """The text of an answer; raises `Malformed` for one that is empty or in another language, or only loops.
 
-    One that ends in a loop, as those of small models do, is cut where it begins, and ends in `LEFT_OUT`.
+    One that ends in a loop, as those of small models do, is cut where it begins, and ends in `LEFT_OUT`; as published
+    it is of no use, whichever method asked.
 
     >>> usable_answer("Gout.", Question("What is it?")), usable_answer("It is gout. " * 3, Question("What is it?"))
     ('Gout.', 'It is gout. […]')
     """
     language, text = expected_language(question, said), said.strip()
-    if loops(without_marks(text)):
+    if not task().published and loops(without_marks(text)):
         text = f"{before_loop(text)} {LEFT_OUT}"
     if problem := fault(text, language=language):
         raise Malformed(f"the model {problem}")
@@ -465,7 +522,8 @@ def cited_answer(
     """The answer in a text with marks such as [1], held against the pieces of evidence after `begin` up to `shown`."""
     numbers = marks(said)
     real = tuple(dict.fromkeys(n for n in numbers if begin < n <= shown))
-    abstained = abstains(said, real if task().cites else _ANY)
+    chosen = chosen_letters(without_marks(said), question.options)
+    abstained = abstains(said, chosen)
     there = len(context.cited)
     notes = [
         *limits,
@@ -477,7 +535,7 @@ def cited_answer(
     return Answer(
         as_asked(said),
         citations=() if abstained else real,
-        choices=chosen_letters(without_marks(said), question.options),
+        choices=chosen,
         abstained=abstained,
         limits="; ".join(notes),
         reasoning=reasoning,

@@ -67,7 +67,7 @@ class Neighbours:
         for entity in dict.fromkeys(link.entity for link in links if self.negated or not link.mention.negated):
             for triple in self._around(entity):
                 about.setdefault(triple, []).append(entity)
-        return [_evidence(triple, tuple(entities)) for triple, entities in about.items()]
+        return [triple_evidence(triple, tuple(entities)) for triple, entities in about.items()]
 
     def _around(self, entity: Entity) -> list[Triple]:
         triples = self.graph.neighbours(entity.id, limit=self.limit, roles=self.roles)
@@ -78,9 +78,10 @@ class Neighbours:
         ]
 
 
-def _evidence(triple: Triple, about: tuple[Entity, ...]) -> Evidence:
+def triple_evidence(triple: Triple, about: tuple[Entity, ...], score: float | None = None) -> Evidence:
+    """A triple as evidence, scored by its weight where nothing else is given."""
     text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
-    return Evidence(text, "triple", (triple,), about, triple.weight)
+    return Evidence(text, "triple", (triple,), about, triple.weight if score is None else score)
 
 
 # --- Retriever: MindMap's path evidence, a walk through the linked entities by shortest paths.

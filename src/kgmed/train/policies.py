@@ -2,51 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.models.files import to_device
+from kgmed.models.transformers_lm import END, Fork, forks
 from kgmed.train.base import Answers, Policy, Scores, need
 from kgmed.train.causal import Causal, Tuning, build, load_causal
 from kgmed.train.task import Task
-
-# --- The tokens at which names of a closed list part.
-
-
-END = -1  # stands for the end of a name, where a longer name goes on
-
-
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """A place where names part: the tokens before it, and for each token that may follow the names behind it."""
-
-    before: tuple[int, ...]
-    after: Mapping[int, tuple[int, ...]]  # token or END -> numbers of names
-
-
-def forks(names: Sequence[Sequence[int]]) -> list[Fork]:
-    """The forks of tokenised names, shortest first; a name's probability is the product of its turns there.
-
-    >>> [(f.before, dict(f.after)) for f in forks([(5, 6), (5, 7), (8,)])]
-    [((), {5: (0, 1), 8: (2,)}), ((5,), {6: (0,), 7: (1,)})]
-    """
-    prefixes = {tuple(name[:k]) for name in names for k in range(len(name) + 1)}
-    found = [Fork(before, _after(names, before)) for before in sorted(prefixes, key=lambda p: (len(p), p))]
-    return [fork for fork in found if len(fork.after) > 1]
-
-
-def _after(names: Sequence[Sequence[int]], before: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
-    """For each token that follows `before`, the names that go on with it."""
-    k, after = len(before), dict[int, tuple[int, ...]]()
-    for number, name in enumerate(names):
-        if tuple(name[:k]) == before:
-            token = name[k] if len(name) > k else END
-            after[token] = (*after.get(token, ()), number)
-    return after
-
 
 # --- The policy over a closed list: the model chooses one of the listed names and can write nothing else.
 # The names form a trie of tokens; at each fork the model's probabilities are shared out among the tokens that lead on,

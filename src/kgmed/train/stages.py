@@ -114,7 +114,7 @@ def supervised(
     if isinstance(policy, Free):
         from kgmed.train import with_trl
 
-        return with_trl.supervised(policy, questions, texts, settings, plan)
+        return with_trl.supervised(policy, questions, texts, plan, batch=settings.batch, at_once=settings.at_once)
 
     def steps(optimizer: Any, generator: "Generator", start: int, reference: "dict[str, Tensor]") -> Iterator[Row]:
         return sft_steps(policy, questions, texts, settings, optimizer=optimizer, generator=generator, start=start)

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate import ner as metrics
-from kgmed.evaluate.ner import Parts, Sample, fingerprint
+from kgmed.evaluate import linking as metrics
+from kgmed.evaluate.linking import Parts, Sample, fingerprint
 from kgmed.models import w2ner
 from kgmed.models.base import Encoder
 from kgmed.models.files import to_device

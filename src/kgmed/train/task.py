@@ -1,7 +1,7 @@
 """Diagnosis as a task for a language model: a question a case, the answer one disease of a closed list."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -10,61 +10,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.reward.cases import Case, Fit, Floats, NamesIn, Predict, Scorer, Split, T, folds, question
+from kgmed.reward.cases import (
+    TRAINED_PROMPT,
+    Case,
+    Fit,
+    Floats,
+    NamesIn,
+    Predict,
+    Scorer,
+    Split,
+    T,
+    Wording,
+    folds,
+    named_one,
+    worded,
+)
 from kgmed.reward.graph_reward import KGReward, Shaping
 from kgmed.train.base import Answers, Policy
 
 # --- Names in other words: DXY's Chinese diseases and symptoms in plain English, for a model that reads no Chinese.
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """Names as a data set has them -> names as a model reads them; a name without a row stays as it is."""
+def wording(name: str, language: str, wanted: str = "") -> Wording:
+    """The wording of a set of cases: DXY in English unless Chinese is wanted, every other set in its own language.
 
-    language: str  # ISO 639-1 of the questions
-    words: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Raise `BadInput` where two names become one: the way back would be lost."""
-        if len(set(self.words.values())) < len(self.words):
-            raise BadInput("two names of a wording table read alike; give each words of its own")
-
-    def __call__(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names as a model reads them."""
-        return tuple(self.words.get(name, name) for name in names)
-
-    def case(self, case: Case) -> Case:
-        """A case as a model reads it.
-
-        >>> Wording("en", {"发烧": "fever", "肺炎": "pneumonia"}).case(Case("1", ("发烧",), disease="肺炎")).positive
-        ('fever',)
-        """
-        return replace(
-            case,
-            positive=self(case.positive),
-            negative=self(case.negative),
-            unsure=self(case.unsure),
-            explicit=self(case.explicit),
-            disease=self([case.disease])[0],
-        )
-
-    def cases(self, cases: Iterable[Case]) -> tuple[Case, ...]:
-        """Cases as a model reads them."""
-        return tuple(map(self.case, cases))
-
-    def back(self, predict: Predict) -> Predict:
-        """A predictor of the data set's own cases, from one of those that a model reads."""
-        names = {word: name for name, word in self.words.items()}
-
-        def predicted(cases: Sequence[Case]) -> list[str | None]:
-            return [names.get(said, said) if said is not None else None for said in predict(self.cases(cases))]
-
-        return predicted
-
-
-def wording(name: str, language: str) -> Wording:
-    """The wording of a set of cases: DXY in English, every other set in its own language."""
-    if name != "DXY":
+    Raises `BadInput` for a language that a set has no words of.
+    """
+    if wanted not in ("", language) and (name, wanted) != ("DXY", "en"):
+        raise BadInput(f"{name} is not at hand in the language {wanted!r}; leave --language out")
+    if name != "DXY" or wanted == language:
         return Wording(language)
     with resources.as_file(resources.files("kgmed.evaluate.datasets") / "dxy.en.tsv") as path:
         return Wording("en", read(path))
@@ -96,6 +70,7 @@ class Task:
     train: tuple[Case, ...] = field(repr=False)
     validation: tuple[Case, ...] = field(repr=False)
     listed: bool = True  # whether a question lists the diseases, as the paper's prompt does
+    figure6: bool = False  # whether a question is asked in the words of the paper's Figure 6 (ours)
 
     @cached_property
     def diseases(self) -> tuple[str, ...]:
@@ -109,7 +84,15 @@ class Task:
 
     def question(self, case: Case) -> str:
         """The question of a case that is worded as a model reads it."""
-        return question(case, self.diseases if self.listed else (), self.words.language)
+        return worded(case, self.diseases, self.words.language, listed=self.listed, figure6=self.figure6)
+
+    def record(self, policy: str, *, chat: bool, longest: int) -> dict[str, object]:
+        """How a policy is asked, for its folder, so that it is asked in the same way ever after."""
+        return {
+            "format": 1, "prompt": TRAINED_PROMPT, "policy": policy, "chat": chat, "longest": longest,
+            "set": self.split.name, "language": self.words.language, "listed": self.listed, "figure6": self.figure6,
+            "diseases": self.diseases, "words": dict(self.words.words),
+        }  # fmt: skip
 
     def questions(self, cases: Sequence[Case]) -> list[str]:
         """The questions of such cases."""
@@ -121,9 +104,8 @@ class Task:
         return NamesIn(dict.fromkeys(self.diseases, ()))
 
     def named(self, answer: str) -> str | None:
-        """The one disease that an answer names; None where it names none or several, or denies it."""
-        found = {f.names for f in self.find(answer) if not f.denied}
-        return next(iter(found.pop())) if len(found) == 1 else None
+        """The one disease that an answer names; None where it names none or several, denies it, or echoes the list."""
+        return named_one(self.find, answer)
 
     def predict(self, policy: Policy) -> Predict:
         """The policy's most likely answers as a predictor of the split's own cases, as `Held.report` takes it."""
@@ -134,13 +116,13 @@ class Task:
         return self.words.back(predicted)
 
 
-def task(split: Split, *, listed: bool = True) -> Task:
-    """The task of a split, in English for DXY, else in its language.
+def task(split: Split, *, listed: bool = True, language: str = "", figure6: bool = False) -> Task:
+    """The task of a split, in its language or, unless `language` says so, DXY in English.
 
     A policy over the closed list does without the list in its questions (`listed`): they are half as long.
     """
-    words = wording(split.name, split.language)
-    return Task(split, words, words.cases(split.train), words.cases(split.validation), listed)
+    words = wording(split.name, split.language, language)
+    return Task(split, words, words.cases(split.train), words.cases(split.validation), listed or figure6, figure6)
 
 
 def policy_answers(

@@ -29,7 +29,6 @@ from kgmed.train.causal import Causal, HubTokens, Tokens, Tuning, with_adapters
 from kgmed.train.policies import Free
 from kgmed.train.ppo import PPOSettings
 from kgmed.train.run import Meter, Row, TrainingPlan
-from kgmed.train.stages import SFTSettings
 from kgmed.train.task import FLOOR, Task
 
 Trainer = Literal["SFT", "GRPO", "RLOO", "Reward"]
@@ -53,15 +52,15 @@ def trl() -> Any:
 
 
 def supervised(
-    free: Free, questions: Sequence[str], texts: Sequence[str], settings: SFTSettings, plan: TrainingPlan
+    free: Free, questions: Sequence[str], texts: Sequence[str], plan: TrainingPlan, *, batch: int, at_once: int
 ) -> list[Row]:
-    """The log of supervised fine-tuning on given answers; raises `BadInput` for one that is too long."""
+    """The log of supervised fine-tuning on given answers, `batch` an optimiser step; `BadInput` for one too long."""
     given, tokens = free.encode(questions, texts), free.causal.tokens
     rows = []
     for question, actions, seen in zip(questions, given.actions, given.mask, strict=True):
         before, said = tokens.ask(question), actions[seen].tolist()
         rows.append({"input_ids": [*before, *said], "labels": [*[-100] * len(before), *said]})
-    arguments = _rounds(plan, settings.batch, settings.at_once) | {"max_length": None}
+    arguments = _rounds(plan, batch, at_once) | {"max_length": None}
     return _trained("SFT", free, plan, arguments, {"train_dataset": _data(rows)})
 
 

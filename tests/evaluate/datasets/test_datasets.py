@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kgmed.errors import BadInput, SourceError, UnknownName
 from kgmed.evaluate.datasets import checksum, dataset, datasets, known_other, load, missing, others, patients
 from kgmed.evaluate.datasets.files import LETTERS, answer_letters, options
+from kgmed.evaluate.reproduce import doable, table
 from kgmed.graph.base import EdgeRow, Source
 from kgmed.reward.cases import Split
 
@@ -99,6 +100,17 @@ def test_a_line_of_xlbel_that_is_none_is_named(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_mmcu_has_the_questions_with_several_answers_that_the_paper_counts(data: Path) -> None:
     assert sum(len(i.gold.choices) > 1 for i in load("mmcu", data)) == 194
+
+
+@pytest.mark.data
+def test_the_questions_that_mindmap_asked_are_those_of_its_record(data: Path) -> None:
+    items = load("explaincpe-400", data)
+    assert {len(i.question.options) for i in items} == {5}
+    assert all(i.gold.texts and "\nA" not in i.question.text for i in items)
+    of = table("mindmap/table6")
+    assert (*of.datasets,) == ("explaincpe-400",)
+    asked = doable(of, data)
+    assert "explaincpe-400" in asked.datasets
 
 
 @pytest.mark.data

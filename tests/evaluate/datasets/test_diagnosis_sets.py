@@ -8,6 +8,7 @@ import pytest
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.datasets import load
+from kgmed.evaluate.datasets import patients as of_name
 from kgmed.evaluate.datasets.diagnosis import (
     counted_graph,
     dialogue_cases,
@@ -17,6 +18,7 @@ from kgmed.evaluate.datasets.diagnosis import (
     read_patients,
 )
 from kgmed.evaluate.items import Item
+from kgmed.evaluate.reproduce import _dropped
 from kgmed.graph import library
 from kgmed.reward.cases import Case, split
 from made_cases import made_split
@@ -46,20 +48,20 @@ def written(folder: Path, *dialogues: object, listed: Any = None) -> Path:
 
 def test_a_dialogue_becomes_what_the_patient_named_and_what_was_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path, {"disease_tag": "Asthma", "dialogs": TURNS}, listed=LISTED)
-    (case,) = dialogue_cases({"train": path})["train"]
+    (case,) = dialogue_cases({"train": path}, [])["train"]
     assert case == Case(
         "train-1", ("Cough", "Chest tightness", "Diarrhea"), ("Fever",), (), "Asthma", ("Cough", "Chest tightness")
     )
 
 
 def test_a_bare_list_of_turns_is_a_dialogue_whose_last_turn_names_the_disease(tmp_path: Path) -> None:
-    (case,) = dialogue_cases({"train": written(tmp_path, TURNS, listed=LISTED)})["train"]
+    (case,) = dialogue_cases({"train": written(tmp_path, TURNS, listed=LISTED)}, [])["train"]
     assert case.disease == "Asthma"
 
 
 def test_the_symptoms_that_dialogues_list_are_known_without_the_file_beside_them(tmp_path: Path) -> None:
     row = {"disease_tag": "Asthma", "dialogs": TURNS, "symptoms_by_doctor_dialog": {"Fever": "No", "Cough": "Yes"}}
-    (case,) = dialogue_cases({"train": written(tmp_path, row)})["train"]
+    (case,) = dialogue_cases({"train": written(tmp_path, row)}, [])["train"]
     assert (case.positive, case.negative) == (("Cough",), ("Fever",))
 
 
@@ -74,6 +76,27 @@ def test_a_dialogue_without_a_disease_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, TURNS[:2], listed=LISTED)
     with pytest.raises(SourceError, match="without a disease"):
         read_dialogues(path, path)
+
+
+def test_one_bad_dialogue_of_a_published_file_is_left_out_and_told(tmp_path: Path) -> None:
+    good = [{"disease_tag": "Asthma", "dialogs": TURNS}] * 120
+    path = written(tmp_path, *good[:60], TURNS[:2], *good[60:], listed=LISTED)
+    made = read_dialogues(path, path)
+    assert (len(made.train) + len(made.validation), len(made.test)) == (120, 120)
+    assert made.dropped == ("train.json:61: has a case without a disease",) * 2
+    told = mkdir_of_mddial(tmp_path, path)
+    assert len(load("mddial-questions", told)) == 240
+    assert of_name("mddial", told).dropped[0] == "train.json:61: has a case without a disease"
+    assert _dropped("mddial-questions", told) == of_name("mddial", told).dropped
+    assert _dropped("cmmlu", told) == ()
+
+
+def mkdir_of_mddial(folder: Path, file: Path) -> Path:
+    """A data folder whose MDDial is that file, as both parts."""
+    (folder / "data/mddial").mkdir(parents=True)
+    for part in ("train", "test"):
+        (folder / f"data/mddial/{part}.json").write_bytes(file.read_bytes())
+    return folder / "data"
 
 
 def patients(language: str, words: dict[str, str]) -> list[Item]:

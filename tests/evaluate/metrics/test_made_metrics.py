@@ -15,8 +15,7 @@ from eval_makers import run
 from kgmed.errors import BadInput, PromptTooLong, UnknownName
 from kgmed.evaluate.items import Choices, Gold, Item
 from kgmed.evaluate.metrics import bleurt, by_model, make, metric
-from kgmed.evaluate.metrics.by_model import Rarity, Read, models, token_weights
-from kgmed.evaluate.metrics.mover import grams, mover_distance, mover_score
+from kgmed.evaluate.metrics.by_model import Rarity, Read, grams, models, mover_distance, mover_score, token_weights
 from kgmed.graph.base import NodeRow
 from kgmed.models.asking import LogProbs
 from kgmed.models.fakes import OverlapScorer, Wordwise

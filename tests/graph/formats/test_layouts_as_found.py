@@ -5,14 +5,19 @@ import io
 import json
 import sys
 import tarfile
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from typer.testing import CliRunner
 
-from kgmed.errors import BadInput
+from kgmed.cli import app
+from kgmed.errors import BadInput, SourceError
 from kgmed.graph.doctor import Preview, preview
+from kgmed.graph.formats.base import DENIED
 from kgmed.graph.library import build_graph, load, source_of
 
 GOUT, PAIN, COLCHICINE = "gout", "joint pain", "colchicine"
@@ -52,6 +57,7 @@ KGX_TABLES = {
     "kg_nodes.tsv": "id\tcategory\tname\n" + "".join(f"{n['id']}\t{n['category']}\t{n['name']}\n" for n in NODES),
     "kg_edges.tsv": "subject\tpredicate\tobject\na\tbiolink:has_phenotype\tc\nb\tbiolink:treats\ta\n",
 }
+OBO = "http://purl.obolibrary.org/obo/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 QUADS = "".join(
     f"<http://e/{a}> <{b}> {c} <http://e/g> .\n"
@@ -192,16 +198,20 @@ def test_rdf_in_its_other_syntaxes_is_a_graph(tmp_path: Path, name: str, text: s
 @pytest.mark.parametrize(("name", "data", "told"), [
     ("x.owl", b'<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>', "robot convert"),
     ("x.ofn", b"Prefix(:=<http://e/>)\nOntology(<http://e/>)\n", "OWL in a syntax that is not read"),
-    ("x.csv", "head,relation,tail\na,treats,b\n".encode("utf-16"), "is UTF-16 text; save the file as UTF-8"),
-    ("x.csv", b"CREATE TABLE kg (h text, r text, t text);\nINSERT INTO kg VALUES ('a', 'b', 'c');\n", "of no format"),
+    ("x.csv", b"CREATE TABLE user (id int, name text);\nINSERT INTO user VALUES (1, 'b');\n", "nodes and no edges"),
     ("x.csv", b"head,relation,tail\n", "holds no entity"),
-    ("x.json", b'[["gout", "treats", "x"]]', "is no JSON object"),
+    ("x.json", b'[["gout", "treats", "x"]]', "is of no format"),
+    ("x.json", b'{"resourceType": "Patient", "id": "1", "name": [{"family": "A"}]}', "holds nodes and no edges"),
+    ("x.json", b'{"id": "p", "subject": {"id": "s"}, "metaData": {}}', "is of no format"),
     ("x.json", b'{"nodes": [3], "links": []}', "is no JSON object"),
+    ("x.json", b'{\n"a":' * 5000, "is nested too deeply"),
+    ("x.cypher", b"CREATE (a {b: " + b"[" * 9000 + b"})", "is nested too deeply"),
+    ("x.sql", b"INSERT INTO kg VALUES ('a);\n" + b"b;\n" * 99, "opens a quote and does not close it"),
     ("x.json", b'{"nodes": 3, "links": []}', "is no list of objects"),
     ("x.json", b'{"nodes": [], "links": []} 3', "goes on after its end"),
     ("x.json", b'[{"head": "a", "tail": "b", "relation": "c"}', "ends too early"),
     ("x.zip", packed({"train.txt": "a\tb\tc\n", "test.txt": "d\te\tf\n"}), r"x\.zip: is of no format"),
-    ("x.zip", packed({"a.csv": "from,to\n1\n", "b.csv": "id,name\n1,gout\n"}), r"x\.zip/a\.csv:2: has 1 columns"),
+    ("x.zip", packed({"a.csv": "from,to\n1,2\n1\n", "b.csv": "id,name\n1,gout\n"}), r"x\.zip/a\.csv:3: has 1 columns"),
 ])  # fmt: skip
 def test_what_is_no_graph_is_told_in_one_line_by_the_name_that_was_given(
     tmp_path: Path, name: str, data: bytes, told: str
@@ -210,7 +220,7 @@ def test_what_is_no_graph_is_told_in_one_line_by_the_name_that_was_given(
         pytest.importorskip("pyoxigraph")
     (tmp_path / name).write_bytes(data)
     with pytest.raises(BadInput, match=told) as caught:
-        build_graph("mine", tmp_path / name)
+        build_graph("mine", tmp_path / name, strict=True)
     assert "\n" not in str(caught.value)
     assert "/kgmed-" not in str(caught.value)
 
@@ -238,3 +248,322 @@ def test_a_preview_warns_of_a_file_without_a_triple_and_of_ids_with_their_kind(t
     assert "there is no triple" in looked(tmp_path, "head,relation,tail\n").unsure
     ids = "Compound::DB1,treats,Disease::MESH:D006073\nCompound::DB2,treats,Disease::MESH:D006074\n"
     assert any("look like ids" in said for said in looked(tmp_path, ids).unsure)
+
+
+# --- Polarity: what a file denies is never told as so, whatever the format.
+
+SEIZURE = "seizure"
+KGX_DENIED: dict[str, list[Mapping[str, object]]] = {
+    "nodes": [*NODES, {"id": "d", "name": SEIZURE, "category": "Symptom"}],
+    "edges": [
+        *links(of="subject object", kind="predicate"),
+        {"subject": "a", "predicate": "has_symptom", "object": "d", "negated": True},
+        {"subject": "b", "predicate": "treats", "object": "d", "negated": True},
+    ],
+}
+DENIED_APOC = [
+    *APOC,
+    {"type": "node", "id": "3", "labels": ["Symptom"], "properties": {"name": SEIZURE}},
+    *({"type": "relationship", "id": i, "label": label, "start": {"id": start}, "end": {"id": "3"},
+       "properties": {"negated": True}} for i, label, start in (("2", "HAS_SYMPTOM", "0"), ("3", "TREATS", "1"))),
+]  # fmt: skip
+DENIED_ROWS = [
+    (COLCHICINE, "treats", GOUT, "", ""),
+    (GOUT, "has_symptom", PAIN, "false", ""),
+    (GOUT, "has_symptom", SEIZURE, "true", "NOT|has_symptom"),
+    (COLCHICINE, "treats", SEIZURE, "true", "NOT"),
+]
+
+
+def denied_table(mark: str, column: str, *, names: tuple[str, str] = ("head", "tail")) -> str:
+    at = 4 if column == "qualifier" else 3
+    rows = [(names[0], "relation", names[1], column), *((*row[:3], row[at]) for row in DENIED_ROWS)]
+    return "".join(mark.join(row) + "\n" for row in rows)
+
+
+def denied_graphml() -> str:
+    rows = (
+        f'<edge source="{h}" target="{t}"><data key="r">{r}</data><data key="n">{n}</data></edge>'
+        for h, r, t, n, _ in DENIED_ROWS
+    )
+    keys = '<key id="r" for="edge" attr.name="relation"/><key id="n" for="edge" attr.name="negated"/>'
+    nodes = "".join(f'<node id="{name}"/>' for name in (GOUT, PAIN, COLCHICINE, SEIZURE))
+    return f"<graphml>{keys}<graph>{nodes}{''.join(rows)}</graph></graphml>"
+
+
+def json_lines(objects: Sequence[object]) -> str:
+    return "".join(json.dumps(one) + "\n" for one in objects)
+
+
+DENYING: dict[str, Mapping[str, str]] = {
+    "triples, CSV": {"x.csv": denied_table(",", "negated")},
+    "triples, TSV": {"x.tsv": denied_table("\t", "excluded")},
+    "triples, qualifier": {"x.csv": denied_table(",", "qualifier")},
+    "triples, JSON Lines": {"x.jsonl": json_lines([dict(zip(("head", "relation", "tail", "negated"), row, strict=False))
+                                                   for row in DENIED_ROWS])},
+    "KGX, TSV": {"x_nodes.tsv": "id\tname\tcategory\n" + "".join(
+                     f"{n['id']}\t{n['name']}\t{n['category']}\n" for n in KGX_DENIED["nodes"]),
+                 "x_edges.tsv": "subject\tpredicate\tobject\tnegated\n" + "".join(
+                     f"{e['subject']}\t{e['predicate']}\t{e['object']}\t{e.get('negated', '')}\n"
+                     for e in KGX_DENIED["edges"])},
+    "KGX, JSON Lines": {"x_nodes.jsonl": json_lines(KGX_DENIED["nodes"]),
+                        "x_edges.jsonl": json_lines(KGX_DENIED["edges"])},
+    "KGX, JSON": {"x.json": json.dumps(KGX_DENIED)},
+    "APOC, JSON": {"x.json": json_lines(DENIED_APOC)},
+    "GraphML": {"x.graphml": denied_graphml()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("files", DENYING.values(), ids=DENYING)
+def test_what_a_file_denies_is_excluded_or_left_out_and_counted(tmp_path: Path, files: Mapping[str, str]) -> None:
+    folder = put(tmp_path / "graph", files)
+    assert found(folder if len(files) > 1 else folder / next(iter(files))) == {*BOTH, ("excludes", SEIZURE)}
+    store = load("mine")
+    assert store.manifest.dropped[DENIED]["count"] == 1  # that colchicine treats seizures is not said
+    (seizure,) = {match.entity for match in store.lookup(SEIZURE)}
+    assert [t.relation.role.value for t in store.neighbours(seizure.id)] == ["excludes"]
+
+
+# --- Blemishes: a row is mended or left out, counted and told by line; --strict refuses.
+
+ROWS = f"head,relation,tail\n{TRIPLES}"
+FILE = "x.csv"
+BLEMISHED = {
+    "missing last cells": ("x.csv", f"head,relation,tail,source\n{TRIPLES}", 2),
+    "missing last cells of a table": ("x.csv", f":START_ID,:END_ID,:TYPE,weight,from\n{GOUT},{PAIN},has_symptom\n"
+                                      f"{COLCHICINE},{GOUT},treats,1,a\n", 2),
+    "surplus empty cells": ("x.csv", ROWS.replace(PAIN, f"{PAIN},,"), 2),
+    "too many cells": ("x.csv", f"{ROWS}a,b,c,d\n", 4),
+    "too few cells": ("x.csv", f"{ROWS}a,b\n", 4),
+    "a cell that spans lines": ("x.tsv", f"head\trelation\ttail\n{GOUT}\tdescribed as\t\"a painful\njoint disease\"\n"
+                                + TRIPLES.replace(",", "\t"), 2),
+    "a quote that is never closed": ("x.csv", f'{ROWS}"a,is_a,b\n', 4),
+    "a quote inside a cell": ("x.csv", f'{ROWS}"a"x,is_a,b\n', 4),
+    "a line that is no JSON": ("x.jsonl", "".join(f'{{"head":"{h}","relation":"{r}","tail":"{t}"}}\n' for h, r, t in (
+        line.split(",") for line in TRIPLES.splitlines())) + '{"head":\n', 3),
+    "a stanza without an id": ("x.obo", f"[Term]\nid: A:1\nname: {GOUT}\nrelationship: has_symptom A:2\n"
+                               f"\n[Term]\nid: A:2\nname: {PAIN}\n\n[Term]\nname: odd\n\n[Term]\nid: A:3\n"
+                               f"name: {COLCHICINE}\nrelationship: treats A:1\n", 10),
+    "a line that is no tag": ("x.obo", f"[Term]\nid: A:1\nname: {GOUT}\nrelationship: has_symptom A:2\nodd line\n"
+                              f"\n[Term]\nid: A:2\nname: {PAIN}\n\n[Term]\nid: A:3\n"
+                              f"name: {COLCHICINE}\nrelationship: treats A:1\n", 5),
+    "an IRI with a blank": ("x.nt", "<http://e/gout> <http://e/has_symptom> <http://e/joint pain> .\n"
+                            "<http://e/colchicine> <http://e/treats> <http://e/gout> .\n", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "line"), BLEMISHED.values(), ids=BLEMISHED)
+def test_a_blemish_costs_at_most_its_row_and_is_told_by_line(tmp_path: Path, name: str, text: str, line: int) -> None:
+    if name.endswith(".nt"):
+        pytest.importorskip("pyoxigraph")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert found(tmp_path / name) >= BOTH
+    assert line in [n for said in load("mine").manifest.dropped.values() for n in said["lines"]]
+    with pytest.raises(SourceError, match=f"{name}:{line}: "):
+        build_graph("mine", tmp_path / name, strict=True, force=True)
+
+
+def test_a_file_most_of_whose_rows_are_no_rows_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(ROWS + "and, so, on, and on\n" * 9)
+    with pytest.raises(SourceError, match=r"x\.csv:4: has 4 columns, not 3, as 9 of 11 rows"):
+        build_graph("mine", tmp_path / "x.csv")
+
+
+CHINESE = f"头实体,关系,尾实体\n{GOUT},has_symptom,{PAIN}\n{COLCHICINE},treats,{GOUT}\n痛风,症状,关节痛\n"
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16", "utf-16-be", "latin-1", "utf-8-sig"])
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_the_encoding_is_told_by_the_bytes(tmp_path: Path, encoding: str, *, as_folder: bool) -> None:
+    text = ROWS + "Ménière,has_symptom,vertigo\n" if encoding == "latin-1" else CHINESE
+    folder = put(tmp_path / "graph", {})
+    data = (b"\xfe\xff" if encoding == "utf-16-be" else b"") + text.encode(encoding)
+    (folder / "x.csv").write_bytes(data)
+    assert found(folder if as_folder else folder / "x.csv") == BOTH
+    assert load("mine").lookup("Ménière" if encoding == "latin-1" else "痛风")
+
+
+def test_lines_in_another_encoding_are_mended_and_told(tmp_path: Path) -> None:
+    data = (ROWS + "Sjögren,is_a,x\n").encode() + "Ménière,has_symptom,vertigo\n".encode("latin-1")
+    (tmp_path / "x.csv").write_bytes(data)
+    assert found(tmp_path / "x.csv") == BOTH
+    assert load("mine").lookup("Ménière")
+    assert load("mine").lookup("Sjögren")
+    assert {"count": 1, "lines": [5]} in load("mine").manifest.dropped.values()
+    with pytest.raises(SourceError, match=r"x\.csv:5: read as cp1252"):
+        build_graph("mine", tmp_path / "x.csv", strict=True)
+
+
+def test_an_encoding_may_be_named(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes((ROWS + "痛風,症狀,疼痛\n").encode("big5"))
+    build_graph("mine", tmp_path / "x.csv", encoding="big5", strict=True)
+    assert load("mine").lookup("痛風")
+    with pytest.raises(BadInput, match="no encoding that is known"):
+        build_graph("mine", tmp_path / "x.csv", encoding="klingon")
+    with pytest.raises(SourceError, match="is no utf-8 text"):
+        build_graph("mine", tmp_path / "x.csv", encoding="utf-8")
+
+
+def test_an_obsolete_term_leads_to_the_one_that_took_its_place(tmp_path: Path) -> None:
+    (tmp_path / "x.obo").write_text(
+        '[Term]\nid: X:1\nname: old name\nis_obsolete: true\nreplaced_by: X:2\nsynonym: "older" EXACT []\n\n'
+        "[Term]\nid: X:2\nname: new name\nalt_id: X:3\nxref: xref (ILX:1)\n\n"
+        "[Term]\nid: X:4\nname: gone\nis_obsolete: true\nreplaced_by: X:5\n"  # which this part does not have
+    )
+    build_graph("mine", tmp_path / "x.obo")
+    store = load("mine")
+    for text in ("X:1", "X:3", "old name", "older", "new name"):
+        assert {match.entity.id for match in store.lookup(text)} == {"X:2"}
+    assert not any(map(store.lookup, ("xref", "gone", "X:4", "X:5")))
+    assert store.manifest.counts["entities"] == 1
+    assert store.manifest.dropped["obsolete"]["count"] == 2
+
+
+# --- JSON of graphs under whatever names, and in whatever order.
+
+BY_NAME = {"a": GOUT, "b": COLCHICINE, "c": PAIN}
+EXCHANGED: dict[str, object] = {
+    "TRAPI": {"message": {
+        "query_graph": {"nodes": {"n0": {"ids": ["a"]}}, "edges": {"e0": {"subject": "n0", "object": "n1"}}},
+        "knowledge_graph": {
+            "edges": {
+                "1": {"subject": "b", "predicate": "biolink:treats", "object": "a"},
+                "2": {"subject": "a", "predicate": "biolink:has_phenotype", "object": "c"},
+                "3": {"subject": "b", "predicate": "biolink:treats", "object": "c",
+                      "attributes": [{"attribute_type_id": "biolink:negated", "value": True}]}},
+            "nodes": {n["id"]: {"name": n["name"], "categories": [f"biolink:{n['category']}"]} for n in NODES}},
+        "results": [{"node_bindings": {"n0": [{"id": "a"}]}}]}},
+    "CX": [
+        {"numberVerification": [{"longNumber": 281474976710655}]},
+        {"nodes": [{"@id": i, "n": n["name"]} for i, n in enumerate(NODES)]},
+        {"edges": [{"@id": 9, "s": 1, "t": 0, "i": "treats"}, {"@id": 10, "s": 0, "t": 2, "i": "has_symptom"}]},
+        {"status": [{"success": True}]}],
+    "CX2": [
+        {"CXVersion": "2.0", "hasFragments": False},
+        {"nodes": [{"id": i, "v": {"name": n["name"]}} for i, n in enumerate(NODES)]},
+        {"edges": [{"id": 9, "s": 1, "t": 0, "v": {"interaction": "treats"}},
+                   {"id": 10, "s": 0, "t": 2, "v": {"interaction": "has_symptom"}}]}],
+    "vis.js": {"options": {"height": 3}, "edges": [{"from": "b", "to": "a", "label": "treats"},
+                                                   {"from": "a", "to": "c", "label": "has_symptom"}],
+               "nodes": [{"id": key, "label": name} for key, name in BY_NAME.items()]},
+    "graphology": {"attributes": {}, "nodes": [{"key": k, "attributes": {"label": n}} for k, n in BY_NAME.items()],
+                   "edges": [{"source": "b", "target": "a", "attributes": {"relation": "treats"}},
+                             {"source": "a", "target": "c", "attributes": {"relation": "has_symptom"}}]},
+    "JSON Graph": {"graph": {"nodes": {k: {"label": n} for k, n in BY_NAME.items()},
+                             "edges": links(of="source target", kind="relation")}},
+    "lists of one's own": {"about": "x " * 99, "facts": links(of="subject object", kind="predicate"),
+                           "things": [{"id": key, "title": name} for key, name in BY_NAME.items()]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("document", EXCHANGED.values(), ids=EXCHANGED)
+def test_nodes_and_edges_are_told_by_what_they_hold(tmp_path: Path, document: object, indent: int | None) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(document, indent=indent), encoding="utf-8")
+    assert found(tmp_path / "x.json") == BOTH
+    assert len(load("mine")) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["高血压@疾病\t临床表现\t头痛@症状\n", "head,relation,tail\n高血压@@疾病,临床表现,头痛@@症状\n"],
+    ids=["one row", "with a header"],
+)
+def test_the_kind_behind_a_name_is_no_part_of_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.txt").write_text(text, encoding="utf-8")
+    build_graph("mine", tmp_path / "x.txt")
+    (found,) = load("mine").lookup("高血压")
+    assert (found.entity.name, found.entity.kind) == ("高血压", "disease")
+
+
+def test_quotes_of_neo4j_are_no_part_of_a_name(tmp_path: Path) -> None:
+    nodes = "id:ID\tname\t:LABEL\nefo:1\t'Crohn's colitis'\tDisease\nd:2\t'ibuprofen'\tDrug\n"
+    edges = ":START_ID\t:END_ID\t:TYPE\nd:2\tefo:1\tTREATS\n"
+    build_graph("mine", put(tmp_path / "graph", {"nodes.tsv": nodes, "edges.tsv": edges}))
+    assert {name.text for name in load("mine").names()} == {"Crohn's colitis", "ibuprofen"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["".join(f"person {i},{20 + i % 50},{i % 7}\n" for i in range(30)),
+     "".join(f"code{i},title {i} of it,remark {i}\n" for i in range(60))],
+    ids=["numbers", "a list of codes"],
+)  # fmt: skip
+def test_three_columns_without_relations_are_no_graph(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(SourceError, match="has no relations in its second column"):
+        build_graph("mine", tmp_path / "x.csv")
+
+
+def test_a_file_whose_columns_are_not_known_is_mapped_by_one_command(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text(f"Krankheit,Art,Befund,score\n{GOUT},has_symptom,{PAIN},.5\n{GOUT},has_symptom,fever,.2\n")
+    with pytest.raises(
+        SourceError, match=r"nearest are .*triples \(it has no column for the head and the relation"
+    ) as e:
+        build_graph("mine", own)
+    assert str(e.value).count("it has no column") == 3
+    proposed = CliRunner().invoke(app, ["graph", "map", str(own)]).output
+    assert 'weight = "score"' in proposed
+    assert "not used yet: Krankheit, Art, Befund" in proposed
+    for what, name in (("head", "Krankheit"), ("relation", "Art"), ("tail", "Befund")):
+        proposed = proposed.replace(f'# {what} = ""', f'{what} = "{name}"')
+    (tmp_path / "map.toml").write_text(proposed, encoding="utf-8")
+    build_graph("mine", own, columns=tmp_path / "map.toml")
+    assert {t.tail.name: round(t.weight, 1) for t in load("mine").neighbours("mine:gout")} == {PAIN: 0.5, "fever": 0.2}
+
+
+# --- What the relation between two kinds of things means, and what ontologies call it.
+
+BENCH = Path(__file__).resolve().parents[3] / "bench" / "layouts.toml"
+SMALL = tomllib.loads(BENCH.read_text(encoding="utf-8"))["layout"]
+
+
+@pytest.mark.parametrize("layout", SMALL, ids=[layout["name"] for layout in SMALL])
+def test_a_small_file_says_what_it_says_or_is_refused_with_a_mend(tmp_path: Path, layout: dict[str, Any]) -> None:
+    folder = put(tmp_path / "graph", layout["files"])
+    path = folder if len(layout["files"]) > 1 else folder / next(iter(layout["files"]))
+    if "says" not in layout:
+        with pytest.raises(SourceError) as refused:
+            build_graph("mine", path)
+        assert refused.value.mend
+        return
+    build_graph("mine", path)
+    store = load("mine")
+    triples = [t for i in range(len(store)) for t in store.neighbours(store.at(i).id)]
+    said = [(t.head.name, t.relation.role.value, t.tail.name)[:: -1 if t.relation.reverse else 1] for t in triples]
+    assert set(said) == set(map(tuple, layout["says"]))
+
+
+ONTOLOGIES = {
+    "x.obo": "[Term]\nid: D:1\nname: gout\nrelationship: X:12 S:1\nrelationship: X:0099 S:1\n\n[Term]\nid: S:1\n"
+    "name: joint pain\n\n[Term]\nid: D:9\nname: podagra\nis_obsolete: true\nreplaced_by: D:1\n\n"
+    "[Typedef]\nid: X:12\nname: has phenotype\n",
+    "x.json": json.dumps({"graphs": [{
+        "nodes": [
+            {"id": f"{OBO}D_1", "lbl": GOUT, "type": "CLASS"}, {"id": f"{OBO}S_1", "lbl": PAIN, "type": "CLASS"},
+            {"id": f"{OBO}D_9", "lbl": "obsolete podagra", "meta": {"deprecated": True, "basicPropertyValues": [
+                {"pred": f"{OBO}IAO_0100001", "val": f"{OBO}D_1"}]}}],
+        "edges": [{"sub": f"{OBO}D_1", "pred": f"{OBO}{p}", "obj": f"{OBO}S_1"} for p in ("RO_0002200", "X_0099")],
+    }]}),
+    "x.ttl": f"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix obo: <{OBO}> .
+        @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix oio: <http://www.geneontology.org/formats/oboInOwl#> .
+        obo:D_1 rdfs:label "{GOUT}" ; obo:RO_0002200 obo:S_1 ; obo:X_0099 obo:S_1 ; rdfs:seeAlso <http://e/page> ;
+            oio:inSubset obo:slim ; oio:created_by "someone" .
+        obo:S_1 rdfs:label "{PAIN}" .
+        obo:D_9 owl:deprecated true ; rdfs:label "obsolete podagra" ; obo:IAO_0100001 obo:D_1 .""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), ONTOLOGIES.items(), ids=ONTOLOGIES)
+def test_ontologies_call_relations_by_label_and_lead_from_what_is_obsolete(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    if name.endswith("ttl"):
+        pytest.importorskip("pyoxigraph")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert found(tmp_path / name) == {("finding", PAIN), ("other", PAIN)}
+    store = load("mine")
+    assert {t.relation.name for t in store.neighbours("D:1")} == {"has phenotype", "linked by X:0099"}
+    assert len(store) == 2  # no page, no subset
+    assert {match.entity.id for text in ("D:9", "podagra") for match in store.lookup(text)} == {"D:1"}

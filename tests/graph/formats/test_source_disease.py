@@ -1,6 +1,7 @@
 import io
 import json
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, TextRow
 from kgmed.graph.formats import diseases
+from kgmed.graph.library import build_graph, load
+from kgmed.graph.store.build import build
 from kgmed.records import Role
 
 HEADER = "idx,disease,Symptom,Medical Tests,Medications,Note\n"
@@ -73,21 +76,28 @@ def test_a_column_of_another_name_is_a_relation_if_its_cells_are_lists(tmp_path:
     [
         ("", ": is empty"),
         ("a,b\nc,d\n", ":1: has no column disease"),
-        (HEADER + "0,Flu\n", ":2: has 2 columns, not the 6"),
-        (HEADER + "0,Flu,\"['a', ['b']]\",[],[],x\n", ":2: the cell"),
-        (HEADER + "0,Flu,[],[],[],x\n1,Flu,\"['a'\",[],[],x\n", ":3: the cell"),
-        (HEADER + "0,Flu,[__import__('os')],[],[],x\n", ":2: the cell"),
-        (HEADER + "0,Flu,\"['a'] * 9\",[],[],x\n", ":2: the cell"),
-        (HEADER + "0,Flu," + "[" * 50_000 + ",[],[],x\n", ":2: the cell"),
+        (HEADER + "0,Flu\n", ":2: missing last cells"),
+        (HEADER + "0,Flu,\"['a', ['b']]\",[],[],x\n", ":2: a cell in brackets that is no list"),
+        (HEADER + "0,Flu,[],[],[],x\n1,Flu,\"['a'\",[],[],x\n", ":3: a cell in brackets that is no list"),
+        (HEADER + "0,Flu,[__import__('os')],[],[],x\n", ":2: a cell in brackets that is no list"),
+        (HEADER + "0,Flu,\"['a'] * 9\",[],[],x\n", ":2: a cell in brackets that is no list"),
+        (HEADER + "0,Flu," + "[" * 50_000 + ",[],[],x\n", ":2: a cell in brackets that is no list"),
         (HEADER + "0,Flu,['" + "a" * (1 << 20) + "'],[],[],x\n", ":2: has a cell of more than a million"),
         (HEADER + "0,Flu,['\\ud800'],[],[],x\n", ":2: holds a NUL or half"),
     ],
 )
 def test_a_damaged_table_names_the_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "t.csv").write_text(text, "utf-8")
     with pytest.raises(SourceError) as caught:
-        table(tmp_path / "t.csv", text)
+        build(replace(diseases.read_disease_table(tmp_path / "t.csv"), strict=True), tmp_path / "built")
     assert said in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_a_cell_in_brackets_that_is_no_list_is_text_and_counted(tmp_path: Path) -> None:
+    rows = table(tmp_path / "t.csv", HEADER + "0,Flu,['Cough'],[],[],[more]\n")
+    assert TextRow("Flu", "Note", "more") in rows
+    assert [row.line for row in rows if isinstance(row, DroppedRow) and row.file] == [2]
 
 
 def entries(path: Path, text: str) -> list[Row]:
@@ -202,3 +212,26 @@ def test_a_folder_without_entries_and_no_path_are_errors(tmp_path: Path) -> None
         diseases.read_disease_json(tmp_path)
     with pytest.raises(BadInput, match="needs a file"):
         diseases.read_disease_json(None)
+
+
+def test_a_chinese_table_of_diseases_is_told_by_its_columns_whatever_its_encoding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path / "home"))
+    rows = "name,alias,department,checklist,symptom,drug,rate\n"
+    rows += "肺泡蛋白质沉积症,无,内科 呼吸内科,胸部CT检查,紫绀 胸痛 [详细],,40%\n"
+    rows += "百日咳,无,儿科,血常规,[详细],琥乙红霉素片、红霉素片,98%\n"
+    (tmp_path / "disease.csv").write_bytes(rows.encode("gb18030"))
+    build_graph("mine", tmp_path / "disease.csv")
+    store = load("mine")
+    (disease,) = {match.entity for match in store.lookup("肺泡蛋白质沉积症")}
+    found = {(t.relation.role, t.tail.name) for t in store.neighbours(disease.id)}
+    assert {
+        (Role.FINDING, "紫绀"),
+        (Role.FINDING, "胸痛"),
+        (Role.CARE, "呼吸内科"),
+        (Role.TESTS, "胸部CT检查"),
+    } <= found
+    drugs = {t.tail.name for t in store.neighbours("mine:百日咳") if t.relation.role is Role.TREATS}
+    assert drugs == {"琥乙红霉素片", "红霉素片"}
+    assert not store.lookup("详细")

@@ -121,3 +121,13 @@ def test_what_a_database_calls_views_and_functions_is_not_run(tmp_path: Path) ->
         base.execute("CREATE MACRO strlen(x) AS error('run')")
     graph = built(file, tmp_path)
     assert [t.head.name for t in graph.neighbours("made:y")] == ["x"]
+
+
+def test_an_edge_that_a_column_denies_is_excluded(tmp_path: Path) -> None:
+    duckdb.sql(
+        "SELECT 'D:1' AS subject, 'has_phenotype' AS predicate, 'S:' || i AS object, i = 2 AS negated "
+        "FROM range(1, 3) t(i)"
+    ).write_parquet(str(tmp_path / "edges.parquet"))
+    store = built(tmp_path / "edges.parquet", tmp_path)
+    roles = {t.tail.id: t.relation.role.value for t in store.neighbours("D:1")}
+    assert roles == {"S:1": "finding", "S:2": "excludes"}

@@ -5,6 +5,7 @@ import pytest
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Scope, TextRow
 from kgmed.graph.formats import rdf
+from kgmed.graph.formats.base import DENIED
 from kgmed.records import Role
 
 pytest.importorskip("pyoxigraph")
@@ -117,3 +118,13 @@ def test_a_triple_that_is_told_of_is_left_out_and_the_rest_is_read(tmp_path: Pat
     rows = rows_of(tmp_path / "g.ttl", prefixes + said)
     assert [row.relation for row in rows if isinstance(row, EdgeRow)] == ["symptom"]
     assert any(isinstance(row, DroppedRow) for row in rows)
+
+
+def test_an_assertion_of_what_is_not_so_gives_no_edge_and_is_counted(tmp_path: Path) -> None:
+    said = """@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix e: <http://e.org/> .
+    e:gout e:has_symptom e:pain .
+    [] a owl:NegativePropertyAssertion ; owl:sourceIndividual e:gout ; owl:assertionProperty e:has_symptom ;
+       owl:targetIndividual e:seizure ."""
+    rows = rows_of(tmp_path / "g.ttl", said)
+    assert [row for row in rows if isinstance(row, EdgeRow)] == [EdgeRow("e.org:gout", "has_symptom", "e.org:pain")]
+    assert [row.reason for row in rows if isinstance(row, DroppedRow)] == [DENIED]

@@ -25,9 +25,9 @@ def test_every_format_has_a_reader_that_takes_a_path_a_name_and_a_release(name: 
         ("a.csv", "head,relation,tail\na,r,b\n", "triples"),
         ("a.jsonl", '{"head": "a", "relation": "r", "tail": "b"}\n', "triples"),
         ("a.csv", "idx,disease,Symptom\n0,Flu,\"['Cough']\"\n", "disease_table"),
-        ("a.json", json.dumps({"name": "a"}), "disease_json"),
+        ("a.json", json.dumps({"name": "a", "symptom": ["b"]}), "disease_json"),
         ("a.json", '{\n"0": {"gaishu_info": {}}}', "disease_json"),
-        ("a.json", '[{"name": "a"}]', "disease_json"),
+        ("a.json", '[{"name": "a", "symptom": ["b"]}]', "disease_json"),
         ("a.tar.xz", "anything", "disease_json"),
         ("a.ttl", "", "rdf"),
         ("a.txt", "@prefix ex: <http://e.org/> .\n", "rdf"),
@@ -62,7 +62,9 @@ def test_a_folder_is_told_by_what_it_holds(tmp_path: Path) -> None:
 def test_an_unsure_format_is_an_error_that_lists_the_formats(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.txt"
     path.write_text(text, "utf-8")
-    with pytest.raises(SourceError, match="name it by --format: babelon, cmekg, disease_json, disease_table"):
+    with pytest.raises(
+        SourceError, match=r"name it by --format: babelon, cmekg, disease_json, disease_table|nearest are tables"
+    ):
         formats.detect(path)
 
 

@@ -3,6 +3,7 @@
 import gzip
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -77,7 +78,7 @@ def write(folder: Path, **files: list[str]) -> Path:
     return folder
 
 
-def rows(folder: Path, **options: object) -> list[Row]:
+def rows(folder: Path, **options: Any) -> list[Row]:
     return list(formats.read("umls", folder, **options).rows())
 
 

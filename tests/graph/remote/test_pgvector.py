@@ -14,8 +14,7 @@ from kgmed.graph.base import EdgeRow, LocalGraph, Source
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.remote.database import DatabaseGraph
 from kgmed.graph.remote.named import load_into, open_database
-from kgmed.graph.remote.pgvector import NamesInPostgres, write
-from kgmed.graph.remote.postgres import Address, load
+from kgmed.graph.remote.postgres import Address, NamesInPostgres, load, write
 from kgmed.graph.store.store import Store
 from kgmed.graph.vectors import Vectors, compute, open_names
 from kgmed.linking.cascade import Dense

@@ -61,7 +61,8 @@ class Oracle:
             said = tuple(dict.fromkeys(row.support))
             self.texts.setdefault(row.key, []).append((row.relation, row.text, said))
         elif isinstance(row, NodeRow):
-            self.names[row.key] = row.name or self.names.get(row.key, row.key)
+            own = row.name if row.name != row.key else ""  # a key that stands in for a name is none
+            self.names[row.key] = own or self.names.get(row.key, row.key)
             self.kinds[row.key] = row.kind or self.kinds.get(row.key, "")
             self.descriptions[row.key] = row.description or self.descriptions.get(row.key, "")
             self.aliases.setdefault(row.key, []).extend((a.text, a.scope) for a in row.aliases)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kgmed.disk import hold
 from kgmed.errors import StoreError
-from kgmed.graph.store.folder import LOCK, hold, is_held, locked
+from kgmed.graph.store.folder import LOCK, is_held, locked
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from kgmed.graph.store.folder import hold
+from kgmed.disk import hold
 lock = hold(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)

@@ -191,7 +191,7 @@ def test_dropped_rows_are_counted_by_reason_with_the_first_lines(tmp_path: Path)
     rows: list[Row] = [*(DroppedRow("NaN", i) for i in range(1, 9)), DroppedRow("empty", 20), EdgeRow("a", "r", "b")]
     store = stored(rows, tmp_path)
     assert store.manifest.dropped == {
-        "NaN": {"count": 8, "lines": [1, 2, 3, 4, 5]},
+        "NaN": {"count": 8, "lines": [1, 2, 3, 4, 5, 6, 7, 8]},
         "empty": {"count": 1, "lines": [20]},
     }
 

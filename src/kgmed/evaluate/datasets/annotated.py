@@ -9,8 +9,8 @@ from pathlib import Path
 from kgmed.errors import SourceError
 from kgmed.evaluate.datasets.files import FETCH, text
 from kgmed.evaluate.items import DataSetInfo
-from kgmed.evaluate.ner import Sample
-from kgmed.evaluate.ner import read as samples
+from kgmed.evaluate.linking import Sample
+from kgmed.evaluate.linking import read as samples
 from kgmed.graph.base import Source
 from kgmed.graph.formats import diseases, triples
 from kgmed.graph.formats.pubtator import Document, documents

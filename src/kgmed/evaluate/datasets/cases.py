@@ -3,12 +3,13 @@
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from kgmed.diagnose.patient import ONSETS, Patient, years
 from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.items import DataSetInfo
 from kgmed.graph.base import KnowledgeGraph
@@ -17,9 +18,30 @@ from kgmed.graph.formats.cmekg import DAMAGE, plain_data
 from kgmed.language.text import one_line
 from kgmed.registry import datasets
 from kgmed.reward.cases import Case, Split, split
-from kgmed.reward.phenotype_table import ONSETS, Patient, years
 
 # --- One case out of the plain data of a file, checked.
+
+
+R = TypeVar("R")
+U = TypeVar("U")
+_BAD = 0.01  # of the rows of a published file may be left out; a file with more is not what it is taken for
+
+
+def sound(rows: Iterable[R], make: Callable[[R], U], dropped: list[str]) -> list[U]:
+    """What is made of the rows of a published file; single ones that cannot be read are left out and told in `dropped`.
+
+    Raises the first `SourceError` where they are more than one in a hundred.
+    """
+    found, bad = [], []
+    for row in rows:
+        try:
+            found.append(make(row))
+        except SourceError as why:
+            bad.append(why)
+    if len(bad) > _BAD * (len(found) + len(bad)):
+        raise bad[0]
+    dropped += [f"{why.path.name}:{why.line}: {why.problem}" for why in bad]
+    return found
 
 
 _SHOWN = 60  # characters of what is not understood
@@ -63,12 +85,14 @@ def read_dxformer(
     train: Path, test: Path, *, validation: Path | None = None, name: str = "", language: str = "zh", seed: int = 0
 ) -> Split:
     """The split of the files; train gives a validation part where there is no file of it. Raises `SourceError`."""
-    held_out = part(validation) if validation else []
-    return split(name or train.stem, part(train), part(test), validation=held_out, language=language, seed=seed)
+    dropped: list[str] = []
+    held_out, tried, closed = (part(path, dropped) if path else [] for path in (validation, train, test))
+    made = {"validation": held_out, "language": language, "seed": seed, "dropped": dropped}
+    return split(name or train.stem, tried, closed, **made)  # type: ignore[arg-type]
 
 
-def part(path: Path) -> list[Case]:
-    """The cases of one file; raises `SourceError`."""
+def part(path: Path, dropped: list[str]) -> list[Case]:
+    """The cases of one file, as `sound` gives them; raises `SourceError`."""
     check_file(path)
     try:
         rows = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -76,7 +100,7 @@ def part(path: Path) -> list[Case]:
         raise SourceError(path, getattr(error, "lineno", 0), f"is no JSON ({error})", _DXFORMER_MEND) from error
     if not isinstance(rows, list) or not rows:
         raise SourceError(path, 0, "is no list of cases", _DXFORMER_MEND)
-    return [_case(path, i, row) for i, row in enumerate(rows, start=1)]
+    return sound(enumerate(rows, start=1), lambda row: _case(path, *row), dropped)
 
 
 def _case(path: Path, number: int, row: object) -> Case:
@@ -111,21 +135,25 @@ def read_ddxplus(
 ) -> Split:
     """The split of the patients' files; raises `SourceError`. Train gives a validation part where there is no file."""
     disease, finding = diseases(conditions), findings(evidences)
-    held_out = list(patients(validation, disease, finding)) if validation else []
-    parts = (list(patients(path, disease, finding)) for path in (train, test))
-    return split(name, *parts, validation=held_out, language="en", seed=seed)
+    dropped: list[str] = []
+    held_out = patients(validation, disease, finding, dropped) if validation else []
+    parts = [patients(path, disease, finding, dropped) for path in (train, test)]
+    return split(name, *parts, validation=held_out, language="en", seed=seed, dropped=dropped)
 
 
-def patients(path: Path, disease: Name, finding: Name) -> Iterator[Case]:
-    """The cases of one file, names changed by the two functions; raises `SourceError`."""
+def patients(path: Path, disease: Name, finding: Name, dropped: list[str]) -> list[Case]:
+    """The cases of one file as `sound` gives them, names changed by the two functions; raises `SourceError`."""
     check_file(path)
     with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         try:
             if not set(rows.fieldnames or ()) >= _COLUMNS:
                 raise SourceError(path, 1, "lacks columns of DDXPlus", _DDXPLUS_MEND)
-            for number, row in enumerate(rows, start=1):
-                yield _patient(path, rows.line_num, f"{path.stem}-{number}", row, disease, finding)
+            return sound(
+                enumerate(rows, start=1),
+                lambda one: _patient(path, rows.line_num, f"{path.stem}-{one[0]}", one[1], disease, finding),
+                dropped,
+            )
         except (csv.Error, UnicodeError) as error:
             raise SourceError(path, rows.line_num, f"is no CSV in UTF-8 ({error})", _DDXPLUS_MEND) from error
 
@@ -192,6 +220,7 @@ def _json(path: Path, needed: str) -> dict[str, dict[str, Any]]:
 # other name is refused. Nothing but plain data is unpickled: no class can be named.
 
 
+GOALS = (".p", ".pk", ".pkl", ".pickle")
 _LARGEST = 1 << 25  # bytes; those of the papers have less than one megabyte
 _CHOSEN_ON = ("validate", "validation", "dev")  # what settings are chosen on, as different releases call it
 _GOAL_PARTS = ("train", "test", *_CHOSEN_ON)
@@ -201,21 +230,22 @@ _GOALS_MEND = "give the pickle with train and test of explicit_inform_slots, imp
 
 def read_goals(path: Path, *, name: str = "", language: str = "zh", seed: int = 0) -> Split:
     """The split of the file; train gives a validation part where the file has none. Raises `SourceError`."""
-    cases = goal_cases(path)
+    dropped: list[str] = []
+    cases = goal_cases(path, dropped)
     if not cases["train"]:
         raise SourceError(path, 0, "has no train cases", _GOALS_MEND)
-    made = {"validation": cases["dev"], "language": language, "seed": seed}
+    made = {"validation": cases["dev"], "language": language, "seed": seed, "dropped": dropped}
     return split(name or path.stem, cases["train"], cases["test"], **made)  # type: ignore[arg-type]
 
 
-def goal_cases(path: Path) -> dict[str, list[Case]]:
-    """The cases of the parts train, dev and test, as the file has them; raises `SourceError`."""
+def goal_cases(path: Path, dropped: list[str]) -> dict[str, list[Case]]:
+    """The cases of the parts train, dev and test, as `sound` gives them; raises `SourceError`."""
     parts = _parts(path)
     if unknown := [str(part) for part, rows in parts.items() if part not in _GOAL_PARTS and rows]:
         raise SourceError(
             path, 0, f"has a part {one_line(unknown[0])[:30]!r}", f"name it one of {_NAMED}, or leave it out"
         )
-    found = {part: list(_cases(path, part, parts.get(part, []))) for part in _GOAL_PARTS}
+    found = {part: _cases(path, part, parts.get(part, []), dropped) for part in _GOAL_PARTS}
     chosen_on = [case for part in _CHOSEN_ON for case in found[part]]
     return {"train": found["train"], "dev": chosen_on, "test": found["test"]}
 
@@ -235,10 +265,12 @@ def _parts(path: Path) -> Mapping[str, object]:
     return parts
 
 
-def _cases(path: Path, part: str, rows: object) -> Iterator[Case]:
+def _cases(path: Path, part: str, rows: object, dropped: list[str]) -> list[Case]:
     if not isinstance(rows, list):
         raise SourceError(path, 0, f"has a part {part} that is no list", _GOALS_MEND)
-    for i, row in enumerate(rows, start=1):
+
+    def made(numbered: tuple[int, Any]) -> Case:
+        i, row = numbered
         goal = row.get("goal", row) if isinstance(row, dict) else None
         if not isinstance(goal, dict) or not {"explicit_inform_slots", "implicit_inform_slots"} <= goal.keys():
             raise SourceError(path, i, f"is no case (record {i} of {part})", _GOALS_MEND)
@@ -247,7 +279,9 @@ def _cases(path: Path, part: str, rows: object) -> Iterator[Case]:
             str(number) if isinstance(number, str) or (type(number) is int and abs(number) < 10**18) else f"{part}-{i}"
         )
         disease = row.get("disease_tag", goal.get("disease_tag"))
-        yield case(path, i, row_id, disease, goal["explicit_inform_slots"], goal["implicit_inform_slots"])
+        return case(path, i, row_id, disease, goal["explicit_inform_slots"], goal["implicit_inform_slots"])
+
+    return sound(enumerate(rows, start=1), made, dropped)
 
 
 # --- Cases as JSON Lines, our own format: one object a line.
@@ -346,7 +380,7 @@ def _names(path: Path, number: int, row: Mapping[str, Any], key: str) -> tuple[s
     return tuple(names)
 
 
-# --- GA4GH phenopackets (version 2): the patient, and in a solved case the disease and the publication.
+# --- GA4GH phenopackets (versions 2 and 1): the patient, and in a solved case the disease and the publication.
 # One JSON object a file, or one a line (JSON Lines, also xz- or gzip-packed). The patient's findings come from
 # `phenotypicFeatures` (`excluded` = looked for and absent), sex and age from `subject`, the age of onset from the first
 # of `diseases`. The diagnosis itself is never part of the patient.
@@ -381,15 +415,34 @@ def packets(path: Path, skip: Callable[[str], object] | None = None) -> Iterator
         except (ValueError, RecursionError) as e:
             raise SourceError(path, number, f"is no JSON ({str(e)[:60]})", _PHENOPACKET_MEND) from None
         try:
-            found = packet(value)
-        except NoFindings as e:
-            if skip is None:
-                raise SourceError(path, number, str(e), _PHENOPACKET_MEND) from None
-            skip(" ".join(filter(None, [_of(value, "id", str, ""), f"({path}:{number})" if number else f"({path})"])))
+            for told in messages(value):
+                try:
+                    yield packet(told)
+                except NoFindings as e:
+                    if skip is None:
+                        raise SourceError(path, number, str(e), _PHENOPACKET_MEND) from None
+                    place = f"({path}:{number})" if number else f"({path})"
+                    skip(" ".join(filter(None, [_of(told, "id", str, ""), place])))
         except BadInput as e:
+            if isinstance(e, SourceError):
+                raise
             raise SourceError(path, number, str(e), _PHENOPACKET_MEND) from None
-        else:
-            yield found
+
+
+def messages(value: object) -> list[object]:
+    """The phenopackets in a message: itself, the proband and then the relatives of a Family, the members of a Cohort.
+
+    An interpretation of version 1 holds the phenopacket or the family that it is about.
+
+    >>> [m["id"] for m in messages({"proband": {"id": "a"}, "relatives": [{"id": "b"}]})]
+    ['a', 'b']
+    """
+    for name in ("phenopacket", "family"):
+        value = _of(value, name, dict, None) or value
+    if proband := _of(value, "proband", dict, None):
+        return [proband, *_of(value, "relatives", list, [])]
+    members = _of(value, "members", list, None)
+    return [value] if members is None else list(members)
 
 
 def packet(value: object) -> Packet:
@@ -404,7 +457,8 @@ def packet(value: object) -> Packet:
     subject = _of(value, "subject", dict, {})
     signed: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for feature in features:
-        signed[_of(feature, "excluded", bool, False)][_finding(feature)] = None  # noqa: FBT003
+        absent = any(_of(feature, said, bool, False) for said in ("excluded", "negated"))  # noqa: FBT003 - as version 1 says
+        signed[absent][_finding(feature)] = None
     patient = Patient(
         present=tuple(signed[0]),
         absent=tuple(i for i in signed[1] if i not in signed[0]),
@@ -577,17 +631,17 @@ datasets.add(
         revision="0e56c10",
     )
 )
-_GMD = "gmd/goal_set.p"
+GMD = "gmd/gmd.pk"  # its name in the repository, under dataset/gmd-12
 datasets.add(
     _set(
         "gmd",
         "GMD, 12 diseases",
         2390,
-        (lambda data: read_goals(data / _GMD, name="GMD"), (_GMD,)),
+        (lambda data: read_goals(data / GMD, name="GMD"), (GMD,)),
         licence="see its authors",
         citation="the data set GMD of RLKGF's Table 1: 12 diseases, 118 symptoms, 2,390 patients",
-        source="https://github.com/YanPioneer/RLKGF",
-        revision="not at hand",
+        source="https://github.com/lwgkzl/BR-Agent",
+        revision="3f47ca6",
     )
 )
 DDXPLUS = tuple(

@@ -11,7 +11,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.evaluate.datasets.cases import DDXPLUS, case, diseases, findings, goal_cases
+from kgmed.evaluate.datasets.cases import DDXPLUS, GMD, case, diseases, findings, goal_cases, sound
 from kgmed.evaluate.datasets.cases import part as dxformer_part
 from kgmed.evaluate.datasets.cases import patients as ddxplus_part
 from kgmed.evaluate.datasets.files import whole_json
@@ -94,6 +94,7 @@ _NO = re.compile(r"\W*(?:no|not|never|well not)\b", re.IGNORECASE)
 class Dialogue:
     """The turns of a patient and a doctor, the disease and the symptoms asked for where the file tells them."""
 
+    number: int  # in its file
     turns: tuple[tuple[str, str], ...]
     disease: str
     asked: tuple[str, ...]
@@ -101,20 +102,20 @@ class Dialogue:
 
 def read_dialogues(train: Path, test: Path, *, name: str = "MDDial", seed: int = 0) -> Split:
     """The split of two files of dialogues; train gives a validation part. Raises `SourceError`."""
-    parts = dialogue_cases({"train": train, "test": test})
-    return split(name, parts["train"], parts["test"], language="en", seed=seed)
+    dropped: list[str] = []
+    parts = dialogue_cases({"train": train, "test": test}, dropped)
+    return split(name, parts["train"], parts["test"], language="en", seed=seed, dropped=dropped)
 
 
-def dialogue_cases(files: Mapping[str, Path]) -> dict[str, list[Case]]:
-    """The cases of each file of dialogues, by part; the names are those of all. Raises `SourceError`."""
-    read = {part: [_dialogue(path, i, key, row) for i, (key, row) in enumerate(whole_json(path, dict).items(), 1)]
-            for part, path in files.items()}  # fmt: skip
+def dialogue_cases(files: Mapping[str, Path], dropped: list[str]) -> dict[str, list[Case]]:
+    """The cases of each file of dialogues by part, as `sound` gives them; the names are all files'."""
+    read = {part: sound(_rows(path), lambda row: _dialogue(*row), dropped) for part, path in files.items()}
     every = [dialogue for of in read.values() for dialogue in of]
     listed = _listed(next(iter(files.values())).with_name(_NAMES_FILE))
     diseases = _names({*listed, *(d.disease for d in every)})
     symptoms = _names({s for of in listed.values() for s in of} | {s for d in every for s in d.asked})
     return {
-        part: [_dialogue_case(files[part], part, i, d, diseases, symptoms) for i, d in enumerate(of, 1)]
+        part: sound(((files[part], part, d) for d in of), lambda row: _dialogue_case(*row, diseases, symptoms), dropped)
         for part, of in read.items()
     }
 
@@ -133,6 +134,11 @@ def _listed(path: Path) -> dict[str, list[str]]:
     return found
 
 
+def _rows(path: Path) -> Iterator[tuple[Path, int, str, object]]:
+    """The numbered rows of a file of dialogues."""
+    return ((path, number, *row) for number, row in enumerate(whole_json(path, dict).items(), 1))
+
+
 def _dialogue(path: Path, number: int, key: str, row: object) -> Dialogue:
     """A dialogue of the file, checked."""
     whole: dict[str, Any] = row if isinstance(row, dict) else {"dialogs": row}
@@ -143,10 +149,10 @@ def _dialogue(path: Path, number: int, key: str, row: object) -> Dialogue:
     if not turns or not named or not spoken:
         raise SourceError(path, number, f"has no dialogue under {one_line(key)[:30]!r}", _DIALOGUES)
     said = tuple((t["patient"], t.get("doctor") if isinstance(t.get("doctor"), str) else "") for t in turns)
-    return Dialogue(said, disease, tuple(s for s in asked if isinstance(s, str)))
+    return Dialogue(number, said, disease, tuple(s for s in asked if isinstance(s, str)))
 
 
-def _dialogue_case(path: Path, part: str, number: int, told: Dialogue, diseases: NamesIn, symptoms: NamesIn) -> Case:
+def _dialogue_case(path: Path, part: str, told: Dialogue, diseases: NamesIn, symptoms: NamesIn) -> Case:
     """The case of a dialogue: what was named first, what was asked for and the reply to it."""
     named = {name for f in diseases(told.turns[-1][1]) for name in f.names}
     disease = told.disease or (named.pop() if len(named) == 1 else "")
@@ -157,29 +163,29 @@ def _dialogue_case(path: Path, part: str, number: int, told: Dialogue, diseases:
         for f in symptoms(doctor)
         for name in sorted(f.names)
     }
-    return case(path, number, f"{part}-{number}", disease, first, asked)
+    return case(path, told.number, f"{part}-{told.number}", disease, first, asked)
 
 
 # --- The sets: the patients of each, from the same files as for training.
 
 
 def _two_parts(data: Path, *, files: Sequence[str]) -> dict[str, Sequence[Case]]:
-    return {name: dxformer_part(data / file) for name, file in zip(("train", "test"), files, strict=True)}
+    return {name: dxformer_part(data / file, []) for name, file in zip(("train", "test"), files, strict=True)}
 
 
 def _goal_parts(data: Path, *, file: str) -> Mapping[str, Sequence[Case]]:
-    return goal_cases(data / file)
+    return goal_cases(data / file, [])
 
 
 def _mddial_parts(data: Path) -> Mapping[str, Sequence[Case]]:
-    return dialogue_cases({part: data / f"mddial/{part}.json" for part in ("train", "test")})
+    return dialogue_cases({part: data / f"mddial/{part}.json" for part in ("train", "test")}, [])
 
 
 def _ddxplus_parts(data: Path) -> dict[str, Sequence[Case]]:
     """The patients of the validation file are fitted on, as in `ddxplus`."""
     train, test, conditions, evidences = (data / file for file in DDXPLUS)
     disease, finding = diseases(conditions), findings(evidences)
-    return {part: list(ddxplus_part(path, disease, finding)) for part, path in (("train", train), ("test", test))}
+    return {part: ddxplus_part(path, disease, finding, []) for part, path in (("train", train), ("test", test))}
 
 
 def _asked(name: str, of: str, cases: CasesByPart, *, english: bool = False) -> DataSet:
@@ -202,7 +208,7 @@ datasets.add(_asked("mz-4-questions", "mz-4", partial(_two_parts, files=tuple(f.
 datasets.add(_asked("mz-10-questions", "mz-10", partial(_two_parts, files=tuple(f.format(10) for f in _MZ))))
 datasets.add(_asked("dxy-questions", "dxy", _DXY))
 datasets.add(_asked("dxy-questions-en", "dxy", _DXY, english=True))
-datasets.add(_asked("gmd-questions", "gmd", partial(_goal_parts, file="gmd/goal_set.p")))
+datasets.add(_asked("gmd-questions", "gmd", partial(_goal_parts, file=GMD)))
 datasets.add(_asked("ddxplus-questions", "ddxplus", _ddxplus_parts))
 datasets.add(
     DataSetInfo(

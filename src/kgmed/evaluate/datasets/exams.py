@@ -282,6 +282,47 @@ datasets.add(
 )
 
 
+# --- The 400 questions of ExplainCPE that MindMap asked: those of its recorded replies, options in the question.
+
+
+RECORDED = "explaincpe/mindmap_output_explainpe_acc_final.csv"
+_WRITTEN = re.compile(r"\n(?=[A-Z][:：])")
+
+
+def options_within(question: str) -> tuple[tuple[str, str], ...]:
+    """The options written into a question, each on lines of its own behind its letter.
+
+    >>> options_within("Which?\\nA: gout\\nB: flu\\n")
+    (('A', 'gout'), ('B', 'flu'))
+    """
+    return tuple((part[0], part[2:].strip()) for part in _WRITTEN.split(question)[1:])
+
+
+def read_explaincpe_400(data: Path) -> Iterator[Item]:
+    """The questions in the order of the file; the explanation is the reference text. Id = place in the file."""
+    path = data / RECORDED
+    for number, (line, row) in enumerate(some(path, csv_rows(path, ("Question", "label", "label_choice"))), start=1):
+        asked, (_, _, why) = row["Question"], row["label"].partition("\n")
+        question = Question(_WRITTEN.split(asked)[0].strip(), options_within(asked), "zh", f"{number}")
+        yield exam_item(path, line, f"row {number}", question, row["label_choice"], texts=(why,) if why else ())
+
+
+datasets.add(
+    DataSet(
+        **CHOICE,
+        name="explaincpe-400",
+        title="ExplainCPE, the 400 questions that MindMap asked",
+        licence="none stated (MindMap)",
+        citation="Wen et al. 2024, MindMap, ACL",
+        source="https://github.com/wyl-willing/MindMap",
+        revision="0411a54",
+        files=(RECORDED,),
+        items=400,
+        read=read_explaincpe_400,
+    )
+)
+
+
 # --- MIRAGE (Xiong et al. 2024): English questions of MedQA, MedMCQA, PubMedQA, BioASQ and MMLU's medical subjects.
 
 

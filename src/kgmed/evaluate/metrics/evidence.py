@@ -153,7 +153,7 @@ def _unlike(run: Run, item: Item) -> float | None:
 
 
 def _cited_right(run: Run, item: Item) -> float | None:
-    """Of the sentences that cite something, those that the check found borne out by it."""
+    """Of the sentences that cite something, those that the check found supported by it."""
     citing = [v for v in run.answer.verdicts if v.citations]
     return sum(v.supported for v in citing) / len(citing) if citing else None
 
@@ -190,8 +190,8 @@ metrics.add(
 metrics.add(Metric("linked", "mentions linked / mentions found", "ours", _linked))
 metrics.add(Metric("relations", "distinct relations / triples shown", "ours", _relations, failed=None))
 metrics.add(Metric("unlike", "1 - mean Jaccard of the words of two pieces shown", "ours", _unlike, failed=None))
-metrics.add(Metric("citation-precision", "citing sentences borne out / citing sentences", _ALCE, _cited_right))
-metrics.add(Metric("citation-recall", "sentences that cite and are borne out / sentences", _ALCE, _cited_at_all))
+metrics.add(Metric("citation-precision", "citing sentences supported / citing sentences", _ALCE, _cited_right))
+metrics.add(Metric("citation-recall", "sentences that cite and are supported / sentences", _ALCE, _cited_at_all))
 metrics.add(Metric("abstained", "the answer says that the graph has nothing", "ours", _abstained, higher=False))
 metrics.add(Metric("abstained-rightly", "of those, no evidence held a gold name", "ours", _rightly, failed=None))
 

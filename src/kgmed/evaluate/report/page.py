@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, Unavailable
 from kgmed.evaluate.report import plots, tables
-from kgmed.evaluate.report.study import Study, sweeps
+from kgmed.evaluate.report.tables import Study, sweeps
 from kgmed.evaluate.report.text import Table, as_csv, as_markdown, formatted, markdown, slug
 from kgmed.language.text import visible
 from kgmed.models.files import MODELS

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgmed.errors import Unavailable
-from kgmed.evaluate.report.study import Study, Sweep
+from kgmed.evaluate.report.tables import Study, Sweep
 from kgmed.evaluate.scores import mean
 from kgmed.language.text import visible
 from kgmed.records import Run

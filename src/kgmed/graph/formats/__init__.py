@@ -8,29 +8,32 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kgmed.errors import BadInput, SourceError
-from kgmed.graph.base import Batches, Row, Source
-from kgmed.graph.packed import is_archive, unpacked
+from kgmed.graph.base import Batches, DroppedRow, Row, Source
+from kgmed.graph.packed import Unpacked, is_archive, recoded, unpacked
 from kgmed.registry import formats
 
 T = TypeVar("T")
 
 
-def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
+def read(format: str, path: Path | None = None, /, *, encoding: str = "", **options: Any) -> Source:
     """The graph in a file of a format; "" = found out by `detect`. Packaged graphs (hpo, cmekg) need no path.
 
-    Raises `UnknownName` for the format, `BadInput` for an option that its reader does not have, and what the reader
-    raises: `SourceError`, `Unavailable`.
+    `encoding` is that of its text; "" = UTF-8, or what its bytes tell. Raises `UnknownName` for the format, `BadInput`
+    for an option that its reader does not have, and what the reader raises: `SourceError`, `Unavailable`.
     """
     if path is not None and (str(path) == "-" or is_archive(path)):
-        return _unpacked(format, path, options)
+        return _copied(format, path, unpacked(path), {"encoding": encoding} | options)
+    if path is not None and (copy := recoded(path, encoding)):
+        return _copied(format, path, copy, options)
     if not format:
         if path is None:
             raise BadInput(f"neither a format nor a file was named; formats: {', '.join(formats.names())}")
-        format = detect(path)
+        format = _mapped(path) if "columns" in options else detect(path)
     reader = reader_of(format)
     known = [p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:
@@ -42,13 +45,15 @@ def read(format: str, path: Path | None = None, /, **options: Any) -> Source:
     return reader(path, **options)
 
 
-def _unpacked(format: str, path: Path, options: dict[str, Any]) -> Source:
-    """The graph in an archive, or in what comes on standard input; it lies unpacked until the source is gone."""
-    folder = unpacked(path)
+def _copied(format: str, path: Path, folder: Unpacked, options: dict[str, Any]) -> Source:
+    """The graph in a copy that lies in a folder until the source is gone: unpacked, or in UTF-8."""
     shown = Path("standard input" if str(path) == "-" else path)
     with _shown_in(shown, folder.content):
         source = read(format, folder.content, **({"name": folder.called} | options))
-    inputs = source.inputs if str(path) == "-" else (path,)
+    inputs = source.inputs if str(path) == "-" else (path,) if path.is_file() else tuple(
+        path / file.relative_to(folder.content) if file.is_relative_to(folder.content) else file
+        for file in source.inputs
+    )  # fmt: skip
 
     def told(items: Iterable[T]) -> Iterator[T]:
         with _shown_in(shown, folder.content):
@@ -56,9 +61,18 @@ def _unpacked(format: str, path: Path, options: dict[str, Any]) -> Source:
 
     def rows() -> Iterable[Row]:
         found = source.rows()
-        return replace(found, batches=told(found.batches)) if isinstance(found, Batches) else told(found)
+        if isinstance(found, Batches):
+            return replace(found, batches=told(found.batches))
+        return chain((_shown(row, shown, folder.content) for row in told(found)), folder.mended)
 
     return replace(source, rows=rows, inputs=inputs)
+
+
+def _shown(row: Row, path: Path, content: Path) -> Row:
+    """The row; one that names a file of the copy names that of the user."""
+    if type(row) is not DroppedRow or row.file is None or not row.file.is_relative_to(content):
+        return row
+    return row._replace(file=path / row.file.relative_to(content))
 
 
 @contextmanager
@@ -84,9 +98,24 @@ def detect(path: Path) -> str:
     """
     found = _of_folder(path) if path.is_dir() else _of_file(path)
     if not found:
-        mend = f"name it by --format: {', '.join(formats.names())}; others can be written as a table of triples"
+        from kgmed.graph.formats.tables import lacking
+
+        near = "; ".join(f"{name} ({what})" for name, what in ([] if path.is_dir() else lacking(path)))
+        said = "say what columns mean by --map (begin with: kgmed graph map FILE), or write head, relation and tail"
+        mend = f"nearest are {near}: {said}" if near else (
+            f"name it by --format: {', '.join(formats.names())}; others can be written as a table of triples"
+        )  # fmt: skip
         raise SourceError(path, 0, "is of no format that can be told by looking", mend)
     return found
+
+
+def _mapped(path: Path) -> str:
+    """The format of what comes with a table of what its columns say: one that has columns with names."""
+    try:
+        found = detect(path)
+    except SourceError:
+        return "tables"
+    return found if "columns" in inspect.signature(reader_of(found)).parameters else "tables"
 
 
 def _of_folder(path: Path) -> str:
@@ -97,7 +126,7 @@ def _of_folder(path: Path) -> str:
 
 def _of_file(path: Path) -> str:
     """The format of a file; "" where neither suffix nor first lines tell."""
-    from kgmed.graph.formats.base import check_file, empty, first_lines
+    from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, remark
 
     check_file(path)
     known = formats.all()
@@ -107,10 +136,16 @@ def _of_file(path: Path) -> str:
     first = [line for line in first_lines(path, 20) if line.strip()]
     if not first:
         raise empty(path)
-    if not first[0].lstrip().startswith(("[", "{")):  # of JSON the first lines may hold no more than brackets
-        first = first[:2]
+    if first[0].lstrip().startswith(("[", "{")):
+        from kgmed.graph.formats.diseases import ENTRIES
+        from kgmed.graph.formats.json_records import format_of
+
+        return format_of(path, ENTRIES)
+    at, names = header_of(path)
     begun = [(len(start), f.name) for f in known for start in f.starts if first[0].startswith(start)]
-    return max(begun, default=(0, ""))[1] or _by_looks(first)
+    looked = [names, *filter(str.strip, first_lines(path, at + 20)[at:])][:2]
+    found = max(begun, default=(0, ""))[1] or _by_looks(looked)
+    return "tables" if found == "triples" and at > 1 and remark([first[0]]) else found  # others begin with the header
 
 
 def _by_looks(first: Sequence[str]) -> str:

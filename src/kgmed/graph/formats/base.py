@@ -8,16 +8,17 @@ import json
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
 from kgmed import toml
 from kgmed.errors import BadInput, SourceError
+from kgmed.graph.base import MENDED, DroppedRow, EdgeRow
 from kgmed.graph.packed import bearable, unpacking
 from kgmed.records import Relation, Role
 
@@ -202,6 +203,15 @@ def parse_json(path: Path, number: int, text: str) -> Any:
     return value
 
 
+def json_object(path: Path, number: int, text: str) -> dict[str, Any] | DroppedRow:
+    """The JSON object in a line, or why the line is left out."""
+    try:
+        value = parse_json(path, number, text)
+    except SourceError as error:
+        return DroppedRow(error.problem, number, path)
+    return value if isinstance(value, dict) else DroppedRow("is no JSON object", number, path)
+
+
 def empty(path: Path) -> SourceError:
     """The error for a file in which there is nothing."""
     return SourceError(path, 0, "is empty", "give a file with at least one record")
@@ -223,34 +233,105 @@ def separator(line: str, columns: int) -> str:
     return next((s for s in _SEPARATORS if len(line.split(s)) >= columns), "")
 
 
+class Mended(list[str]):
+    """The cells of a record whose quotes had to be mended."""
+
+
 def records(path: Path, mark: str) -> Iterator[tuple[int, list[str]]]:
     """The cells of every record that is not blank, with the number of its first line.
 
     Quotes mean something in all but tab-separated files, in which they are ordinary characters. A quoted cell may
-    span lines.
+    span lines. Quotes in the wrong place are read as they stand, and the cells are `Mended`.
     """
     numbered = lines(path)
     quoting = mark != "\t"
-    for number, line in numbered:
-        if quoting and '"' in line:
-            yield number, _quoted(path, number, line, numbered, mark)
-        elif line and not line.isspace():
-            yield number, line.split(mark)
+    while True:
+        for number, line in numbered:
+            if quoting and '"' in line:
+                cells, ahead = _quoted(number, line, numbered, mark)
+                yield number, cells
+                if ahead:
+                    numbered = chain(ahead, numbered)
+                    break
+            elif line and not line.isspace():
+                yield number, line.split(mark)
+        else:
+            return
 
 
-def _quoted(path: Path, number: int, line: str, more: Iterator[tuple[int, str]], mark: str) -> list[str]:
-    """The cells of a record with quotes, taking further lines while a quote is open."""
-    parts, size, is_open = [line], len(line), line.count('"') % 2
+Numbered = tuple[int, str]
+
+
+def _quoted(number: int, line: str, more: Iterator[Numbered], mark: str) -> tuple[list[str], list[Numbered]]:
+    """The cells of a record with quotes, taking further lines while a quote is open, and lines taken in vain."""
+    taken, size, is_open = [(number, line)], len(line), line.count('"') % 2
     while is_open:
-        _, line = next(more, (0, ""))
-        if not _ or (size := size + len(line)) > _LONGEST_CELL:
-            raise SourceError(path, number, "opens a quote that is never closed", 'close it or write "" for a quote')
-        parts.append(line)
-        is_open ^= line.count('"') % 2
+        following = next(more, None)
+        if following is None or (size := size + len(following[1])) > _LONGEST_CELL:
+            return Mended(cell.replace('"', "") for cell in line.split(mark)), taken[1:]
+        taken.append(following)
+        is_open ^= following[1].count('"') % 2
+    text = "\n".join(line for _, line in taken)
     try:
-        return next(csv.reader(["\n".join(parts)], delimiter=mark, strict=True))
-    except (csv.Error, StopIteration) as error:
-        raise SourceError(path, number, f"has quotes in the wrong place ({error})", 'write "" for a quote') from error
+        return next(csv.reader([text], delimiter=mark, strict=True)), []
+    except (csv.Error, StopIteration):
+        pass
+    try:
+        return Mended(next(csv.reader([text.replace("\r", " ")], delimiter=mark))), []
+    except (csv.Error, StopIteration):
+        return Mended(text.replace('"', "").split(mark)), []
+
+
+_SPANS = 50  # lines that a cell of a tab-separated file may span (ours)
+Fitted = tuple[int, list[str], DroppedRow | None]
+
+
+def fitted(path: Path, rows: Iterable[tuple[int, list[str]]], width: int, need: int) -> Iterator[Fitted]:
+    """Records as wide as their header: the line, the cells, and what was mended; without cells where one is dropped.
+
+    Missing last cells, of which the first `need` may not miss, are empty; a tab-separated cell that opens a quote may
+    span lines; surplus cells at the end are taken off where nothing stands in them.
+    """
+    rows = iter(rows)
+    while True:
+        for number, cells in rows:
+            mended = "quotes in the wrong place" if isinstance(cells, Mended) else ""
+            held: list[tuple[int, list[str]]] = []
+            if len(cells) <= width and cells[-1].startswith('"') and cells[-1].count('"') == 1:
+                held, closed = _spanned(rows, cells)
+                if closed:
+                    cells, mended, held = closed, "a cell that spans lines", []
+            if len(cells) > width and not any(map(str.strip, cells[width:])):
+                cells, mended = cells[:width], "surplus empty cells"
+            if need <= len(cells) < width:
+                cells, mended = [*cells, *([""] * (width - len(cells)))], mended or "missing last cells"
+            if len(cells) != width:
+                yield number, [], DroppedRow(f"has {len(cells)} columns, not {width}", number, path)
+            else:
+                yield number, cells, DroppedRow(MENDED + mended, number, path) if mended else None
+            if held:
+                rows = chain(held, rows)
+                break
+        else:
+            return
+
+
+Records = list[tuple[int, list[str]]]
+
+
+def _spanned(rows: Iterator[tuple[int, list[str]]], cells: list[str]) -> tuple[Records, list[str]]:
+    """The records that were taken to find the end of a cell that opens a quote, and the whole record, if it ends."""
+    held = []
+    for number, more in islice(rows, _SPANS):
+        held.append((number, more))
+        cells = [*cells[:-1], f"{cells[-1]} {more[0]}", *more[1:]]
+        if more[0].rstrip().endswith('"'):
+            return held, [
+                cell.strip().strip('"') if i == len(cells) - len(more) else cell for i, cell in enumerate(cells)
+            ]
+        if len(more) > 1:
+            break
+    return held, []
 
 
 def column(header: Sequence[str], names: Sequence[str]) -> int:
@@ -260,6 +341,176 @@ def column(header: Sequence[str], names: Sequence[str]) -> int:
     1
     """
     return next((i for i, cell in enumerate(header) if cell.strip().casefold() in names), -1)
+
+
+# --- What a column says, by what it is called; of several that say the same, the first in this order counts.
+
+_WORDS = toml.read(Path(__file__).with_name("columns.toml"))
+COLUMNS: Mapping[str, tuple[str, ...]] = {what: tuple(names) for what, names in _WORDS["columns"].items()}
+OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
+OF_NODES = tuple(COLUMNS)[len(OF_EDGES) :]
+NEO4J = re.compile(r":(?P<what>START_ID|END_ID|ID|LABEL|TYPE)(?:\((?P<space>[^()]*)\))?$", re.IGNORECASE)
+_TYPED = re.compile(r":[a-z]+(?:\[\])?$", re.IGNORECASE)  # "name:string", "synonyms:string[]"
+
+
+@lru_cache(maxsize=64)
+def said_by(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> dict[str, int]:
+    """What the columns say -> their places; `own` = (what, column) as the user named them.
+
+    >>> said_by(("uid:ID(Disease)", "name:string", ":LABEL"))
+    {'name': 1, 'id': 0, 'kind': 2}
+    >>> said_by(("source", "metaedge", "target"))
+    {'head': 0, 'tail': 2, 'relation': 1}
+    """
+    called: dict[str, int] = {}
+    places: dict[str, int] = {}
+    for place, cell in enumerate(header):
+        neo4j = NEO4J.search(cell.strip())
+        if neo4j:
+            places[NEO4J_SAYS[neo4j["what"].upper()]] = place
+        called.setdefault(_TYPED.sub("", cell.strip()).casefold(), place)
+    of_edge = {what: p for what in OF_EDGES if (p := _first(called, COLUMNS[what])) >= 0}
+    is_edge = {"head", "tail"} <= of_edge.keys() | places.keys()
+    words = COLUMNS if "_labels" in called else OF_EDGES if is_edge else OF_NODES
+    found = {what: p for what in words if (p := _first(called, COLUMNS[what])) >= 0} | places
+    return _apart(found) | {what: called[name.casefold()] for what, name in own if name.casefold() in called}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a table say by their places, and what is so of all its rows."""
+
+    places: Mapping[str, int]
+    fixed: Mapping[str, str]
+
+    @property
+    def edges(self) -> bool:
+        """Whether a row can be an edge."""
+        return {"head", "tail"} <= self.places.keys()
+
+    @property
+    def nodes(self) -> bool:
+        """Whether a row can be a node."""
+        return not self.fixed and bool({"id", "name"} & self.places.keys())
+
+
+@lru_cache(maxsize=64)
+def columns_of(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> Columns:
+    """What the columns of a table say: ends by their words, or the names and ids of two kinds of things.
+
+    >>> columns_of(("gene_curie", "gene_symbol", "disease_title", "date")).fixed
+    {'head_kind': 'gene', 'tail_kind': 'disease'}
+    >>> columns_of(("Drug_A", "Drug_B", "Level")).places, columns_of(("patient", "disease", "name", "drug")).edges
+    ({'head': 0, 'head_name': 0, 'tail': 1, 'tail_name': 1}, False)
+    """
+    said = Columns(said_by(header, own), {})
+    if own or said.edges:
+        return said
+    things: dict[tuple[str, str], dict[str, int]] = {}
+    for place, cell in enumerate(header):
+        kind, which, part = _thing(cell)
+        if kind:
+            things.setdefault((kind, which), {}).setdefault(part, place)
+    if "name" in said.places and "id" not in said.places and len(things) == 1:  # drug_id, name
+        return Columns({**said.places, **{what: at for of in things.values() for what, at in of.items() if what}}, {})
+    if len(things) != 2 or "name" in said.places:
+        return said
+    places: dict[str, int] = {}
+    for end, of in zip(("head", "tail"), things.values(), strict=True):
+        bare = of.get("")
+        name = of.get("name", bare)
+        key = of.get("id", bare if bare is not None and name != bare else name)
+        places |= {what: at for what, at in ((end, key), (f"{end}_name", name)) if at is not None}
+    more = {what: at for what in _OF_TIES if (at := column(header, COLUMNS[what])) >= 0}
+    kinds = {f"{end}_kind": kind for end, (kind, _) in zip(("head", "tail"), things, strict=True)}
+    return Columns(places | more, kinds)
+
+
+_OF_TIES = ("relation", "weight", "denied", "verdict", "references")
+
+
+def _thing(cell: str) -> tuple[str, str, str]:
+    """Kind, letter or number, and part ("id", "name", "" for neither) of the thing that a column is of; "" for others.
+
+    >>> _thing("ncbi_gene_id"), _thing("DISEASE LABEL"), _thing("Drug_A"), _thing("gene_disease_score")[0]
+    (('gene', '', 'id'), ('disease', '', 'name'), ('drug', 'a', ''), '')
+    """
+    whole = cell.casefold() if " " in cell or "_" in cell else cell  # "MeSH Disease Term" has no camel's humps
+    words = [word for word in _kind_words(whole) if _PARTS.get(word) != ""]
+    which = words.pop() if len(words) > 1 and (len(words[-1]) == 1 or words[-1].isdecimal()) else ""
+    if len(words) == 1 and not words[0].isascii():  # 疾病名称 is one word
+        part = next((p for p in _PARTS if p and words[0].endswith(p) and not p.isascii()), "")
+        words = [words[0].removesuffix(part), *([part] if part else [])]
+    part = _PARTS.get(words.pop(), "?") if len(words) > 1 else ""
+    return (_THINGS.get(words[0], ""), which, part) if len(words) == 1 and part != "?" else ("", "", "")
+
+
+def thing_of(name: str) -> str:
+    """The kind of things of which a table is one, by what it is called, or "".
+
+    >>> thing_of("diseases"), thing_of("Drug"), thing_of("disease_drug"), thing_of("users")
+    ('disease', 'drug', '', '')
+    """
+    words = _kind_words(name)
+    forms = (words[0], words[0].removesuffix("s")) if len(words) == 1 else ()
+    return next((_THINGS[form] for form in forms if form in _THINGS), "")
+
+
+def remark(cells: Sequence[str]) -> bool:
+    """Whether a line of a table is none of its rows: a remark, or a title or a ruler above the names of the columns."""
+    said = said_in(cells)
+    return not said or cells[0].lstrip('"').startswith(("#", "!")) or (len(said) == 1 and len(cells) > 2)
+
+
+def said_in(cells: Sequence[str]) -> list[str]:
+    """The cells in which there is a letter or a digit."""
+    return [cell for cell in cells if any(map(str.isalnum, cell))]
+
+
+def header_of(path: Path) -> tuple[int, str]:
+    """The number and the text of the line that names the columns: the first below the remarks, or the last of these.
+
+    Names of columns that a format leaves out are known by how the file begins; (0, "") where none are there.
+    """
+    found = (0, "")
+    for number, line in enumerate(first_lines(path, 100), start=1):
+        if not line.strip():
+            continue
+        if known := next((names for start, names in _HEADERS.items() if line.startswith(start)), ()):
+            found = (number, "\t".join(known))
+            continue
+        cells = line.split(separator(line, 2) or "\t")
+        if line.lstrip().startswith(("{", "[")) or not remark(cells):
+            named = columns_of(tuple(cell.strip().strip('"') for cell in cells))
+            return found if found[1] and not (named.edges or named.nodes) else (number, line.lstrip())
+        plain = line.lstrip("#! ")
+        names_columns = columns_of(tuple(plain.split(separator(plain, 3) or "\t"))).edges
+        found = (number, plain if names_columns else found[1])
+    return found if found[1] else (0, "")
+
+
+NEO4J_SAYS = {"START_ID": "head", "END_ID": "tail", "ID": "id", "LABEL": "kind", "TYPE": "relation"}
+
+
+def _first(called: Mapping[str, int], names: Sequence[str]) -> int:
+    return next((called[name] for name in names if name in called), -1)
+
+
+def _apart(found: dict[str, int]) -> dict[str, int]:
+    """The places without a second meaning of a column that has one."""
+    by_place: dict[int, str] = {}
+    for what, place in found.items():
+        by_place.setdefault(place, what)
+    return {what: place for place, what in by_place.items()}
+
+
+def weight_of(text: str) -> float:
+    """A weight between 0 and 1; what is no such number is a score of the table's own, and counts 1."""
+    try:
+        weight = float(text or 1)
+    except ValueError:
+        return 1.0
+    return weight if 0 <= weight <= 1 else 1.0
 
 
 # --- What a relation means, from its name: the only place where names of relations are matched.
@@ -299,63 +550,30 @@ ENDS: Mapping[Role, Kinds] = {
     Role.OTHER: ("", ""),
 }
 
-_NOT = re.compile(r"\b(?:not|non?|without|absen(?:t|ce)|lacks?)\b|^(?:不(?!良)|无|非|没有|未(?!病))")
+_NOT = re.compile(r"\b(?:not|neg(?:ated)?|non?|without|absen(?:t|ce)|lacks?)\b|^(?:不(?!良)|无|非|没有|未(?!病))")
 _NEGATED = {Role.FINDING: Role.EXCLUDES, Role.FOOD: Role.AVOID, Role.EXCLUDES: Role.EXCLUDES, Role.AVOID: Role.AVOID}
-
-# In this order; the first that matches decides. `<` = against the canonical direction of the role.
-_RULES: tuple[tuple[str, str], ...] = (
-    ("other", r"drugs of\b|生产药品|produce"),
-    ("other", r"^(?!drug|disease)(\w+) \1$|^(?!disease)\w+ protein$"),
-    ("same_as", r"same as|synonym|equivalent|exact match|also known|alias|trade ?name|brand"),
-    ("same_as", r"通用名|商品名|同义|别名|别称|又称|俗称"),
-    ("contraindicated <", r"has contraindicated|contraindicated (?:drug|medication)|contraindicated by"),
-    ("contraindicated", r"contra ?indicat|禁忌|禁用|忌用|忌服|禁服"),
-    ("interacts", r"interact|drug drug|相互作用|配伍"),
-    ("adverse <", r"(?:side effect|adverse (?:effect|reaction|event)) of|induced by drug|药物引起"),
-    ("adverse", r"side effect|adverse|drug effect|不良反应|副作用|毒副"),
-    ("precaution", r"precaution|caution|warning|注意事项|慎用|警示"),
-    ("dosage", r"dosage|\bdose\b|posology|用法|用量|剂量|服药"),
-    ("ingredient <", r"ingredient of|component of drug"),
-    ("ingredient", r"ingredient|composition|成份|成分|组成"),
-    ("inheritance", r"inherit|遗传方式|遗传模式"),
-    ("onset", r"\bonset\b|age of|发病年龄|起病|病程"),
-    ("differential", r"differential|distinguish|鉴别"),
-    ("complication <", r"complication of|manifests? as complication|是.*并发症"),
-    ("complication", r"complicat|ac?company|sequela|并发|合并症|后遗症"),
-    ("avoid", r"(?:not?|avoid)\s?(?:to )?(?:eat|food)|avoid|忌口|忌食|不宜|忌吃|不可以吃|不能吃|避免"),
-    ("food", r"\beat\b|food|diet|recipe|nutrition|宜吃|宜食|可以吃|推荐吃|食物|饮食|食谱|食疗"),
-    ("care", r"department|special(?:i?ty|ist)|clinic to|科室|专科"),
-    ("prevention <", r"\bprevents?\b.*(?:disease)?$(?<!prevention)"),
-    ("prevention", r"prevent|prophyla|预防"),
-    ("risk <", r"risk factor (?:of|for)|increases risk|predispos(?:es|ing)"),
-    ("risk", r"\brisk|susceptib|高危|风险|危险因素|易感|诱因|诱发"),
-    ("excludes", r"exclud|phenotype negative|phenotype absent|排除"),
-    ("tests", r"(?:can )?(?:check|test|detect|diagnos|screen|measur)\w*(?: for| the)? disease|diagnos(?:e\b|es|tic of)|"
-     r"tests? for|检查出|可检|诊断疾病"),
-    ("tests <", r"\b(?:check|test)s?\b|diagnos|examination|laborator|imaging|screening|检查|检验|化验|筛查|检测|必检"),
-    ("treats", r"cure disease|\btreats?\b|\bcures?\b|\bpalliat|\balleviat|\brelieves|indicat(?:ion|ed)|off label|"
-     r"therap(?:y|eutic) for|(?:drug|"
-     r"medication|medicine|treatment|therapy|remedy) (?:of|for)|适应症|适应证|主治|适用|用于|可治|治疗疾病"),
-    ("treats <", r"treat|drug|medicat|medicine|therap|cure|remedy|surgery|药|治疗|治法|疗法|疗程|手术|化疗|放疗"),
-    ("gene <", r"gene (?:associated )?(?:with|of|to|for) disease|gene (?:of|for)|gene disease|causes? disease gene"),
-    ("gene", r"\bgenes?\b|protein|基因"),
-    ("location <", r"(?:site|location) of\b"),
-    ("location", r"location|located|finding site|body ?part|anatom|affected (?:organ|site)|部位|侵犯|器官"),
-    ("finding <", r"(?:symptom|sign|finding|manifestation|phenotype) of|possible disease|indicates? disease|"
-     r"phenotype disease|症状对应疾病|可能疾病|可能患"),
-    ("finding", r"symptom|\bsigns?\b|finding|manifest|phenotype|presents? with|症状|体征|表现|症候|征象"),
-    ("cause <", r"\bcauses?\b(?!d| of)\s?\w+|^causes$|cause of|causative agent of|leads? to|induces|导致|引起|致病$"),
-    ("cause", r"\bcaused?\b|causative|etiology|aetiology|due to|induced by|病因|原因|起因"),
-    ("is_a <", r"inverse is ?a|has child|\bchild(?:ren)?\b|narrower|has sub|superclass of|parent of|下位|子类|包括"),
-    ("is_a", r"\bis ?a\b|sub ?class|broader|parent|belongs? to|category|type of|\btype$|上位|父类|属于|分类|类别"),
-    ("associated", r"related|associat|disease disease|co ?occur|comorbid|相关疾病|相关|伴随|关联"),
-)  # fmt: skip
 
 
 @lru_cache(maxsize=1)
 def _compiled() -> tuple[tuple[Role, bool, re.Pattern[str]], ...]:
-    """The rules, made when a graph is read in: an answer, which infers nothing, does not wait for them."""
-    return tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in _RULES)
+    """The rules of `relations.toml`, read when a graph is: an answer, which infers nothing, does not wait for them."""
+    rules = toml.read(Path(__file__).with_name("relations.toml"))["rules"]
+    return tuple((Role(what.split()[0]), what.endswith("<"), re.compile(pattern)) for what, pattern in rules)
+
+
+_CODE = re.compile(r"[A-Za-z]{0,3}_?\d+")
+
+
+@lru_cache(maxsize=4096)
+def label_of(code: str, label: str = "") -> str:
+    """What the relation of an ontology is called: its label, that of its code, or the word behind the colon.
+
+    >>> label_of("RO:0002200"), label_of("ex.org:treats"), label_of("X:0000012")
+    ('has phenotype', 'treats', 'linked by X:0000012')
+    """
+    local = code.rpartition(":")[2] or code
+    known = label or toml.read(Path(__file__).with_name("relations.toml"))["codes"].get(code, "")
+    return known or (f"linked by {code}" if _CODE.fullmatch(local) else local)
 
 
 _LONGEST_RELATION = 200  # characters of a relation's name that are read; longer ones are no names
@@ -383,6 +601,49 @@ def _unless_warning(role: Role) -> Role:
     return role if role.is_safety or role in (Role.ADVERSE, Role.PRECAUTION) else Role.OTHER
 
 
+_DENIES = frozenset(  # also classes of GenCC and ClinGen
+    ("not", "negated", "excluded", "negative", "absent", "refuted", "disputed", "否定", "排除", "阴性")
+)
+_YES = frozenset(("true", "1", "yes", "y", "t", "是"))
+DENIED = "a statement that the file denies"
+
+
+def denies(cell: str, *, asked: bool = True) -> bool:
+    """Whether what stands in a column of polarity (negated, excluded, qualifier) denies the statement of its row.
+
+    A column that is not `asked` whether the row is denied says so in words only: a class, or the relation itself.
+
+    >>> denies("NOT|involved_in"), denies("True"), denies("false"), denies("No Known Disease Relationship")
+    (True, True, False, True)
+    >>> denies("1", asked=False), denies("Refuted Evidence", asked=False)
+    (False, True)
+    """
+    words = re.split(r"[\W_]+", cell.casefold())
+    return not (_DENIES | _YES if asked else _DENIES).isdisjoint(words) or (words[0] == "no" and len(words) > 1)
+
+
+def unnegated(relation: str) -> tuple[str, bool]:
+    """A relation without the mark by which GAF and SemMedDB deny it, and whether it had one.
+
+    >>> unnegated("NOT|involved_in"), unnegated("NEG_TREATS"), unnegated("notes")
+    (('involved_in', True), ('TREATS', True), ('notes', False))
+    """
+    bare = relation.removeprefix("NOT|").removeprefix("NEG_")
+    return bare, bare != relation
+
+
+def denied(edge: EdgeRow, known: Relation, line: int) -> EdgeRow | DroppedRow:
+    """What is left of an edge that its file denies: a finding is excluded, of all else the opposite is not known.
+
+    >>> denied(EdgeRow("seizure", "symptom of", "gout"), infer("symptom of"), 2)[:3]
+    ('gout', 'excludes', 'seizure')
+    """
+    if known.role is not Role.FINDING:
+        return DroppedRow(DENIED, line)
+    head, tail = (edge.tail, edge.head) if known.reverse else (edge.head, edge.tail)
+    return edge._replace(head=head, relation="excludes", tail=tail, weight=1.0)
+
+
 def _words(name: str) -> str:
     """The name in lower case with single spaces; camelCase is taken apart.
 
@@ -405,20 +666,11 @@ def kinds_of(relation: Relation) -> Kinds:
 
 
 # what published graphs call a kind -> what kgmed calls it
-KINDS: Mapping[str, str] = {
-    word: kind
-    for kind, words in {
-        "disease": "disease disorder condition diagnosis syndrome illness 疾病",
-        "drug": "drug compound chemical medication medicine molecule pharmaceutical 药物 药品",
-        "symptom": "symptom phenotype phenotypic sign finding effect 症状 临床表现 体征",
-        "gene": "gene protein 基因",
-        "body part": "anatomy anatomical organ tissue body 部位",
-        "test": "test check examination 检查 检验",
-        "department": "department 科室",
-        "food": "food 食物",
-    }.items()
-    for word in words.split()
-}
+KINDS: dict[str, str] = {word: kind for kind, words in _WORDS["kinds"].items() for word in words}
+_THINGS = KINDS | {word: kind for kind, words in _WORDS["things"].items() for word in words}
+_PARTS: Mapping[str, str] = {word: part for part, words in _WORDS["parts"].items() for word in words}
+_HEADERS: Mapping[str, Sequence[str]] = _WORDS["headers"]
+METAEDGES: Mapping[str, str] = {edge: verb for verb, edges in _WORDS["metaedges"].items() for edge in edges}
 
 
 @lru_cache(maxsize=4096)

@@ -10,12 +10,14 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from kgmed import toml
 from kgmed.errors import BadInput, SourceError
-from kgmed.graph.base import DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
+from kgmed.graph.base import MENDED, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow
 from kgmed.graph.formats.base import (
     check_file,
     column,
     empty,
+    fitted,
     lines,
     name_of,
     need_file,
@@ -26,92 +28,23 @@ from kgmed.graph.formats.base import (
     separator,
 )
 from kgmed.graph.formats.triples import MISSING, bracketed
+from kgmed.language.text import has_cjk
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
 
 # --- The fields of disease entries in JSON (see `disease_json`) and what they mean, under the names of Disease-KG.
 
 
-RELATIONS = (
-    Relation("has_symptom", Role.FINDING),
-    Relation("acompany_with", Role.COMPLICATION),
-    Relation("belongs_to", Role.CARE),
-    Relation("part_of", Role.IS_A),
-    Relation("cure_way", Role.TREATS, reverse=True),
-    Relation("common_drug", Role.TREATS, reverse=True),
-    Relation("recommand_drug", Role.TREATS, reverse=True),
-    Relation("drugs_of", Role.SAME_AS),
-    Relation("need_check", Role.TESTS, reverse=True),
-    Relation("do_eat", Role.FOOD),
-    Relation("recommand_eat", Role.FOOD),
-    Relation("no_eat", Role.AVOID),
-    Relation("cause", Role.CAUSE),
-    Relation("prevent", Role.PREVENTION),
-    Relation("easy_get", Role.RISK),
-    Relation("diet_good", Role.FOOD),
-    Relation("diet_avoid", Role.AVOID),
-    *(Relation(n) for n in ("get_prob", "get_way", "cure_lasttime", "cured_prob", "cost_money", "yibao_status")),
-    *(Relation(n) for n in ("nursing", "symptom_detail")),
+_FIELDS = toml.read(Path(__file__).with_suffix(".toml"))
+RELATIONS = tuple(
+    Relation(name, Role(role.removesuffix(" <")), role.endswith("<"))
+    for name, (role, *_) in _FIELDS["relations"].items()
 )
-KINDS = {
-    "has_symptom": ("disease", "symptom"),
-    "acompany_with": ("disease", "disease"),
-    "belongs_to": ("disease", "department"),
-    "part_of": ("department", "department"),
-    "cure_way": ("disease", "treatment"),
-    "common_drug": ("disease", "drug"),
-    "recommand_drug": ("disease", "drug"),
-    "drugs_of": ("drug", "drug"),
-    "need_check": ("disease", "test"),
-    "do_eat": ("disease", "food"),
-    "recommand_eat": ("disease", "food"),
-    "no_eat": ("disease", "food"),
-}
-LISTS = {  # field -> relation, in either schema
-    "symptom": "has_symptom",
-    "symptoms": "has_symptom",
-    "acompany": "acompany_with",
-    "has_complication": "acompany_with",
-    "cure_department": "belongs_to",
-    "belongs_to_department": "belongs_to",
-    "cure_way": "cure_way",
-    "treat_way": "cure_way",
-    "common_drug": "common_drug",
-    "recommand_drug": "recommand_drug",
-    "check": "need_check",
-    "inspect_info": "need_check",
-    "do_eat": "do_eat",
-    "good_food": "do_eat",
-    "recommand_eat": "recommand_eat",
-    "recommand_recipes": "recommand_eat",
-    "not_eat": "no_eat",
-    "avoid_food": "no_eat",
-}
-TEXTS = {
-    "cause": "cause",
-    "cause_info": "cause",
-    "prevent": "prevent",
-    "prevent_info": "prevent",
-    "easy_get": "easy_get",
-    "susceptible_people": "easy_get",
-    "get_prob": "get_prob",
-    "disease_ratio": "get_prob",
-    "get_way": "get_way",
-    "transmission_way": "get_way",
-    "cure_lasttime": "cure_lasttime",
-    "treat_cycle": "cure_lasttime",
-    "cured_prob": "cured_prob",
-    "cure_prob": "cured_prob",
-    "cost_money": "cost_money",
-    "treat_cost": "cost_money",
-    "yibao_status": "yibao_status",
-    "medical_insurance": "yibao_status",
-    "nursing_info": "nursing",
-    "good_diet_text": "diet_good",
-    "avoid_diet_text": "diet_avoid",
-    "symptom_detail": "symptom_detail",
-}
+KINDS: Mapping[str, tuple[str, str]] = {name: (k[0], k[1]) for name, (_, *k) in _FIELDS["relations"].items() if k}
+LISTS: Mapping[str, str] = _FIELDS["lists"]
+TEXTS: Mapping[str, str] = _FIELDS["texts"]
 SECTIONS = ("gaishu_info", "symptom_data", "food_info")
+ENTRIES = frozenset({*LISTS, *TEXTS, *SECTIONS})  # the fields by which an entry of a disease is told
 SKIPPED = frozenset({"_id", "id", "name", "desc", "category", "drug_detail"})
 
 
@@ -134,7 +67,6 @@ _MISSING = frozenset({"", "nan", "NaN", "None", "null", "无", "暂无"})
     "disease_json",
     suffixes=(".tar", ".tgz", ".txz"),
     holds=("*.json",),
-    looks=lambda first: first[0].lstrip().startswith(("{", "[")),
 )
 def read_disease_json(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of disease entries in a file, a folder or a tar archive.
@@ -322,7 +254,7 @@ def _field(path: Path, line: int, disease: str, key: str, value: Any) -> Iterato
         parts = value if isinstance(value, list) else [value]
         text = "\n".join(t for t in map(_text, parts) if t)
         if text not in _MISSING:
-            yield TextRow(disease, TEXTS.get(key, key), text)
+            yield TextRow(disease, TEXTS.get(key) or key.replace("\0", " "), text)
 
 
 def _edges(disease: str, relation: str, names: Sequence[str], line: int) -> Iterator[Row]:
@@ -364,11 +296,8 @@ COLUMN_KINDS = {
     "need_medical_test": ("disease", "test"),
     "need_medication": ("disease", "drug"),
 }
-_COLUMNS = {
-    **dict.fromkeys(("symptom", "symptoms", "症状"), "has_symptom"),
-    **dict.fromkeys(("medical tests", "medical test", "tests", "检查"), "need_medical_test"),
-    **dict.fromkeys(("medications", "medication", "drugs", "药物"), "need_medication"),
-}
+_COLUMNS: Mapping[str, str] = _FIELDS["columns"]
+_KNOWN = 2  # columns of relations by which a table of diseases is told (ours)
 _DISEASE = ("disease", "disease name", "disease_name", "name", "疾病", "疾病名称")
 _NUMBER = frozenset({"", "idx", "index", "id", "no", "unnamed: 0"})
 _LARGEST_CELL = 1 << 20  # characters of one cell
@@ -383,8 +312,17 @@ _MEND = "write a flat list of quoted names, as in ['Cough', 'Fever']"
 def _is_table(first: Sequence[str]) -> int:
     """How sure two lines are of a table with lists of names in its cells."""
     head, second = first[0], first[-1]
-    columns = not head.lstrip().startswith("{") and separator(head, 3)
-    return 2 if columns and len(first) == 2 and "[" in second and "disease" in head.casefold() else 0
+    mark = separator(head, 3)
+    cells = [cell.strip().strip('"').casefold() for cell in head.split(mark or ",")]
+    known = sum(_titled(cell) in _COLUMNS for cell in cells) if column(cells, _DISEASE) >= 0 else 0
+    return 2 * int(
+        bool(mark) and len(first) == 2 and (known >= _KNOWN or ("[" in second and "disease" in head.casefold()))
+    )
+
+
+def _titled(title: str) -> str:
+    """What a column is called, without the number of one of several: "Symptom_1"."""
+    return title.casefold().rstrip("0123456789").rstrip("_ ")
 
 
 @formats.register("disease_table", looks=_is_table)
@@ -397,8 +335,8 @@ def read_disease_table(path: Path | None, *, name: str = "", release: str = "") 
         rows=lambda: _table_rows(file),
         release=release,
         prefix=name,
-        relations={relation.name: relation for relation in COLUMN_RELATIONS},
-        kinds=COLUMN_KINDS,
+        relations={relation.name: relation for relation in (*RELATIONS, *COLUMN_RELATIONS)},
+        kinds={**KINDS, **COLUMN_KINDS},
         inputs=(file,),
     )
 
@@ -406,10 +344,11 @@ def read_disease_table(path: Path | None, *, name: str = "", release: str = "") 
 def _table_rows(path: Path) -> Iterator[Row]:
     mark, header, at = _header(path)
     seen: set[str] = set()
-    for number, cells in islice(records(path, mark), 1, None):
-        if len(cells) != len(header):
-            problem = f"has {len(cells)} columns, not the {len(header)} of the header"
-            raise SourceError(path, number, problem, "quote cells that hold commas")
+    for number, cells, blemish in fitted(path, islice(records(path, mark), 1, None), len(header), at + 1):
+        if blemish:
+            yield blemish
+        if not cells:
+            continue
         disease = " ".join(cells[at].split())
         if disease in MISSING:
             yield DroppedRow("no disease", number)
@@ -435,17 +374,20 @@ def _header(path: Path) -> tuple[str, Sequence[str], int]:
 
 def _cell(path: Path, number: int, disease: str, title: str, cell: str, seen: set[str]) -> Iterator[Row]:
     """The edges of a list, or the text of another cell."""
+    if cell.startswith("[") and not _LIST.match(cell):
+        yield DroppedRow(f"{MENDED}a cell in brackets that is no list", number, path)
+        cell = cell if _titled(title) in _COLUMNS else cell.strip("[]").strip()
     if cell in MISSING:
         yield DroppedRow("NaN", number)
-    elif title.casefold() in _COLUMNS or cell.startswith("["):
-        yield from _table_edges(path, number, disease, _COLUMNS.get(title.casefold(), title), cell, seen)
+    elif _titled(title) in _COLUMNS or cell.startswith("["):
+        yield from _table_edges(path, number, disease, _COLUMNS.get(_titled(title), title), cell, seen)
     else:
         yield TextRow(disease, title, " ".join(cell.split()))
 
 
 def _table_edges(path: Path, number: int, disease: str, relation: str, cell: str, seen: set[str]) -> Iterator[Row]:
     """One edge a name of the list; names in brackets are other names of their entity."""
-    for item in parse_list(path, number, cell) if cell.startswith("[") else [cell]:
+    for item in parse_list(path, number, cell) if _LIST.match(cell) else _parted(cell):
         name = " ".join(item.split())
         if name in MISSING:
             yield DroppedRow("NaN", number)
@@ -455,6 +397,17 @@ def _table_edges(path: Path, number: int, disease: str, relation: str, cell: str
             if aliases := bracketed(name, drug=relation == "need_medication"):
                 yield NodeRow(name, aliases=aliases)
         yield EdgeRow(disease, relation, name)
+
+
+def _parted(cell: str) -> list[str]:
+    """The names of a cell that is no list: between marks, of Chinese between blanks too, without "[more]" at the end.
+
+    >>> _parted("\u54b3\u55fd \u53d1\u70ed [more]"), _parted("chest pain; fever"), len(_parted("chest pain"))
+    (['\u54b3\u55fd', '\u53d1\u70ed'], ['chest pain', 'fever'], 1)
+    """
+    cell = re.sub(r"\s*(?:\[[^\[\]]*\]|\.{3}|…)\s*$", "", cell)
+    marks = r"[;；、，|\s]+" if has_cjk(cell) else r"[;|]+"
+    return [" ".join(part.replace("_", " ").split()) for part in re.split(marks, cell) if part.strip("_ ")]
 
 
 def parse_list(path: Path, number: int, cell: str) -> list[str]:

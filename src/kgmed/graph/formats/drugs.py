@@ -1,14 +1,14 @@
-"""Graphs of drugs as their publishers give them: MED-RT in XML, and DrugCentral as a dump of its database."""
+"""Graphs of drugs as their publishers give them: MED-RT in XML, DrugCentral's dump, PharmacotherapyDB's table."""
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.parsers import expat
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.graph.formats.base import lines, need_file, open_bytes, reading
-from kgmed.records import Relation, Role
+from kgmed.graph.formats.base import name_of, need_file, open_bytes, reading, records
+from kgmed.graph.formats.scripts import dumped
+from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
 
 # --- MED-RT: concepts and associations between them and those of RxNorm, MeSH and SNOMED CT.
@@ -139,7 +139,6 @@ _DRUGCENTRAL = {
     )
 }
 _TABLES = ("structures", "omop_relationship")
-_ESCAPED = re.compile(r"\\(.)")
 
 
 def _is_dump(first: Sequence[str]) -> int:
@@ -166,7 +165,7 @@ def read_drugcentral(path: Path | None, *, name: str = "drugcentral", release: s
 def _drugcentral_rows(path: Path) -> Iterator[Row]:
     """The drugs, and what is said of them: concepts by their UMLS or SNOMED CT id."""
     edges = 0
-    for number, table, row in _copied(path):
+    for number, table, row in dumped(path, _TABLES):
         if table == "structures":
             drug, called = row.get("id", ""), row.get("name", "")
             if drug and called:
@@ -189,27 +188,64 @@ def _drugcentral_rows(path: Path) -> Iterator[Row]:
 _CONCEPTS = (("umls_cui", "umls"), ("snomed_conceptid", "SNOMEDCT"), ("concept_id", "OMOP"))
 
 
-def _copied(path: Path) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The rows of the tables that are read: line, table, cells by column, without those that are NULL."""
-    table, columns = "", list[str]()
-    for number, line in lines(path):
-        if table and line == "\\.":
-            table = ""
-        elif table:
-            cells = line.split("\t")
-            if len(cells) != len(columns):
-                raise SourceError(path, number, f"has {len(cells)} columns, not {len(columns)}", "fetch it again")
-            yield number, table, {c: _plain(v) for c, v in zip(columns, cells, strict=True) if v != "\\N"}
-        elif line.startswith("COPY "):
-            named, _, rest = line.removeprefix("COPY ").removeprefix("public.").partition(" (")
-            if named in _TABLES and (end := rest.find(")")) >= 0:
-                table, columns = named, [column.strip().strip('"') for column in rest[:end].split(",")]
+# --- PharmacotherapyDB: pairs of drug and disease that physicians judged, from its table `indications.tsv`.
+# Each pair is disease modifying (`modifies`), symptomatic (`relieves`) or no indication (`not_indicated_for`, which is
+# no contraindication). How many curators and resources stand behind it is kept with the triple.
+
+_INDICATIONS = ("doid_id", "drugbank_id", "disease", "drug", "category")
+_OF = {"DM": "modifies", "SYM": "relieves", "NOT": "not_indicated_for"}
+_OF_PAIRS = (
+    Relation("modifies", Role.TREATS),
+    Relation("relieves", Role.TREATS),
+    Relation("not_indicated_for"),
+)
+_COUNTS = {"n_curators": "curators", "n_resources": "resources"}
+_PAIRS_MEND = "fetch the table again"
 
 
-def _plain(cell: str) -> str:
-    """A cell without PostgreSQL's escapes.
+@formats.register(
+    "pharmacotherapydb", looks=lambda first: 3 if set(_INDICATIONS) <= set(first[0].rstrip().split("\t")) else 0
+)
+def read_pharmacotherapydb(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of a table of indications; raises `SourceError`, for a damaged row when its turn comes."""
+    file = need_file(path, "pharmacotherapydb")
+    return Source(
+        name=name or name_of(file),
+        rows=lambda: _indication_rows(file),
+        release=release,
+        language="en",
+        relations={relation.name: relation for relation in _OF_PAIRS},
+        kinds={relation.name: ("drug", "disease") for relation in _OF_PAIRS},
+        inputs=(file,),
+    )
 
-    >>> _plain(chr(92).join(("a", "tb", "", "c")))
-    'a b\\\\c'
-    """
-    return _ESCAPED.sub(lambda found: "\\" if found[1] == "\\" else " ", cell) if "\\" in cell else cell
+
+def _indication_rows(path: Path) -> Iterator[Row]:
+    table = records(path, "\t")
+    number, head = next(table, (0, []))
+    head = [cell.strip() for cell in head]
+    if missing := [column for column in _INDICATIONS if column not in head]:
+        raise SourceError(path, number, f"has no column {', '.join(missing)}", _PAIRS_MEND)
+    met: set[str] = set()
+    for number, cells in table:
+        if len(cells) != len(head):
+            raise SourceError(path, number, f"has {len(cells)} columns, not the {len(head)} of the header", _PAIRS_MEND)
+        yield from _pair(path, number, dict(zip(head, map(str.strip, cells), strict=True)), met)
+
+
+def _pair(path: Path, number: int, row: dict[str, str], met: set[str]) -> Iterator[Row]:
+    """A pair, after its ends where they are met for the first time."""
+    relation = _OF.get(row["category"])
+    ends: Sequence[tuple[str, str, str]] = (
+        (f"DRUGBANK:{row['drugbank_id']}", row["drug"], "drug"),
+        (row["doid_id"], row["disease"], "disease"),
+    )
+    if relation is None or not all(key.rpartition(":")[2] and name for key, name, _ in ends):
+        problem = f"has the category {row['category'][:9]!r}, or lacks a name or an id"
+        raise SourceError(path, number, problem, f"write one of {', '.join(_OF)}, and both ids and names")
+    for key, name, kind in ends:
+        if key not in met:
+            met.add(key)
+            yield NodeRow(key, name, kind)
+    counted = tuple((said, row[column]) for column, said in _COUNTS.items() if row.get(column))
+    yield EdgeRow(ends[0][0], relation, ends[1][0], 1.0, (Support("", counted),))

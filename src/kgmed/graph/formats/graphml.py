@@ -12,8 +12,8 @@ from xml.parsers import expat
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Source
-from kgmed.graph.formats.base import name_of, need_file, open_bytes, reading
-from kgmed.graph.formats.tables import COLUMNS, RecordReader, TableRecord
+from kgmed.graph.formats.base import COLUMNS, name_of, need_file, open_bytes, reading
+from kgmed.graph.formats.tables import RecordReader, TableRecord
 from kgmed.language.text import one_line
 from kgmed.registry import formats
 
@@ -122,7 +122,7 @@ def _record(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
     """A node or an edge by what its attributes say."""
     if is_edge:
         ends = {"head": given.pop("source"), "tail": given.pop("target")}
-        return TableRecord(line, ends | _said(given, ("relation", "weight", "references")), is_edge)
+        return TableRecord(line, ends | _said(given, ("relation", "weight", "references", "denied")), is_edge)
     key = {"id": given.pop("id")}
     return TableRecord(line, key | _said(given, ("name", "kind", "description", "synonyms", "xrefs")), is_edge)
 

@@ -1,7 +1,9 @@
-"""JSON as graphs are written in it: an object a line, a list of objects, or an object with lists of nodes and edges.
+"""JSON as graphs are written in it: an object a line, or a document with its nodes and edges wherever they stand.
 
-The last is what networkx ("nodes", "links"), KGX ("nodes", "edges"), APOC ("nodes", "rels") and Cytoscape ("elements",
-with every object in a "data") write. Files may be larger than memory.
+A document is walked for lists of objects, and for objects that hold objects by their id: what has two ends is an edge,
+what has an id and a name a node, whatever the lists are called. So networkx ("nodes", "links"), KGX, APOC ("rels"),
+Cytoscape and CX (aspects), TRAPI ("knowledge_graph", by id) and JSON Graph are read alike. Files may be larger than
+memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,60 +11,168 @@ from pathlib import Path
 from typing import Any
 
 from kgmed.errors import SourceError
-from kgmed.graph.formats.base import first_lines, lines, parse_json
+from kgmed.graph.base import DroppedRow
+from kgmed.graph.formats.base import columns_of, first_lines, json_object, lines
 from kgmed.graph.formats.json_stream import JsonStream, streamed
 
-_LISTS = frozenset({"nodes", "links", "edges", "rels", "relationships"})
-_LOOKED_AT = 20  # lines by which a document is told from objects a line
-Entries = Iterator[tuple[int, Mapping[str, Any]]]  # the line, the object
+Entry = Mapping[str, Any]
+Entries = Iterator[tuple[int, Entry | DroppedRow]]  # the line, the object, or why it is left out
+_INSIDE = ("data", "attributes", "properties", "metadata", "v")  # an object's own fields may stand one deeper
+_BY_ID = ("nodes", "edges", "vertices", "links", "relationships", "rels")  # may be an object of objects by their id
+_NOT_READ = frozenset({"results", "query_graph", "auxiliary_graphs", "workflow"})  # of TRAPI: about an answer
+_ENTRY = ("name", "gaishu_info")  # by which an entry of a disease is told, beside what it says of it
 
 
-def is_document(text: str) -> bool:
-    """Whether the beginning of a JSON file is that of a list, or of an object with a list of nodes.
+def flattened(entry: Entry) -> Entry:
+    """An object with the fields that stand one deeper, its own first.
 
-    >>> is_document('[{"head": "a"'), is_document('{"directed": true, "nodes": ['), is_document('{"head": "a"}')
-    (True, True, False)
+    >>> flattened({"id": "a", "data": {"label": "gout"}})
+    {'label': 'gout', 'id': 'a'}
     """
-    return text.startswith("[") or (text.startswith("{") and '"nodes"' in text and '"graphs"' not in text)
+    deeper = {k: v for key in _INSIDE if isinstance(more := entry.get(key), dict) for k, v in more.items()}
+    stated = entry.get("attributes")  # TRAPI: a list of {attribute_type_id, value}
+    for one in stated if isinstance(stated, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("attribute_type_id"), str):
+            deeper[one["attribute_type_id"].rpartition(":")[2]] = one.get("value")
+    return deeper | {k: v for k, v in entry.items() if k not in _INSIDE} if deeper else entry
+
+
+def what_it_is(entry: Entry) -> str:
+    """ "edge", "node" or "" for an object of a document.
+
+    >>> what_it_is({"source": 1, "target": 2}), what_it_is({"id": 1, "name": "gout"}), what_it_is({"name": "gout"})
+    ('edge', 'node', '')
+    """
+    if entry.get("type") in ("node", "relationship"):
+        return "node" if entry["type"] == "node" else "edge"
+    known = columns_of(tuple(map(str, flattened(entry))))
+    said = known.places.keys()
+    return "edge" if known.edges else "node" if {"id", "name"} <= said or {"id", "kind"} <= said else ""
+
+
+def format_of(path: Path, told: frozenset[str]) -> str:
+    """The format of a JSON file by its content; "" where it is no graph. `told` are the fields of a disease's entry."""
+    if not is_document(path):
+        first = next((line for line in first_lines(path, 20) if line.strip()), "")
+        entry = json_object(path, 1, first)
+        return "" if isinstance(entry, DroppedRow) else _of_entry(entry, told)
+    with streamed(path) as document:
+        if document.peek() == "[":
+            for _ in document.items():
+                entry = document.value()
+                if not isinstance(entry, dict):
+                    return ""
+                if found := "tables" if what_it_is(entry) or _aspect(entry) else _of_entry(entry, told):
+                    return found
+            return ""
+        try:
+            return _of_members(document, told)
+        except RecursionError:
+            raise document.fault("is nested too deeply") from None
+
+
+def _of_members(document: JsonStream, told: frozenset[str]) -> str:
+    """The format of the object that is next, by the first of its members that tells."""
+    keys: set[str] = set()
+    for key in document.members():
+        keys.add(key)
+        if key == "graphs":
+            return "obographs"
+        if key.isdecimal() and document.peek() == "{":  # entries of diseases by number
+            entry = document.value()
+            return _of_entry(entry, told)
+        if key in _BY_ID and document.peek() in "[{":
+            return "tables"
+        if document.peek() == "[":
+            for _ in document.items():
+                entry = document.value()
+                if isinstance(entry, dict) and what_it_is(entry) == "edge":
+                    return "tables"
+        elif document.peek() == "{" and key not in _NOT_READ:
+            if found := _of_members(document, told):
+                return found
+        else:
+            document.skip()
+    return "disease_json" if keys & set(_ENTRY) and keys & told else ""
+
+
+def _of_entry(entry: Entry, told: frozenset[str]) -> str:
+    """The format of objects like this one, one after the other."""
+    if what_it_is(entry) == "edge":
+        is_table = entry.get("type") == "relationship" or columns_of(tuple(map(str, entry))).fixed
+        return "tables" if is_table else "triples"
+    if entry.keys() & set(_ENTRY) and entry.keys() & told:
+        return "disease_json"
+    return "tables" if what_it_is(entry) else ""
+
+
+def _aspect(entry: Entry) -> bool:
+    """Whether an object is an aspect of CX, which holds a list of objects."""
+    return any(isinstance(value, list) for value in entry.values()) and not entry.keys() & set(_ENTRY)
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file is one JSON value, not an object a line; raises `SourceError`."""
+    first = [line for line in first_lines(path, 20) if line.strip()]
+    if not first or first[0].lstrip()[:1] != "{":
+        return True
+    if len(first) == 1 or not first[1].lstrip().startswith("{"):
+        entry = json_object(path, 1, first[0])
+        return isinstance(entry, DroppedRow) or (len(first) == 1 and not what_it_is(entry) and _holds_graph(entry))
+    return isinstance(json_object(path, 1, first[0]), DroppedRow) and first[0].strip() == "{"
+
+
+def _holds_graph(entry: Entry) -> bool:
+    """Whether an object holds lists or objects of objects, and is no entry of its own."""
+    return not entry.keys() & set(_ENTRY) and any(isinstance(value, list | dict) for value in entry.values())
 
 
 def objects(path: Path) -> Entries:
-    """Every object of a file; raises `SourceError`."""
-    if not is_document("".join(first_lines(path, _LOOKED_AT)).lstrip()):
-        yield from _by_line(path)
+    """Every object of a file; of a document first the nodes, then, in a second reading, the edges."""
+    if not is_document(path):
+        yield from ((number, json_object(path, number, line)) for number, line in lines(path) if line.strip())
         return
-    with streamed(path) as document:
-        yield from _list(document) if document.peek() == "[" else _members(document)
-        if document.peek():
-            raise document.fault("goes on after its end")
+    found = 0
+    for wanted in ("node", "edge"):
+        with streamed(path) as document:
+            try:
+                for number, entry in _walk(document, top=True):
+                    found += 1
+                    if what_it_is(entry) == wanted:
+                        yield number, entry if entry.get("type") in ("node", "relationship") else flattened(entry)
+            except RecursionError:
+                raise document.fault("is nested too deeply") from None
+            if document.peek():
+                raise document.fault("goes on after its end")
+    if not found:
+        raise SourceError(path, 0, "holds no list of objects", "write a list of nodes and a list of edges")
 
 
-def _by_line(path: Path) -> Entries:
-    for number, line in lines(path):
-        if line.strip():
-            entry = parse_json(path, number, line)
-            if not isinstance(entry, dict):
-                raise SourceError(path, number, "is no JSON object", "write one object a line")
-            yield number, entry
-
-
-def _members(document: JsonStream) -> Entries:
-    """The objects of the lists of nodes and edges of the object that is next."""
-    for key in document.members():
-        if key in _LISTS:
-            yield from _list(document)
-        elif key == "elements" and document.peek() == "{":
-            yield from _members(document)
-        else:
-            document.skip()
-
-
-def _list(document: JsonStream) -> Entries:
-    if document.peek() != "[":
+def _walk(document: JsonStream, *, top: bool = False, key: str = "") -> Iterator[tuple[int, Entry]]:
+    """The objects of every list, and of every object that holds objects by id, in the value that is next."""
+    if document.peek() == "[":
+        yield from _listed(document, named=top or key in _BY_ID)
+    elif document.peek() == "{":
+        for name in document.members():
+            if name in _NOT_READ:
+                document.skip()
+            elif key in _BY_ID and document.peek() == "{":
+                line, entry = document.line, document.value()
+                yield line, {"id": name} | entry
+            else:
+                yield from _walk(document, key=name)
+    elif key in _BY_ID:
         raise document.fault("is no list of objects", mend="write a list of nodes and a list of edges")
+    else:
+        document.skip()
+
+
+def _listed(document: JsonStream, *, named: bool) -> Iterator[tuple[int, Entry]]:
+    """The objects of the list that is next, or of the lists that they hold; a list `named` as one has no others."""
     for _ in document.items():
         line, entry = document.line, document.value()
-        if not isinstance(entry, dict):
-            raise document.fault("is no JSON object", mend="write objects with head, relation and tail")
-        inner = entry.get("data")
-        yield line, inner if isinstance(inner, dict) else entry
+        if isinstance(entry, dict):
+            aspect = "" if what_it_is(entry) else next((k for k, v in entry.items() if isinstance(v, list)), "")
+            yield from ((line, one) for one in (entry[aspect] if aspect else [entry]) if isinstance(one, dict))
+        elif named:
+            raise SourceError(document.path, line, "is no JSON object", "write objects with head, relation and tail")

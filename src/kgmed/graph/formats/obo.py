@@ -1,7 +1,7 @@
 """OBO (the format of HPO, DO, MONDO, GO) and OBO Graphs JSON, and HPO with its annotations."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import islice
@@ -11,7 +11,7 @@ from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.graph.formats.base import check_file, empty, lines, name_of, need_file
+from kgmed.graph.formats.base import check_file, empty, label_of, lines, name_of, need_file
 from kgmed.graph.formats.json_stream import JsonStream, streamed
 from kgmed.graph.formats.rdf import curie
 from kgmed.records import Relation, Role, Support
@@ -56,6 +56,7 @@ class Term:
     namespace: str = ""
     description: str = ""
     obsolete: bool = False
+    replacement: str = ""  # of an obsolete term, the one that is to be used instead
     parents: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     relationships: tuple[tuple[str, str], ...] = ()  # (relation, id of the other term)
@@ -64,6 +65,17 @@ class Term:
     def node(self, kind: str) -> NodeRow:
         """The term as an entity of a kind."""
         return NodeRow(self.id, self.name, kind, self.description, self.aliases)
+
+    def replaced(self, known: Container[str]) -> Iterator[Row]:
+        """What is left of an obsolete term: its id and names lead to the term that took its place, if that is known.
+
+        A part of an ontology may lack that term: it would be an entity without a name and without an edge.
+        """
+        yield DroppedRow("obsolete", self.line)
+        if self.replacement in known:
+            names = [Alias(a.text, max(a.scope, Scope.RELATED)) for a in self.aliases]
+            old = [Alias(name, Scope.RELATED) for name in [self.name.removeprefix("obsolete ").strip()] if name]
+            yield NodeRow(self.replacement, aliases=(Alias(self.id, Scope.XREF), *old, *names))
 
 
 @formats.register("obo", suffixes=(".obo",), starts=("format-version:", "[Term]"))
@@ -82,13 +94,35 @@ def read_obo(path: Path | None, *, name: str = "", release: str = "") -> Source:
 
 
 def _rows(path: Path, namespace: str) -> Iterator[Row]:
-    for term in terms(path):
+    faults: list[DroppedRow] = []
+    obsolete: list[Term] = []
+    known: set[str] = set()
+    called = _typedefs(path)
+    for term in terms(path, faults):
         if term.obsolete:
-            yield DroppedRow("obsolete", term.line)
+            obsolete.append(term)
             continue
+        known.add(term.id)
         yield term.node(term.namespace or namespace)
         yield from (EdgeRow(term.id, IS_A.name, parent) for parent in term.parents)
-        yield from (EdgeRow(term.id, relation, other) for relation, other in term.relationships)
+        for relation, other in term.relationships:
+            yield EdgeRow(term.id, label_of(relation, called.get(relation, "")) if ":" in relation else relation, other)
+    yield from (row for term in obsolete for row in term.replaced(known))
+    yield from faults
+
+
+def _typedefs(path: Path) -> dict[str, str]:
+    """The names of the relations that a file declares by a code."""
+    found: dict[str, str] = {}
+    code, inside = "", False
+    for _, line in lines(path):
+        if line.startswith("["):
+            code, inside = "", line.startswith("[Typedef]")
+        elif inside and line.startswith("id:"):
+            code = _bare(line[3:])
+        elif inside and code and line.startswith("name:"):
+            found[code] = line[5:].strip()
+    return found
 
 
 def header(path: Path) -> Mapping[str, str]:
@@ -97,19 +131,30 @@ def header(path: Path) -> Mapping[str, str]:
     return {tag: value for tag, value, _ in reversed(first.tags)}
 
 
-def terms(path: Path) -> Iterator[Term]:
-    """Every [Term] of the file, obsolete ones too, in its order; raises `SourceError`, also if there is none."""
+def terms(path: Path, faults: list[DroppedRow] | None = None) -> Iterator[Term]:
+    """Every [Term] of the file, obsolete ones too, in its order; raises `SourceError`, also if there is none.
+
+    What cannot be read is added to `faults`, where they are given, and left out.
+    """
     found = False
-    for stanza in islice(stanzas(path), 1, None):
-        if stanza.type == "Term":
-            found = True
-            yield _term(path, stanza)
+    for stanza in islice(stanzas(path, faults), 1, None):
+        if stanza.type != "Term":
+            continue
+        found = True
+        try:
+            term = _term(path, stanza)
+        except SourceError as error:
+            if faults is None:
+                raise
+            faults.append(DroppedRow(error.problem, error.line, path))
+        else:
+            yield term
     if not found:
         raise SourceError(path, 0, "holds no [Term]", "check that this is an OBO file")
 
 
-def stanzas(path: Path) -> Iterator[Stanza]:
-    """The header, then every stanza of the file; raises `SourceError`."""
+def stanzas(path: Path, faults: list[DroppedRow] | None = None) -> Iterator[Stanza]:
+    """The header, then every stanza of the file; raises `SourceError`, or adds to `faults` where they are given."""
     stanza = Stanza("", 1)
     for number, line in lines(path):
         line = line.strip()
@@ -121,7 +166,11 @@ def stanzas(path: Path) -> Iterator[Stanza]:
             continue
         tag, colon, value = line.partition(":")
         if not colon or not tag:
-            raise SourceError(path, number, f"{line[:40]!r} is neither a stanza nor tag: value", "mend that line")
+            problem = f"{line[:40]!r} is neither a stanza nor tag: value"
+            if faults is None:
+                raise SourceError(path, number, problem, "mend that line")
+            faults.append(DroppedRow(problem, number, path))
+            continue
         stanza.tags.append((tag, value.strip(), number))
     yield stanza
 
@@ -146,6 +195,7 @@ def _term(path: Path, stanza: Stanza) -> Term:
         namespace=single.get("namespace", ""),
         description=_quoted(path, single["def"], stanza.line)[0] if "def" in single else "",
         obsolete=single.get("is_obsolete", "").startswith("true"),
+        replacement=_bare(single.get("replaced_by", "")),
         parents=tuple(dict.fromkeys(p for p in many["is_a"] if p)),
         alternatives=tuple(many["alt_id"]),
         relationships=tuple(_relationship(path, value, stanza.line) for value in many["relationship"]),
@@ -162,7 +212,7 @@ _ALIASES = frozenset({"synonym", "xref"})
 def _alias(path: Path, tag: str, value: str, line: int) -> Alias:
     """A synonym or a cross-reference as another name."""
     if tag == "xref":
-        return Alias(value.split(" ", 1)[0], Scope.XREF)
+        return Alias(first if ":" in (first := value.split(" ", 1)[0]) else "", Scope.XREF)  # "xref (ILX:1)" names none
     text, rest = _quoted(path, value, line)
     words = rest.partition("[")[0].split() or ["RELATED"]  # the scope that OBO 1.4 assumes where none is given
     scope = _SCOPES.get(words[0])
@@ -258,8 +308,8 @@ _ANNOTATIONS = ("database_id", "disease_name", "qualifier", "hpo_id", "reference
                 "sex", "modifier", "aspect")  # fmt: skip
 _GENES = ("ncbi_gene_id", "gene_symbol", "disease_id")
 _FILES = ("hp.obo", "phenotype.hpoa", "genes_to_phenotype.txt")
-_COUNT = re.compile(r"(\d{1,9})/(\d{1,9})$")
-_PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)%$")
+COUNT = re.compile(r"(\d{1,9})/(\d{1,9})$")
+PERCENT = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)%$")
 _INVERTED = re.compile(r"([^,;]+), ((?!with|and|type|due|or)[^\W\d][^\d,;]{1,40})$", re.IGNORECASE)
 _DOWNLOAD = "download it from https://hpo.jax.org/data"
 
@@ -310,9 +360,10 @@ def _hpo_rows(ontology: Path, annotations: Path, genes: Path) -> Iterator[Row]:
 def _term_rows(known: Mapping[str, Term]) -> Iterator[Row]:
     """The terms with their kinds, and is_a."""
     kinds: dict[str, str] = {}
+    live = {key for key, term in known.items() if not term.obsolete}
     for term in known.values():
         if term.obsolete:
-            yield DroppedRow("obsolete", term.line)
+            yield from term.replaced(live)
             continue
         yield term.node(_kind(term.id, known, kinds))
         yield from (EdgeRow(term.id, IS_A.name, parent) for parent in term.parents)
@@ -440,9 +491,9 @@ def _frequency(path: Path, line: int, text: str) -> tuple[int, int] | float | No
         return None
     if text in FREQUENCIES:
         return FREQUENCIES[text][1]
-    if (counts := _COUNT.match(text)) and int(counts[1]) <= int(counts[2]):
+    if (counts := COUNT.match(text)) and int(counts[1]) <= int(counts[2]):
         return int(counts[1]), int(counts[2])
-    if (percent := _PERCENT.match(text)) and float(percent[1]) <= 100:
+    if (percent := PERCENT.match(text)) and float(percent[1]) <= 100:
         return float(percent[1]) / 100
     raise SourceError(path, line, f"the frequency {text[:20]!r} cannot be read", "write n/m, a percentage or a HPO id")
 
@@ -493,7 +544,7 @@ _NAMESPACE = "http://www.geneontology.org/formats/oboInOwl#hasOBONamespace"
 _MEND = "fetch the ontology again"
 
 
-@formats.register("obographs", looks=lambda first: 3 if '"graphs"' in "".join(first) else 0)
+@formats.register("obographs")
 def read_obographs(path: Path | None, *, name: str = "", release: str = "") -> Source:
     """The graph of an OBO Graphs JSON file; raises `SourceError`."""
     file = need_file(path, "obographs")
@@ -510,16 +561,23 @@ def read_obographs(path: Path | None, *, name: str = "", release: str = "") -> S
 def _obographs_rows(path: Path) -> Iterator[Row]:
     """First the nodes of all graphs, then, in a second reading, the edges; one of them is held at a time."""
     called: dict[str, str] = {}
+    known: set[str] = set()
+    obsolete: list[Term] = []
     for number, node in enumerate(_members(path, "nodes"), start=1):
         if node.get("type") == "PROPERTY" and text(node, "lbl"):
             called[text(node, "id")] = text(node, "lbl")
-        yield from _node(node, number)
+        for row in _node(node, number):
+            if isinstance(row, Term):
+                obsolete.append(row)
+            else:
+                known.add(row.key)
+                yield row
+    yield from (row for term in obsolete for row in term.replaced(known))
     for number, edge in enumerate(_members(path, "edges"), start=1):
         ends = text(edge, "sub"), text(edge, "pred"), text(edge, "obj")
         if not all(ends):
             raise SourceError(path, 0, f"has edge {number} without sub, pred or obj", _MEND)
-        relation = called.get(ends[1]) or curie(ends[1]).rpartition(":")[2] or ends[1]
-        yield EdgeRow(curie(ends[0]), relation, curie(ends[2]))
+        yield EdgeRow(curie(ends[0]), label_of(curie(ends[1]), called.get(ends[1], "")), curie(ends[2]))
 
 
 def _members(path: Path, what: str) -> Iterator[dict[str, Any]]:
@@ -565,17 +623,19 @@ def _objects(document: JsonStream, what: str) -> Iterator[dict[str, Any]]:
         yield document.value()
 
 
-def _node(node: Mapping[str, Any], number: int) -> Iterator[Row]:
-    """The row of a class; properties are relations and no entities."""
+def _node(node: Mapping[str, Any], number: int) -> Iterator[NodeRow | Term]:
+    """The row of a class, or the term that is obsolete; properties are relations and no entities."""
     given = node.get("meta")
     meta: dict[str, Any] = given if isinstance(given, dict) else {}
     identifier = text(node, "id")
     if node.get("type") == "PROPERTY" or not identifier:
         return
+    said = _dicts(meta, "basicPropertyValues")
     if meta.get("deprecated") is True:
-        yield DroppedRow("obsolete", number)
+        new = next((curie(text(p, "val")) for p in said if str(p.get("pred")).endswith("IAO_0100001")), "")
+        yield Term(curie(identifier), text(node, "lbl"), number, obsolete=True, replacement=new)
         return
-    spaces = [text(p, "val") for p in _dicts(meta, "basicPropertyValues") if p.get("pred") == _NAMESPACE]
+    spaces = [text(p, "val") for p in said if p.get("pred") == _NAMESPACE]
     aliases = [
         *(
             Alias(text(s, "val"), _OBOGRAPHS_SCOPES.get(text(s, "pred"), Scope.RELATED))

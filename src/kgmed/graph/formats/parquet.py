@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Source
-from kgmed.graph.formats.base import RoleTable, check_file, name_of, reading, roles_from_toml
+from kgmed.graph.formats.base import RoleTable, check_file, name_of, reading, roles_from_toml, said_by
 from kgmed.graph.formats.tables import (
     COLUMNS_MEND,
     RecordReader,
@@ -20,7 +20,6 @@ from kgmed.graph.formats.tables import (
     flat,
     own_columns,
     relation_of,
-    said_by,
 )
 from kgmed.graph.packed import FREE, bearable
 from kgmed.registry import formats

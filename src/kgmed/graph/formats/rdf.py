@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from kgmed.errors import SourceError, Unavailable
-from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
-from kgmed.graph.formats.base import first_lines, name_of, need_file, open_bytes, reading
+from kgmed.graph.base import MENDED, Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source, TextRow
+from kgmed.graph.formats.base import DENIED, first_lines, label_of, name_of, need_file, open_bytes, reading
 from kgmed.language.text import visible
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
@@ -72,13 +72,22 @@ _PROPERTIES = frozenset(
     {f"{_OWL}{kind}Property" for kind in ("Object", "Annotation", "Datatype")}
     | {"http://www.w3.org/1999/02/22-rdf-syntax-ns#Property"}
 )
-_NO_ENTITIES = _PROPERTIES | {_OWL + "Ontology", _OWL + "Axiom", _OWL + "Restriction", _OWL + "AllDisjointClasses"}
+_NO_ENTITIES = _PROPERTIES | {
+    _OWL + kind for kind in ("Ontology", "Axiom", "Restriction", "AllDisjointClasses", "NegativePropertyAssertion")
+}
 _SOME, _ON = frozenset({_OWL + "someValuesFrom", _OWL + "hasValue"}), _OWL + "onProperty"
+_NEGATIVE = (_OWL + "targetIndividual", _OWL + "targetValue")  # of an assertion that says what is not so
 _ALL_SAID = {"on", "some", "of"}
 _DEPRECATED = _OWL + "deprecated"
+_REPLACED = frozenset({"http://purl.obolibrary.org/obo/IAO_0100001", "http://purl.org/dc/terms/isReplacedBy"})
+_BOOKKEEPING = frozenset(  # how a file is kept, nothing about the things in it
+    {_RDFS + "seeAlso", _RDFS + "isDefinedBy", _OWL + "versionIRI", "http://purl.obolibrary.org/obo/IAO_0000233"}
+    | {_OIO + what for what in ("inSubset", "id", "created_by", "creation_date")}
+)
 _AXIOMS = (_OWL, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
 _ABOUT = frozenset({_RDFS + "subClassOf", _OWL + "equivalentClass"})
 _NO_KINDS = ("http://www.w3.org/",)
+_IRI_CHARACTERS = frozenset(' <>"{}|^`\\')  # that no IRI may have
 _MOST_KINDS = 200  # the store numbers kinds in one byte
 
 
@@ -121,23 +130,42 @@ def _library() -> ModuleType:
 
 
 def _rows(path: Path, language: str) -> Iterator[Row]:
-    library = _library()
-    properties, obsolete = _declared(library, path)
+    library, lenient = _library(), False
+    try:
+        properties, obsolete, replaced = _declared(library, path, lenient=lenient)
+    except SourceError as error:
+        if "code point" not in error.problem:
+            raise
+        lenient = True  # takes IRIs with a blank and the like as they are
+        properties, obsolete, replaced = _declared(library, path, lenient=lenient)
     reader = _Reader(library, language, properties, apart=obsolete)
-    for triple in _triples(library, path):
+    for triple in _triples(library, path, lenient=lenient):
+        if lenient and _odd(triple):
+            yield DroppedRow(f"{MENDED}an IRI with a character that none may have", reader.count + 1, path)
         yield from reader.row(triple)
     if not reader.count:
         raise SourceError(path, 0, "holds no triple", "give a file with at least one")
     yield from reader.restricted()
     yield from reader.unnamed()
+    yield from (row for key, row in replaced if key in reader.names)
 
 
-def _declared(library: ModuleType, path: Path) -> tuple[dict[str, str], set[str]]:
-    """The labels of the properties that the file itself declares, by IRI, and the IRIs of what is obsolete."""
+def _odd(triple: Any) -> bool:
+    """Whether an IRI of a triple has a character that no IRI may have."""
+    ends = (triple.subject, triple.predicate, triple.object)
+    return any(not _IRI_CHARACTERS.isdisjoint(end.value) for end in ends if type(end).__name__ == "NamedNode")
+
+
+Replaced = list[tuple[str, NodeRow]]  # the key of what took the place of something, with the id and name of that
+
+
+def _declared(library: ModuleType, path: Path, *, lenient: bool) -> tuple[dict[str, str], set[str], Replaced]:
+    """The labels of the properties that the file declares, by IRI; the IRIs of what is obsolete; what replaces it."""
     declared: set[str] = set()
+    replaced: dict[str, str] = {}
     obsolete: set[str] = set()
     labels: dict[str, str] = {}
-    for triple in _triples(library, path):
+    for triple in _triples(library, path, lenient=lenient):
         predicate, value = triple.predicate.value, triple.object
         if isinstance(value, library.Triple) or isinstance(triple.subject, library.Triple):
             continue
@@ -145,18 +173,25 @@ def _declared(library: ModuleType, path: Path) -> tuple[dict[str, str], set[str]
             declared.add(triple.subject.value)
         elif predicate == _DEPRECATED and value.value in ("true", "1"):
             obsolete.add(triple.subject.value)
+        elif predicate in _REPLACED:
+            replaced[triple.subject.value] = curie(value.value) if "/" in value.value else value.value
         elif predicate in _LABELS and isinstance(value, library.Literal):
             iri = triple.subject.value if isinstance(triple.subject, library.NamedNode) else ""
             if (value.language or "en").startswith("en") or iri not in labels:
                 labels[iri] = " ".join(value.value.replace("\0", " ").split())
-    return {iri: labels.get(iri, "") for iri in declared}, obsolete
+    rows = []
+    for iri, key in replaced.items():
+        old = labels.get(iri, "").removeprefix("obsolete ").strip()
+        aliases = (Alias(curie(iri), Scope.XREF), *([Alias(old, Scope.RELATED)] if old else []))
+        rows.append((key, NodeRow(key, aliases=aliases)))
+    return {iri: labels.get(iri, "") for iri in declared}, obsolete, rows
 
 
-def _triples(library: ModuleType, path: Path) -> Iterator[Any]:
+def _triples(library: ModuleType, path: Path, *, lenient: bool) -> Iterator[Any]:
     """The triples of a file; raises `SourceError`."""
     with reading(path), open_bytes(path) as file:
         try:
-            yield from library.parse(file, _format(library, path))
+            yield from library.parse(file, _format(library, path), lenient=lenient)
         except SyntaxError as error:
             said = visible(" ".join(error.msg.split()))
             raise SourceError(
@@ -199,8 +234,12 @@ class _Reader:
         if any(isinstance(end, self.library.Triple) for end in (triple.subject, triple.object)):
             yield DroppedRow("a statement about a statement", self.count)
             return
+        if triple.predicate.value in _NEGATIVE:
+            yield DroppedRow(DENIED, self.count)
         if self._is_axiom(triple):
             yield from self._settled(triple)
+            return
+        if triple.predicate.value in _BOOKKEEPING:
             return
         key, predicate, value = self._key(triple.subject), triple.predicate.value, triple.object
         if isinstance(value, self.library.Literal):
@@ -287,9 +326,9 @@ class _Reader:
         return key
 
     def _relation(self, predicate: str) -> str:
-        """The label of a property, else the last part of its IRI."""
+        """What a property is called, by its label or its IRI."""
         if predicate not in self.keys:
-            self.keys[predicate] = self.properties.get(predicate) or curie(predicate).rpartition(":")[2] or predicate
+            self.keys[predicate] = label_of(curie(predicate), self.properties.get(predicate, ""))
         return self.keys[predicate]
 
     def _kind(self, iri: str) -> str:
@@ -309,6 +348,7 @@ def curie(iri: str) -> str:
     >>> curie("http://purl.obolibrary.org/obo/HP_0001945"), curie("http://ex.org/drug/Aspirin")
     ('HP:0001945', 'ex.org.drug:Aspirin')
     """
+    iri = iri.replace("\0", " ")
     if known := _OBO.match(iri) or _IDENTIFIERS.match(iri):
         return f"{known[1].upper()}:{known[2]}"
     for start, prefix in _PREFIXES:

@@ -2,14 +2,14 @@
 
 Read by what their columns are called: Hetionet (nodes.tsv and edges.sif), PrimeKG (one table with both ends), Neo4j's
 import files (`:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE`), APOC's CSV and JSON, KGX (TSV and JSON Lines), and
-folders of node files and edge files of one's own. What a column is called is a table here; what yours are called
+folders of node files and edge files of one's own. What a column is called is a table in `base`; what yours are called
 instead says a TOML file (`kgmed graph build NAME PATH --map FILE`), one line each: `head = "my column"`.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,72 +17,51 @@ from kgmed import toml
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
+    COLUMNS,
     ENDS,
     KINDS,
+    METAEDGES,
+    NEO4J,
+    NEO4J_SAYS,
+    OF_EDGES,
+    OF_NODES,
     Kinds,
     RoleTable,
     check_file,
-    first_lines,
+    column,
+    columns_of,
+    denied,
+    denies,
+    fitted,
+    header_of,
     infer,
     kind_of,
     kinds_of,
     name_of,
     records,
     roles_from_toml,
+    said_in,
     separator,
+    thing_of,
+    unnegated,
+    weight_of,
 )
-from kgmed.graph.formats.json_records import is_document, objects
+from kgmed.graph.formats.json_records import objects
 from kgmed.graph.formats.triples import MISSING
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
 
-# --- What a column says, by what it is called; of several that say the same, the first in this order counts.
-
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "head": (
-        *("head", "subject", "source_id", "start_id", "head_id", "x_id", "_start", "subject_id", "from_id", "source"),
-        *("start", "from", "node1", "entity1", "头实体", "主语", "实体1", "x_index"),
-    ),
-    "tail": (
-        *("tail", "object", "target_id", "end_id", "tail_id", "y_id", "_end", "object_id", "to_id", "target"),
-        *("end", "to", "node2", "entity2", "尾实体", "宾语", "实体2", "y_index"),
-    ),
-    "relation": (
-        *("relation", "predicate", "metaedge", "_type", "edge_type", "rel_type", "relationship", "rel", "type"),
-        *("edge", "edge_label", "interaction", "label", "关系", "谓语"),
-    ),
-    "head_name": ("x_name", "head_name", "subject_name", "source_name", "head_label"),
-    "tail_name": ("y_name", "tail_name", "object_name", "target_name", "tail_label"),
-    "head_kind": ("x_type", "head_type", "subject_category", "source_type", "head_kind"),
-    "tail_kind": ("y_type", "tail_type", "object_category", "target_type", "tail_kind"),
-    "head_source": ("x_source",),
-    "tail_source": ("y_source",),
-    "weight": ("weight", "score", "confidence", "权重"),
-    "references": ("references", "reference", "publications", "pmids", "pmid", "pubmed_ids", "参考文献"),
-    "id": (
-        *("_id", "id", "node_index", "node_id", "identifier", "curie", "entity_id", "concept_id", "cui", "code"),
-        *("编号", "key"),
-    ),
-    "name": ("name", "node_name", "preferred_name", "preferred_label", "label", "title", "term", "名称", "entity"),
-    "kind": ("kind", "category", "node_type", "_labels", "labels", "type", "semantic_type", "类型", "类别"),
-    "description": ("description", "definition", "comment", "描述", "定义"),
-    "synonyms": ("synonym", "synonyms", "aliases", "alias", "alternative_names", "同义词", "别名"),
-    "xrefs": ("xref", "xrefs", "same_as", "equivalent_identifiers", "cross_references", "node_id"),
-}
-_OF_EDGES = tuple(COLUMNS)[: tuple(COLUMNS).index("id")]
-_OF_NODES = tuple(COLUMNS)[len(_OF_EDGES) :]
-_NEO4J = re.compile(r":(?P<what>START_ID|END_ID|ID|LABEL|TYPE)(?:\((?P<space>[^()]*)\))?$", re.IGNORECASE)
-_TYPED = re.compile(r":[a-z]+(?:\[\])?$", re.IGNORECASE)  # "name:string", "synonyms:string[]"
 _HEADER = re.compile(r"[-_.]headers?$", re.IGNORECASE)
 _MANY = re.compile(r"[|;；]")
 _SUFFIXES = (".tsv", ".csv", ".txt", ".sif", ".jsonl", ".json", ".tab")
 _PACKED = (".gz", ".xz", ".bz2")
+_TOP = 100  # lines in which remarks may stand
+TIED = "associated_with"  # what a row says that names a thing of each of two kinds and no relation
 COLUMNS_MEND = 'name its columns in a TOML file, as in: head = "my column", and give it by --map'
 _TRIPLES_MEND = (
     f"{COLUMNS_MEND}; if these are triples without a header, give each file of its own, or all joined: "
     "cat FOLDER/* | kgmed graph build NAME -"
 )
-_ENDS = (("head", "tail"), ("subject", "object"), ("source", "target"))  # by which a list of triples is told
 
 
 class TableRecord(NamedTuple):
@@ -93,48 +72,10 @@ class TableRecord(NamedTuple):
     is_edge: bool
 
 
-@lru_cache(maxsize=64)
-def said_by(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -> dict[str, int]:
-    """What the columns say -> their places; `own` = (what, column) as the user named them.
-
-    >>> said_by(("uid:ID(Disease)", "name:string", ":LABEL"))
-    {'name': 1, 'id': 0, 'kind': 2}
-    >>> said_by(("source", "metaedge", "target"))
-    {'head': 0, 'tail': 2, 'relation': 1}
-    """
-    called: dict[str, int] = {}
-    places: dict[str, int] = {}
-    for place, cell in enumerate(header):
-        neo4j = _NEO4J.search(cell.strip())
-        if neo4j:
-            places[_NEO4J_SAYS[neo4j["what"].upper()]] = place
-        called.setdefault(_TYPED.sub("", cell.strip()).casefold(), place)
-    of_edge = {what: p for what in _OF_EDGES if (p := _first(called, COLUMNS[what])) >= 0}
-    is_edge = {"head", "tail"} <= of_edge.keys() | places.keys()
-    words = COLUMNS if "_labels" in called else _OF_EDGES if is_edge else _OF_NODES
-    found = {what: p for what in words if (p := _first(called, COLUMNS[what])) >= 0} | places
-    return _apart(found) | {what: called[name.casefold()] for what, name in own if name.casefold() in called}
-
-
-_NEO4J_SAYS = {"START_ID": "head", "END_ID": "tail", "ID": "id", "LABEL": "kind", "TYPE": "relation"}
-
-
-def _first(called: Mapping[str, int], names: Sequence[str]) -> int:
-    return next((called[name] for name in names if name in called), -1)
-
-
-def _apart(found: dict[str, int]) -> dict[str, int]:
-    """The places without a second meaning of a column that has one."""
-    by_place: dict[int, str] = {}
-    for what, place in found.items():
-        by_place.setdefault(place, what)
-    return {what: place for place, what in by_place.items()}
-
-
 def _spaces(header: Sequence[str]) -> dict[str, str]:
     """The id spaces that Neo4j's columns name, by what the column says."""
-    found = [(m["what"].upper(), m["space"]) for cell in header if (m := _NEO4J.search(cell.strip())) and m["space"]]
-    return {_NEO4J_SAYS[what]: space for what, space in found}
+    found = [(m["what"].upper(), m["space"]) for cell in header if (m := NEO4J.search(cell.strip())) and m["space"]]
+    return {NEO4J_SAYS[what]: space for what, space in found}
 
 
 # --- Files: which belong to the graph, and their records.
@@ -143,14 +84,11 @@ def _spaces(header: Sequence[str]) -> dict[str, str]:
 def _claims(first: Sequence[str]) -> int:
     """How sure the first lines are of a table of both: ends with ids, names and kinds, or nodes and edges in one."""
     head = first[0].strip()
-    if head.startswith(("{", "[")):
-        text = "".join(first).strip()
-        apoc = '"type"' in text and ('"node"' in text or '"relationship"' in text)
-        ends = is_document(text) and any(f'"{a}"' in text and f'"{b}"' in text for a, b in _ENDS)
-        return 3 if apoc or ends or (head.startswith("{") and is_document(text)) else 0
-    cells = {cell.strip().strip('"').casefold() for cell in head.split(separator(head, 3) or "\t")}
+    cells = {cell.casefold() for cell in _cells(head)}
     both = {"x_id", "y_id", "x_name"} <= cells or {"_id", "_labels"} <= cells
-    return 3 if both or any(_NEO4J.search(cell) for cell in cells) or {"metaedge"} <= cells else 0
+    sure = 3 if both or any(NEO4J.search(cell) for cell in cells) or {"metaedge"} <= cells else 0
+    said = columns_of(tuple(_cells(head)))
+    return sure or 2 * bool(said.fixed or (said.edges and {"head_name", "head_kind"} & said.places.keys()))
 
 
 @formats.register(
@@ -182,12 +120,50 @@ def own_columns(path: Path) -> tuple[tuple[str, str], ...]:
     """(what, column) of a user's TOML file; raises `SourceError`."""
     check_file(path)
     said = toml.read(path)
-    for what, column in said.items():
-        if what not in COLUMNS or not isinstance(column, str):
+    for what, name in said.items():
+        if what not in COLUMNS or not isinstance(name, str):
             raise SourceError(
                 path, 0, f"{what!r} is nothing that a column can say", f"choose from {', '.join(COLUMNS)}"
             )
     return tuple(said.items())
+
+
+_WANTED = {  # what a format needs of columns
+    "triples": ("head", "relation", "tail"),
+    "tables, of edges": ("head", "tail"),
+    "tables, of nodes": ("id", "name"),
+}
+
+
+def lacking(path: Path) -> list[tuple[str, str]]:
+    """The formats whose columns a delimited file has most of, best first, and what it lacks for each; [] for others."""
+    header = _columns(path)
+    missing = {name: [w for w in wanted if column(header, COLUMNS[w]) < 0] for name, wanted in _WANTED.items()}
+    nearest = sorted(missing.items(), key=lambda one: len(one[1])) if len(header) > 1 else []
+    return [(name, f"it has no column for the {' and the '.join(found)}" if found else "") for name, found in nearest]
+
+
+def first_map(path: Path) -> str:
+    """A TOML table of what the columns of a file seem to say, to be mended and given by --map; raises `SourceError`."""
+    header = _columns(path)
+    if len(header) < 2:
+        raise SourceError(path, 1, "has no columns with names", "separate columns by tabs or commas")
+    said = {what: header[at] for what in COLUMNS if (at := column(header, COLUMNS[what])) >= 0}
+    free = ", ".join(name for name in header if name not in said.values())
+    lines = [f"# Columns that are not used yet: {free or 'none'}", "# Take the # off where a column says that."]
+    lines += [f"{what} = {json.dumps(said[what], ensure_ascii=False)}" for what in COLUMNS if what in said]
+    return "\n".join([*lines, *(f'# {what} = ""' for what in COLUMNS if what not in said)])
+
+
+def _columns(path: Path) -> list[str]:
+    """The names of the columns of a delimited file."""
+    check_file(path)
+    return _cells(header_of(path)[1])
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line, without quotes around them."""
+    return [cell.strip().strip('"') for cell in line.split(separator(line, 2) or "\t")]
 
 
 def _files(path: Path | None) -> tuple[Path, ...]:
@@ -211,11 +187,13 @@ def _is_table(file: Path) -> bool:
     return name.endswith(_SUFFIXES) and not name.startswith((".", "meta", "readme", "license"))
 
 
-def _records(files: Sequence[Path], own: tuple[tuple[str, str], ...]) -> Iterator[tuple[Path, Iterable[TableRecord]]]:
+def _records(
+    files: Sequence[Path], own: tuple[tuple[str, str], ...]
+) -> Iterator[tuple[Path, Iterable[TableRecord | DroppedRow]]]:
     """The records of every file, files of nodes first, so that the kinds of their ends are known when edges come."""
     headers = _headers(files)
     files = [file for file in files if file not in headers.values()]
-    first = {file: _opening(headers.get(file, file)) for file in files}
+    first = {file: header_of(headers.get(file, file))[1] for file in files}
     holders = sorted(files, key=lambda file: _is_edges(first[file], own))
     for file in holders:
         line = first[file]
@@ -241,43 +219,54 @@ def _headers(files: Sequence[Path]) -> dict[Path, Path]:
     return found
 
 
-def _opening(path: Path) -> str:
-    return next((line for line in map(str.lstrip, first_lines(path, 100)) if line), "")
-
-
 def _is_edges(line: str, own: tuple[tuple[str, str], ...]) -> bool:
     if line.startswith("{"):
         return any(word in line for word in ('"relationship"', '"predicate"', '"start"', '"object"'))
-    cells = line.replace('"', "").split(separator(line, 2) or "\t")
-    return {"head", "tail"} <= said_by(tuple(cells), own).keys()
+    return columns_of(tuple(_cells(line)), own).edges
 
 
-def _delimited(path: Path, apart: Path | None, line: str, own: tuple[tuple[str, str], ...]) -> Iterator[TableRecord]:
+def _delimited(
+    path: Path, apart: Path | None, line: str, own: tuple[tuple[str, str], ...]
+) -> Iterator[TableRecord | DroppedRow]:
     """The records of a delimited file, whose header begins it or is in a file `apart`."""
     mark = separator(line, 2)
     if not mark:
         raise SourceError(path, 1, f"is no table: {line[:40]!r} has one column", "separate columns by tabs or commas")
-    rows = records(path, mark)
-    number, header = next(records(apart, mark) if apart else rows)
-    header = [cell.strip().strip('"') for cell in header]
-    places = said_by(tuple(header), own)
-    edges, nodes = {"head", "tail"} <= places.keys(), bool({"id", "name"} & places.keys())
+    header = _cells(line)
+    number = 0 if apart else header_of(path)[0]
+    rows = (row for row in records(path, mark) if row[0] > _TOP or (row[0] > number and said_in(row[1])))
+    known = columns_of(tuple(header), own)
+    places, edges, nodes = known.places, known.edges, known.nodes
     if not (edges or nodes):
         mend = _TRIPLES_MEND if len(header) == 3 else COLUMNS_MEND
         raise SourceError(path, number, f"has columns that say nothing: {', '.join(header)[:80]}", mend)
-    spaces = _spaces(header)
-    plain = relation_of(path) if edges and "relation" not in places else ""
-    for number, cells in rows:
-        if len(cells) != len(header):
-            problem = f"has {len(cells)} columns, not the {len(header)} of the header"
-            raise SourceError(path, number, problem, "mend that line")
-        said = {what: text for what, p in places.items() if (text := cells[p].strip().strip('"'))}
+    spaces, of = _spaces(header), thing_of(name_of(path))
+    plain = "" if "relation" in places else TIED if known.fixed else relation_of(path)
+    need = 1 + max(places[what] for what in (("head", "tail") if edges else ("id", "name")) if what in places)
+    for number, cells, blemish in fitted(path, rows, len(header), 1 if edges and nodes else need):
+        if blemish:
+            yield blemish
+        if not cells:
+            continue
+        said = {what: text for what, p in places.items() if (text := _unquoted(cells[p].strip()))}
+        said |= known.fixed
+        for end in ("head", "tail") if known.fixed else ():
+            said[end] = numbered(said.get(end, ""), known.fixed[f"{end}_kind"])
+        if nodes and of and not spaces and "id" in said:
+            said |= {"id": numbered(said["id"], of), "kind": said.get("kind", of)}
         if spaces:
             said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if what in said}
         is_edge = edges and "head" in said and "tail" in said
-        yield TableRecord(
-            number, {"relation": plain} | said if is_edge and plain else said, is_edge or (edges and not nodes)
-        )
+        yield TableRecord(number, {"relation": plain} | said if is_edge else said, is_edge or (edges and not nodes))
+
+
+def _unquoted(text: str) -> str:
+    """A cell without the quotes around it, which `neo4j-admin` may be told to take, single or double.
+
+    >>> _unquoted("'Crohn's colitis'"), _unquoted("5'")
+    ("Crohn's colitis", "5'")
+    """
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
 def relation_of(path: Path) -> str:
@@ -289,9 +278,12 @@ def relation_of(path: Path) -> str:
     return re.sub(r"^(?:edges?|rels?|relations?|relationships?)[_-]", "", name_of(path), flags=re.IGNORECASE)
 
 
-def _of_json(path: Path) -> Iterator[TableRecord]:
+def _of_json(path: Path) -> Iterator[TableRecord | DroppedRow]:
     """The records of JSON: APOC's nodes and relationships, or fields by name as KGX has them."""
     for number, entry in objects(path):
+        if isinstance(entry, DroppedRow):
+            yield entry
+            continue
         yield _apoc(number, entry) if entry.get("type") in ("node", "relationship") else _kgx(number, entry)
 
 
@@ -302,7 +294,7 @@ def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
         start, end = _table(entry.get("start")), _table(entry.get("end"))
         said = {"head": flat(start.get("id")), "relation": flat(entry.get("label")), "tail": flat(end.get("id"))}
         said |= {"head_kind": flat(start.get("labels")), "tail_kind": flat(end.get("labels"))}
-        said |= _named(properties, ("weight", "references"))
+        said |= _named(properties, ("weight", "references", "denied"))
         return TableRecord(number, {k: v for k, v in said.items() if v}, is_edge=True)
     said = _named(properties, ("name", "description", "synonyms", "xrefs"))
     return TableRecord(number, said | {"id": flat(entry.get("id")), "kind": flat(entry.get("labels"))}, is_edge=False)
@@ -311,8 +303,12 @@ def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
 def _kgx(number: int, entry: Mapping[str, Any]) -> TableRecord:
     """A node or an edge as KGX writes it: fields by name."""
     fields = {str(k).casefold(): flat(v) for k, v in entry.items()}
+    if (known := columns_of(tuple(map(str, entry)))).fixed:
+        cells = list(fields.values())
+        tied = {"relation": TIED, **{what: cells[place] for what, place in known.places.items() if cells[place]}}
+        return TableRecord(number, tied | dict(known.fixed), is_edge=True)
     is_edge = bool(_named(fields, ("head",))) and bool(_named(fields, ("tail",)))
-    return TableRecord(number, _named(fields, _OF_EDGES if is_edge else _OF_NODES), is_edge)
+    return TableRecord(number, _named(fields, OF_EDGES if is_edge else OF_NODES), is_edge)
 
 
 def _table(value: Any) -> Mapping[str, Any]:
@@ -326,6 +322,20 @@ def flat(value: Any) -> str:
     return "" if value is None or isinstance(value, dict) else str(value).replace("\0", " ").strip()
 
 
+def numbered(identifier: str, kind: str) -> str:
+    """An id; a number, which things of several kinds may have, behind the kind.
+
+    >>> numbered("7", "drug"), numbered("DB7", "drug")
+    ('drug:7', 'DB7')
+    """
+    return f"{kind}:{identifier}" if kind and identifier.isdecimal() else identifier
+
+
+def fields_of(properties: Mapping[str, Any], whats: Sequence[str]) -> dict[str, str]:
+    """Properties by what they say."""
+    return _named({str(k).casefold(): flat(v) for k, v in properties.items()}, whats)
+
+
 def _named(fields: Mapping[str, str], whats: Sequence[str]) -> dict[str, str]:
     """The fields by what they say."""
     found = ((what, next((fields[n] for n in COLUMNS[what] if fields.get(n)), "")) for what in whats)
@@ -336,33 +346,11 @@ def _named(fields: Mapping[str, str], whats: Sequence[str]) -> dict[str, str]:
 
 _PADDED = {"HPO": "HP", "MONDO": "MONDO", "UBERON": "UBERON", "GO": "GO"}  # whose ids PrimeKG gives as numbers
 _KNOWN = frozenset(KINDS.values())
-_HETIONET: Mapping[str, str] = {
-    metaedge: verb
-    for verb, metaedges in {
-        "downregulates": "AdG CdG DdG",
-        "upregulates": "AuG CuG DuG",
-        "expresses": "AeG",
-        "binds": "CbG",
-        "causes side effect": "CcSE",
-        "palliates": "CpD",
-        "resembles": "CrC DrD",
-        "treats": "CtD",
-        "associates": "DaG",
-        "localizes": "DlA",
-        "presents symptom": "DpS",
-        "covaries": "GcG",
-        "interacts": "GiG",
-        "participates": "GpBP GpCC GpMF GpPW",
-        "regulates": "Gr>G",
-        "includes": "PCiC",
-    }.items()
-    for metaedge in metaedges.split()
-}
 
 
 def _spoken(relation: str) -> str:
     """The name of a relation without the prefix of its vocabulary, and Hetionet's letters as the verb."""
-    return _HETIONET.get(relation) or relation.removeprefix("biolink:")
+    return METAEDGES.get(relation) or relation.removeprefix("biolink:")
 
 
 @dataclass
@@ -381,13 +369,16 @@ class RecordReader:
         self._edges = 0
         return self
 
-    def rows(self, files: Iterable[tuple[Path, Iterable[TableRecord]]]) -> Iterator[Row]:
+    def rows(self, files: Iterable[tuple[Path, Iterable[TableRecord | DroppedRow]]]) -> Iterator[Row]:
         """The rows of all records; raises `SourceError` where no file has an edge."""
         last = Path(self.name)
         for path, found in files:
             last = path
             for record in found:
-                yield from self._edge(record) if record.is_edge else self._node(record)
+                if isinstance(record, DroppedRow):
+                    yield record
+                else:
+                    yield from self._edge(record) if record.is_edge else self._node(record)
         if not self._edges:
             raise SourceError(
                 last, 0, "holds nodes and no edges", "name the folder that holds both, or " + COLUMNS_MEND
@@ -432,8 +423,11 @@ class RecordReader:
             name = said.get(f"{end}_name", "") or self._called(key, said[end])
             yield from self._end(key, name, said.get(f"{end}_kind", ""))
         self._edges += 1
-        head, relation, tail = self._directed(head, _spoken(said["relation"]), tail)
-        yield EdgeRow(head, relation, tail, _weight(said.get("weight", "")), _support(said.get("references", "")))
+        spoken, negated = unnegated(said["relation"])
+        head, relation, tail = self._directed(head, _spoken(spoken), tail)
+        edge = EdgeRow(head, relation, tail, weight_of(said.get("weight", "")), _support(said.get("references", "")))
+        negated = negated or denies(said.get("denied", "")) or denies(said.get("verdict", ""), asked=False)
+        yield denied(edge, self.relations[relation], record.line) if negated else edge
 
     def _called(self, key: str, identifier: str) -> str:
         """The name of an entity to which no table gives one: its id where that got the graph's prefix, as a name does.
@@ -464,14 +458,16 @@ class RecordReader:
 def role_between(name: str, head: str, tail: str) -> Relation:
     """The relation of that name between two kinds: what the name suggests as far as the kinds allow it.
 
-    >>> role_between("presents", "disease", "symptom").role.value, role_between("binds", "drug", "gene").role.value
-    ('finding', 'other')
+    That a drug treats a disease must be in the name: that both are tied does not say so.
+
+    >>> [role_between(*of).role.value for of in (("presents", "disease", "symptom"), ("worsens", "drug", "disease"))]
+    ['finding', 'other']
     >>> role_between("indication", "disease", "drug").reverse
     True
     """
-    for words in (name, f"{name} {tail}", f"{head} {name} {tail}"):
+    for words in (name, f"{name} {tail}", f"{head} {name} {tail}") if head and tail else (name,):
         guess = infer(words)
-        if guess.role is not Role.OTHER:
+        if guess.role is not Role.OTHER and (words == name or guess.role is not Role.TREATS):
             if _fits(kinds_of(guess), (head, tail)):
                 return Relation(name, guess.role, guess.reverse)
             if _fits(ENDS[guess.role] if guess.reverse else ENDS[guess.role][::-1], (head, tail)):
@@ -491,15 +487,6 @@ def _parts(text: str) -> Iterator[str]:
 
 def _aliases(text: str, name: str, scope: Scope) -> Iterator[Alias]:
     return (Alias(part, scope) for part in dict.fromkeys(_parts(text)) if part not in MISSING and part != name)
-
-
-def _weight(text: str) -> float:
-    """A weight between 0 and 1; what is no such number is a score of the table's own, and counts 1."""
-    try:
-        weight = float(text or 1)
-    except ValueError:
-        return 1.0
-    return weight if 0 <= weight <= 1 else 1.0
 
 
 def _support(text: str) -> tuple[Support, ...]:

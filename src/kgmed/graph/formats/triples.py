@@ -8,9 +8,8 @@ Underscores in names are spaces. What stands in brackets at the end of a name be
 "Alprazolam (Xanax)". Rows with an empty or NaN field are dropped and reported.
 """
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from pathlib import Path
@@ -21,33 +20,36 @@ import numpy as np
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
 from kgmed.graph.formats.base import (
+    COLUMNS,
+    KINDS,
     RoleTable,
     blocks,
     column,
+    denied,
+    denies,
     empty,
+    fitted,
     infer,
+    json_object,
     kind_of,
     kinds_of,
     lines,
     name_of,
     need_file,
-    parse_json,
     records,
     roles_from_toml,
+    said_by,
     separator,
+    unnegated,
+    weight_of,
 )
-from kgmed.records import Support
+from kgmed.records import Role, Support
 from kgmed.registry import formats
 
 MISSING = frozenset({"", "NaN", "nan", "NAN", "None", "none", "null", "NULL", "Null", "<NA>"})
-_HEADS = ("head", "subject", "head_entity", "头实体", "主语", "实体1", "head_name", "start", ":start_id", "h", "x_name")
-_RELATIONS = ("relation", "predicate", "rel", "relationship", "关系", "谓语", ":type", "r", "relation_name")
-_TAILS = ("tail", "object", "tail_entity", "尾实体", "宾语", "实体2", "tail_name", "end", ":end_id", "t", "y_name")
-_HEADS_TOO = ("source", "from", "node1", "entity1", "subject_name", "source_name")  # where no column is in `_HEADS`
-_TAILS_TOO = ("target", "to", "node2", "entity2", "object_name", "target_name")
-_RELATIONS_TOO = ("edge", "type", "label", "edge_type", "rel_type", "property", "metaedge")
-_WEIGHTS, _SOURCES = ("weight", "score", "confidence", "权重"), ("source", "来源")
-_REFERENCES = ("reference", "references", "pmid", "pmids", "参考文献")
+_SURE = COLUMNS["relation"][:7]  # of three columns these tell a header where they stand in the middle
+_MORE = ("weight", "source", "references", "denied")
+_FIELDS = ("head", "relation", "tail", *_MORE)
 _SQL = re.compile(r"\s*(?:--|(?:create|insert|drop|set|begin|use|copy|lock|alter)\b.*[;(]\s*$)", re.IGNORECASE)
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
 
@@ -55,8 +57,6 @@ _MEND = "write head, relation and tail, separated by tabs, and nothing else, or 
 def _are_triples(first: Sequence[str]) -> int:
     """How sure the first lines are of triples: JSON with their fields, three columns, or a header that names one."""
     head = first[0]
-    if head.lstrip().startswith("{"):
-        return 2 if '"head"' in head or '"subject"' in head else 0
     if _SQL.match(head):
         return 0
     mark = separator(head, 3)
@@ -143,57 +143,85 @@ def _delimited(path: Path, first: str, brackets: _Brackets, *, keep: bool) -> It
         raise SourceError(path, _number(path, first), "is no triple", _MEND)
     header = next(records(path, mark))[1]
     places = _places(header)
-    if min(places) >= 0:
-        return brackets.before(_headed(path, mark, header, places, keep=keep))
-    if max(places) >= 0 and len(header) != 3:
-        said = ("head", "relation", "tail")[next(i for i, place in enumerate(places) if place < 0)]
-        problem = f"is a header without a column for the {said}: {', '.join(header)[:60]}"
+    kinded = _with_kinds(path, mark, places)
+    if places:
+        headed = _headed(path, mark, header, places, keep=keep)
+        return _kinded(headed) if kinded else brackets.before(headed)
+    named = [what for what in _FIELDS[:3] if column(header, COLUMNS[what]) >= 0]
+    if named and len(header) != 3:
+        missing = next((what for what in _FIELDS[:3] if what not in named), "relation")
+        problem = f"is a header without a column for the {missing}: {', '.join(header)[:60]}"
         raise SourceError(path, 1, problem, "call its columns head, relation and tail, or take the line out")
-    if _with_kinds(path, mark):
-        return _kinded(path, mark)
+    _check_relations(path, mark)
+    if kinded:
+        return _kinded(_three(path, records(path, mark), keep=True))
     if mark == "\t":
         return _tabbed(path, brackets, keep=keep)
     return brackets.before(_three(path, records(path, mark), keep=keep))
 
 
-def _places(header: Sequence[str]) -> list[int]:
-    """The columns of head, relation and tail; -1 where a header does not name one.
+def _places(header: Sequence[str]) -> dict[str, int]:
+    """What the columns say -> their places; nothing where a header does not name head, relation and tail.
 
-    Words that may be names of things count only where they are all there; of three columns the middle one tells.
+    Of three columns the middle one tells.
 
     >>> _places(["source", "type", "target"]), _places(["type", "is a", "label"]), _places(["a", "relation", "b"])
-    ([0, 1, 2], [-1, -1, -1], [0, 1, 2])
+    ({'head': 0, 'tail': 2, 'relation': 1}, {}, {'head': 0, 'relation': 1, 'tail': 2})
     """
-    plain = [column(header, names) for names in (_HEADS, _RELATIONS, _TAILS)]
-    wider = zip(plain, (_HEADS_TOO, _RELATIONS_TOO, _TAILS_TOO), strict=True)
-    full = [place if place >= 0 else column(header, more) for place, more in wider]
-    said = len(header) == 3 and plain[1] == 1 and len(header[1].strip()) > 1
-    return [0, 1, 2] if said else full if min(full) >= 0 else plain
+    said = said_by(tuple(header))
+    if {"head", "relation", "tail"} <= said.keys():
+        return said
+    return dict(zip(_FIELDS, range(3), strict=False)) if len(header) == 3 and column(header, _SURE) == 1 else {}
 
 
-_KINDED = re.compile(r"(?P<name>[^@]+)@(?P<kind>[^\W\d@]{1,12})$")
+_KINDED = re.compile(r"(?P<name>[^@]+)@@?(?P<kind>[^\W\d@]{1,12})$")
+_RELATIONS = 20  # different names in so many rows say nothing (ours)
 _LOOKED_AT = 200  # rows by which names with kinds behind them are told
 
 
-def _with_kinds(path: Path, mark: str) -> bool:
+def _with_kinds(path: Path, mark: str, places: Mapping[str, int]) -> bool:
     """Whether names have their kind behind an @, as CPubMed-KG writes them: 高血压@疾病."""
-    rows = [cells for _, cells in islice(records(path, mark), _LOOKED_AT) if len(cells) == 3]
-    return bool(rows) and all(_KINDED.match(cell.strip()) for cells in rows for cell in (cells[0], cells[2]))
+    head, tail = places.get("head", 0), places.get("tail", 2)
+    rows = [cells for _, cells in islice(records(path, mark), int(bool(places)), _LOOKED_AT)]
+    ends = [cells[at].strip() for cells in rows if len(cells) > max(head, tail) for at in (head, tail)]
+    kinds = [said["kind"] for said in map(_KINDED.match, ends) if said]
+    return bool(ends) and (len(kinds) == len(ends) or 2 * sum(kind in KINDS for kind in kinds) >= len(ends))
 
 
-def _kinded(path: Path, mark: str) -> Iterator[Row]:
+def _kinded(rows: Iterable[EdgeRow | DroppedRow]) -> Iterator[Row]:
     """The rows of a file whose names have their kind behind an @; one name of two kinds is two entities."""
     met: set[str] = set()
-    for number, cells in records(path, mark):
-        if len(cells) != 3:
-            raise SourceError(path, number, f"has {len(cells)} columns, not 3", _MEND)
-        head, relation, tail = (cell.strip() for cell in cells)
-        for key in (head, tail):
+    for row in rows:
+        for key in (row.head, row.tail) if isinstance(row, EdgeRow) else ():
             if key not in met and (said := _KINDED.match(key)):
                 met.add(key)
-                yield NodeRow(key, said["name"], kind_of(said["kind"]))
-        missing = head in MISSING or relation in MISSING or tail in MISSING
-        yield DroppedRow("NaN", number) if missing else EdgeRow(head, relation, tail)
+                yield NodeRow(key, said["name"].replace("_", " "), kind_of(said["kind"]))
+        yield row
+
+
+def _check_relations(path: Path, mark: str) -> None:
+    """Nothing, if the middle one of three columns can be that of relations: few for many rows, or known, no numbers.
+
+    Nor are numbers at the end of most rows things that anything is tied to, but values, or ids without names.
+    """
+    first = [(number, cells) for number, cells in islice(records(path, mark), _LOOKED_AT) if len(cells) == 3]
+    rows = [(number, cells[1].strip()) for number, cells in first]
+    names = {name for _, name in rows}
+    known = sum(infer(name).role is not Role.OTHER for name in names)
+    numbers, values = _numbers(names), _numbers([cells[2].strip() for _, cells in first])
+    odd = any(name.startswith("[:") or "@" in name for name in names)  # as Cypher shows them; addresses
+    if odd or 2 * numbers > len(names) or (len(names) > max(_RELATIONS, len(rows) / 2) and 2 * known < len(names)):
+        problem = f"has no relations in its second column: {', '.join(sorted(names)[:3])[:60]}"
+        raise SourceError(path, rows[0][0], problem, _MEND)
+    if 2 * sum(not any(map(str.isalpha, cells[0])) for _, cells in first) > len(first):
+        raise SourceError(path, rows[0][0], f"has no names in its first column: {first[-1][1][0].strip()[:20]}", _MEND)
+    if 2 * values > len(first):
+        raise SourceError(path, rows[0][0], f"has numbers in its third column: {first[-1][1][2].strip()[:20]}", _MEND)
+
+
+def _numbers(cells: Collection[str]) -> int:
+    """How many cells are numbers."""
+    return sum(cell.replace(".", "", 1).isdecimal() for cell in cells)
 
 
 def _number(path: Path, text: str) -> int:
@@ -227,11 +255,13 @@ def _block(text: str, *, keep: bool) -> Iterator[EdgeRow] | None:
     return map(tuple.__new__, repeat(EdgeRow), zip(heads, relations, tails, repeat(1.0), repeat(())))
 
 
-def _three(path: Path, rows: Iterable[tuple[int, Sequence[str]]], *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
+def _three(path: Path, rows: Iterable[tuple[int, list[str]]], *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
     """The rows of three cells, with their line numbers, one by one."""
-    for number, cells in rows:
-        if len(cells) != 3:
-            raise SourceError(path, number, f"has {len(cells)} columns, not 3", _MEND)
+    for number, cells, blemish in fitted(path, rows, 3, 3):
+        if blemish:
+            yield blemish
+        if not cells:
+            continue
         head, relation, tail = (cell.strip() for cell in cells)
         if not keep:
             head, tail = _spaced([head, tail])
@@ -245,16 +275,16 @@ def _spaced(names: list[str]) -> list[str]:
 
 
 def _headed(
-    path: Path, mark: str, header: Sequence[str], places: Sequence[int], *, keep: bool
+    path: Path, mark: str, header: Sequence[str], places: Mapping[str, int], *, keep: bool
 ) -> Iterator[EdgeRow | DroppedRow]:
     """The rows of a file whose header names the columns."""
-    more = (column(header, names) for names in (_WEIGHTS, _SOURCES, _REFERENCES))
-    wanted = (*places, *(-1 if place in places else place for place in more))
-    for number, cells in islice(records(path, mark), 1, None):
-        if len(cells) != len(header):
-            mend = f"write the {len(header)} columns that the header names"
-            raise SourceError(path, number, f"has {len(cells)} columns, not {len(header)}", mend)
-        yield _edge(path, number, [cells[i].strip() if i >= 0 else "" for i in wanted], keep=keep)
+    wanted = [places.get(what, -1) for what in _FIELDS]
+    need = 1 + max(places[what] for what in _FIELDS[:3])
+    for number, cells, blemish in fitted(path, islice(records(path, mark), 1, None), len(header), need):
+        if blemish:
+            yield blemish
+        if cells:
+            yield _edge(path, number, [cells[i].strip() if i >= 0 else "" for i in wanted], keep=keep)
 
 
 def _json(path: Path, *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
@@ -262,47 +292,34 @@ def _json(path: Path, *, keep: bool) -> Iterator[EdgeRow | DroppedRow]:
     for number, line in lines(path):
         if not line or line.isspace():
             continue
-        entry = parse_json(path, number, line)
-        if not isinstance(entry, dict):
-            raise SourceError(path, number, "is no JSON object", 'write {"head": ..., "relation": ..., "tail": ...}')
-        fields = {key.casefold(): value for key, value in entry.items()}
-        yield _edge(path, number, [_text(path, number, fields, names) for names in _JSON_FIELDS], keep=keep)
+        entry = json_object(path, number, line)
+        if isinstance(entry, DroppedRow):
+            yield entry
+            continue
+        places, values = said_by(tuple(entry)), list(entry.values())
+        cells = [_text(path, number, what, values[places[what]]) if what in places else "" for what in _FIELDS]
+        yield _edge(path, number, cells, keep=keep)
 
 
-_JSON_FIELDS = (_HEADS, _RELATIONS, _TAILS, _WEIGHTS, _SOURCES, _REFERENCES)
-
-
-def _text(path: Path, number: int, fields: Mapping[str, Any], names: Sequence[str]) -> str:
+def _text(path: Path, number: int, what: str, value: Any) -> str:
     """One field of a JSON object as the text a cell would hold."""
-    value = next((fields[n] for n in names if n in fields), None)
     if isinstance(value, list) and all(isinstance(v, str) for v in value):
         value = ";".join(value)
     if value is None or isinstance(value, str | int | float):
         return "" if value is None else str(value).replace("\0", " ").strip()
-    raise SourceError(path, number, f"the field {names[0]!r} is neither text nor a number", "write it as text")
+    raise SourceError(path, number, f"the field {what!r} is neither text nor a number", "write it as text")
 
 
 def _edge(path: Path, number: int, cells: Sequence[str], *, keep: bool) -> EdgeRow | DroppedRow:
-    """The edge in six cells: head, relation, tail, weight, source, references separated by ';'."""
+    """The edge in seven cells: head, relation, tail, weight, source, references separated by ';', polarity."""
     tidy: Callable[[str], str] = str if keep else lambda s: s.replace("_", " ").strip()
-    head, relation, tail, weight, source, references = cells
+    head, relation, tail, weight, source, references, polarity = cells
     head, tail = tidy(head), tidy(tail)
     if head in MISSING or relation in MISSING or tail in MISSING:
         return DroppedRow("NaN", number)
     qualifiers = (("source", source),) if source not in MISSING else ()
     named = [r.strip() for r in references.split(";") if r.strip() not in MISSING]
     support = tuple(Support(r, qualifiers) for r in named) or ((Support("", qualifiers),) if qualifiers else ())
-    return EdgeRow(head, relation, tail, _weight(path, number, weight), support)
-
-
-def _weight(path: Path, number: int, text: str) -> float:
-    """A weight between 0 and 1; 1 where there is none."""
-    if text in MISSING:
-        return 1.0
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = math.nan
-    if not 0 <= weight <= 1:
-        raise SourceError(path, number, f"the weight {text[:20]!r} is not between 0 and 1", "scale the column to 0..1")
-    return weight
+    relation, negated = unnegated(relation)
+    edge = EdgeRow(head, relation, tail, weight_of(weight), support)
+    return denied(edge, infer(relation), number) if negated or (polarity and denies(polarity)) else edge

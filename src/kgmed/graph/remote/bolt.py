@@ -17,8 +17,25 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.remote.database import LAYOUT, Progress, filled, said_of, within, written
-from kgmed.graph.remote.mapping import ABOUT, ALIAS, CALLED, ID, alike, proposed, read_toml, relation_of, toml, words
+from kgmed.graph.remote.database import (
+    ABOUT,
+    ALIAS,
+    CALLED,
+    GRAPH_NAME,
+    ID,
+    LAYOUT,
+    Progress,
+    alike,
+    filled,
+    proposed,
+    read_toml,
+    relation_of,
+    said_of,
+    toml,
+    within,
+    words,
+    written,
+)
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
 from kgmed.records import Relation
@@ -29,7 +46,6 @@ if TYPE_CHECKING:
 LIKE = "bolt://USER@HOST:7687/DATABASE#NAME"
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 WAIT, LATE = 10.0, 60.0  # seconds to connect, and until a query is given up
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
 _BATCH = 5_000  # rows that are written at once
 _MOST = 10_000  # values of one call
 
@@ -63,7 +79,7 @@ class BoltAddress:
             raise BadInput("an address is seen by others: leave the password out of it, set NEO4J_PASSWORD")
         name, database = parts.fragment or graph, unquote(parts.path[1:])
         strange = "://" not in text or any(c in database for c in "/:@") or more.keys() - {"map"}
-        if strange or parts.scheme not in SCHEMES or not host or not _NAME.fullmatch(name):
+        if strange or parts.scheme not in SCHEMES or not host or not GRAPH_NAME.fullmatch(name):
             raise BadInput(f"the address of a graph over Bolt must look like {LIKE}")
         host = f"[{host}]" if ":" in host else host
         return cls(

@@ -4,8 +4,10 @@ PostgreSQL answers them in SQL, Neo4j and its like in Cypher over Bolt, Oxigraph
 query are bound or escaped; nothing that a model or a user wrote is ever a query.
 """
 
+import json
+import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -16,9 +18,10 @@ import numpy as np
 import xxhash
 
 from kgmed.disk import put_in_place
-from kgmed.errors import Busy, KgmedError, StoreError, Unavailable, UnknownName
+from kgmed.errors import BadInput, Busy, KgmedError, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.base import Alias, EdgeRow, Match, NodeRow, Row, Scope, Source, TextRow, how_found, unpacked_support
+from kgmed.graph.formats.base import infer
 from kgmed.graph.search.batched import Excerpt
 from kgmed.graph.search.paths import FoundPaths, paths_between
 from kgmed.graph.store.arrays import pack_support
@@ -27,7 +30,68 @@ from kgmed.graph.store.folder import beside, publish, read_manifest, verify
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple
+from kgmed.toml import read
 
+# --- What the mapping files of graphs that kgmed did not write have in common, over Bolt and in PostgreSQL: small
+# TOML.
+
+ID, ALIAS, ABOUT = ("id", "identifier", "curie", "cui", "code"), ("alias", "synonym"), ("description", "definition")
+CALLED = ("name", "preferred_label", "label", "title", "term")
+
+
+def read_toml(path: Path, keys: Collection[str]) -> dict[str, Any]:
+    """What a mapping file says; raises `BadInput` naming the file and a key that no mapping has."""
+    told = read(path)
+    known(path, told, keys, "a mapping")
+    return told
+
+
+def known(path: Path, told: Mapping[str, Any], keys: Collection[str], what: str) -> None:
+    """Raise `BadInput` for a key that `what` has not."""
+    if strange := sorted(told.keys() - {*keys}):
+        raise BadInput(f"{path}: {what} has no {strange[0]!r}; it has {', '.join(sorted(keys))}")
+
+
+def relation_of(path: Path, name: str, told: Any) -> Relation:
+    """The relation of a type: a role, or a table of name, role, reverse; raises `BadInput`."""
+    said = {"role": told} if isinstance(told, str) else told
+    try:
+        called = said.get("name", name.replace("_", " ").lower())
+        if not isinstance(called, str):
+            raise BadInput(f"{path}: name of {name} must be a text, not {called!r}")
+        return Relation(called, Role(said["role"]), bool(said.get("reverse")))
+    except (AttributeError, KeyError, ValueError):
+        roles = ", ".join(role.value for role in Role)
+        raise BadInput(f"{path}: {name} = {told!r} names no role; roles: {roles}") from None
+
+
+def proposed(name: str) -> str:
+    """The relation that a name suggests, as a mapping file has it.
+
+    >>> proposed("HAS_SYMPTOM")
+    'name = "has symptom", role = "finding"'
+    """
+    relation = infer(words(name))
+    back = ", reverse = true" if relation.reverse else ""
+    return f"name = {toml(relation.name)}, role = {toml(relation.role.value)}{back}"
+
+
+def alike(found: Collection[str], wanted: Sequence[str]) -> str:
+    """The first name that is wanted among those that there are, in capitals or not; "" = none."""
+    return next((key for want in wanted for key in found if key.lower() == want), "")
+
+
+def words(name: str) -> str:
+    """A name of a schema as words, in small letters."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower()
+
+
+def toml(text: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+GRAPH_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
 LAYOUT = 2  # goes up when what is written changes; a graph of another layout is loaded again
 COPIED = (
     2 << 30
@@ -87,7 +151,7 @@ class Database(Protocol):
 
 
 class DatabaseGraph:
-    """A graph in a database; implements `KnowledgeGraph`, `Batched` and `Paths`."""
+    """A graph in a database; implements `KnowledgeGraph`, `Batched`, `ListsAliases` and `Paths`."""
 
     def __init__(self, database: Database) -> None:
         """Ask what it is; raises `Unavailable`, and `UnknownName` where there is no graph of that name."""
@@ -199,7 +263,7 @@ class DatabaseGraph:
             found.sort(key=lambda row: (-row[9], row[0], row[1]))
         return {one: [self._triple(row[2:]) for row in rows[one][:limit]] for one in ids if one in rows}
 
-    def aliases(self, entity_id: str) -> list[tuple[str, Scope]]:
+    def aliases(self, entity_id: str, /) -> list[tuple[str, Scope]]:
         """The other names of an entity with their scope."""
         nodes = self.numbers([entity_id]).values()
         return [(text, Scope(scope)) for _, text, scope in self.ask("aliases", "nodes", nodes)]

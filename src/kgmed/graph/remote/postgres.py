@@ -5,7 +5,6 @@ address holds no password: libpq takes it from PGPASSWORD or ~/.pgpass, so that 
 list of processes.
 """
 
-import re
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,20 +13,26 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kgmed.errors import BadInput, Busy, KgmedError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.remote.database import COLUMNS, LAYOUT, Progress, files_of, parts, said_of, within, written
+from kgmed.graph.names import Near
+from kgmed.graph.remote.database import COLUMNS, GRAPH_NAME, LAYOUT, Progress, files_of, parts, said_of, within, written
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
     from psycopg.sql import Composable
 
-    from kgmed.graph.remote.pgvector import NamesInPostgres
     from kgmed.models.base import Encoder
+import struct
+from collections.abc import Callable
+
+from kgmed.graph.vectors import EXACT, Vectors
 
 LIKE = "postgresql://USER@HOST:5432/DATABASE#NAME"
 WAIT, LATE = 10, 30_000  # seconds to connect, milliseconds of one query
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
 _OPTIONS = ("host", "port", "sslmode", "sslrootcert", "sslcert", "service", "passfile")
 
 
@@ -63,7 +68,7 @@ class Address:
         if (
             strange
             or parts.scheme not in ("postgresql", "postgres")
-            or not _NAME.fullmatch(name)
+            or not GRAPH_NAME.fullmatch(name)
             or more.keys() - {*_OPTIONS}
         ):
             raise BadInput(f"the address of a graph in PostgreSQL must look like {LIKE}")
@@ -235,8 +240,6 @@ class Postgres:
     def vectors(self, encoder: "Encoder") -> "NamesInPostgres | None":
         """The names of the graph by their vectors, where `pgvector.write` wrote them by this encoder."""
         if encoder.name not in self._vectors:
-            from kgmed.graph.remote.pgvector import open_names
-
             self._vectors[encoder.name] = open_names(self, encoder)
         return self._vectors[encoder.name]
 
@@ -245,6 +248,55 @@ class Postgres:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+# --- The names of a graph by their vectors, which `pgvector.write` writes beside it.
+
+
+_TEXTS = 64  # texts compared in one call
+_CANDIDATES = 4  # candidates for each name wanted
+_NEAREST = """
+WITH q AS MATERIALIZED (SELECT said::vector AS said, at FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS u(said, at))
+SELECT q.at, n.row, n.name, n.score FROM q CROSS JOIN LATERAL
+  (SELECT row, name, -(vector <#> q.said) AS score FROM name_vector
+   ORDER BY vector <#> q.said LIMIT %(limit)s) n"""  # a text is read once, not beside every name
+
+
+class NamesInPostgres:
+    """All names of a graph as vectors in its schema; implements `Names`."""
+
+    def __init__(self, server: Postgres, encoder: "Encoder", count: int) -> None:
+        """The names of the graph of a server, `count` of them, by the encoder that `pgvector.write` had."""
+        self.server, self.encoder, self._count = server, encoder, count
+
+    def __len__(self) -> int:
+        """The number of names n."""
+        return self._count
+
+    def search(self, texts: list[str], *, limit: int = 10) -> list[list[Near]]:
+        """For each text the `limit` names of highest cosine, best first, ties by row."""
+        parts = [texts[i : i + _TEXTS] for i in range(0, len(texts), _TEXTS)]
+        return [near for part in parts for near in self.nearest(self.encoder(part), limit=limit)]
+
+    def nearest(self, queries: NDArray[np.float32], *, limit: int = 10) -> list[list[Near]]:
+        """The nearest names of a few texts at once, by their unit rows."""
+        said = [f"[{','.join(map(repr, row))}]" for row in np.asarray(queries, np.float32).astype(float).tolist()]
+        found: list[list[Near]] = [[] for _ in said]
+        for at, row, name, score in self.server.run(_NEAREST, {"texts": said, "limit": _CANDIDATES * limit}):
+            found[at - 1].append(Near(name, float(score), row))
+        return [sorted(near, key=lambda n: (-n.score, n.row))[:limit] for near in found]
+
+
+def open_names(server: Postgres, encoder: "Encoder") -> NamesInPostgres | None:
+    """The names of a graph in PostgreSQL by this encoder; None where none of it as it stands were written there."""
+    query = """
+    SELECT v.count FROM name_vectors v JOIN graph g ON g.label = v.label
+    WHERE v.encoder = %(encoder)s AND v.dimensions = %(dimensions)s"""
+    try:
+        rows = server.run(query, {"encoder": encoder.name, "dimensions": encoder.dimensions})
+    except UnknownName:  # no such table
+        return None
+    return NamesInPostgres(server, encoder, rows[0][0]) if rows else None
 
 
 # --- A graph of this machine written to PostgreSQL, block by block beside what stands there, which it then replaces.
@@ -369,3 +421,52 @@ def _copy(connection: "Connection[Any]", table: str, rows: Iterable[tuple[Any, .
                 for row in chain([first], islice(rest, most - 1)):
                     copy.write_row([v.replace("\0", "\ufffd") if type(v) is str else v for v in row])
             cursor.execute("UPDATE loading SET rows = rows + %s WHERE name = %s", [cursor.rowcount, table])
+
+
+# --- Writing the vectors of a graph's names to PostgreSQL, beside the graph, by the extension pgvector.
+#
+# `postgres.NamesInPostgres` searches them: exactly up to `EXACT` names, above that by the extension's HNSW index,
+# whose candidates are ordered by their cosines. kgmed installs no extension.
+
+
+def write(
+    vectors: Vectors, label: str, address: Address, progress: Callable[[int, int], None] = lambda done, of: None,
+    *, exact: int = EXACT,
+) -> int:  # fmt: skip
+    """How many names now stand beside the graph of an address, in place of those that did; more than `exact` by index.
+
+    One transaction. Raises `Unavailable` without the extension, or where the graph there is not that of the label.
+    """
+    count, dimensions = len(vectors), vectors.encoder.dimensions
+    with address.connect(write=True) as connection, said_plainly(address), connection.transaction():
+        cursor = connection.cursor()
+        row = cursor.execute("SELECT label FROM graph").fetchone()
+        if row is None or row[0] != label:
+            raise Unavailable(f"{address.where} holds another graph than {label}; load it first: kgmed graph load")
+        if cursor.execute("SELECT to_regtype('vector')").fetchone() == (None,):
+            raise Unavailable(
+                f"{address.where}: the database has no pgvector; let its owner run CREATE EXTENSION vector"
+            )
+        cursor.execute("DROP TABLE IF EXISTS name_vector, name_vectors")
+        cursor.execute("CREATE TABLE name_vectors (encoder text, dimensions int, count int, label text)")
+        cursor.execute(f"CREATE TABLE name_vector (row int, name text, vector vector({dimensions:d}))".encode())
+        with cursor.copy("COPY name_vector FROM STDIN (FORMAT binary)") as copy:
+            copy.set_types(["int4", "text", "bytea"])
+            for number, (name, packed) in enumerate(_packed(vectors), start=1):
+                copy.write_row((number - 1, name.replace("\0", "\ufffd"), packed))
+                if number % 10_000 == 0 or number == count:
+                    progress(number, count)
+        cursor.execute("ALTER TABLE name_vector ADD PRIMARY KEY (row)")
+        if count > exact:
+            cursor.execute("CREATE INDEX ON name_vector USING hnsw (vector vector_ip_ops)")
+        about = vectors.encoder.name, dimensions, count, label
+        cursor.execute("INSERT INTO name_vectors VALUES (%s, %s, %s, %s)", about)
+        cursor.execute("ANALYZE name_vector")
+    return count
+
+
+def _packed(vectors: Vectors) -> Iterator[tuple[str, bytes]]:
+    """Each name with its row as pgvector receives it: dimensions, a zero, numbers of 4 bytes."""
+    head = struct.pack(">HH", vectors.encoder.dimensions, 0)
+    for number in range(len(vectors)):
+        yield vectors.names.name(number), head + np.asarray(vectors.matrix[number]).astype(">f4").tobytes()

@@ -18,6 +18,7 @@ from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph.base import EdgeRow, Match, NodeRow, Row, Source, TextRow
 from kgmed.graph.formats.base import infer
 from kgmed.graph.formats.rdf import curie
+from kgmed.graph.remote.database import GRAPH_NAME
 from kgmed.language.text import fold, normalise, one_line
 from kgmed.records import Entity, Relation, Role, Triple
 from kgmed.servers import Limits, Server, host_of
@@ -383,7 +384,7 @@ class SparqlDatabase:
         from kgmed.http import JsonClient  # heavy
 
         url, _, self.graph = address.partition("#")
-        if not _GRAPH.fullmatch(self.graph):
+        if not GRAPH_NAME.fullmatch(self.graph):
             raise BadInput("a graph of kgmed in a SPARQL server is named by sparql+https://HOST/PATH#NAME")
         self.server = Server(host_of(url, like="sparql+https://HOST/query#NAME", bare=True))
         self.where, limits = (
@@ -494,7 +495,6 @@ class SparqlDatabase:
         return int(self._select(self._queries["counted"].replace("%pattern%", pattern), 1)[0][0])
 
 
-_GRAPH = re.compile(r"[a-z0-9][a-z0-9_-]{0,50}")
 _IRIS = {("edge", "head"), ("edge", "tail")}
 
 

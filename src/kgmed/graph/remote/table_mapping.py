@@ -44,7 +44,18 @@ from typing import Any
 
 from kgmed.errors import BadInput, Unavailable
 from kgmed.graph.base import Scope
-from kgmed.graph.remote.mapping import ABOUT, ALIAS, CALLED, alike, known, proposed, read_toml, relation_of, toml, words
+from kgmed.graph.remote.database import (
+    ABOUT,
+    ALIAS,
+    CALLED,
+    alike,
+    known,
+    proposed,
+    read_toml,
+    relation_of,
+    toml,
+    words,
+)
 from kgmed.graph.remote.postgres import Address, Postgres
 from kgmed.language.text import fold
 from kgmed.records import Relation

@@ -2,13 +2,11 @@
 
 import json
 import os
-import threading
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import prod
 from pathlib import Path
 from struct import Struct
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
@@ -17,6 +15,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.derived import open_array
 from kgmed.graph.base import Adjacency, Csr, Match
 from kgmed.graph.store.folder import Manifest
 from kgmed.language.text import fold_all, normalise_all
@@ -27,7 +26,6 @@ from kgmed.records import Entity, Relation, Support, Triple
 
 _SMALL = 1 << 16  # bytes
 _BLOCK = 1 << 14  # texts written at a time
-_ONE_AT_A_TIME = threading.Lock()
 
 
 class Arena:
@@ -199,30 +197,7 @@ def _header(size: int) -> bytes:
 def load(folder: Path, name: str) -> NDArray[Any]:
     """The array `name` of a folder, mapped read-only; a small one is read, as a map holds a file open."""
     path = folder / f"{name}.npy"
-    return open_array(path, mapped=path.stat().st_size > _SMALL).view(np.ndarray)
-
-
-def open_array(path: Path, *, mapped: bool = True) -> NDArray[Any]:
-    """The array in a file, one thread at a time; raises `OSError` or `ValueError`.
-
-    numpy reads the head of a file by `ast`, which in several threads at once can fail in Python 3.11 ("recursion depth
-    mismatch", https://github.com/python/cpython/issues/106905).
-    """
-    with _ONE_AT_A_TIME:
-        if not mapped:
-            _check_size(path)
-        values: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-        return values
-
-
-def _check_size(path: Path) -> None:
-    """Nothing, if the file has as many bytes as its head declares: what is read, not mapped, is allocated first."""
-    with path.open("rb") as file:
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError(f"{path.name} is of another version of the format")
-        shape, _, kind = np.lib.format.read_array_header_1_0(file)
-        if file.tell() + prod(shape) * kind.itemsize > path.stat().st_size:
-            raise ValueError(f"{path.name} declares more than it holds")
+    return open_array(path, mapped=path.stat().st_size > _SMALL)
 
 
 def save(folder: Path, name: str, values: NDArray[Any]) -> None:
@@ -414,7 +389,7 @@ def _adjacency(folder: Path) -> Adjacency:
 
 
 R = TypeVar("R")
-_MOST = 1 << 13
+_MOST, _AT_ONCE = 1 << 13, 1 << 6
 
 
 def _unfrozen(record: type) -> Any:
@@ -487,7 +462,7 @@ class RecordCache(Generic[R]):
 
     def _let_go(self) -> None:
         """Let go of the oldest records where there are too many; another thread may do so too."""
-        for number in list(islice(self._kept, max(len(self._kept) - _MOST, 0))):
+        for number in list(islice(self._kept, len(self._kept) - _MOST + _AT_ONCE)):
             self._kept.pop(number, None)
 
     def __call__(self, numbers: list[int], make: Callable[[list[int]], list[R]]) -> list[R]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import SourceError
-from kgmed.graph.base import Batches, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow, Told, indptr
+from kgmed.graph.base import MENDED, Batches, DroppedRow, EdgeRow, NodeRow, Row, Source, TextRow, Told, indptr
 from kgmed.graph.formats.base import infer, kinds_of
 from kgmed.graph.store.arrays import (
     LONGEST_NAME,
@@ -379,6 +379,7 @@ class EntityTexts:
 Progress = Callable[[int], None]  # called with the number of rows read so far
 
 _EVERY = 1 << 13
+_LISTED = 10  # lines that are told of each reason for which rows are dropped or mended
 MOST, MOST_LANGUAGES = 65_535, 255  # what two bytes and one can number
 
 
@@ -455,6 +456,7 @@ class _Builder:
         self.languages: dict[str, int] = {"": 0}
         self.text = EntityTexts(folder, "text", "text_node", wide=wide, text_relation="H", text_support="I")
         self.dropped: dict[str, tuple[int, list[int]]] = {}
+        self.blemishes: list[DroppedRow] = []
 
     def close(self) -> None:
         """Close every file that is still open."""
@@ -474,6 +476,9 @@ class _Builder:
             count += size
             if progress:
                 progress(count)
+        if 2 * len(self.blemishes) > count and (first := self.blemishes[0]).file:
+            problem = f"{first.reason}, as {len(self.blemishes):,} of {count:,} rows"
+            raise SourceError(first.file, first.line, problem, "check its format: kgmed graph build --look")
 
     def _batches(self, rows: Batches) -> Iterator[int]:
         """Take in rows that come as columns."""
@@ -567,8 +572,16 @@ class _Builder:
         self._nodes(numbers[len(texts) :], nodes)
         for row in rows:
             if type(row) is DroppedRow:
-                count, lines = self.dropped.get(row.reason, (0, []))
-                self.dropped[row.reason] = count + 1, lines if len(lines) >= 5 else [*lines, row.line]
+                self._drop(row)
+
+    def _drop(self, row: DroppedRow) -> None:
+        """Count what is left out or mended; a file most of whose rows have a blemish is refused at the end."""
+        if row.file and self.source.strict:
+            raise SourceError(row.file, row.line, row.reason.removeprefix(MENDED), "mend it, or build without --strict")
+        if row.file and not row.reason.startswith(MENDED):
+            self.blemishes.append(row)
+        count, lines = self.dropped.get(row.reason, (0, []))
+        self.dropped[row.reason] = count + 1, lines if len(lines) >= _LISTED else [*lines, row.line]
 
     def _texts(self, numbers: Ints, rows: list[TextRow]) -> None:
         _, relations, texts, supports = zip(*rows, strict=True) if rows else ((),) * 4

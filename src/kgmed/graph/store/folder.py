@@ -12,44 +12,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from itertools import count
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from kgmed.disk import put_in_place, to_disk
+from kgmed.disk import hash_file, hold, put_in_place, to_disk
 from kgmed.errors import StoreError
 from kgmed.records import Relation, Role
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
+    pass
 
 # --- A lock between processes on a file; the system lets go of it when its holder ends, however it ends.
 
 
 LOCK = ".lock"
-
-
-_TRIES = 1000  # ours: a folder that is removed as often by others is one that cannot be made
-
-
-def hold(path: Path) -> "BaseFileLock":
-    """The lock on the file `path`, made with its folder if need be, until `release`; waits for another process."""
-    from filelock import FileLock  # only here: opening a graph must not load it
-
-    lock = FileLock(path, thread_local=False)  # what one thread took, another may release
-    for left in reversed(range(_TRIES)):
-        try:
-            lock.acquire(poll_interval=0.01)
-        except (FileNotFoundError, FileExistsError):  # its last holder removes the folder just now
-            if not left or (os.path.lexists(path.parent) and not path.parent.is_dir()):
-                raise
-            continue
-        except RuntimeError as error:  # to wait for oneself would take for ever
-            raise StoreError(f"{path}: this process works on it already; let that end first") from error
-        return lock
-    raise StoreError(f"{path}: its folder cannot be made")
 
 
 def is_held(path: Path) -> bool:
@@ -123,14 +101,6 @@ class Manifest:
     def bytes(self) -> int:
         """The size of all files on disk."""
         return sum(size for size, _ in self.files.values())
-
-
-def hash_file(path: Path) -> str:
-    """The xxh3-128 of a file's bytes, in hex."""
-    if not path.stat().st_size:
-        return xxhash.xxh3_128_hexdigest(b"")
-    with path.open("rb") as f, mmap(f.fileno(), 0, access=ACCESS_READ) as data:  # needs no memory of its own
-        return xxhash.xxh3_128_hexdigest(data)
 
 
 def seal(manifest: Manifest, folder: Path) -> Manifest:

@@ -3,6 +3,7 @@
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import repeat
 from pathlib import Path
@@ -15,9 +16,8 @@ from kgmed.errors import BadInput, StoreError, UnknownName
 from kgmed.graph.base import Match, NodeName, Scope, how_found
 from kgmed.graph.store.arrays import RecordCache, Tables, entity_of, match_of, triples_of
 from kgmed.graph.store.folder import FULL_CHECK, Manifest, current, read_manifest, verify
-from kgmed.graph.store.held import Holding, held
 from kgmed.language.relations import spoken as in_words
-from kgmed.language.text import fold, has_cjk, normalise
+from kgmed.language.text import CJK_LANGUAGES, fold, has_cjk, normalise, script_language
 from kgmed.records import Entity, Relation, Role, Support, Triple
 
 _MOST_FOUND = 1 << 12  # names
@@ -85,7 +85,6 @@ class Store:
         self._has_loops = bool(manifest.counts.get("loops"))
         out, into = self.adjacency
         self._out_at, self._in_at, self._in_edge = out.indptr.data, into.indptr.data, into.edge.data  # type: ignore[union-attr]
-        self._holding = Holding(len(tables.name), len(tables.name) + len(tables.alias), self.adjacency.edges)
         self._entities = RecordCache[Entity]()
         self._supports = RecordCache[tuple[Support, ...]]()
         self._found: dict[str, list[Match]] = {}  # what names led to, the last ones kept
@@ -125,16 +124,15 @@ class Store:
         """The folder of this version."""
         return str(self._folder)
 
-    @property
-    def holds(self) -> bool:
-        """Whether its entities are in memory too, as they are once much was asked (see `store.held`)."""
-        return self._holding.now is not None
-
     def speaking(self, language: str) -> "Store":
         """The same graph whose entities and relations are called in a language, where there are words; ids stay."""
-        if language == self.speaks or (language == self.language and not self.manifest.parts):
+        if not self.speaks_otherwise(language):
             return self
         return Store(self.manifest, self.tables, self._folder, edited=self.edited, edits=self.edits, speaks=language)
+
+    def speaks_otherwise(self, language: str) -> bool:
+        """Whether it may call its entities otherwise in a language than it does."""
+        return language != self.speaks and (language != self.language or bool(self.manifest.parts))
 
     def verify(self) -> None:
         """Check the content of every file against its hash; raises `StoreError`."""
@@ -148,9 +146,6 @@ class Store:
 
     def number(self, entity_id: str, /) -> int:
         """The node number of an id; raises `UnknownName`."""
-        if (now := self._holding.now) and (known := now.nodes.get(entity_id)) is not None:
-            return known
-        self._count(1)
         key = entity_id.removeprefix(self._colon)
         for node in self.tables.keys.find(key):
             if self._key[node] == key:
@@ -167,16 +162,9 @@ class Store:
 
     def at(self, node: int, /) -> Entity:
         """The entity of a node number, without its description (see `entity`)."""
-        if self._holding.now:
-            return self._holding.now.entities[node]
         return self._entities.one(node, self._make_entity)
 
-    def _count(self, read: int) -> None:
-        """Count what was read from the files; once that is much, all entities are held in memory."""
-        self._holding.read(read, lambda: held(self, self._make_entities))
-
     def _make_entity(self, node: int) -> Entity:
-        self._count(1)
         name = self._name[node]
         key = name if self._key is self._name else self._key[node]
         if self.speaks:
@@ -184,7 +172,6 @@ class Store:
         return entity_of(self._colon + key, name, self._kinds[self._kind.item(node)])
 
     def _make_entities(self, nodes: list[int]) -> list[Entity]:
-        self._count(len(nodes))
         at = np.array(nodes)
         name = self._name.many(at)
         key = name if self._key is self._name else self._key.many(at)
@@ -196,7 +183,7 @@ class Store:
     @cached_property
     def _in_language(self) -> NDArray[np.int32]:
         """The number of the other name that each entity bears in the language that is spoken (n,); -1 = its own."""
-        from kgmed.graph.derived import cached_arrays  # it is kept beside the graph as its indexes are
+        from kgmed.derived import cached_arrays  # it is kept beside the graph as its indexes are
 
         key, made = f"spoken 1 {self.speaks} {self.label}", lambda: {"name": spoken(self, self.speaks)}
         return cached_arrays(self.folder, f"spoken-{self.speaks}", key, ("name",), made)["name"]
@@ -247,9 +234,7 @@ class Store:
         yield from (NodeName(text, node, scope) for text, node, scope in rows if scope in wanted)
 
     def lookup(self, name: str, /) -> list[Match]:
-        """The entities of that name, best first: exact, alias, normalised, folded; ties by degree, then number."""
-        if (now := self._holding.now) and (known := now.named.get(name)):
-            return [*known]
+        """The entities of that name, best first: exact, alias, normalised, folded; ties by degree; else the id's."""
         found = self._found.get(name)
         if found is None:
             if len(self._found) > _MOST_FOUND:
@@ -258,13 +243,15 @@ class Store:
         return found.copy()
 
     def _looked_up(self, name: str) -> list[Match]:
-        self._count(1)
         key = normalise(name)
         found = self._matches(name, self.tables.normalised.find(key), key, folded=False)
         if not found:
             loose = fold(name)
             numbers = self.tables.folded.find(loose) + self.tables.normalised.find(loose)
             found = self._matches(name, numbers, loose, folded=True)
+        if not found and ":" in name:
+            with suppress(UnknownName):
+                found = [(match_of(self.at(node := self.number(name)), name, "exact", 1.0), node)]
         if len(found) < 2:
             return [match for match, _ in found]
         best: dict[int, Match] = {}
@@ -375,11 +362,9 @@ class Store:
 
     def _ends(self, edges: NDArray[np.int64]) -> list[Entity]:
         """Where edges begin, then where they end."""
-        out, now = self.adjacency.out, self._holding.now
-        tails = out.neighbour[edges].tolist()
-        if now:
-            return list(map(now.entities.__getitem__, now.heads[edges].tolist() + tails))
-        return self._entities((out.indptr.searchsorted(edges, side="right") - 1).tolist() + tails, self._make_entities)
+        out = self.adjacency.out
+        heads = (out.indptr.searchsorted(edges, side="right") - 1).tolist()
+        return self._entities(heads + out.neighbour[edges].tolist(), self._make_entities)
 
     def _sources(self, edges: Iterable[int], relations: list[int]) -> Iterable[str]:
         """The graph and release of each edge."""
@@ -401,17 +386,19 @@ class Store:
         return Triple(head, self.relations[relation], tail, source=self.origins[relation], support=support)
 
 
+_LATIN = "en"  # of names in Latin letters that bear no language
 _SPOKEN = {Scope.EXACT: 0, Scope.TRANSLATION: 0, Scope.LAYPERSON: 1}  # names a thing may be called by; less is better
-_CJK_LANGUAGES = ("zh", "ja")
 
 
 def written_in(name: str, tag: str, language: str) -> bool:
-    """Whether a name may be of a language: by its tag, else by its script.
+    """Whether a name may be of a language: by its tag, else by its script; a name in Han may be Chinese or Japanese.
 
     >>> written_in("发热", "", "zh"), written_in("Fieber", "de", "en"), written_in("fever", "", "en")
     (True, False, True)
     """
-    return tag == language if tag else has_cjk(name) == (language in _CJK_LANGUAGES)
+    if tag or not has_cjk(name):
+        return (tag or _LATIN) == language
+    return language in (CJK_LANGUAGES if script_language(name) == CJK_LANGUAGES[0] else (script_language(name),))
 
 
 def spoken(store: Store, language: str) -> NDArray[np.int32]:

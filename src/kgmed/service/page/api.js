@@ -44,8 +44,8 @@ async function send(method, path, body, signal, accept = "application/json") {
       method,
       signal,
       credentials: "omit",
-      headers: headers({ accept, ...(body === undefined ? {} : { "content-type": "application/json" }) }),
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: headers({ accept, ...(body === undefined ? {} : { "content-type": body instanceof Blob ? "application/octet-stream" : "application/json" }) }),
+      body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -123,9 +123,13 @@ export const neighbours = (graph, which, given, signal) =>
 export const paths = (graph, body, given, signal) => post(`v1/graphs/${id(graph)}/paths${query(given)}`, body, signal);
 export const diagnose = (body, signal) => post("v1/diagnose", body, signal);
 export const compare = (body, signal) => post("v1/compare", body, signal);
+export const runs = (q, signal) => get(`v1/runs${query({ q })}`, signal);
+export const forget = (which) => send("DELETE", `v1/runs/${id(which)}`);
 export const run = (which, signal) => get(`v1/runs/${id(which)}`, signal);
 export const available = (signal) => get("v1/available", signal);
 export const fetchGraph = (name) => post(`v1/available/${id(name)}`, undefined);
+export const upload = (name, file) => post(`v1/upload/${id(name)}${query({ file: file.name })}`, file);
+export const buildUpload = (name, body) => post(`v1/upload/${id(name)}/build`, body);
 export const reports = (signal) => get("v1/reports", signal);
 export const addressOfReport = (which) => `v1/reports/${id(which)}`;
 export const report = async (which) => (await send("GET", addressOfReport(which), undefined, undefined, "text/html")).text();

@@ -1,9 +1,10 @@
 // The frame of the page: header, views by route, what the server has, language, light or dark, and the key where one is wanted.
 
 import * as api from "./api.js";
-import { Ask } from "./ask.js";
+import { Ask, whenArrived } from "./ask.js";
 import { Diagnose } from "./diagnose.js";
 import { Graph } from "./graph.js";
+import { keptForTab } from "./history.js";
 import { Compare, Graphs, Reports } from "./more.js";
 import { link, route, setAddresses, Trouble, Wait } from "./parts.js";
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
@@ -12,6 +13,7 @@ import { currentLanguage, keep, number, recall, setLanguage, startLanguage, t } 
 const VIEWS = { ask: Ask, run: Ask, diagnose: Diagnose, graph: Graph, compare: Compare, reports: Reports, graphs: Graphs };
 const SHOWN = ["ask", "diagnose", "graph", "compare", "reports", "graphs"];
 const THEMES = ["auto", "light", "dark"];
+const last = {}; // where each view was left: its link in the menu leads back there
 
 function Page() {
   const [where, setWhere] = useState(route());
@@ -25,6 +27,7 @@ function Page() {
     try {
       const about = await api.about();
       setAddresses(about.links);
+      keptForTab(about.keyed);
       if (about.opening) {
         setServed({ step: "opening", about, graphs: [], methods: [] });
         setTimeout(load, 700);
@@ -42,11 +45,14 @@ function Page() {
     addEventListener("hashchange", follow);
     addEventListener("popstate", follow);
     api.onKeyWanted(() => want(true));
+    whenArrived((at) => ((last.ask = at), setWhere(route())));
+    addEventListener("keydown", toField);
     load();
-    return () => (removeEventListener("hashchange", follow), removeEventListener("popstate", follow));
+    return () => (removeEventListener("keydown", toField), removeEventListener("hashchange", follow), removeEventListener("popstate", follow));
   }, []);
   const view = VIEWS[where.view] ? (where.view === "run" ? "ask" : where.view) : "";
   useEffect(() => {
+    if (view) last[view] = location.hash;
     document.title = view ? `${t(view)} · kgmed` : "kgmed";
     if (moved.current && main.current && view !== "ask") main.current.focus({ preventScroll: true });
     if (moved.current) scrollTo(0, 0);
@@ -89,13 +95,20 @@ function Header({ view, speak }) {
   return html`<header class="top">
     <a class="mark" href=${link("ask")}><img src="icon.svg" width="26" height="26" alt="" />kgmed</a>
     <nav aria-label=${t("views")} ref=${nav}>
-      ${SHOWN.map((name) => html`<a href=${link(name)} aria-current=${name === view ? "page" : undefined}>${t(name)}</a>`)}
+      ${SHOWN.map((name) => html`<a href=${name === view ? link(name) : last[name] || link(name)} aria-current=${name === view ? "page" : undefined}>${t(name)}</a>`)}
     </nav>
     <div class="tastes">
       <button type="button" class="quiet" lang=${currentLanguage() === "en" ? "zh-CN" : "en"} aria-label=${t("languageLabel")} onClick=${speak}>${t("language")}</button>
       <button type="button" class="quiet" aria-label=${`${t("theme")}: ${words[theme]}`} onClick=${() => set(THEMES[(THEMES.indexOf(theme) + 1) % 3])}>${words[theme]}</button>
     </div>
   </header>`;
+}
+
+/** "/" goes to the field of the view, unless something is being typed. */
+function toField(event) {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  const field = /** @type {HTMLElement | null} */ (document.querySelector("main textarea, main input[type=text]"));
+  if (field) (event.preventDefault(), field.focus());
 }
 
 /** What the server does before it answers; a question is taken meanwhile. */

@@ -2,36 +2,48 @@
 
 import * as api from "./api.js";
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
-import { Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, saveJson, subjectOf, Tabs, Trouble, useId, Wait } from "./parts.js";
+import { conversationOf, History, remember } from "./history.js";
+import { asBibtex, asCsv, asMarkdown, asRis, asText, Completing, Copy, factsOf, FactsTable, frequencyOf, licenceOf, link, objectOf, permanent, References, referencesOf, Room, saveAs, saveJson, sendingKeys, subjectOf, Tabs, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { Picture } from "./picture.js";
-import { currentLanguage, number, roleName, SAFETY, stageName, t } from "./words.js";
+import { currentLanguage, intentName, INTENT_ORDER, number, roleName, SAFETY, stageName, t } from "./words.js";
 
 const EXAMPLES = {
   en: ["What are the symptoms of Marfan syndrome?", "What treats asthma?", "Can a pregnant woman take ibuprofen?", "Which gene causes cystic fibrosis?"],
   zh: ["糖尿病有哪些症状？", "哮喘用什么药治疗？", "孕妇能吃布洛芬吗？", "痛风不能吃什么？"],
 };
 
-const kept = new Map(); // the answers of this visit by id: { run, near, after }
+const kept = new Map(); // the answers of this visit by id: { run, near }
+let draft = ""; // what was typed and not asked when the view was left
+let going = null; // the question that is being answered, whether its view is shown or not: { abort, now, tell, arrive }
 
 /** The view: the question, and below it what came of it. `where` is the route, `served` what the server has. */
 export function Ask({ where, served, arrive }) {
   const asked = where.view === "run" ? where.parts[0] : "";
-  const [state, set] = useState({ step: "idle" });
-  const [text, setText] = useState(where.given.q || "");
-  const [follow, setFollow] = useState(false);
-  const [choice, setChoice] = useState({ graph: where.given.graph || "", method: where.given.method || "" });
-  const stop = useRef(null);
+  const [state, set] = useState(going && !asked ? going.now : { step: "idle" });
+  const [text, setText] = useState(where.given.q || (going ? going.question : draft));
+  const [choice, setChoice] = useState({ graph: where.given.graph || "", method: where.given.method || "", model: where.given.model || "" });
   const field = useRef(null);
+  const first = useRef(true);
+  const written = useRef(text);
+  written.current = text;
 
   useEffect(() => {
     if (asked) {
       open(asked);
-    } else {
+    } else if (!(first.current && (going || draft))) {
       setText(where.given.q || "");
-      if (state.step !== "working") set({ step: "idle" });
+      if (!going) set({ step: "idle" });
     }
+    first.current = false;
   }, [asked, where.given.q]);
-  useEffect(() => () => stop.current && stop.current.abort(), []); // leaving the page ends the work
+  useEffect(() => {
+    if (!asked && matchMedia("(pointer: fine)").matches) field.current.focus({ preventScroll: true });
+    if (going) Object.assign(going, { tell: set, arrive }); // what was asked before the view was left goes on
+    return () => {
+      draft = asked || going ? "" : written.current;
+      if (going) Object.assign(going, { tell: () => {}, arrive: null });
+    };
+  }, [asked]);
 
   const show = (one) => {
     kept.set(one.run.id, one);
@@ -39,19 +51,22 @@ export function Ask({ where, served, arrive }) {
     set({ step: "done", ...one });
   };
   const open = (id) => {
-    if (stop.current) stop.current.abort();
-    stop.current = null;
+    if (going) going.abort.abort();
+    going = null;
     if (kept.has(id)) return show(kept.get(id));
     set({ step: "opening" });
-    api.run(id).then((run) => show({ run, after: [] }), (problem) => set({ step: "trouble", problem }));
+    api.run(id).then((run) => show({ run }), (problem) => set({ step: "trouble", problem }));
   };
-  const ask = async (question = text) => {
-    if (!question.trim()) return;
-    stop.current && stop.current.abort();
-    const mine = (stop.current = new AbortController());
-    const after = follow && state.run ? [...state.after, state.run.id].slice(-8) : [];
-    let now = { step: "working", stages: [], found: null, text: "" };
-    const told = (change) => stop.current === mine && set((now = { ...now, ...change }));
+  const ask = async (question = text, { after = [], reading = undefined, run: from = undefined } = {}) => {
+    if (!question.trim() || question.length > served.about.longest || (going && going.question === question && !reading)) return;
+    if (going) going.abort.abort();
+    const mine = (going = { question, abort: new AbortController(), tell: set, arrive, now: { step: "working", stages: [], found: null, text: "" } });
+    let { now } = mine;
+    const told = (change) => {
+      mine.now = now = { ...now, ...change };
+      if (going === mine) mine.tell(now);
+    };
+    setText(question);
     set(now);
     const on = (kind, data) => {
       if (kind === "stage") told({ stages: [...now.stages, data.stage || data] });
@@ -60,23 +75,40 @@ export function Ask({ where, served, arrive }) {
       else if (kind === "restart") told({ text: "" });
       else if (kind === "error") throw new api.Problem(data.status || 0, data.title, data.detail);
       else if (kind === "run") {
-        if (stop.current !== mine) return;
+        if (going !== mine) return;
         const near = now.found ? now.found.near : undefined;
         now = { ...now, step: "done" };
-        stop.current = null;
-        show({ run: data, near, after });
-        arrive(link("run", [data.id]));
+        going = null;
+        kept.set(data.id, { run: data, near });
+        remember(data, after);
+        if (mine.arrive) mine.arrive(link("run", [data.id]));
+        else onArrived(link("run", [data.id]));
       }
     };
     try {
-      if (served.about.opening) await api.untilOpen(mine.signal);
-      const body = { question: question.trim(), stream: true, ...filled(choice), ...(after.length ? { after } : {}) };
-      await api.stream("v1/ask", body, on, mine.signal);
+      const { signal } = mine.abort;
+      if (served.about.opening) await api.untilOpen(signal);
+      const same = from && { graph: choice.graph, method: from.method, model: choice.model }; // a correction is read by the same method
+      const body = { question: question.trim(), stream: true, ...filled(same || choice), ...(after.length ? { after } : {}), ...(reading ? { reading } : {}) };
+      await api.stream("v1/ask", body, on, signal);
       if (now.step === "working") throw new api.Problem(0, t("offline"), t("offline"));
     } catch (problem) {
-      if (stop.current !== mine) return;
-      set(problem.name === "AbortError" ? { step: "stopped" } : { step: "trouble", problem });
+      if (going !== mine) return;
+      going = null;
+      mine.tell(problem.name === "AbortError" ? { step: "stopped" } : { step: "trouble", problem });
     }
+  };
+  const halt = () => {
+    if (going) going.abort.abort();
+    field.current.focus();
+  };
+  /** Asks again with another reading: `change` = { intents } or { mention, id }. */
+  const reread = (run, { intents, mention, id }) => {
+    const { frame } = run.query;
+    const chosen = run.links.filter((l) => l.how === "chosen" && l.mention.start >= 0 && !(mention && l.mention.start === mention.start));
+    const entities = [...chosen.map((l) => ({ start: l.mention.start, end: l.mention.end, id: l.entity.id })), ...(mention ? [{ start: mention.start, end: mention.end, id }] : [])];
+    const before = frame.source === "given" ? frame.asks.map((a) => a.intent) : [];
+    ask(run.query.question.text, { after: turnsBefore(run.id), reading: { intents: intents || before, entities }, run });
   };
   const instead = (surface, name) => {
     const next = text.includes(surface) ? text.replace(surface, name) : `${text} ${name}`;
@@ -85,40 +117,80 @@ export function Ask({ where, served, arrive }) {
   };
   const { step, run } = state;
   return html`<div class="ask">
-    <${AskForm} ...${{ text, setText, choice, setChoice, follow, setFollow, served, ask, step, field, stop: () => (stop.current.abort(), field.current.focus()) }} filled=${where.given.q && text === where.given.q && step === "idle"} />
+    <div class="asking">
+    <${AskForm} ...${{ text, setText, choice, setChoice, served, ask, step, field }} filled=${where.given.q && text === where.given.q && step === "idle"} />
     <div class="outcome">
-      ${step === "idle" && !text && html`<${Examples} take=${setText} />`}
+      ${step === "idle" && !text && html`<${Examples} take=${ask} />`}
       ${step === "opening" && html`<${Wait} />`}
-      ${step === "working" && html`<${Working} ...${state} question=${text} instead=${instead} />`}
+      ${step === "working" && html`<${Working} ...${state} question=${text} instead=${instead} stop=${halt} />`}
       ${step === "stopped" && html`<p class="panel" role="status">${t("stopped")}</p>`}
       ${step === "trouble" && html`<${Trouble} problem=${state.problem} again=${text ? () => ask() : null} />`}
-      ${step === "done" && html`<${Outcome} run=${run} near=${state.near} served=${served} instead=${instead} cite=${Number(where.parts[1]) || 0} />`}
-    </div>
+      ${step === "done" && html`<${Earlier} id=${run.id} />
+        <${Outcome} run=${run} near=${state.near} served=${served} instead=${instead} reread=${reread} follow=${(question) => ask(question, { after: [...turnsBefore(run.id), run.id].slice(-8) })} cite=${Number(where.parts[1]) || 0} />`}
+    </div></div>
+    <${History} here=${step === "done" ? run.id : ""} lists=${served.about.lists} />
   </div>`;
+}
+
+let onArrived = (at) => void at;
+/** Says who is told of an answer that came when the view had been left. */
+export const whenArrived = (tell) => (onArrived = tell);
+
+/** The ids of the turns before a run in its conversation. */
+function turnsBefore(id) {
+  const { turns = [] } = conversationOf(id) || {};
+  return turns.slice(0, Math.max(0, turns.findIndex((turn) => turn.id === id))).map((turn) => turn.id).slice(-8);
+}
+
+/** The turns of the conversation before this one, each with its answer; and links to those after it. */
+function Earlier({ id }) {
+  const { turns = [] } = conversationOf(id) || {};
+  const at = turns.findIndex((turn) => turn.id === id);
+  const before = turns.slice(Math.max(0, at - 8), Math.max(0, at));
+  const { value = [] } = useLoaded((signal) => Promise.all(before.map((turn) => (kept.has(turn.id) ? kept.get(turn.id).run : api.run(turn.id, signal).catch(() => null)))), [id]);
+  if (turns.length < 2 || at < 0) return null;
+  return html`<nav class="conversation" aria-label=${t("conversation")}><ol>
+    ${before.map((turn, i) => html`<li><a href=${link("run", [turn.id])}>${turn.question}</a> ${value[i] && html`<p>${value[i].answer.text.split("\n")[0]}</p>`}</li>`)}
+    <li aria-current="true"><strong>${turns[at].question}</strong></li>
+    ${turns.slice(at + 1).map((turn) => html`<li><a href=${link("run", [turn.id])}>${turn.question}</a></li>`)}
+  </ol></nav>`;
+}
+
+/** The next question of the conversation. */
+function FollowUp({ send, most }) {
+  const [text, set] = useState("");
+  const id = useId("follow");
+  const go = (event) => (event.preventDefault(), text.trim() && send(text));
+  return html`<form class="follow" onSubmit=${go}>
+    <label for=${id}>${t("follow")}</label>
+    <div class="question-row">
+      <textarea id=${id} rows="1" placeholder=${t("followHint")} value=${text} onInput=${(e) => set(e.target.value)} onKeyDown=${sendingKeys(go)}></textarea>
+      <button type="submit" disabled=${!text.trim() || text.length > most}>${t("followButton")}</button>
+    </div>
+    <${Room} text=${text} most=${most} />
+  </form>`;
 }
 
 const filled = (choice) => Object.fromEntries(Object.entries(choice).filter(([, v]) => v));
 
 /** The question with its button, and the rarely needed choices folded away. */
-function AskForm({ text, setText, choice, setChoice, follow, setFollow, served, ask, step, stop, field, filled: came }) {
+function AskForm({ text, setText, choice, setChoice, served, ask, step, field, filled: came }) {
   const id = useId("question");
   const methods = (served.methods || []).filter((m) => m.available);
+  const models = served.about.models;
+  const chosen = methods.find((m) => m.name === choice.method);
+  const most = served.about.longest;
   const submit = (event) => (event.preventDefault(), ask());
-  const keys = (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
-  };
   return html`<form class="question" onSubmit=${submit}>
     <h1>${t("askTitle")}</h1>
     <p class="lead">${t("askLead")}</p>
     <label class="unseen" for=${id}>${t("question")}</label>
     <div class="question-row">
-      <textarea id=${id} ref=${field} rows="2" maxlength="4000" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${keys}></textarea>
-      ${step === "working"
-        ? html`<button key="stop" type="button" class="main stop" onClick=${stop}>${t("stop")}</button>`
-        : html`<button key="go" type="submit" class="main" disabled=${!text.trim()}>${t("askButton")}</button>`}
+      <textarea id=${id} ref=${field} rows="2" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${sendingKeys(submit)}></textarea>
+      <button type="submit" class="main" disabled=${!text.trim() || text.length > most} aria-disabled=${step === "working" ? "true" : undefined}>${t("askButton")}</button>
     </div>
+    <${Room} text=${text} most=${most} />
     ${came && html`<p class="hint" role="status">${t("filledIn")}</p>`}
-    ${step === "done" && html`<label class="check follow"><input type="checkbox" checked=${follow} onChange=${(e) => setFollow(e.target.checked)} /> ${t("follow")}</label>`}
     <details class="choices">
       <summary>${t("options")}</summary>
       <div class="fields">
@@ -134,7 +206,13 @@ function AskForm({ text, setText, choice, setChoice, follow, setFollow, served, 
             ${methods.map((m) => html`<option value=${m.name}>${m.name}</option>`)}
           </select>
         </label>
+        ${models.length > 0 && html`<label>${t("model")}
+          <select value=${choice.model} disabled=${models.length < 2} onChange=${(e) => setChoice({ ...choice, model: e.target.value })}>
+            ${models.map((name, i) => html`<option value=${i ? name : ""}>${name}</option>`)}
+          </select>
+        </label>`}
       </div>
+      <p class="hint">${chosen ? `${chosen.does}${chosen.paper === "ours" ? "" : ` · ${chosen.paper}`}` : models.length ? "" : t("noModel")}</p>
     </details>
   </form>`;
 }
@@ -147,12 +225,12 @@ const Examples = ({ take }) => html`<section class="examples" aria-labelledby="e
 </section>`;
 
 /** What has happened so far: stages, what was found, and the words of a model. */
-function Working({ stages, found, text, question, instead }) {
+function Working({ stages, found, text, question, instead, stop }) {
   const done = stages.map((stage) => stage.name);
-  const all = ["recognize", "link", "retrieve", "rank", "read"];
+  const all = ["recognize", "link", "understand", "retrieve", "rank", "read"];
   const now = all.find((name) => !done.includes(name)) || "check";
   return html`<section class="panel" aria-busy="true">
-    <${Wait} text=${`${stageName(now)}…`} />
+    <div class="panel-head"><${Wait} text=${`${stageName(now)}…`} /><button type="button" class="stop" onClick=${stop}>${t("stop")}</button></div>
     <ol class="stages" aria-hidden="true">${all.map((name) => html`<li class=${done.includes(name) ? "done" : name === now ? "now" : ""}>${stageName(name)}</li>`)}</ol>
     ${found && html`<${Found} links=${found.links} missed=${found.missed} near=${found.near} text=${question} instead=${instead} />`}
     ${text && html`<div class="answer-text">${text}</div>`}
@@ -160,7 +238,8 @@ function Working({ stages, found, text, question, instead }) {
 }
 
 /** What the question names: found, and not found with names that are spelled alike. */
-export function Found({ links, missed, near = {}, text = "", instead }) {
+export function Found({ links, missed, near = {}, text = "", instead, choose = null }) {
+  const [changing, change] = useState(-1);
   const [alike, set] = useState({});
   useEffect(() => {
     const stop = new AbortController();
@@ -177,11 +256,14 @@ export function Found({ links, missed, near = {}, text = "", instead }) {
     html`<div class="found-row"><h3>${t("found")}</h3>
       <ul class="chips">
         ${once.map(
-          ({ mention, entity, ties }) => html`<li class="chip">
+          ({ mention, entity, ties, how }, i) => html`<li class=${`chip ${changing === i ? "open" : ""}`}>
             ${mention.surface.toLowerCase() !== entity.name.toLowerCase() && html`<q>${mention.surface}</q> = `}
             <a href=${link("graph", ["auto", entity.id])}>${entity.name}</a> <small>${entity.id.endsWith(`:${entity.name}`) ? entity.kind : entity.id}</small>
             ${said(mention).map((word) => html` <em>${word}</em>`)}
+            ${how === "chosen" && html` <small>${t("chosenByYou")}</small>`}
             ${ties.length > 0 && html` <small>${t("alsoPossible")} ${ties.slice(0, 3).map((e) => e.id).join(", ")}</small>`}
+            ${choose && mention.start >= 0 && html` <button type="button" class="quiet" aria-expanded=${changing === i ? "true" : "false"} aria-label=${`${t("change")}: ${mention.surface}`} onClick=${() => change(changing === i ? -1 : i)}>${t("change")}</button>`}
+            ${changing === i && html`<${Another} mention=${mention} ties=${ties} choose=${(id) => (change(-1), choose({ mention, id }))} />`}
           </li>`,
         )}
       </ul></div>`}
@@ -196,6 +278,50 @@ export function Found({ links, missed, near = {}, text = "", instead }) {
           </li>`,
         )}
       </ul></div>`}
+  </div>`;
+}
+
+/** What else the words may stand for: those that matched as well, then whatever is searched for. */
+function Another({ mention, ties, choose }) {
+  const language = currentLanguage();
+  const load = (text, signal) => api.complete("auto", text, { limit: 8, language }, signal).then((all) => all.map(({ entity, name }) => ({ ...entity, matched: name })));
+  return html`<div class="another">
+    ${ties.slice(0, 6).map((e) => html`<button type="button" class="suggest" onClick=${() => choose(e.id)}>${e.name} <small>${e.id}</small></button>`)}
+    <${Completing} label=${t("another", mention.surface)} hint=${t("searchThing")} load=${load} choose=${(e) => choose(e.id)} />
+  </div>`;
+}
+
+/** How the question was read: its words marked, what it asks, and of whom; what it asks can be changed. */
+function Read({ run, reread }) {
+  const { frame, question } = run.query;
+  if (!frame.asks.length) return null;
+  const things = frame.asks.flatMap((a) => [...a.subject, ...a.object]).concat(frame.findings);
+  const spans = [...new Map(things.flatMap((thing) => thing.spans.map((span) => [span.join(), span]))).values()].sort((a, b) => a[0] - b[0]);
+  const words = [];
+  let at = 0;
+  for (const [start, end] of spans) {
+    if (start < at) continue;
+    words.push(question.text.slice(at, start), html`<mark>${question.text.slice(start, end)}</mark>`);
+    at = end;
+  }
+  const { patient } = frame;
+  const names = (all) => all.map((n) => n.names[0]).join(", ");
+  const told = [
+    patient.age !== null && `${t("age")} ${number(Math.round(patient.age * 100) / 100)}`, patient.sex && t(patient.sex), patient.groups.join(", "),
+    patient.takes.length > 0 && `${t("takes")}: ${names(patient.takes)}`, patient.has.length > 0 && `${t("has")}: ${names(patient.has)}`,
+    patient.allergic_to.length > 0 && `${t("allergicTo")}: ${names(patient.allergic_to)}`,
+  ].filter(Boolean);
+  const likely = [...new Set([...frame.asks, ...frame.alternatives].map((a) => a.intent))];
+  const all = [...likely, ...INTENT_ORDER.filter((name) => !likely.includes(name))];
+  return html`<div class="found read">
+    <div class="found-row"><h3>${t("readAs")}</h3><p class="words">${words}${question.text.slice(at)}</p></div>
+    <div class="found-row"><h3>${t("asks")}</h3><div class="chips">
+      ${frame.asks.map((one, i) => html`<label class="intent"><span class="unseen">${t("asks")}</span><select value=${one.intent} onChange=${(e) => reread(run, { intents: frame.asks.map((a, j) => (i === j ? e.target.value : a.intent)) })}>
+        ${all.map((name) => html`<option value=${name} selected=${name === one.intent}>${intentName(name)}</option>`)}
+      </select>${one.negative && html` <em>${t("negative")}</em>`}</label>`)}
+      ${frame.source === "given" && html`<small>${t("chosenByYou")}</small>`}
+    </div></div>
+    ${told.length > 0 && html`<div class="found-row"><h3>${t("patient")}</h3><ul class="chips">${told.map((one) => html`<li class="chip">${one}</li>`)}</ul></div>`}
   </div>`;
 }
 
@@ -214,7 +340,7 @@ async function spelledAlike(mention, text, signal) {
 }
 
 /** An answer and all that it stands on. */
-function Outcome({ run, near, served, instead, cite }) {
+function Outcome({ run, near, served, instead, reread, follow, cite }) {
   const [marked, mark] = useState(cite);
   const { answer } = run;
   const evidence = run.context.cited.length ? run.context.cited : run.evidence;
@@ -237,17 +363,51 @@ function Outcome({ run, near, served, instead, cite }) {
       ${answer.choices.length > 0 && html`<p><strong>${t("choice")}:</strong> ${answer.choices.join(", ")}</p>`}
       ${answer.candidates.length > 1 && html`<${Candidates} candidates=${answer.candidates} most=${evidence.length} marked=${marked} show=${show} />`}
       <p class="limits">${answer.limits || t("notAdvice")}</p>
-      <${Found} links=${run.links} missed=${run.missed} near=${near} text=${run.query.question.text} instead=${instead} />
+      <${Read} run=${run} reread=${reread} />
+      <${Found} links=${run.links} missed=${run.missed} near=${near} text=${run.query.question.text} instead=${instead} choose=${(change) => reread(run, change)} />
       ${answer.verdicts.length > 0 && html`<${Verdicts} verdicts=${answer.verdicts} />`}
       <div class="actions">
         <${Copy} text=${permanent("run", [run.id])} label=${t("copyLink")} />
-        <button type="button" class="quiet" onClick=${() => saveJson(`kgmed-${run.id}.json`, run)}>${t("savedJson")}</button>
+        <${Copy} text=${() => asText(run)} label=${t("copyAnswer")} />
+        <${Copy} text=${() => asMarkdown(run)} label=${t("copyMarkdown")} />
         <button type="button" class="quiet" onClick=${() => print()}>${t("print")}</button>
       </div>
+      <div class="actions"><span class="hint">${t("saveAs")}</span>
+        ${[
+          ["JSON", () => saveJson(`kgmed-${run.id}.json`, run)],
+          ["CSV", () => saveAs(`kgmed-${run.id}.csv`, asCsv(factsOf(evidence), served.graphs), "text/csv")],
+          ["BibTeX", () => saveAs(`kgmed-${run.id}.bib`, asBibtex(run, served.graphs), "application/x-bibtex")],
+          ["RIS", () => saveAs(`kgmed-${run.id}.ris`, asRis(run, served.graphs), "application/x-research-info-systems")],
+        ].map(([name, save]) => html`<button type="button" class="quiet" aria-label=${`${t("saveAs")} ${name}`} onClick=${save}>${name}</button>`)}
+      </div>
     </section>
+    ${served.about.models.length > 0 && run.method !== ALONE && html`<${Alone} key=${run.id} run=${run} />`}
+    <${FollowUp} key=${run.id} most=${served.about.longest} send=${follow} />
     <${EvidenceShown} run=${run} evidence=${evidence} served=${served} marked=${marked} mark=${show} />
     <${How} run=${run} />
   </article>`;
+}
+
+const ALONE = "zero-shot";
+
+/** What the model that answered says without the graph, once that is asked for. */
+function Alone({ run }) {
+  const [{ step, other, problem }, set] = useState({ step: "idle" });
+  const question = run.query.question;
+  const model = (run.models.find(([what]) => what === "llm") || [])[1] || "";
+  const go = () => {
+    set({ step: "working" });
+    const options = question.options.length ? { options: Object.fromEntries(question.options) } : {};
+    api.post("v1/ask", { question: question.text, method: ALONE, model, ...options }).then((other) => set({ step: "done", other }), (problem) => set({ step: "trouble", problem }));
+  };
+  return html`<section class="panel alone" aria-labelledby="alone">
+    <div class="panel-head"><h2 id="alone">${t("alone")}</h2>${step === "idle" && html`<button type="button" class="quiet" onClick=${go}>${t("askAlone")}</button>`}</div>
+    <p class="hint">${t("aloneWhy")}</p>
+    ${step === "working" && html`<${Wait} text=${t("working")} />`}
+    ${step === "trouble" && html`<${Trouble} problem=${problem} again=${go} />`}
+    ${step === "done" && html`<div class="answer-text">${other.answer.text.split("\n").map((line) => html`<p>${line}</p>`)}</div>
+      <p class="hint"><a href=${link("run", [other.id])}>${t("openRun")}</a></p>`}
+  </section>`;
 }
 
 /** What else the answer may be, with the evidence of each. */
@@ -281,8 +441,9 @@ function Marks({ text, most, marked, show }) {
   return html`${text.split(/(\[\d+\][.,;:。，；：、]?)/).map(piece)}`;
 }
 
-const Verdicts = ({ verdicts }) => html`<details class="verdicts"><summary>${t("verdicts")}</summary>
-  <ul>${verdicts.map((v) => html`<li class=${v.label}><span>${v.sentence}</span> <strong>${t(["supported", "contradicted"].includes(v.label) ? v.label : "unsupported")}</strong>${v.reason && html` <small>${v.reason}</small>`}</li>`)}</ul>
+/** The sentences of a model, each supported, its own, disputed, or neutral: it says nothing of medicine to be checked. */
+const Verdicts = ({ verdicts }) => html`<details class="verdicts" open><summary>${t("verdicts")}</summary>
+  <ul>${verdicts.map((v) => html`<li class=${v.label}><span>${v.sentence}</span> <strong>${t(["supported", "contradicted", "neutral"].includes(v.label) ? v.label : "unsupported")}${v.label === "supported" && v.citations.map((n) => ` [${n}]`)}</strong>${v.reason && html` <small>${v.reason}</small>`}</li>`)}</ul>
 </details>`;
 
 /** The evidence as a list, a picture or a table: the same facts each time. */

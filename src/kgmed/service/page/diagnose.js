@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { Completing, Copy, FactCard, Few, frequencyOf, link, objectOf, permanent, Reference, saveJson, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { Completing, Copy, FactCard, Few, frequencyOf, link, objectOf, permanent, Reference, Room, saveJson, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { currentLanguage, t } from "./words.js";
 
 const FOR = ["exact", "narrower", "twin"];
@@ -14,7 +14,7 @@ const kindWord = (kind) => t(KIND_WORDS[kind] || kind);
 /** The language in which HPO's terms are called: Chinese names are those of the graphs together, English ones HPO's own. */
 const named = () => (currentLanguage() === "zh" ? "zh" : "");
 
-const NOBODY = { findings: [], sex: "", age: "", onset: "", database: "OMIM" };
+const NOBODY = { findings: [], sex: "", age: "", onset: "", database: "all" };
 
 /** The view; the patient of the last visit to it stays as long as the page is open. */
 let last = { patient: NOBODY, result: null };
@@ -46,7 +46,7 @@ export function Diagnose({ where, served }) {
     set({ step: "working", result: state.result });
     try {
       const result = await api.diagnose({ ...bodyOf(patient), language: named() }, mine.signal);
-      if (stop.current === mine) set({ step: "done", result: { ...result.patients[0], asked: JSON.stringify(bodyOf(patient)) } });
+      if (stop.current === mine) set({ step: "done", result: { ...once(result.patients[0]), asked: JSON.stringify(bodyOf(patient)) } });
     } catch (problem) {
       if (problem.name === "AbortError") return set({ step: state.result ? "done" : "idle", result: state.result });
       setTrouble(problem);
@@ -69,7 +69,7 @@ export function Diagnose({ where, served }) {
     <div class="patient-side">
       <h1>${t("diagnoseTitle")}</h1>
       <p class="lead">${t("diagnoseLead")}</p>
-      <${PatientForm} ...${{ patient, change, add, rank, read, note, setNote, setTrouble }} working=${state.step === "working"} stop=${() => stop.current.abort()} />
+      <${PatientForm} most=${served.about.longest} ...${{ patient, change, add, rank, read, note, setNote, setTrouble }} working=${state.step === "working"} stop=${() => stop.current.abort()} />
     </div>
     <div class="ranking-side">
       ${trouble && html`<${Trouble} problem=${trouble} />`}
@@ -77,6 +77,17 @@ export function Diagnose({ where, served }) {
       ${result && html`<${Ranking} result=${result} stale=${result.asked !== JSON.stringify(bodyOf(patient))} names=${namesOf(patient)} patient=${patient} add=${add} served=${served} />`}
     </div>
   </div>`;
+}
+
+/** The ranking with each disease once: entries of one name in several databases stand at the best of their places. */
+function once(result) {
+  const first = new Map();
+  for (const one of result.ranked) {
+    const name = one.disease.name.toLowerCase();
+    if (first.has(name)) first.get(name).also.push(one.disease.id);
+    else first.set(name, { ...one, also: [] });
+  }
+  return { ...result, ranked: [...first.values()] };
 }
 
 const namesOf = (patient) => Object.fromEntries(patient.findings.map((f) => [f.id, f.name]));
@@ -121,12 +132,12 @@ async function completions(text, signal) {
   return found.map(({ entity, name }) => ({ ...entity, matched: name })).filter((e) => /^HP:/.test(e.id)).slice(0, 8);
 }
 
-function PatientForm({ patient, change, add, rank, read, note, setNote, setTrouble, working, stop }) {
+function PatientForm({ most, patient, change, add, rank, read, note, setNote, setTrouble, working, stop }) {
   const { findings, sex, database } = patient;
   const file = useRef(null);
   const id = useId("patient");
   const present = findings.some((f) => f.present);
-  const submit = (event) => (event.preventDefault(), present && rank());
+  const submit = (event) => (event.preventDefault(), present && !working && rank());
   const field = (key, hint, size) => html`<label>${t(key)}
     <input type="text" size=${size} autocomplete="off" placeholder=${hint} value=${patient[key]} onInput=${(e) => change({ [key]: e.target.value })} />
   </label>`;
@@ -158,7 +169,7 @@ function PatientForm({ patient, change, add, rank, read, note, setNote, setTroub
     <ul class="chips findings" aria-labelledby=${`${id}-findings`}>
       ${findings.map((f) => html`<${FindingChip} key=${f.id} finding=${f} change=${change} />`)}
     </ul>
-    <${Pasted} read=${read} add=${add} note=${setNote} />
+    <${Pasted} read=${read} add=${add} note=${setNote} change=${change} most=${most} />
     ${note && html`<p class="hint" role="status">${note}</p>`}
     <fieldset class="fields">
       <legend class="unseen">${t("patient")}</legend>
@@ -176,7 +187,8 @@ function PatientForm({ patient, change, add, rank, read, note, setNote, setTroub
       </label>
     </fieldset>
     <div class="actions">
-      ${working ? html`<button key="stop" type="button" class="main stop" onClick=${stop}>${t("stop")}</button>` : html`<button key="go" type="submit" class="main" disabled=${!present}>${t("rank")}</button>`}
+      <button type="submit" class="main" disabled=${!present} aria-disabled=${working ? "true" : undefined}>${t("rank")}</button>
+      ${working && html`<button type="button" class="stop" onClick=${stop}>${t("stop")}</button>`}
       ${findings.length > 0 && html`<button type="button" class="quiet" onClick=${() => (change({ ...NOBODY }), setNote(""), setTrouble(null))}>${t("clear")}</button>`}
       ${findings.length > 0 && !present && html`<span class="hint">${t("needPresent")}</span>`}
     </div>
@@ -208,7 +220,7 @@ function FindingChip({ finding, change }) {
 }
 
 /** A description of the patient, from which findings are read; they become chips that can be put right. */
-function Pasted({ read, add, note }) {
+function Pasted({ read, add, note, change, most }) {
   const [text, setText] = useState("");
   const [busy, set] = useState(false);
   const id = useId("paste");
@@ -217,7 +229,8 @@ function Pasted({ read, add, note }) {
     const result = await read({ text });
     set(false);
     if (!result) return;
-    const { present, absent } = result.patients[0].patient;
+    const { present, absent, sex, age } = result.patients[0].patient;
+    change((now) => ({ ...now, sex: now.sex || sex, age: now.age || (age === null ? "" : String(Math.round(age * 100) / 100)) }));
     const names = Object.fromEntries(result.understood.map((l) => [l.entity.id, l.entity]));
     for (const [ids, is] of [[present, true], [absent, false]]) ids.forEach((i) => add({ id: i, name: (names[i] || { name: i }).name, present: is }));
     note(present.length + absent.length ? t("readSome", present.length + absent.length) : t("readNone"));
@@ -225,8 +238,9 @@ function Pasted({ read, add, note }) {
   return html`<details class="paste">
     <summary>${t("paste")}</summary>
     <label class="unseen" for=${id}>${t("paste")}</label>
-    <textarea id=${id} rows="4" maxlength="4000" placeholder=${t("pasteHint")} value=${text} onInput=${(e) => setText(e.target.value)}></textarea>
-    <button type="button" disabled=${busy || !text.trim()} onClick=${go}>${t("readText")}</button>
+    <textarea id=${id} rows="4" placeholder=${t("pasteHint")} value=${text} onInput=${(e) => setText(e.target.value)}></textarea>
+    <${Room} text=${text} most=${most} />
+    <button type="button" disabled=${busy || !text.trim() || text.length > most} onClick=${go}>${t("readText")}</button>
     ${busy && html`<${Wait} text=${t("working")} />`}
   </details>`;
 }
@@ -291,7 +305,7 @@ function Disease({ place, ranked, share, picked, pick, add, served, wide, known,
     <div class="disease-head">
       <span class="place" aria-hidden="true">${place}</span>
       <div class="disease-name">
-        <h3><a href=${link("graph", ["hpo", disease.id])}>${disease.name}</a> <small><${Reference} text=${disease.id} /></small></h3>
+        <h3><a href=${link("graph", ["hpo", disease.id])}>${disease.name}</a> <small><${Reference} text=${disease.id} />${ranked.also.map((id) => html`, <${Reference} text=${id} />`)}</small></h3>
         <p class="counts">${counts.filter(([, r]) => r.length).map(([word, r, look]) => html`<span class=${`count ${look}`}>${t(word, r.length)}</span>`)}</p>
       </div>
       <div class="disease-score"><meter min="0" max="1" value=${Math.max(0.02, share)} aria-label=${`${t("score")} ${score.toFixed(2)}`}></meter><span>${score.toFixed(2)}</span></div>

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { html, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
 import { Completing, FactCard, factsOf, frequencyOf, link, objectOf, Reference, subjectOf, Tabs, FactsTable, Trouble, useLoaded, Wait } from "./parts.js";
+import { Explore } from "./explore.js";
 import { Picture } from "./picture.js";
 import { currentLanguage, number, roleName, ROLE_ORDER, SAFETY, t } from "./words.js";
 
@@ -86,14 +87,15 @@ function Known({ graph, id, served, around, attributes }) {
   if (!around.total && !attributes.length) return html`<p class="panel">${t("noNeighbours")}</p>`;
   return html`<section class="panel" aria-labelledby="known">
     <div class="panel-head"><h2 id="known">${t("neighbours")} <small>${number(around.total)}</small></h2>
-      <${Tabs} label=${t("howShown")} tabs=${[["list", t("asList")], ["picture", t("asPicture")], ["table", t("asTable")]]} chosen=${shape} choose=${choose} /></div>
+      <${Tabs} label=${t("howShown")} tabs=${[["list", t("asList")], ["picture", t("asPicture")], ["explore", t("asGraph")], ["table", t("asTable")]]} chosen=${shape} choose=${choose} /></div>
     <div role="tabpanel" aria-label=${t("neighbours")}>
+      ${shape === "explore" && html`<${Explore} graph=${graph} start=${around.entity} facts=${facts} />`}
       ${shape === "list" && roles.map((role) => html`<${RoleGroup} key=${role} ...${{ graph, role, served, language }} id=${around.entity.id} total=${around.roles[role]} start=${around.triples.filter((f) => f.relation.role === role)} />`)}
       ${shape === "list" && attributes.length > 0 && html`<${Attributes} attributes=${attributes} />`}
       ${shape === "picture" && html`<${Picture} facts=${facts} asked=${[around.entity]} totals=${around.roles} expand=${expand} graphs=${served.graphs} graph=${graph} />`}
       ${shape === "table" && html`<${FactsTable} facts=${facts} graphs=${served.graphs} numbers=${false} label=${t("neighbours")} />`}
       ${trouble && html`<${Trouble} problem=${trouble} />`}
-      ${shape !== "list" && around.total > around.triples.length && html`<p class="hint">${number(around.triples.length)} / ${number(around.total)}</p>`}
+      ${!["list", "explore"].includes(shape) && around.total > around.triples.length && html`<p class="hint">${number(around.triples.length)} / ${number(around.total)}</p>`}
     </div>
   </section>`;
 }

@@ -2,14 +2,14 @@
 
 import * as api from "./api.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { Copy, link, saveAs, Trouble, useId, useLoaded, Wait } from "./parts.js";
+import { Copy, link, permanent, Room, saveAs, sendingKeys, Trouble, useId, useLoaded, Wait } from "./parts.js";
 import { bytes, languageName, number, roleName, ROLE_ORDER, t } from "./words.js";
 
 // --- Compare.
 
 const FIRST = ["facts", "kg-rank", "mindmap"]; // chosen at first, where they can be asked
 
-export function Compare({ where, served }) {
+export function Compare({ where, served, arrive }) {
   const can = served.methods.filter((m) => m.available);
   const cannot = served.methods.filter((m) => !m.available);
   const [text, setText] = useState(where.given.q || "");
@@ -17,15 +17,29 @@ export function Compare({ where, served }) {
   const [state, set] = useState({ step: "idle" });
   const stop = useRef(null);
   const id = useId("compared");
+  const most = served.about.longest;
   useEffect(() => () => stop.current && stop.current.abort(), []);
   useEffect(() => setText(where.given.q || ""), [where.given.q]);
+  const linked = where.given.runs || "";
+  useEffect(() => {
+    const ids = linked.split(",").filter(Boolean).slice(0, 8);
+    if (!ids.length || (state.runs && linked === idsOf(state.runs))) return;
+    set({ step: "working" });
+    Promise.all(ids.map((one) => api.run(one))).then((runs) => {
+      const named = runs.map((run) => ({ method: run.method.split(" ")[0], run })); // without what a method says of how it ran
+      choose(named.map(({ method }) => method).filter((name) => can.some((m) => m.name === name)));
+      set({ step: "done", runs: named });
+    }, (problem) => set({ step: "trouble", problem }));
+  }, [linked]);
   const submit = async (event) => {
     event.preventDefault();
-    if (!text.trim() || !chosen.length) return;
+    if (!text.trim() || !chosen.length || text.length > most || state.step === "working") return;
     const mine = (stop.current = new AbortController());
     set({ step: "working" });
     try {
-      set({ step: "done", runs: await api.compare({ question: text.trim(), methods: chosen }, mine.signal) });
+      const runs = await api.compare({ question: text.trim(), methods: chosen }, mine.signal);
+      set({ step: "done", runs });
+      if (idsOf(runs)) arrive(link("compare", [], { q: text.trim(), runs: idsOf(runs) }));
     } catch (problem) {
       set(problem.name === "AbortError" ? { step: "stopped" } : { step: "trouble", problem });
     }
@@ -37,11 +51,10 @@ export function Compare({ where, served }) {
       <p class="lead">${t("compareLead")}</p>
       <label class="unseen" for=${id}>${t("question")}</label>
       <div class="question-row">
-        <textarea id=${id} rows="2" maxlength="4000" value=${text} onInput=${(e) => setText(e.target.value)}></textarea>
-        ${state.step === "working"
-          ? html`<button key="stop" type="button" class="main stop" onClick=${() => stop.current.abort()}>${t("stop")}</button>`
-          : html`<button key="go" type="submit" class="main" disabled=${!text.trim() || !chosen.length}>${t("compareButton")}</button>`}
+        <textarea id=${id} rows="2" value=${text} onInput=${(e) => setText(e.target.value)} onKeyDown=${sendingKeys(submit)}></textarea>
+        <button type="submit" class="main" disabled=${!text.trim() || !chosen.length || text.length > most} aria-disabled=${state.step === "working" ? "true" : undefined}>${t("compareButton")}</button>
       </div>
+      <${Room} text=${text} most=${most} />
       <fieldset class="methods"><legend>${t("methods")}</legend>
         ${can.map(
           (m) => html`<label class="check" title=${m.does}><input type="checkbox" checked=${chosen.includes(m.name)} onChange=${() => flip(m.name)} /> ${m.name}</label>`,
@@ -50,12 +63,15 @@ export function Compare({ where, served }) {
       ${cannot.length > 0 && html`<p class="hint">${t("needModel", cannot.map((m) => m.name).join(", "))}</p>`}
       ${!chosen.length && html`<p class="hint" role="status">${t("pickMethods")}</p>`}
     </form>
-    ${state.step === "working" && html`<${Wait} text=${t("working")} />`}
+    ${state.step === "working" && html`<div class="panel-head"><${Wait} text=${t("working")} />${stop.current && html`<button type="button" class="stop" onClick=${() => stop.current.abort()}>${t("stop")}</button>`}</div>`}
     ${state.step === "stopped" && html`<p class="panel" role="status">${t("stopped")}</p>`}
     ${state.step === "trouble" && html`<${Trouble} problem=${state.problem} />`}
+    ${state.step === "done" && linked && html`<div class="actions"><${Copy} text=${permanent("compare", [], { q: text, runs: linked })} label=${t("copyLink")} /></div>`}
     ${state.step === "done" && html`<div class="columns">${state.runs.map((one) => html`<${Compared} key=${one.method} one=${one} />`)}</div>`}
   </div>`;
 }
+
+const idsOf = (runs) => runs.map(({ run }) => run && run.id).filter(Boolean).join(",");
 
 function Compared({ one: { method, run, error } }) {
   if (!run) return html`<section class="panel trouble"><h2>${method} <small>${t("failed")}</small></h2><p>${error}</p></section>`;
@@ -123,7 +139,53 @@ export function Graphs({ served }) {
       ${trouble && html`<${Trouble} problem=${trouble} />`}
       <p class="hint">${t("getByHand")}</p><${Command} text="kgmed graph get NAME --from FILE" />
       <h3>${t("yours")}</h3><${Command} text="kgmed graph build NAME FILE" />
-    </section></div>`;
+    </section>
+    ${served.about.fetches && html`<${Own} built=${() => api.available().then(setNewer, setTrouble)} />`}</div>`;
+}
+
+/** A file of one's own as a graph: handed in, looked at, its columns put right, and built. */
+function Own({ built }) {
+  const [name, setName] = useState("");
+  const [{ step, found, problem }, set] = useState({ step: "idle" });
+  const [columns, setColumns] = useState("");
+  const proposed = useRef(""); // what the columns seem to say
+  const file = useRef(null);
+  const seen = (step) => (found) => (set({ step, found }), setColumns(found.columns));
+  const failed = (problem) => set((now) => ({ ...now, step: "trouble", problem }));
+  const hand = (event) => {
+    const [chosen] = event.target.files;
+    event.target.value = "";
+    if (!chosen) return;
+    set({ step: "working" });
+    api.upload(name, chosen).then((now) => ((proposed.current = now.columns), seen("seen")(now)), failed);
+  };
+  const go = (build) => {
+    set({ step: "working", found });
+    const changed = columns === proposed.current ? "" : columns;
+    api.buildUpload(found.name, { columns: changed, build }).then((now) => (seen(build && !now.problem ? "building" : "seen")(now), build && built()), failed);
+  };
+  const rows = found && found.preview;
+  return html`<section class="panel own" aria-labelledby="own"><h2 id="own">${t("ownTitle")}</h2><p>${t("ownLead")}</p>
+    <div class="fields">
+      <label>${t("ownName")} <input type="text" size="16" autocomplete="off" value=${name} onInput=${(e) => setName(e.target.value.toLowerCase())} /></label>
+      <button type="button" disabled=${!/^[a-z0-9][a-z0-9_-]*$/.test(name) || step === "working"} onClick=${() => file.current.click()}>${t("ownFile")}</button>
+      <input ref=${file} type="file" accept=".csv,.tsv,.txt,.json,.jsonl,.ttl,.nt,.obo,.owl,.rdf,.xml,.graphml" hidden onChange=${hand} aria-label=${t("ownFile")} />
+    </div>
+    ${step === "working" && html`<${Wait} text=${t("working")} />`}
+    ${step === "trouble" && html`<${Trouble} problem=${problem} />`}
+    ${found && found.problem && html`<p class="notice" role="status">${found.problem}</p>`}
+    ${rows && html`<div class="seen"><h3>${t("ownSeen")}</h3>
+      <p>${t(rows.whole ? "ownAll" : "ownFirst", number(rows.rows))}${rows.dropped > 0 && ` · ${t("ownDropped", number(rows.dropped))}`}</p>
+      <p><strong>${t("ownKinds")}</strong> ${rows.kinds.slice(0, 12).map(([kind, n]) => `${kind || "–"} ${number(n)}`).join(" · ")}</p>
+      <p><strong>${t("ownRelations")}</strong> ${rows.relations.slice(0, 12).map(([relation, n]) => `${relation.name} ${number(n)} (${roleName(relation.role, relation.reverse)})`).join(" · ")}</p>
+      <ul>${rows.triples.slice(0, 5).map((triple) => html`<li>${triple.join(" — ")}</li>`)}</ul>
+      ${rows.unsure.map((one) => html`<p class="notice">${one}</p>`)}
+    </div>`}
+    ${found && found.columns && html`<label>${t("ownColumns")}<textarea rows="8" spellcheck="false" value=${columns} onInput=${(e) => setColumns(e.target.value)}></textarea></label>
+      <button type="button" class="quiet" disabled=${step === "working"} onClick=${() => go(false)}>${t("ownAgain")}</button>`}
+    ${rows && step !== "building" && html`<div class="actions"><button type="button" class="main" disabled=${step === "working"} onClick=${() => go(true)}>${t("ownBuild")}</button></div>`}
+    ${step === "building" && html`<p role="status">${t("ownBuilding", found.name)}</p>`}
+  </section>`;
 }
 
 /** A graph that can be had: what it is, its licence, a button where the server may fetch it, and the command. */

@@ -79,6 +79,23 @@ export function saveAs(name, text, type) {
 /** Saves a value as a file of JSON. */
 export const saveJson = (name, value) => saveAs(name, JSON.stringify(value, null, 1), "application/json");
 
+/** What becomes of keys in a field for a question: Enter sends it, with Ctrl or Shift it breaks the line. */
+export const sendingKeys = (send) => (event) => {
+  if (event.key !== "Enter" || event.isComposing || event.shiftKey) return;
+  event.preventDefault();
+  if (!(event.ctrlKey || event.metaKey)) return send(event);
+  const field = event.target;
+  field.setRangeText("\n", field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+};
+
+/** How many characters there are of those that are read; nothing where there is much room. */
+export function Room({ text, most }) {
+  if (text.length < 0.8 * most) return null;
+  const over = text.length > most;
+  return html`<p class=${over ? "notice" : "hint"} role="status">${t(over ? "tooLong" : "room", `${number(text.length)} / ${number(most)}`)}</p>`;
+}
+
 /** The first few of a list, and a button for the others. */
 export function Few({ items, most = 12, render, tag = "ul", class: name }) {
   const [all, set] = useState(false);
@@ -237,12 +254,17 @@ let addresses = {}; // prefix of a reference -> address with {} for the rest, as
 
 export const setAddresses = (of) => (addresses = of);
 
+/** The address of a reference; "" = its database has no pages. */
+export function addressOf(text) {
+  if (/^https?:\/\//.test(text)) return text;
+  const [, prefix, rest] = /^([A-Za-z]+):(.+)$/.exec(text) || [];
+  return prefix && Object.hasOwn(addresses, prefix) ? addresses[prefix].replace("{}", encodeURIComponent(rest)) : "";
+}
+
 /** A reference, a link where its database has pages; nothing is fetched until it is clicked. */
 export function Reference({ text }) {
-  if (/^https?:\/\//.test(text)) return html`<a href=${text} target="_blank" rel="noopener noreferrer">${text}</a>`;
-  const [, prefix, rest] = /^([A-Za-z]+):(.+)$/.exec(text) || [];
-  const address = Object.hasOwn(addresses, prefix) && addresses[prefix];
-  return address ? html`<a href=${address.replace("{}", encodeURIComponent(rest))} target="_blank" rel="noopener noreferrer">${text}</a>` : text;
+  const address = addressOf(text);
+  return address ? html`<a href=${address} target="_blank" rel="noopener noreferrer">${text}</a>` : text;
 }
 
 const separated = (items) => items.flatMap((item, i) => (i ? [", ", item] : [item]));
@@ -308,6 +330,61 @@ export function FactCard({ triple, graphs }) {
     </dl>
   </div>`;
 }
+
+// --- Copies of an answer in other forms.
+
+const evidenceOf = (run) => (run.context.cited.length ? run.context.cited : run.evidence);
+
+/** The answer as plain text: the question, the answer, what its marks stand for, the releases. */
+export function asText(run) {
+  const cited = evidenceOf(run).map((e, i) => [i + 1, e]).filter(([n]) => run.answer.citations.includes(n));
+  const sources = cited.map(([n, e]) => `[${n}] ${e.text} (${[...new Set(e.triples.flatMap((f) => [f.source, ...referencesOf(f)]))].join("; ")})`);
+  return [run.query.question.text, "", run.answer.text, "", ...sources, "", run.graph, permanent("run", [run.id]), run.answer.limits || t("notAdvice")].join("\n");
+}
+
+/** The same as Markdown; `level` = of its heading. */
+export function asMarkdown(run, level = 1) {
+  const plain = (text) => text.replace(/([\\`*_<>#|])/g, "\\$1");
+  const cited = evidenceOf(run).map((e, i) => [i + 1, e]).filter(([n]) => run.answer.citations.includes(n));
+  const sources = cited.map(([n, e]) => `${n}. ${plain(e.text)} (${plain([...new Set(e.triples.flatMap((f) => [f.source, ...referencesOf(f)]))].join("; "))})`);
+  return [`${"#".repeat(level)} ${plain(run.query.question.text)}`, plain(run.answer.text).replaceAll("\n", "  \n"), sources.join("\n"), `*${plain(run.answer.limits || t("notAdvice"))}* ${plain(run.graph)}, <${permanent("run", [run.id])}>`].join("\n\n");
+}
+
+/** The facts as CSV (RFC 4180); a cell that a spreadsheet would run as a formula begins with an apostrophe. */
+export function asCsv(facts, graphs) {
+  const cell = (value) => {
+    const text = String(value).replace(/^[=+\-@\t\r]/, "'$&");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const head = ["number", "from", "from_id", "relation", "role", "to", "to_id", "frequency", "source", "licence", "references"];
+  const rows = facts.map(({ triple, numbers }) => {
+    const [from, to] = [subjectOf(triple), objectOf(triple)];
+    return [numbers.join(" "), from.name, from.id, triple.relation.name, triple.relation.role, to.name, to.id, frequencyOf(triple), triple.source, licenceOf(triple.source, graphs), referencesOf(triple).join(" ")];
+  });
+  return `${[head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
+}
+
+/** What an answer is cited by: itself, the graphs that it rests on, and their references: [{ key, title, note, url }]. */
+function works(run, graphs) {
+  const facts = factsOf(evidenceOf(run).filter((_, i) => run.answer.citations.includes(i + 1)));
+  const sources = [...new Set(facts.map(({ triple }) => triple.source))];
+  const references = [...new Set(facts.flatMap(({ triple }) => referencesOf(triple)))];
+  const made = sources.map((source) => ({ key: source, title: source, note: (graphs.find((g) => g.name === source.split(" ")[0]) || {}).citation || "", url: "" }));
+  const read = references.map((text) => ({ key: text, title: text, note: "", url: addressOf(text) }));
+  return [{ key: `kgmed-${run.id.slice(-12)}`, title: run.query.question.text, note: `kgmed, ${run.method}, ${run.graph}`, url: permanent("run", [run.id]) }, ...made, ...read];
+}
+
+/** The citations in BibTeX. */
+export const asBibtex = (run, graphs) =>
+  works(run, graphs).map(({ key, title, note, url }) => {
+    const plain = (text) => text.replace(/[{}\\]/g, "").replace(/[%#&_$]/g, "\\$&");
+    const fields = [`title = {{${plain(title)}}}`, note && `note = {${plain(note)}}`, url && `url = {${url.replace(/[{}\\]/g, "")}}`].filter(Boolean);
+    return `@misc{${key.replace(/[^\w-]+/g, "-")},\n  ${fields.join(",\n  ")}\n}\n`;
+  }).join("\n");
+
+/** The citations in RIS. */
+export const asRis = (run, graphs) =>
+  works(run, graphs).map(({ key, title, note, url }) => [["TY", "DATA"], ["ID", key], ["TI", title], ["N1", note], ["UR", url], ["ER", ""]].filter(([name, value]) => value || name === "ER").map(([name, value]) => `${name}  - ${value.replace(/\s+/g, " ")}`).join("\r\n")).join("\r\n\r\n") + "\r\n";
 
 /** The facts of some evidence, each once, with the numbers that it is cited by. */
 export function factsOf(evidence) {

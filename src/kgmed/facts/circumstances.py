@@ -1,0 +1,241 @@
+"""What a frame tells of a patient that labels may forbid a medicine for, in the form in which labels are searched."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from kgmed import vocabulary
+from kgmed.derived import Arrays, cached_arrays
+from kgmed.frame import Frame, Named, Patient
+from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.contradictions import WARNS, Warning, warnings_of
+from kgmed.language.labels import GROUPS, GROWN, OLD, Level, level_of, readings, route
+from kgmed.language.particulars import circumstances_of
+from kgmed.language.text import has_cjk
+from kgmed.records import Link, Mention, Triple
+from kgmed.steps.family import MEDICINES, Family, medicines_of, names_of, stem_classes, substance
+from kgmed.vocabulary import Predicate
+
+VERSION = 2  # goes up when the columns kept beside a graph change
+_NOT_FOR, _ANYHOW = "people whom classes are not for", " anyhow"
+_COLUMNS = ("node", "group", "below", "witness")
+_SHARE = 4  # ours: a medicine is forbidden by its siblings where at least a fourth of them say so, and two
+_MOST = 12.0  # years: "children" without an age are taken to be younger
+_SHORT = (5, 2)  # letters and characters that a name must have to be looked for in a text
+Forbidden = tuple[int, float, int]  # group, below which age, the medicine whose label says so
+
+
+# --- Groups of people: read from all labels once, kept beside the graph.
+
+
+@lru_cache(maxsize=8)
+def forbidden_groups(graph: LocalGraph) -> dict[int, list[Forbidden]]:
+    """By node the groups that a medicine is forbidden for, by its own label or by those of its substance."""
+    key = f"{VERSION} {graph.label}"
+    kept = cached_arrays(graph.folder, "forbidden-groups", key, _COLUMNS, lambda: _arrays(graph))
+    found: dict[int, list[Forbidden]] = {}
+    for node, *row in zip(*(kept[name].tolist() for name in _COLUMNS), strict=True):
+        found.setdefault(node, []).append((int(row[0]), float(row[1]), int(row[2])))
+    return found
+
+
+def _arrays(graph: LocalGraph) -> Arrays:
+    own = _own_labels(graph)
+    rows = [(n, g, below, n) for n, said in own.items() for g, (level, below) in said.items() if level == Level.FORBIDS]
+    rows += [row for nodes in medicines_of(graph).values() for row in _of_siblings(graph, nodes, own)]
+    columns = list(zip(*dict.fromkeys(rows), strict=True)) or [()] * len(_COLUMNS)
+    kinds = (np.int64, np.int64, np.float64, np.int64)
+    return {n: np.array(c, kind) for n, c, kind in zip(_COLUMNS, columns, kinds, strict=True)}
+
+
+_Own = dict[int, dict[int, tuple[Level, float]]]  # node -> group -> what its label says, below which age
+
+
+def _own_labels(graph: LocalGraph) -> _Own:
+    """What each label says of each group; the gravest, and of equals what reaches the highest age."""
+    table, found = warnings_of(graph), _Own()
+    for node in table.nodes:
+        said = [r for w in table.of(node) for r in readings(w.text, contraindication=w.contraindication)]
+        for r in sorted(said, key=lambda r: (r.level, r.below)):
+            found.setdefault(node, {})[GROUPS.index(r.group)] = (r.level, r.below)
+    return found
+
+
+def _of_siblings(graph: LocalGraph, nodes: Sequence[int], own: _Own) -> Iterator[tuple[int, int, float, int]]:
+    """What medicines of one substance that say nothing of a group are forbidden for by most of those that do."""
+    speaking = [node for node in nodes if node in own]
+    ways = {node: route(graph.at(node).name) for node in nodes} if len(speaking) > 1 else {}
+    for group in {g for node in speaking if ways for g in own[node]}:
+        for node in nodes:
+            bare = substance(graph.at(node).name) == graph.at(node).name.casefold()
+            if not bare and group in own.get(node, {}):
+                continue
+            like = [n for n in nodes if n != node and (bare or ways[n] == ways[node])]
+            said = {n: own[n][group] for n in like if group in own.get(n, {})}
+            against = sorted((below, n) for n, (level, below) in said.items() if level == Level.FORBIDS)
+            if len(against) > 1 and 2 * len(against) >= len(said) and _SHARE * len(against) >= len(like):
+                yield node, group, *against[len(against) // 2]
+
+
+@lru_cache(maxsize=1 << 14)
+def not_for(name: str, product: str = "") -> tuple[tuple[int, float], ...]:
+    """The groups that a medicine of a name is not for by the vocabulary, with below which age; of ointments few are.
+
+    Labels of a graph often do not say what everybody knows: their own silence is no leave. `product` = what the
+    medicine is a part of, whose form counts.
+
+    >>> not_for("阿司匹林片"), not_for("Lisinopril"), not_for("红霉素软膏"), not_for("四环素", "复方四环素软膏")
+    (((2, 16.0),), ((0, inf),), (), ())
+    """
+    outside = route(product or name) == "outside"
+    keys = (k for k in vocabulary.members("classes", _NOT_FOR) if not outside or k.endswith(_ANYHOW))
+    found = (k for k in keys if vocabulary.compiled("classes", k, Predicate.BROAD_MATCH).search(name))
+    return tuple(dict.fromkeys(_group_of(*k.removesuffix(_ANYHOW).split()[1:]) for k in found))
+
+
+def _group_of(how: str, who: str) -> tuple[int, float]:
+    """The group and the age of a class "not in pregnancy", "not under 12"."""
+    return (GROUPS.index("children"), float(who)) if how == "under" else (GROUPS.index(who), np.inf)
+
+
+def groups_of(patient: Patient) -> dict[int, float | None]:
+    """The groups that a patient is of, with the age where it counts; an age alone makes a child or an old person.
+
+    >>> groups_of(Patient(age=4.0)), groups_of(Patient(groups=("pregnancy",)))
+    ({2: 4.0}, {0: None})
+    """
+    said = [g for g in patient.groups if g in GROUPS]
+    young = patient.age is not None and patient.age < GROWN
+    said += ["children"] * young + ["older people"] * (patient.age is not None and patient.age >= OLD)
+    return {GROUPS.index(g): patient.age if g == "children" and young else None for g in said}
+
+
+def reaches(below: float, age: float | None) -> bool:
+    """Whether what is forbidden below an age is forbidden for a child of an age, or of one that is not told.
+
+    >>> reaches(6.0, 6.0), reaches(6.0, 8.0), reaches(3.0, None), reaches(18.0, None)
+    (True, False, False, True)
+    """
+    return below >= _MOST if age is None else age <= below
+
+
+# --- Illnesses, medicines taken, allergies: looked for by all their names.
+
+
+@dataclass(frozen=True)
+class Told:
+    """A thing that a frame tells of: its name for the answer, its nodes, a pattern of what texts call it by.
+
+    `substances` = of a medicine what it is made of; `stems` = patterns of the names of its class.
+    """
+
+    name: str
+    nodes: frozenset[int]
+    pattern: re.Pattern[str]
+    substances: frozenset[str] = frozenset()
+    stems: tuple[re.Pattern[str], ...] = ()
+
+    def level(self, warning: Warning, ids: frozenset[str], *, allergy: bool = False) -> Level:
+        """What a warning says of the thing, or of an allergy to it."""
+        if warning.id:
+            return (Level.FORBIDS if warning.contraindication else Level.CARE) if warning.id in ids else Level.SILENT
+        return level_of(warning.text, self.pattern, contraindication=warning.contraindication, allergy=allergy)
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """All of a frame that may forbid a medicine."""
+
+    groups: dict[int, float | None]
+    illnesses: tuple[Told, ...] = ()
+    taken: tuple[Told, ...] = ()
+    allergens: tuple[Told, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.groups or self.illnesses or self.taken or self.allergens)
+
+
+def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
+    """What a frame tells of its patient; the things asked about are among the illnesses, each for all but itself."""
+    subjects = [n for ask in frame.asks for n in ask.things if not _is_medicine(n)]
+    ill = [*frame.patient.has, *frame.findings, *(subjects if len(subjects) > 1 else ())]
+    return Circumstances(
+        groups_of(frame.patient),
+        tuple(_things(graph, [n for n in ill if not _is_medicine(n)])),
+        tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if _is_medicine(n))])),
+        tuple(_things(graph, frame.patient.allergic_to)),
+    )
+
+
+def _is_medicine(named: Named) -> bool:
+    return named.kind in MEDICINES
+
+
+def _things(graph: LocalGraph, named: Iterable[Named]) -> Iterator[Told]:
+    """Each thing that is not denied, once."""
+    for one in dict.fromkeys(n for n in named if not n.negated):
+        links = one.links[:1]
+        yield _told(graph, one.names, links[0] if links else None)
+
+
+@lru_cache(maxsize=1024)
+def _told(graph: LocalGraph, names: tuple[str, ...], link: Link | None) -> Told:
+    """A thing by the names that a question and a graph have for it; of a medicine with its substance and class."""
+    nodes = _nodes(graph, names, link)
+    called = [*names, *(text for n in nodes for text, scope in names_of(graph, n) if scope <= Scope.TRANSLATION)]
+    made = {substance(name) for name in called} if _taken(graph, nodes) or not nodes else set()
+    rows = [(asked, stem) for asked, stem in stem_classes() if any(_of_class(asked, stem, name) for name in called)]
+    short = [name for name in names[:1] if has_cjk(name)]  # 碘, as it was written
+    long = [name for name in dict.fromkeys([*called, *made]) if len(name) >= _SHORT[has_cjk(name)] or name in short]
+    words = [re.escape(name) if has_cjk(name) else rf"\b{re.escape(name)}" for name in long]
+    words += [c.found for name in names for c in circumstances_of(name)]
+    words += [asked for asked, _ in rows]
+    stems = tuple(re.compile(stem, re.IGNORECASE) for _, stem in rows)
+    pattern = re.compile("|".join(words) or r"(?!)", re.IGNORECASE)
+    return Told(_shown(graph, names, link), frozenset(nodes), pattern, frozenset(made), stems)
+
+
+def _shown(graph: LocalGraph, names: Sequence[str], link: Link | None) -> str:
+    return names[0] if names else link.entity.name if link else ""
+
+
+def _nodes(graph: LocalGraph, names: Sequence[str], link: Link | None) -> list[int]:
+    """The entries of a thing: those that are the same, and of what is not linked those of its names."""
+    links = (
+        [link]
+        if link
+        else [Link(Mention(n, n, -1, -1), m.entity, 1.0, "exact") for n in names for m in graph.lookup(n)]
+    )
+    return list(dict.fromkeys(graph.number(e.id) for x in links for e in Family(graph).twins(x)))
+
+
+def _taken(graph: LocalGraph, nodes: Iterable[int]) -> bool:
+    return any(graph.at(node).kind in MEDICINES for node in nodes)
+
+
+def _of_class(asked: str, stem: str, name: str) -> bool:
+    """Whether a name is that of a class of medicines or of one of its members."""
+    return bool(re.search(stem, name, re.IGNORECASE) or re.fullmatch(asked, name, re.IGNORECASE))
+
+
+# --- The triples behind a verdict.
+
+
+def triples_of(graph: LocalGraph, node: int, said: set[str]) -> list[Triple]:
+    """The warnings on a medicine that say one of some texts, or are about a thing of one of those names."""
+    around = [*graph.neighbours(graph.at(node).id, limit=1 << 20, roles=WARNS), *graph.attributes(graph.at(node).id)]
+    return [t for t in around if t.relation.role in WARNS and t.subject == graph.at(node) and t.object.name in said]
+
+
+def group_texts(graph: LocalGraph, node: int, group: int) -> set[str]:
+    """What on a medicine forbids it for a group."""
+    return {
+        w.text
+        for w in warnings_of(graph).of(node)
+        for r in readings(w.text, contraindication=w.contraindication)
+        if r.group == GROUPS[group] and r.level is Level.FORBIDS
+    }

@@ -1,0 +1,492 @@
+"""Operators `objects` and `subjects`: what a graph has of a thing in a role, and what has a thing in a role."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from kgmed import vocabulary
+from kgmed.frame import Ask
+from kgmed.graph.base import ByRole, Hops, LocalGraph
+from kgmed.language import lay
+from kgmed.language.text import has_cjk
+from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
+from kgmed.sentences import catalogue
+from kgmed.steps.facts import named
+from kgmed.steps.family import MEDICINES, Family, class_pattern, medicines_of, substance
+from kgmed.steps.retrieve import told
+from kgmed.triples import OF_THE_SUBJECT
+from kgmed.vocabulary import Predicate
+
+# --- Classes and forms of medicines that an ask is narrowed to (painkillers, an ointment), by rows of the vocabulary.
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which treatments are asked for, as patterns of their names (`only`) and of the classes they stand in."""
+
+    only: str = ""
+    sections: str = ""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether a class or a form is asked for."""
+        return bool(self.only or self.sections)
+
+    def holds(self, *names: str, classes: Sequence[str] = ()) -> bool:
+        """Whether a treatment of some names, which stands in some classes, is asked for."""
+        named = bool(self.only) and any(re.search(self.only, n, re.IGNORECASE) for n in names)
+        within = bool(self.sections) and any(re.search(self.sections, c, re.IGNORECASE) for c in classes)
+        return named or within or not self.narrows
+
+
+def wanted(ask: Ask) -> Wanted:
+    """The class or the form that the constraints of an ask name; a class before a form.
+
+    >>> from kgmed.frame import Constraint, Intent
+    >>> painkillers = wanted(Ask(Intent.TREATMENT, constraints=(Constraint("class", "painkillers"),)))
+    >>> painkillers.holds("布洛芬"), painkillers.holds("卡托普利")
+    (True, False)
+    """
+    keys = {kind: next((c.value for c in ask.constraints if c.kind == kind), "") for kind in ("class", "form")}
+    if key := keys["class"]:
+        members, sections = (class_pattern(key, p, none="") for p in (Predicate.BROAD_MATCH, Predicate.SECTION_NAMED))
+        return Wanted(members, sections)
+    return Wanted(class_pattern(keys["form"], Predicate.BROAD_MATCH, none="")) if keys["form"] else Wanted()
+
+
+def mode_pattern(mode: str) -> re.Pattern[str]:
+    """How graphs name a mode of inheritance."""
+    return vocabulary.compiled("classes", mode, Predicate.BROAD_MATCH)
+
+
+def _few(pieces: Sequence[Evidence]) -> bool:
+    """Whether some pieces tell of few things: what is known as a cause is a risk too."""
+    return len({t for e in pieces for t in e.triples}) < _SCANT_RISKS
+
+
+_SCANT_RISKS = 4  # ours
+
+
+# What a question asks for (drugs, tests, side effects, ...), from the entities that it names.
+
+# --- Retriever: what a question asks for (drugs, tests, side effects, ...), from the entities it names.
+# An asked role leads from an entity of the question to its other end: from a disease to the drugs that treat it, from
+# a drug to its side effects. An entity that the graph says nothing of in that role is replaced by one of the same name,
+# or, a substance, by its brands and the products of it alone. Lists are given heaviest first, then what is said in more
+# relations, then the usual: what more things have. Treatments are given a substance at a time, before its brands, and
+# the specific first. Where the question names findings only, the diseases that explain them stand between: the best is
+# believed by `via`, each other by its odds against the best.
+#
+# The score of a candidate is the sum over those entities of (belief in the entity) * (weight of the edge), divided by
+# 1 + log10 of the number of things the candidate is said to treat (test, ...): a drug for everything is evidence for
+# nothing.
+
+
+PATIENT = (Role.TREATS, Role.TESTS, Role.CARE, Role.FOOD, Role.AVOID)  # asked of a patient
+_DONE = (Role.TREATS, Role.TESTS)
+_WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
+_OF_CLASSES = (*_WARNS, Role.ADVERSE)  # of a class they are told of its members
+OF_A_DRUG = (
+    *(Role.ADVERSE, Role.CONTRAINDICATED, Role.INTERACTS, Role.PRECAUTION, Role.DOSAGE, Role.TREATS, Role.IS_A),
+)
+_KINDS = 400  # ours: kinds of a thing that are looked at where it has nothing of its own
+_LONGEST = 12  # characters of an illness and its finding
+_OFTEN = 20  # ours: diseases that show what a graph calls a disease where it is a complaint for all that: a rash
+_VOTES = 3  # ours: products that must stand in a class before others are passed over
+_FOR_ALL = frozenset(
+    {"急诊科", "儿科", "肿瘤科", "其他"}
+)  # see patients by age, haste or stage, whatever they complain of
+_DEPARTMENTS = 3  # that are told of a symptom
+_TELLS = 5  # ours: diseases that show a finding which by itself tells of one of them
+_SCANT = 3  # ours: complications; where a thing has fewer, those of its kinds are told too
+_OF_A_GENE = dict.fromkeys((Role.CAUSE, Role.RISK, Role.COMPLICATION, Role.FINDING), Role.GENE)
+_OF_A_MEDICINE = {Role.FINDING: Role.ADVERSE, Role.COMPLICATION: Role.ADVERSE, Role.CAUSE: Role.TREATS}
+Believed = dict[int, tuple[float, Evidence]]  # a disease that explains the findings -> belief in it, and why
+
+
+def meant(role: Role, stated: Sequence[Link]) -> Role:
+    """The role that one means of genes or of medicines alone: what a gene causes are diseases tied to it.
+
+    What is felt on a medicine and what comes of it are its side effects, and why it is taken is what it is given for.
+    """
+    kinds = {link.entity.kind for link in stated}
+    if kinds == {"gene"}:
+        return _OF_A_GENE.get(role, role)
+    return _OF_A_MEDICINE.get(role, role) if kinds and kinds <= MEDICINES else role
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The answers to each role asked for: kind "neighbours" for a list, "text" for a text, "candidate" for one of many.
+
+    A candidate is about (answer, entities it is tied to). `through` = whether diseases that explain the findings may
+    answer where nothing that is named has an answer of its own.
+    """
+
+    graph: LocalGraph
+    keep: int = 10
+    via: float = 0.5
+    diseases: int = 10
+    listed: int = 12
+    pieces: int = 3
+    products: int = 3
+    kinds: int = 2
+    forms: int = 4
+    medicines: bool = False  # whether medicines come before all else that is done
+    through: bool = True
+    wanted: Wanted = field(default_factory=Wanted)  # which treatments, of all that there are
+
+    def __call__(self, query: Query, links: Sequence[Link], roles: Sequence[Role], *, every: bool) -> list[Evidence]:
+        """What the graph says of the things in the first role of which it speaks, or in `every` role."""
+        stated = [link for link in links if not link.mention.negated]
+        found: dict[Role, list[Evidence]] = {}
+        for asked in roles:
+            role = meant(asked, stated)
+            found[role] = found.get(role) or self._about(query, links, stated, role)
+            if found[role] and not every and not (role is Role.RISK and _few(found[role])):
+                break
+        return [piece for pieces in found.values() for piece in pieces]
+
+    def is_complaint(self, entity: Entity) -> bool:
+        """Whether an entity is a complaint, and no illness by its name or, where a graph calls it one, shown by few."""
+        shown = len(ByRole(self.graph, Role.FINDING).subjects([self.graph.number(entity.id)]).node)
+        enough = entity.kind != "disease" or shown >= _OFTEN
+        return (
+            enough
+            and Family(self.graph).is_symptom(entity)
+            and not vocabulary.listed("illnesses by ending").search(entity.name)
+        )
+
+    def classes(self, link: Link) -> list[Evidence]:
+        """The classes of a medicine in which a third as many of its products stand as in the first, or more."""
+        family = Family(self.graph)
+        nodes = list(family.of(link, narrower=False)) if link.entity.kind in MEDICINES else []
+        up = ByRole(self.graph, Role.IS_A).objects(nodes)
+        found: dict[int, dict[int, int]] = {}
+        for above, origin, edge in zip(up.node.tolist(), up.origin.tolist(), up.edge.tolist(), strict=True):
+            found.setdefault(above, {})[origin] = edge
+        most = max(map(len, found.values()), default=0)
+        if most < _VOTES:
+            return []
+        order = sorted((n for n in found if 3 * len(found[n]) >= most), key=lambda n: (-len(found[n]), n))
+        triples = tuple(self.graph.triple(edge) for n in order for edge in list(found[n].values())[:2])
+        return [Evidence(_joined((t,)), "neighbours", (t,), (t.subject,), 1.0) for t in triples]
+
+    def _of_several(self, links: Sequence[Link]) -> bool:
+        """Whether one name is made of several findings."""
+        from kgmed.diagnose.findings import several_findings  # read in where findings are told
+
+        return several_findings(self.graph, links)
+
+    def _tells(self, stated: Sequence[Link]) -> bool:
+        """Whether the one finding that is named is shown by few diseases: else any of hundreds may be meant."""
+        from kgmed.diagnose.engine import engine  # read in where findings are told
+
+        kinds = engine(self.graph).world.kinds
+        nodes = [kind for link in stated for kind in kinds(self.graph.number(link.entity.id)).tolist()]
+        return len(ByRole(self.graph, Role.FINDING).subjects(nodes).node) <= _TELLS
+
+    def _of_complaint(self, query: Query, link: Link) -> list[Evidence]:
+        """Who sees a complaint of which the graph does not say it; [] of an illness, and where the graph says it."""
+        if not self.is_complaint(link.entity) or any(
+            self._speaks(e, Role.CARE) for e in Family(self.graph).twins(link)
+        ):
+            return []
+        return self._departments(query, link.entity)
+
+    def _departments(self, query: Query, symptom: Entity) -> list[Evidence]:
+        """The departments that see most of the diseases which show a symptom, less those that see everything."""
+        from kgmed.diagnose.engine import engine  # read in where findings are told
+
+        kinds = engine(self.graph).world.kinds(self.graph.number(symptom.id)).tolist()
+        care = ByRole(self.graph, Role.CARE)
+        shown = ByRole(self.graph, Role.FINDING).subjects(kinds)
+        why = dict(zip(shown.node.tolist(), shown.edge.tolist(), strict=True))
+        ill = list(why)
+        hops = care.objects(ill)
+        found: dict[int, dict[int, int]] = {}
+        for department, origin, edge in zip(hops.node.tolist(), hops.origin.tolist(), hops.edge.tolist(), strict=True):
+            found.setdefault(department, {})[ill[origin]] = edge
+        seen = {n: len(mine) / np.sqrt(len(care.subjects([n]).node)) for n, mine in found.items()}
+        best = [n for n in sorted(seen, key=lambda n: (-seen[n], n)) if self.graph.at(n).name not in _FOR_ALL]
+        rows = [min(found[n].items()) for n in best[:_DEPARTMENTS]]
+        if not rows:
+            return []
+        triples = tuple(self.graph.triple(e) for d, edge in rows for e in (edge, why[d]))
+        say = catalogue(query.frame.language)
+        names = [named(self.graph.at(n), han=say.han) for n in best[:_DEPARTMENTS]]
+        said = say("verdict.departments", facts=say.join(names), one=named(symptom, han=say.han))
+        return [Evidence(said, "verdict", triples, (symptom,), 1.0, "other")]
+
+    def of(self, link: Link, *roles: Role) -> list[Evidence]:
+        """What the graph says of one thing in some roles."""
+        return [
+            piece
+            for role in roles
+            for entity, why in self._speaking(link, role).items()
+            for piece in self._listed(entity, role, why)
+        ]
+
+    def culprits(self, link: Link, which: Wanted) -> Iterator[Evidence]:
+        """The medicines of which a thing is a side effect, a triple a substance: first what most labels say it of."""
+        family = Family(self.graph)
+        things = [
+            *family.twins(link),
+            *(m.entity for n in lay.others(link.entity.name) for m in self.graph.lookup(n)[:1]),
+        ]
+        groups: dict[str, list[Triple]] = {}
+        for entity in dict.fromkeys(things):
+            for t in (t for t in family.ordered(entity, Role.ADVERSE, own=False) if t.subject.id):  # no text
+                if which.holds(name := family.substance(self.graph.number(t.subject.id)), t.subject.name):
+                    groups.setdefault(name, []).append(t)
+        labels = medicines_of(self.graph)
+
+        def place(name: str) -> tuple[float, str]:
+            said, all_of_it = len(groups[name]), len(labels.get(name, ()))
+            return -float(np.log2(1 + said)) * said / (1 + max(said, all_of_it)), name
+
+        def plain(name: str, t: Triple) -> tuple[bool, int]:
+            return substance(t.subject.name) != name, len(t.subject.name)
+
+        rows = [min(groups[name], key=partial(plain, name)) for name in sorted(groups, key=place)]
+        for begin in range(0, min(len(rows), self.listed * self.pieces), self.listed):
+            shown = rows[begin : begin + self.listed]
+            more = len(rows) - self.listed * self.pieces if begin + self.listed >= self.listed * self.pieces else 0
+            text = f"{link.entity.name} {told(link.entity, shown)}" + (f", … (+{more})" if more > 0 else "")
+            yield Evidence(text, "neighbours", tuple(shown), (link.entity,), 1.0)
+
+    def _about(self, query: Query, links: Sequence[Link], stated: Sequence[Link], role: Role) -> list[Evidence]:
+        """The evidence for one role."""
+        if role is Role.CARE and len(stated) == 1 and (seen_by := self._of_complaint(query, stated[0])):
+            return seen_by
+        speaking: dict[Entity, tuple[Triple, ...]] = {}
+        for link in stated:
+            speaking |= self._speaking(link, role)
+        pieces = [piece for entity, why in speaking.items() for piece in self._listed(entity, role, why)]
+        if role is Role.IS_A and len(stated) == 1 and (classes := self.classes(stated[0])):
+            return classes
+        if role is Role.INTERACTS:  # what its own label says comes before the labels of others
+            pieces.sort(key=lambda piece: piece.triples[0].subject not in piece.about)
+        if role not in PATIENT or any(entity.kind == "disease" for entity in speaking):
+            return pieces
+        if role is Role.TREATS and (pieces or len(stated) == 1):  # of one finding no disease is guessed and treated
+            return pieces
+        illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
+        illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))
+        several = len(stated) > 1 or self._of_several(links) or self._tells(stated)
+        implied = self._implied(query, links) if speaking or (self.through and several and not illness) else {}
+        if not implied:
+            return pieces
+        texts = [piece for piece in pieces if piece.kind == "text"]
+        named = {self.graph.number(entity.id): 1.0 for entity in speaking}
+        believed = {n: belief for n, (belief, _) in implied.items()} | named
+        return texts + self._candidates(believed, role, {n: i for n, i in implied.items() if n not in named})
+
+    def _speaking(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """What the graph speaks of in a role, the linked entity or others in its place, and what leads there."""
+        family = Family(self.graph)
+        own = {e: why for e, why in family.twins(link).items() if self._speaks(e, role)}
+        if own and role not in (*_WARNS, Role.INTERACTS):  # what warns stands at the substance and at its products
+            best = max(own, key=lambda e: self.much(e, role))
+            scant = role is Role.COMPLICATION and self.much(best, role) < _SCANT
+            return {best: own[best]} | (self._narrower(link, role) if scant else {})
+        if not own and role in (Role.INHERITANCE, Role.GENE):
+            forms = ((e, why) for e, why in family.forms(link).items() if self._speaks(e, role))
+            own = dict(islice(forms, self.forms))
+            if own:
+                return own
+        if role not in OF_A_DRUG:
+            return self._broader(link, role)
+        if role in _OF_CLASSES and (members := self._members(link, role)):
+            return members
+        rows = ((self.graph.at(node), why) for node, why in family.of(link, narrower=False).items())
+        products = dict(islice(((e, why) for e, why in rows if self._speaks(e, role)), self.products))
+        return own | products or self._broader(link, role)
+
+    def _members(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """Of a class of medicines the usual members of which the graph speaks in a role, one of each substance."""
+        family, is_a = Family(self.graph), ByRole(self.graph, Role.IS_A)
+        twins = [self.graph.number(e.id) for e in family.twins(link)]
+        named = family.members(link) or (is_a.subjects(twins).node.tolist() if link.entity.kind == "class" else ())
+        groups: dict[str, list[Entity]] = {}
+        for entity in map(self.graph.at, named):
+            if self._speaks(entity, role):
+                groups.setdefault(family.substance(self.graph.number(entity.id)), []).append(entity)
+        usual = sorted(groups, key=lambda name: (-len(groups[name]), name))[: self.products]
+        return {max(groups[name], key=lambda e: self.much(e, role)): () for name in usual}
+
+    def _broader(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """The nearest broader entry, at most two steps up, of which the graph speaks, and the steps to it."""
+        ways: dict[int, tuple[Triple, ...]] = {self.graph.number(link.entity.id): ()}
+        of_its_own = role in (Role.CAUSE, Role.RISK) and Family(self.graph).is_symptom(link.entity)
+        for _ in range(0 if of_its_own else 2):  # what causes diarrhoea need not make the stool black
+            before = {self.graph.at(n): why for n, why in ways.items()}
+            ways = {n: (*before.get(up.subject, ()), up) for n, (up,) in Family(self.graph).classes(ways).items()}
+            spoken = {self.graph.at(n): why for n, why in ways.items() if self._speaks(self.graph.at(n), role)}
+            if spoken:
+                return dict(islice(spoken.items(), 1))
+        narrower = role in OF_THE_SUBJECT or link.entity.kind == "class"
+        return self._at_other_times(link, role) or (self._narrower(link, role) if narrower else {})
+
+    def _at_other_times(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """The disease of which a stage, a course or a finding was named: COPD of COPD急性加重, 中风 of 中风后遗症.
+
+        So 细菌性痢疾 of 急性细菌性痢疾, and 痔疮 of 痔疮便血.
+        """
+        name = link.entity.name
+        bare = (
+            vocabulary.listed("stages behind a name").sub("", name).strip(),
+            vocabulary.listed("courses before a name").sub("", name),
+            *self._with_a_finding(name),
+        )
+        named = [m for b in dict.fromkeys(bare) if b != name and len(b) > 1 for m in self.graph.lookup(b)[:1]]
+        twins = [e for m in named for e in Family(self.graph).twins(replace(link, entity=m.entity))]
+        return {e: () for e in sorted(twins, key=lambda e: -self.much(e, role))[:1] if self._speaks(e, role)}
+
+    def _with_a_finding(self, name: str) -> Iterator[str]:
+        """The illness that a Chinese name puts before a finding of its own: 痔疮 of 痔疮便血."""
+        family, said = Family(self.graph), name if has_cjk(name) and len(name) <= _LONGEST else ""
+        for cut in range(len(said) - 2, 1, -1):
+            ends = [m.entity for part in (said[:cut], said[cut:]) for m in self.graph.lookup(part)[:1]]
+            ill = len(ends) > 1 and (
+                bool(vocabulary.listed("illnesses by ending").search(ends[0].name)) or not family.is_symptom(ends[0])
+            )
+            if (
+                ill
+                and ends[0].kind == "disease"
+                and family.is_symptom(ends[1])
+                and not vocabulary.listed("illnesses by ending").search(ends[1].name)
+            ):
+                yield said[:cut]
+
+    def _narrower(self, link: Link, role: Role) -> dict[Entity, tuple[Triple, ...]]:
+        """Of the kinds of a thing those of which the graph says most in a role, and the step to each."""
+        is_a = ByRole(self.graph, Role.IS_A).subjects([self.graph.number(e.id) for e in Family(self.graph).twins(link)])
+        steps = dict(zip(is_a.node.tolist(), is_a.edge.tolist(), strict=True))
+        much = {node: len(ByRole(self.graph, role).objects([node]).node) for node in islice(steps, _KINDS)}
+        given = ByRole(self.graph, Role.TREATS) if role is Role.FINDING else None  # a usual kind, and no rare syndrome
+        usual = {node: len(given.subjects([node]).node) if given else 0 for node in much if much[node]}
+        best = sorted(usual, key=lambda n: (-usual[n], -much[n], n))[: self.kinds]
+        return {self.graph.at(node): (self.graph.triple(steps[node]),) for node in best}
+
+    def much(self, entity: Entity, role: Role) -> int:
+        """How much the graph says of an entity in a role."""
+        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
+        others = 0 if role in OF_THE_SUBJECT else len(steps.subjects(node).node)
+        texts = sum(t.relation.role is role for t in self.graph.attributes(entity.id))
+        return len(steps.objects(node).node) + others + texts
+
+    def _speaks(self, entity: Entity, role: Role) -> bool:
+        """Whether the graph has a triple or a text of a role for an entity, as its subject where that matters."""
+        steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
+        slip = role in _DONE and _is_ill(entity)
+        if not slip and len(steps.objects(node).node):
+            return True
+        if role not in OF_THE_SUBJECT and len(steps.subjects(node).node):
+            return True
+        return any(t.relation.role is role for t in self.graph.attributes(entity.id))
+
+    def _listed(self, entity: Entity, role: Role, why: tuple[Triple, ...]) -> Iterator[Evidence]:
+        """What an entity has in a role, a dozen to a piece, the last with the number left out; a text a piece."""
+        reason, family = "".join(f"; {_written(t)}" for t in why), Family(self.graph, medicines=self.medicines)
+        for own in (True, False):
+            rows = family.ordered(entity, role, own=own) if own or role not in OF_THE_SUBJECT else []
+            if own and role in _DONE and _is_ill(entity):
+                continue  # what a disease is given for is a slip of the graph
+            if role is Role.TREATS and not own and self.wanted != Wanted():
+                rows = [t for t in rows if self._is_wanted(t.subject)]
+            yield from self._in_pieces(entity, rows, why, reason)
+        for t in self.graph.attributes(entity.id):
+            if t.relation.role is role:
+                yield Evidence(_written(t) + reason, "text", (t, *why), (entity,), 1.0)
+
+    def having(self, entity: Entity, role: Role) -> Iterator[Evidence]:
+        """What has an entity in a role that is listed of its subjects alone: the diseases of a mode of inheritance."""
+        return self._in_pieces(entity, Family(self.graph).ordered(entity, role, own=False), (), "")
+
+    def _in_pieces(
+        self, entity: Entity, rows: Sequence[Triple], why: tuple[Triple, ...], reason: str
+    ) -> Iterator[Evidence]:
+        """The triples of an entity, a dozen to a piece, the last with the number left out."""
+        most = self.listed * self.pieces
+        for begin in range(0, min(len(rows), most), self.listed):
+            shown = rows[begin : begin + self.listed]
+            more = len(rows) - most if begin + self.listed >= most else 0
+            text = f"{entity.name} {told(entity, shown)}" + (f", … (+{more})" if more > 0 else "")
+            yield Evidence(text + reason, "neighbours", (*shown, *why), (entity,), 1.0)
+
+    def _is_wanted(self, given: Entity) -> bool:
+        """Whether something that is given is of the class, the form or without the substance that is asked for."""
+        if not given.id:
+            return self.wanted.holds(given.name)
+        node = self.graph.number(given.id)
+        classes = [self.graph.at(n).name for n in Family(self.graph).classes([node])] if self.wanted.sections else []
+        return self.wanted.holds(given.name, Family(self.graph).substance(node), classes=classes)
+
+    def _implied(self, query: Query, links: Sequence[Link]) -> Believed:
+        """The diseases that explain the findings, with a belief (`via` for the best, less by odds) and why."""
+        from kgmed.diagnose.retrieve import Diagnosis  # read in where findings are told
+
+        cases = Diagnosis(self.graph, keep=self.diseases)(query, links)
+        if not cases:
+            return {}
+        odds = np.exp(np.array([e.score for e in cases]) - cases[0].score)
+        belief = self.via * odds
+        return {self.graph.number(e.about[0].id): (float(b), e) for e, b in zip(cases, belief, strict=True)}
+
+    def _candidates(self, belief: dict[int, float], role: Role, implied: Believed) -> list[Evidence]:
+        """The best of all that are tied to those entities by a role."""
+        steps, nodes = ByRole(self.graph, role), list(belief)
+        ties: dict[int, dict[int, tuple[float, int]]] = {}  # candidate -> entity -> worth and edge of its best tie
+        for hops, back in ((steps.objects(nodes), steps.subjects), (steps.subjects(nodes), steps.objects)):
+            candidates, at = np.unique(hops.node, return_inverse=True)
+            breadth = np.bincount(back(candidates).origin, minlength=len(candidates))
+            worth = np.array(list(belief.values()))[hops.origin] * self._weights(hops) / (1 + np.log10(breadth[at]))
+            for node, origin, value, edge in zip(*(c.tolist() for c in (*hops[1::-1], worth, hops.edge)), strict=True):
+                mine = ties.setdefault(node, {})
+                mine[nodes[origin]] = max(mine.get(nodes[origin], (0.0, edge)), (value, edge))
+        score = {node: sum(value for value, _ in mine.values()) for node, mine in ties.items()}
+        best = sorted(score, key=lambda n: (-score[n], n))[: self.keep]
+        return [self._evidence(node, score[node], ties[node], implied) for node in best]
+
+    def _weights(self, hops: Hops) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        weight = self.graph.weight
+        return np.ones(len(hops.edge)) if weight is None else weight[hops.edge].astype(np.float64)
+
+    def _evidence(self, node: int, score: float, ties: dict[int, tuple[float, int]], implied: Believed) -> Evidence:
+        """The candidate with its strongest triples; a disease that no word of the question names brings its reason."""
+        strongest = sorted(ties, key=lambda origin: (-ties[origin][0], origin))[:3]
+        facts = [self.graph.triple(ties[origin][1]) for origin in strongest]
+        reasons = [t for origin in strongest if origin in implied for t in implied[origin][1].triples[:1]]
+        shown = tuple(dict.fromkeys([*facts, *reasons]))
+        about = (self.graph.at(node), *(self.graph.at(origin) for origin in strongest))
+        return Evidence(_joined(shown), "candidate", shown, about, round(score, 4))
+
+
+def _is_ill(entity: Entity) -> bool:
+    """Whether an entity is a disease, by its kind or, where a graph mistook it for what is done, by its name."""
+    return entity.kind == "disease" or (
+        entity.kind == "treatment" and bool(vocabulary.listed("illnesses by ending").search(entity.name))
+    )
+
+
+def _written(triple: Triple) -> str:
+    return f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
+
+
+def _joined(triples: Sequence[Triple]) -> str:
+    """The triples in words, those of one head and relation together.
+
+    >>> from kgmed.records import Relation
+    >>> a, b, c = (Entity(n, n) for n in "abc")
+    >>> _joined([Triple(a, Relation("treats"), b), Triple(a, Relation("treats"), c)])
+    'a — treats → b, c'
+    """
+    rows: dict[tuple[str, str], list[str]] = {}
+    for t in triples:
+        rows.setdefault((t.head.name, t.relation.name), []).append(t.tail.name)
+    return "; ".join(f"{head} — {relation} → {', '.join(tails)}" for (head, relation), tails in rows.items())

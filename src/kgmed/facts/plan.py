@@ -1,0 +1,353 @@
+"""The retriever of the model-free answer: each ask of the frame is executed on the graph by its row of `plan.toml`.
+
+No word of the question is read here: what is asked, of what and of whom stands in the frame. Readings are tried in the
+order of their probability, and one that has facts beats one that has none.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kgmed import vocabulary
+from kgmed.frame import Ask, Form, Frame, Intent, Named
+from kgmed.graph.base import ByRole, LocalGraph
+from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
+from kgmed.sentences import catalogue
+from kgmed.steps.facts import called, name_of
+from kgmed.steps.family import MEDICINES, Family
+from kgmed.toml import parse
+
+# --- What an operator is given, and the operators by name; a module of operators is read in when an ask first needs
+# it.
+
+# --- Whether a linked thing is an illness that has a name, or what is felt or seen of one.
+
+_FINDINGS = 6  # ours: of its own from which something that is tested, caused or treated is an illness
+
+
+def is_an_illness(graph: LocalGraph, link: Link) -> bool:
+    """Whether a link is to an illness, by its name or by what the graph says of the thing itself.
+
+    How many diseases show it says nothing: merged with rare diseases, every common illness is shown by hundreds.
+    """
+    family = Family(graph)
+    if vocabulary.listed("illnesses as asked").search(link.mention.surface) or not family.is_symptom(link.entity):
+        return True
+    nodes = [graph.number(entity.id) for entity in family.twins(link)]
+    own = len(ByRole(graph, Role.FINDING).objects(nodes).node)
+    done = len(ByRole(graph, Role.TREATS).subjects(nodes).node) + len(ByRole(graph, Role.TESTS).subjects(nodes).node)
+    caused = len(ByRole(graph, Role.CAUSE).objects(nodes).node)
+    return own >= _FINDINGS and link.entity.kind == "disease" and bool(done or caused)
+
+
+_CASE = 2  # ours: findings beside an illness that make a case of them: polyps, freckles and an intussusception
+_OPERATORS = {  # module of kgmed.facts and function
+    "objects": "objects:objects",
+    "subjects": "objects:subjects",
+    "warned": "objects:warned",
+    "prevention": "objects:prevention",
+    "text": "objects:text",
+    "compare": "objects:compare",
+    "overview": "objects:whole",
+    "kinds": "objects:kinds",
+    "names": "objects:names",
+    "explain": "verdicts:explained",
+    "between": "verdicts:between",
+    "verdict": "verdicts:verdict",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """How an intent is answered: operator, roles of the subject, whether all of them, relations for texts.
+
+    `negative` = (operator, roles) of a refusing ask; `also` = the operator that is tried where nothing is found;
+    `two` = that of an ask that names two things.
+    """
+
+    operator: str
+    roles: tuple[Role, ...] = ()
+    every: bool = False
+    relations: str = ""
+    amounts: str = ""
+    negative: tuple[str, tuple[Role, ...]] = ("", ())
+    also: str = ""
+    two: str = ""
+
+
+class Asked(NamedTuple):
+    """An ask to be executed on a graph by its row."""
+
+    graph: LocalGraph
+    query: Query
+    ask: Ask
+    row: Row
+
+
+Operator = Callable[[Asked], list[Evidence]]
+
+
+def operator_named(name: str) -> Operator:
+    """The operator of that name in `plan.toml`."""
+    module, function = _OPERATORS[name].split(":")
+    found: Operator = getattr(import_module(f"kgmed.facts.{module}"), function)
+    return found
+
+
+def links_of(named: Sequence[Named]) -> list[Link]:
+    """The first link of each thing that is not denied, each entity once."""
+    found = {n.links[0].entity: n.links[0] for n in reversed(named) if n.links and not n.negated}
+    return list(reversed(found.values()))
+
+
+def is_case(graph: LocalGraph, links: Sequence[Link]) -> bool:
+    """Whether some links are to several findings and to no illness that has a name."""
+    ill = sum(x.entity.kind == "disease" and is_an_illness(graph, x) for x in links)
+    if ill and len(links) - ill < _CASE:
+        return False
+    from kgmed.diagnose.findings import findings_of  # read in where findings are told
+
+    return len(findings_of(graph, links)) > 1
+
+
+@lru_cache(maxsize=1)
+def rules() -> dict[str, Any]:
+    """The tables of `verdicts.toml`."""
+    text = resources.files("kgmed.facts").joinpath("verdicts.toml").read_text(encoding="utf-8")
+    return parse(text, Path("verdicts.toml"))
+
+
+# --- For a question with options: the shortest ties between what it names and what each option names.
+
+Linked = Callable[[str], Sequence[Link]]  # the entities named in a text
+
+
+@dataclass(frozen=True)
+class OptionPaths:
+    """Ties of one or two edges to each option. Evidence: kind "option", id = its letter, about = (entity, option).
+
+    The score of a tie is 1 / log2(2 + degree) of what it passes through, and of the ends for a single edge: a tie
+    through a hub says little. A tie of one edge counts double.
+    """
+
+    graph: LocalGraph
+    link: Linked
+    keep: int = 3  # ties an option
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The ties of each option, best first; an option without one has no evidence."""
+        stem = [self.graph.number(link.entity.id) for link in links if not link.mention.negated]
+        found: list[Evidence] = []
+        for letter, text in query.question.options:
+            nodes = [self.graph.number(link.entity.id) for link in self.link(text)]
+            ties = [tie for a in stem for b in nodes if a != b for tie in self._ties(a, b, letter)]
+            found += sorted(ties, key=lambda e: -e.score)[: self.keep]
+        return sorted(found, key=lambda e: -e.score)
+
+    def _ties(self, a: int, b: int, letter: str) -> list[Evidence]:
+        near, far = self._around(a), self._around(b)
+        ties: list[tuple[tuple[int, ...], float]] = [((edge,), 2 * self._worth(b)) for edge in near.get(b, [])]
+        middles = sorted((near.keys() & far.keys()) - {a, b}, key=lambda n: (self._degree(n), n))[: self.keep]
+        ties += [((near[n][0], far[n][0]), self._worth(n)) for n in middles]
+        return [self._evidence(a, b, letter, edges, worth) for edges, worth in ties[: self.keep]]
+
+    def _around(self, node: int) -> dict[int, list[int]]:
+        """The neighbours of a node with the edges to them."""
+        out, into = self.graph.adjacency
+        rows: dict[int, list[int]] = {}
+        for csr in (out, into):
+            span = slice(int(csr.indptr[node]), int(csr.indptr[node + 1]))
+            edges = np.arange(span.start, span.stop) if csr.edge is None else csr.edge[span]
+            for near, edge in zip(csr.neighbour[span].tolist(), edges.tolist(), strict=True):
+                rows.setdefault(near, []).append(edge)
+        return rows
+
+    def _degree(self, node: int) -> int:
+        return int(self.graph.adjacency.degrees(np.array(node)))
+
+    def _worth(self, node: int) -> float:
+        return float(1 / np.log2(2 + self._degree(node)))
+
+    def _evidence(self, a: int, b: int, letter: str, edges: Sequence[int], worth: float) -> Evidence:
+        triples: list[Triple] = [self.graph.triple(edge) for edge in edges]
+        text = "; ".join(f"{t.head.name} — {t.relation} → {t.tail.name}" for t in triples)
+        about = (self.graph.at(a), self.graph.at(b))
+        return Evidence(f"{letter}: {text}", "option", tuple(triples), about, round(worth, 4), letter)
+
+
+_ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
+_LINKS = 3  # ours: of a thing that are tried
+_MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
+_OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illness it is
+    {Intent.GENES, Intent.INHERITANCE, Intent.OVERVIEW, Intent.NAMES, Intent.TYPES, Intent.SYMPTOMS}
+)
+
+
+@lru_cache(maxsize=1)
+def plan() -> Mapping[Intent, Row]:
+    """The rows of `plan.toml` by intent."""
+    text = resources.files("kgmed.facts").joinpath("plan.toml").read_text(encoding="utf-8")
+    return {Intent(name): _row(Intent(name), row) for name, row in parse(text, Path("plan.toml")).items()}
+
+
+def _row(intent: Intent, row: Mapping[str, Any]) -> Row:
+    operator, _, roles = row.get("negative", "").partition(":")
+    return Row(
+        row["operator"],
+        intent.roles,
+        row.get("all", False),
+        row.get("relations", ""),
+        row.get("amounts", ""),
+        (operator, tuple(map(Role, roles.split(","))) if roles else ()),
+        row.get("also", ""),
+        row.get("two", ""),
+    )
+
+
+@dataclass(frozen=True)
+class FromFrame:
+    """The evidence for each ask of the frame, verdicts first; `link` links the options of a question."""
+
+    graph: LocalGraph
+    link: Callable[[str], Sequence[Link]]
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The pieces in the order of the asks; a verdict says what the graph does not have."""
+        if query.question.options:
+            return OptionPaths(self.graph, self.link)(query, links)
+        answered = [self._best(query, ask) for ask in query.frame.asks]
+        found = [_of_ask(n, piece) for n, pieces in enumerate(answered) for piece in pieces]
+        if any(piece.triples for piece in found):  # of two asks one that has nothing is named by the reader
+            found = [piece for piece in found if not is_verdict(piece, "lacking") or len(answered) == 1]
+        return list(dict.fromkeys(found))
+
+    def _best(self, query: Query, ask: Ask) -> list[Evidence]:
+        """What answers an ask; where that is nothing, what answers it by other links, or another likely reading."""
+        found = self._answer(query, ask)
+        if not _says(found):
+            found = next(filter(_says, (self._answer(query, other) for other in _by_other_links(ask))), found)
+        better = _affirms if _is_another_tie(found) else _says
+        if better(found) or ask is not query.frame.asks[0] or ask.intent.out_of_scope:
+            return found
+        likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
+        others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
+        return next(filter(better, others), found)
+
+    def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
+        """What answers an ask by its row."""
+        row = plan()[ask.intent]
+        if ask.intent.out_of_scope:
+            return [_says_not("service", query.frame)]
+        unknown = [n for n in ask.things if not n.links] if ask.intent is not Intent.DIAGNOSIS else []
+        if unknown and len(unknown) == len(ask.things):
+            return [_says_not("unknown", query.frame, max((n.names[0] for n in unknown), key=len))]
+        of_a_mode = any(c.kind == "mode" for c in ask.constraints)
+        if not (ask.things or of_a_mode) and ask.intent is not Intent.DIAGNOSIS:
+            return self._of_findings(query, ask)
+        asked = Asked(self.graph, query, ask, row)
+        if ask.form is Form.YES_NO and row.operator != "between" and (said := operator_named("verdict")(asked)):
+            return said
+        of_a_medicine = any(n.kind in MEDICINES for n in (ask.things if row.operator == "between" else ask.subject))
+        sure = query.frame.source == "model"  # what is asked is known: no diagnosis in place of it
+        most = 1 if ask.intent in _OF_AN_ILLNESS else _MORE_THAN_TWO
+        several = not (sure or of_a_medicine) and len(ask.things) > most
+        if several and row.operator == "objects" and (named := self._illness(ask)):
+            ask = replace(ask, subject=named, object=())
+        elif several and is_case(self.graph, links_of(ask.things)):
+            return self._of_findings(query, ask)
+        refusing = ask.negative
+        operator, roles = row.negative if refusing else (row.operator, row.roles)
+        if refusing and not operator and row.operator in ("objects", "subjects"):
+            return [self._missing(query, ask)]  # a list of what is so answers nothing
+        operator = operator or row.operator
+        asked = Asked(self.graph, query, ask, replace(row, roles=roles or row.roles))
+        both = row.two if row.two and len(links_of(ask.things)) > 1 else ""
+        found = operator_named(both or operator)(asked)
+        if not found and row.also and not refusing and not (sure and row.also == "explain"):
+            found = operator_named(row.also)(asked._replace(row=row)) or found
+        return found or [self._missing(query, ask)]
+
+    def _illness(self, ask: Ask) -> tuple[Named, ...]:
+        """The one illness that an ask is of, where what else is told is found in the patient; () of none or several."""
+        if ask.intent in _OF_AN_ILLNESS:
+            return ()
+        ill = tuple(n for n in ask.subject if n.kind == "disease" and is_an_illness(self.graph, n.links[0]))
+        return ill if len(ill) == 1 else ()
+
+    def _of_findings(self, query: Query, ask: Ask) -> list[Evidence]:
+        """Of an ask without a subject: the diseases that fit what is told; that nothing is known of what is not."""
+        asked = Asked(self.graph, query, ask, plan()[ask.intent])
+        found = operator_named("explain")(asked) if query.frame.findings else []
+        return found or [_says_not("nothing", query.frame)]
+
+    # --- what is not there
+
+    def _missing(self, query: Query, ask: Ask) -> Evidence:
+        """That the graph does not have what is asked of a thing, and what it has of it."""
+        thing = next((n for n in ask.things if n.links), None)
+        if thing is None:
+            return _says_not("nothing", query.frame)
+        say = catalogue(query.frame.language)
+        entity = thing.links[0].entity
+        known = "verdict.lacking" if not ask.negative or f"avoided.{ask.intent}" in say else "verdict.positive"
+        said = say(known, one=name_of(entity, say), other=called(say, ask))
+        if not ask.negative and (held := self._held(thing.links[0], say)):
+            said += say("held.has", names=say.join(held))
+        return Evidence(said, VERDICT, (), (entity,), 1.0, "lacking")
+
+    def _held(self, link: Link, say: Any) -> list[str]:
+        """What the graph has of a thing, as it is called."""
+        nodes = list(Family(self.graph).of(link, narrower=False))
+        medicine = any(self.graph.at(n).kind in MEDICINES for n in nodes)
+        written = {t.relation.role for n in nodes for t in self.graph.attributes(self.graph.at(n).id)}
+        found = []
+        for role in Role:
+            if f"held.{role}" in say and (role in written or self._has(nodes, role, medicine=medicine)):
+                found.append(say("held.given_for" if medicine and role is Role.TREATS else f"held.{role}"))
+        return found
+
+    def _has(self, nodes: Sequence[int], role: Role, *, medicine: bool) -> bool:
+        steps = ByRole(self.graph, role)
+        behind = role in (Role.TREATS, Role.TESTS) and not medicine
+        return bool(len((steps.subjects(nodes) if behind else steps.objects(nodes)).node))
+
+
+def _by_other_links(ask: Ask) -> Iterator[Ask]:
+    """The ask, its things by the second link that they have, by the third, ...: an entry of another name or graph."""
+    for at in range(1, min(max((len(n.links) for n in ask.things), default=0), _LINKS)):
+        subject, objects = (
+            tuple(replace(n, links=n.links[at:] or n.links) for n in part) for part in (ask.subject, ask.object)
+        )
+        yield replace(ask, subject=subject, object=objects)
+
+
+def _of_ask(number: int, piece: Evidence) -> Evidence:
+    """A list with the number of the ask that it answers as its id."""
+    return piece if piece.id or piece.kind not in ("neighbours", "text") else replace(piece, id=f"ask:{number}")
+
+
+def _says(found: Sequence[Evidence]) -> bool:
+    """Whether some evidence says more than that the graph has nothing."""
+    return any(e.triples or not is_verdict(e, "lacking", "unknown", "none") for e in found)
+
+
+def _is_another_tie(found: Sequence[Evidence]) -> bool:
+    """Whether two things are tied, but not as the reading of the question has it."""
+    return bool(found) and all(is_verdict(e, "other") for e in found)
+
+
+def _affirms(found: Sequence[Evidence]) -> bool:
+    """Whether a verdict says yes."""
+    return any(is_verdict(e, "yes") for e in found)
+
+
+def _says_not(which: str, frame: Frame, name: str = "") -> Evidence:
+    """The verdict that a name is unknown or that no graph answers what is asked."""
+    say = catalogue(frame.language)
+    text = say("note.nothing") if which == "nothing" else say(f"verdict.{which}", one=name)
+    return Evidence(text, VERDICT, (), (), 1.0, "unknown" if which == "unknown" else "lacking")

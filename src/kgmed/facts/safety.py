@@ -1,0 +1,472 @@
+"""The gate that every answer which names a medicine passes: what is forbidden for this patient leaves it.
+
+A medicine is held against all that the frame tells: the groups of people that the patient is of and the age, illnesses,
+medicines taken, allergies. What a label or the graph forbids leaves the list of treatments and is named in one piece of
+evidence, kind "warning", id "not for this patient"; what is only to be taken with care stays, and its warning too. A
+list of what helps is never the answer to what must not be taken, and a dosage is that of what was asked about.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgmed.facts.circumstances import (
+    Circumstances,
+    Told,
+    circumstances,
+    forbidden_groups,
+    group_texts,
+    groups_of,
+    not_for,
+    reaches,
+    triples_of,
+)
+from kgmed.facts.lists import NOT_FOR
+from kgmed.frame import Ask, Frame, Intent
+from kgmed.graph.base import ByRole, LocalGraph
+from kgmed.graph.contradictions import contradictions, warnings_of
+from kgmed.language.labels import GROUPS, Level, for_children, level_of, route
+from kgmed.language.text import has_cjk
+from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Question, Relation, Role, Triple, is_verdict
+from kgmed.sentences import Catalogue, catalogue
+from kgmed.steps.facts import named
+from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
+from kgmed.steps.retrieve import told
+
+# --- Dosages of what was asked about: of no mixture, of no other way of giving it, and of a child no dosage of adults.
+
+
+def doses(graph: LocalGraph, frame: Frame, evidence: Sequence[Evidence], say: Catalogue) -> list[Evidence]:
+    """The evidence without the dosages that do not fit the question, and what is to be known of those that stay."""
+    ask = next((a for a in frame.asks if a.intent is Intent.DOSAGE), None)
+    given = [e for e in evidence if _is_dosage(e)]
+    if ask is None or not given:
+        return list(evidence)
+    fitting = _of_the_route(ask, [e for e in given if _is_alone(graph, ask, e)])
+    child = _CHILDREN in groups_of(frame.patient)
+    kept = _of_children(fitting) if child else fitting
+    thing = next((n.links[0].entity for n in ask.things if n.links), given[0].about[0] if given[0].about else None)
+    rest = [e for e in evidence if e in kept or e not in given]
+    return [*_heads(thing, kept, say, child=child), *rest]
+
+
+def _is_dosage(e: Evidence) -> bool:
+    return bool(e.triples) and e.triples[0].relation.role is Role.DOSAGE
+
+
+def _is_alone(graph: LocalGraph, ask: Ask, e: Evidence) -> bool:
+    """Whether a dosage is that of what was asked about: the thing itself, or a product with nothing else in it."""
+    product, links = e.triples[0].subject, [x for n in ask.things for x in n.links[:1]]
+    asked = {t for x in links for t in Family(graph).twins(x)}
+    if product in asked or not product.id or product.kind not in MEDICINES:
+        return True
+    if substance(product.name) in {substance(x.name) for x in asked}:
+        return True
+    parts = {
+        substance(graph.at(n).name) for n in ByRole(graph, Role.INGREDIENT).objects([graph.number(product.id)]).node
+    }
+    return len(parts) < 2
+
+
+def _of_the_route(ask: Ask, given: Sequence[Evidence]) -> list[Evidence]:
+    """The dosages of the way of giving it that is asked for, swallowed where none is; all where none is of that."""
+    said = " ".join((*(c.value for c in ask.constraints), *(name for n in ask.things for name in n.names[:1])))
+    wanted = route(said)
+    return [e for e in given if _route(e) == wanted] or list(given)
+
+
+def _route(e: Evidence) -> str:
+    """How a medicine is given, by its name and else by what its dosage says."""
+    said = e.triples[0]
+    by_text = route(said.object.name)
+    return route(said.subject.name) or (by_text if by_text == "injected" else "")
+
+
+def _of_children(given: Sequence[Evidence]) -> list[Evidence]:
+    """Those that speak of children, by their text or product, else those that name no amount: that is of adults."""
+    spoken = [e for e in given if any(map(for_children, (e.triples[0].object.name, e.triples[0].subject.name)))]
+    return spoken or [e for e in given if not any(map(str.isdigit, e.triples[0].object.name))]
+
+
+def _heads(thing: Entity | None, kept: Sequence[Evidence], say: Catalogue, *, child: bool) -> list[Evidence]:
+    """That the graph has no dosage that fits, or that what it has is not said to be for children."""
+    if thing is None:
+        return []
+    name, about = named(thing, han=say.han), (thing,)
+    if not kept:
+        key = "safety.adults_only" if child else "safety.no_dosage"
+        return [Evidence(say(key, one=name), VERDICT, (), about, 1.0, "lacking")]
+    if child and not any(for_children(e.triples[0].object.name) for e in kept):
+        return [Evidence(say("safety.unsaid_for_children", one=name), VERDICT, (), about, 1.0, "heads")]
+    return []
+
+
+_HELPS = (Role.TREATS, Role.FOOD)
+_CHILDREN = GROUPS.index("children")
+_NOT = Relation("contraindicated", Role.CONTRAINDICATED)
+_OPEN = ("none", "yes", "caution", "other", "unknown", "lacking")  # verdicts by which a medicine may be taken
+_SHOWN = 6  # ours: medicines that are named for one reason
+_PRODUCTS = 12  # ours: labels of a substance that are read for what it has no label of its own
+_SHARE = 4  # ours: a substance is forbidden by its products where at least a fourth of those read say so
+_LEFT = re.compile(r", … \(\+(\d{1,9})\)")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a medicine is not for a patient: as the answer says it, and the triples that say so."""
+
+    text: str
+    triples: tuple[Triple, ...] = ()
+
+
+@dataclass
+class _Found:
+    """What was taken out of the evidence, by medicine, and what asks for care."""
+
+    reasons: dict[Entity, tuple[Reason, ...]] = field(default_factory=dict)
+    care: dict[Entity, tuple[Triple, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NotForThisPatient:
+    """The ranker: the evidence without what must not be given to this patient, which is named in a piece of its own."""
+
+    graph: LocalGraph
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces in their order; what forbids behind them."""
+        frame, say = query.frame, catalogue(query.frame.language)
+        evidence = doses(self.graph, frame, against_polarity(frame, evidence, say), say)
+        judge, found = _Judge(self.graph, circumstances(self.graph, frame), say, evidence), _Found()
+        for e in evidence:
+            for triple in _of_medicines(e):
+                judge(triple, e, found)
+        kept = [piece for e in evidence for piece in _passed(e, found)]
+        kept = list(_asked(frame, judge, kept, found, say))
+        kept += list(self._nothing_left(evidence, kept, found, say))
+        return [*kept, *_warnings(found, frame, say), *_care(found)]
+
+    def _nothing_left(
+        self, before: Sequence[Evidence], kept: Sequence[Evidence], found: _Found, say: Catalogue
+    ) -> Iterator[Evidence]:
+        """That all that the graph has is forbidden, where nothing else is left to say."""
+        gone = [e for e in before if e not in kept]
+        if found.reasons and gone and not any(e.kind != "warning" for e in kept):
+            thing = gone[0].about[0] if gone[0].about else gone[0].triples[0].object
+            triples = tuple(t for reasons in found.reasons.values() for r in reasons for t in r.triples)
+            said = say("safety.all", one=named(thing, han=say.han))
+            yield Evidence(said, VERDICT, triples, (thing,), 1.0, "no")
+
+
+def _asked(
+    frame: Frame, judge: "_Judge", kept: Sequence[Evidence], found: _Found, say: Catalogue
+) -> Iterator[Evidence]:
+    """The pieces; in place of a verdict that leaves open a medicine that is known not to be for the patient, that."""
+    things = [n for ask in frame.asks for n in ask.things if not n.links or n.kind in MEDICINES]
+    asked = (n.links[0].entity if n.links else Entity("", n.names[0]) for n in things)
+    known = {drug: reasons for drug in asked if (reasons := tuple(judge.known(drug)))}
+    for drug in known:
+        reasons = tuple(dict.fromkeys((*found.reasons.pop(drug, ()), *known[drug])))
+        facts = say.list([_fact(r.text, [drug], say) for r in reasons])
+        triples = tuple(t for r in reasons for t in r.triples)
+        yield Evidence(say("safety.not_for", facts=facts), VERDICT, triples, (drug,), 1.0, "no")
+    about = {*known, *([None] if any(not drug.id for drug in known) else [])}
+    yield from (e for e in kept if not (is_verdict(e, *_OPEN) and about & {*(e.about or (None,))}))
+
+
+def _passed(e: Evidence, found: _Found) -> Iterator[Evidence]:
+    """A piece without what it may not name; nothing where that was all."""
+    lists = [t for t in _of_medicines(e) if t.subject in found.reasons]
+    out = {t for t in lists if _is_listed(t, e) or t.relation.role is Role.DOSAGE}
+    left = [t for t in e.triples if t not in out]
+    role = e.triples[0].relation.role if e.triples else None
+    if not out:
+        yield e
+    elif e.about[:1] != (lists[0].subject,) and any(t.relation.role is role for t in left):
+        yield replace(e, triples=tuple(left), text=_text(e, left, out))
+
+
+def _of_medicines(e: Evidence) -> list[Triple]:
+    """What a piece says that medicines are given for, and how."""
+    return [t for t in e.triples if t.relation.role in (Role.TREATS, Role.DOSAGE) and _is_medicine(t.subject)]
+
+
+def _is_medicine(entity: Entity) -> bool:
+    return bool(entity.id) and entity.kind in MEDICINES
+
+
+def _is_listed(triple: Triple, e: Evidence) -> bool:
+    """Whether a triple stands in a list of treatments, and not in one of what a medicine is given for."""
+    return (
+        triple.relation.role is Role.TREATS
+        and e.kind != VERDICT
+        and (e.kind == "candidate" or triple.subject not in e.about)
+    )
+
+
+def _text(e: Evidence, left: Sequence[Triple], out: Iterable[Triple]) -> str:
+    """The text of a piece without what was taken out; the number of those that it leaves out stays."""
+    if e.kind != "neighbours" or not e.about:
+        return _without(e.text, [t.subject.name for t in out])
+    main = [t for t in left if t.relation.role is e.triples[0].relation.role]
+    why = "".join(f"; {t.head.name} — {t.relation} → {t.tail.name}" for t in left if t not in main)
+    more = _LEFT.search(e.text)
+    return f"{e.about[0].name} {told(e.about[0], main)}{more[0] if more else ''}{why}"
+
+
+def _without(text: str, names: Iterable[str]) -> str:
+    """A text without some names of its lists."""
+    for name in names:
+        text = re.sub(rf", {re.escape(name)}(?=[,;]|$)|(?<=[→—] ){re.escape(name)}(?:, |(?=;|$))", "", text)
+    return text
+
+
+# --- Polarity.
+
+
+def against_polarity(frame: Frame, evidence: Sequence[Evidence], say: Catalogue) -> list[Evidence]:
+    """The evidence without lists of what helps where only what must not be taken is asked for."""
+    refused = [ask for ask in frame.asks if ask.negative]
+    if not refused or any(set(_HELPS) & set(ask.intent.roles) for ask in frame.asks if not ask.negative):
+        return list(evidence)
+    kept = [e for e in evidence if not _says_what_helps(e)]
+    return kept or ([_nothing_forbidden(refused[0], say)] if evidence else [])
+
+
+def _says_what_helps(e: Evidence) -> bool:
+    """Whether a piece says, and does not deny, that something helps."""
+    helps = bool(e.triples) and e.triples[0].relation.role in _HELPS
+    return helps and (not is_verdict(e) or is_verdict(e, "yes"))
+
+
+def _nothing_forbidden(ask: Ask, say: Catalogue) -> Evidence:
+    thing = next((n for n in ask.things if n.links), None)
+    name = named(thing.links[0].entity, han=say.han) if thing else ""
+    about = (thing.links[0].entity,) if thing else ()
+    return Evidence(say("safety.no_list", one=name), VERDICT, (), about, 1.0, "lacking")
+
+
+# --- The judgement on one medicine.
+
+
+class _Judge:
+    """Holds each medicine of an answer once against what is told of the patient."""
+
+    def __init__(self, graph: LocalGraph, told: Circumstances, say: Catalogue, evidence: Sequence[Evidence]) -> None:
+        self.graph, self.told, self.say = graph, told, say
+        nodes = list({graph.number(t.subject.id) for e in evidence for t in _of_medicines(e)})
+        self._parts = _ties(graph, Role.INGREDIENT, nodes, both=False) if told.allergens or told.groups else {}
+        self._ties = _ties(graph, Role.INTERACTS, nodes, both=True) if told.taken else {}
+        self._taken = frozenset(n for thing in told.taken for n in thing.nodes)
+        self._seen: dict[tuple[int, frozenset[int]], tuple[Reason, ...]] = {}
+        self._groups = forbidden_groups(graph) if told.groups else {}
+        self._ids = {t: frozenset(graph.at(n).id for n in t.nodes) for t in (*told.illnesses, *told.taken)}
+        self._by_taken = [(t, self._forbidding(t)) for t in told.taken]
+
+    def __call__(self, triple: Triple, e: Evidence, found: _Found) -> None:
+        """Note why the medicine of a triple is not for this patient, and what asks for care."""
+        drug, graph = triple.subject, self.graph
+        ends = [x.id for x in (triple.object, *e.about[:1]) if x.id]
+        treated = frozenset(map(graph.number, ends))
+        key = (graph.number(drug.id), treated)
+        if key not in self._seen:
+            self._seen[key] = (*self._of_own(drug, ends), *(self._reasons(key[0], treated) if self.told else ()))
+        if self._seen[key]:
+            found.reasons[drug] = tuple(dict.fromkeys((*found.reasons.get(drug, ()), *self._seen[key])))
+        elif self.told.taken and (ties := self._interactions(key[0])):
+            found.care[drug] = ties
+
+    def _of_own(self, drug: Entity, ends: Sequence[str]) -> Iterator[Reason]:
+        """That the label of a medicine forbids it in the very illness."""
+        pairs = contradictions(self.graph).pairs
+        for end in (end for end in dict.fromkeys(ends) if (drug.id, end) in pairs):
+            illness = self.graph.at(self.graph.number(end))
+            named_in = [w.text for w in warnings_of(self.graph).of(self.graph.number(drug.id)) if w.contraindication]
+            triples = triples_of(self.graph, self.graph.number(drug.id), set(named_in))
+            yield Reason(named(illness, han=self.say.han), tuple(triples))
+
+    def _reasons(self, node: int, treated: frozenset[int]) -> Iterator[Reason]:
+        yield from self._of_groups(node)
+        for thing in self.told.illnesses:
+            if not thing.nodes & treated:
+                yield from self._of_thing(node, thing, thing.name)
+        for thing in self.told.taken:
+            yield from self._of_thing(node, thing, self.say("safety.with", one=thing.name))
+        for thing, said in self._by_taken:
+            yield from self._by_the_other(node, thing, said)
+        for thing in self.told.allergens:
+            yield from self._of_allergy(node, thing)
+
+    def _of_groups(self, node: int) -> Iterator[Reason]:
+        for group, below, witness in self._groups.get(node, ()):
+            if group in self.told.groups and (group != _CHILDREN or reaches(below, self.told.groups[group])):
+                triples = triples_of(self.graph, witness, group_texts(self.graph, witness, group))
+                yield Reason(self._group(group), tuple(triples))
+        yield from self.known(self.graph.at(node))
+
+    def known(self, drug: Entity) -> Iterator[Reason]:
+        """Whom of those told the vocabulary says that a medicine is not for."""
+        parts = self._parts.get(self.graph.number(drug.id), ()) if drug.id and self.told.groups else ()
+        names = [drug.name, *(self.graph.at(node).name for node, _ in parts)] if self.told.groups else []
+        for group, below in dict.fromkeys(row for name in names for row in not_for(name, drug.name)):
+            if group in self.told.groups and (group != _CHILDREN or reaches(below, self.told.groups[group])):
+                said = Entity("", self.say("safety.known", one=self._group(group)))
+                yield Reason(self._group(group), (Triple(drug, _NOT, said, source="vocabulary"),))
+
+    def _group(self, group: int) -> str:
+        return self.say(f"reason.{GROUPS[group].replace(' ', '_')}")
+
+    def _of_thing(self, node: int, thing: Told, why: str, *, allergy: bool = False) -> Iterator[Reason]:
+        """That a label of the medicine forbids it with something, or enough labels of its substance."""
+        ids = self._ids.get(thing, frozenset())
+        if said := self._forbidding_texts(node, thing, ids, allergy=allergy):
+            yield Reason(why, tuple(triples_of(self.graph, node, said)))
+            return
+        labels = self._products(node)
+        against = {n: said for n in labels if (said := self._forbidding_texts(n, thing, ids, allergy=allergy))}
+        if against and _SHARE * len(against) >= len(labels):
+            yield Reason(why, tuple(t for n, said in against.items() for t in triples_of(self.graph, n, said))[:3])
+
+    def _forbidding_texts(self, node: int, thing: Told, ids: frozenset[str], *, allergy: bool) -> set[str]:
+        said = warnings_of(self.graph).of(node)
+        return {w.text for w in said if thing.level(w, ids, allergy=allergy) is Level.FORBIDS}
+
+    def _products(self, node: int) -> list[int]:
+        """The labels that stand for a substance without one."""
+        name = self.graph.at(node).name
+        bare = substance(name) == name.casefold()
+        nodes = medicines_of(self.graph).get(name.casefold(), ()) if bare else ()
+        table = warnings_of(self.graph)
+        return [n for n in nodes if n != node and any(w.contraindication for w in table.of(n))][:_PRODUCTS]
+
+    def _forbidding(self, thing: Told) -> list[tuple[int, str]]:
+        """What the labels of a medicine that is taken forbid, text by text."""
+        nodes = [*thing.nodes, *(n for name in thing.substances for n in medicines_of(self.graph).get(name, ()))]
+        table = warnings_of(self.graph)
+        return [(n, w.text) for n in dict.fromkeys(nodes[:_PRODUCTS]) for w in table.of(n) if not w.id]
+
+    def _by_the_other(self, node: int, thing: Told, said: Sequence[tuple[int, str]]) -> Iterator[Reason]:
+        """That the label of what is taken forbids the medicine beside it."""
+        own = substance(self.graph.at(node).name)
+        pattern = re.compile(re.escape(own), re.IGNORECASE)
+        for other, text in said:
+            if (
+                len(own) > 1
+                and own in text.casefold()
+                and level_of(text, pattern, contraindication=False) is Level.FORBIDS
+            ):
+                yield Reason(self.say("safety.with", one=thing.name), tuple(triples_of(self.graph, other, {text})))
+
+    def _of_allergy(self, node: int, thing: Told) -> Iterator[Reason]:
+        """That a medicine is what the patient is allergic to, contains it, is of its class, or that a label says so."""
+        why = self.say("safety.allergy", one=thing.name)
+        name = substance(self.graph.at(node).name)
+        held = {substance(self.graph.at(n).name): edge for n, edge in self._parts.get(node, ())}
+        mates = {part for part in {name, *held} if any(stem.search(part) for stem in thing.stems)}
+        if node in thing.nodes or name in thing.substances or mates or held.keys() & thing.substances:
+            edges = [edge for part, edge in held.items() if part in mates or part in thing.substances]
+            yield Reason(why, tuple(map(self.graph.triple, edges)))
+            return
+        yield from self._of_thing(node, thing, why, allergy=True)
+
+    def _interactions(self, node: int) -> tuple[Triple, ...]:
+        """The interactions of a medicine with what is taken."""
+        edges = (edge for other, edge in self._ties.get(node, ()) if other in self._taken)
+        return tuple(map(self.graph.triple, dict.fromkeys(edges)))
+
+
+def _ties(graph: LocalGraph, role: Role, nodes: Sequence[int], *, both: bool) -> dict[int, list[tuple[int, int]]]:
+    """The objects of some nodes in a role, with `both` also the subjects, each with its edge, by node."""
+    steps, found = ByRole(graph, role), dict[int, list[tuple[int, int]]]()
+    for hops in (steps.objects(nodes), steps.subjects(nodes))[: 1 + both] if nodes else ():
+        for origin, node, edge in zip(*(column.tolist() for column in hops), strict=True):
+            found.setdefault(nodes[origin], []).append((node, edge))
+    return found
+
+
+# --- What is said of it.
+
+
+@dataclass(frozen=True)
+class NamedAgainst:
+    """Which medicines a text names that are not for the patient of a frame, as a sentence; "" = none.
+
+    `link` finds the names of `graph` in a text; without a graph the vocabulary alone is asked.
+
+    >>> from kgmed.frame import Patient
+    >>> NamedAgainst()(Frame(patient=Patient(groups=("pregnancy",))), "Take lisinopril.")
+    'Not for this patient, by a label, the graph or the list of kgmed: pregnancy: lisinopril.'
+    """
+
+    graph: LocalGraph | None = None
+    link: Callable[[str], Sequence[Link]] = lambda text: ()
+
+    def __call__(self, frame: Frame, text: str, *names: str) -> str:
+        """The sentence; `names` = what else the text may be looked through for."""
+        known, said = self._by_graph(self.graph, frame, text) if self.graph else ((), [])
+        held = (n for n in names if n in text and (has_cjk(n) or re.search(rf"\b{re.escape(n)}\b", text)))
+        others = {name for name in (*held, *re.findall(_WORD, text)) if name.casefold() not in known}
+        return "\n".join(filter(None, [*said, _by_vocabulary(sorted(others), frame)]))
+
+    def _by_graph(self, graph: LocalGraph, frame: Frame, text: str) -> tuple[Collection[str], list[str]]:
+        """The words of the names that the graph has, and what it says of them."""
+        links = [link for link in self.link(text) if link.entity.kind in MEDICINES]
+        asked = [n.links[0].entity for ask in frame.asks for n in ask.things if n.links and n.kind not in MEDICINES]
+        against = asked[0] if asked else Entity("", "")
+        rows = [Triple(link.entity, _GIVEN, _given_for(graph, link.entity, frame) or against) for link in links]
+        pieces = [Evidence(t.subject.name, "triple", (t,), tuple(asked[:1])) for t in rows]
+        positive = replace(frame, asks=())  # whatever is asked, what a text names may be taken
+        found = NotForThisPatient(graph)(Query(Question("", language=frame.language), frame=positive), pieces)
+        called = [name for link in links for name in (link.mention.surface, link.entity.name)]
+        words = {word.casefold() for name in called for word in (name, *re.findall(_WORD, name))}
+        return words, [e.text for e in found if e.id == NOT_FOR]
+
+
+def _given_for(graph: LocalGraph, drug: Entity, frame: Frame) -> Entity | None:
+    """An illness of the patient that the graph gives a medicine for: what labels say of its severe forms is no bar."""
+    given = {*ByRole(graph, Role.TREATS).objects([graph.number(drug.id)]).node.tolist()}
+    ill = (x.entity for n in frame.patient.has for x in n.links)
+    return next((entity for entity in ill if graph.number(entity.id) in given), None)
+
+
+_WORD = r"\b[A-Za-z]{6,}\b"  # long enough for the name of a medicine
+_GIVEN = Relation("given for", Role.TREATS)
+
+
+def _by_vocabulary(names: Iterable[str], frame: Frame) -> str:
+    """Which of some names are medicines that the vocabulary says are not for the patient, as a sentence; "" = none."""
+    say, told = catalogue(frame.language), groups_of(frame.patient)
+    found: dict[int, list[Entity]] = {}
+    for name in names:
+        for group, below in not_for(name):
+            if group in told and (group != _CHILDREN or reaches(below, told[group])):
+                found.setdefault(group, []).append(Entity("", name))
+    facts = [_fact(say(f"reason.{GROUPS[g].replace(' ', '_')}"), drugs, say) for g, drugs in found.items()]
+    return say("safety.not_for", facts=say.list(facts)) if facts else ""
+
+
+def _warnings(found: _Found, frame: Frame, say: Catalogue) -> Iterator[Evidence]:
+    """One piece that names what is not for this patient, by reason."""
+    if not found.reasons:
+        return
+    by_reason: dict[str, list[Entity]] = {}
+    for drug, reasons in found.reasons.items():
+        for reason in reasons:
+            by_reason.setdefault(reason.text, []).append(drug)
+    facts = [_fact(text, list(dict.fromkeys(drugs)), say) for text, drugs in by_reason.items()]
+    triples = dict.fromkeys(t for reasons in found.reasons.values() for r in reasons for t in r.triples)
+    text = say("safety.not_for", facts=say.list(facts))
+    yield Evidence(text, "warning", tuple(triples), tuple(found.reasons), 1.0, NOT_FOR)
+
+
+def _fact(reason: str, drugs: Sequence[Entity], say: Catalogue) -> str:
+    names = say.join([named(drug, han=say.han) for drug in drugs[:_SHOWN]])
+    more = say("list.more", count=len(drugs) - _SHOWN) if len(drugs) > _SHOWN else ""
+    return say("safety.fact", reason=reason, names=f"{names}{more}")
+
+
+def _care(found: _Found) -> Iterator[Evidence]:
+    """The interactions with what is taken of the medicines that stay."""
+    for drug, ties in found.care.items():
+        names = "; ".join(dict.fromkeys((t.tail if t.head == drug else t.head).name for t in ties))
+        yield Evidence(f"{drug.name} — {ties[0].relation} → {names}", "warning", ties, (drug,))

@@ -1,0 +1,399 @@
+"""The evidence that a reader is shown: few pieces, each about what is asked, for a model and for the published methods.
+
+A method that searches on its own terms brings links; the view brings what the graph has of them in the roles that the
+frame asks for, under any of their entries (products, ingredients, classes), and what ties two of them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+
+from kgmed.facts.answer import fitting_warnings
+from kgmed.facts.lists import NOT_FOR, WARNS
+from kgmed.facts.operators import Lists
+from kgmed.facts.plan import FromFrame, plan
+from kgmed.facts.warnings import Warned, WarnedOf
+from kgmed.frame import Ask, Frame, Intent
+from kgmed.graph.base import LocalGraph
+from kgmed.language.particulars import people_of
+from kgmed.language.text import has_cjk
+from kgmed.pipeline import Ranker, Retriever
+from kgmed.prompts import task
+from kgmed.records import Entity, Evidence, Link, Query, Role, Triple, is_verdict
+from kgmed.steps.facts import is_diagnosis
+from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, names_of, substance
+from kgmed.steps.rank import Fact, fact
+from kgmed.steps.retrieve import Overview
+from kgmed.toolkit import RemoteToolkit, Toolkit
+
+PIECES = 12  # ours: pieces that a reader is shown; 8 to 15 are read, of 50 most are not
+_EACH = 24  # ours: triples of one thing that a method may choose from
+_PRODUCTS = 16  # ours: products of a medicine that are looked at for what ties it to another thing
+_LOOKED = 400  # ours: triples of one entry that are looked at
+_AGAIN = 0.4  # ours: the share of a piece's facts that must be new for it to be shown
+_LISTED = 30  # ours: facts of one substance that stand in one piece
+_CASES = 5  # ours: diseases of the graph that a reader is shown beside those that it thinks of itself
+_OVERVIEW = 2  # ours: triples of one role of a thing of which nothing in particular is asked
+_NAME = (2, 5)  # ours: signs of a name that is looked for in texts, in Chinese and in other scripts
+
+Tied = tuple[Triple, tuple[Entity, ...]]  # a triple and the one or two linked things that it is about
+
+
+@dataclass(frozen=True)
+class AskedTriples:
+    """Retriever: a triple a piece, for methods that rank triples: what answers the frame, ties, what is asked of each.
+
+    Evidence: kind "triple", score = weight, about = the linked entity that it is of, or the two that it ties. Where the
+    graph has nothing of what is asked, the definitions of what is named (kind "text"); of a question that was not
+    understood, what `otherwise` finds.
+    """
+
+    graph: LocalGraph
+    link: Callable[[str], Sequence[Link]]
+    otherwise: Retriever
+    each: int = _EACH
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The triples, answers and ties first; one that several entities share stands once, for all."""
+        stated = list(dict.fromkeys(link for link in links if not link.mention.negated))
+        options = [x for _, text in query.question.options for x in self.link(text)]
+        rows = chain(
+            self._answers(query, links),
+            of_the_subject(Ties(self.graph).of([*stated, *options]), query.frame if not options else Frame()),
+            self._asked(query.frame, stated),
+        )
+        found: dict[Fact, Evidence] = {}
+        for triple, about in rows:
+            found.setdefault(said(self.graph, triple), _piece(triple, about))
+        found = {key: e for key, e in found.items() if not self._is_heading(e.triples[0])} or found
+        if not found and not query.frame.asks:
+            return self.otherwise(query, links)
+        whole = Overview(self.graph)
+        told = found.values() or [e for link in stated for e in whole.definition(link.entity)]
+        if not query.question.options:
+            from kgmed.facts.safety import NotForThisPatient  # read in where a method is asked
+
+            told = [*NotForThisPatient(self.graph)(query, list(told)), *self._forbidden(query, stated)]
+        asked = [link for link in stated if not query.hypothesis or _is_asked_of(query, link)]
+        return [*told, *self._warnings(asked, found)]
+
+    def _is_heading(self, t: Triple) -> bool:
+        """Whether a treatment is but a heading of the source, or named as the illness is."""
+        if t.relation.role is not Role.TREATS or t.subject.kind in ("drug", "ingredient") or not t.object.id:
+            return False
+        called = [name for name, _ in names_of(self.graph, self.graph.number(t.object.id))]
+        return is_vague(t.subject.name) or is_itself(t.subject.name, called)
+
+    def _answers(self, query: Query, links: Sequence[Link]) -> Iterator[Tied]:
+        """What the model-free answer stands on; what ties an option through a third thing is none."""
+        roles, counts = query.frame.roles, Counter[tuple[Entity, Role]]()
+        for piece in [] if query.question.options else FromFrame(self.graph, self.link)(query, links):
+            about = piece.about if is_verdict(piece) else piece.about[:1]
+            for t in (t for t in piece.triples if t.relation.role not in _BRIDGES or t.relation.role in roles):
+                counts[about[0], t.relation.role] += 1
+                if roles or counts[about[0], t.relation.role] <= _OVERVIEW:
+                    yield t, about
+
+    def _asked(self, frame: Frame, links: Sequence[Link]) -> Iterator[Tied]:
+        """What the graph has of each thing in the roles that are asked for, at most `each` triples of one."""
+        roles = list(dict.fromkeys(r for ask in frame.asks if not _is_of_two(ask) for r in Frame((ask,)).roles))
+        lists, family = Lists(self.graph), Family(self.graph)
+        for link in links if roles else ():
+            own = {self.graph.at(node) for node in family.of(link, narrower=False)}
+            told = dict.fromkeys(t for e in lists.of(link, *roles) for t in e.triples if t.relation.role in roles)
+            mine = [t for t in told if t.relation.role not in _BRIDGES or t.subject in own]
+            yield from ((t, (link.entity,)) for t in mine[: self.each])
+
+    def _warnings(self, links: Sequence[Link], found: Mapping[Fact, Evidence]) -> Iterator[Evidence]:
+        """What must not be taken with a medicine that is named, a piece each: no ranking may lose it."""
+        for link in links:
+            pieces = Lists(self.graph).of(link, Role.CONTRAINDICATED) if link.entity.kind in MEDICINES else []
+            new = [e for e in pieces if not all(said(self.graph, t) in found for t in e.triples)]
+            yield from (replace(e, about=(link.entity,)) for e in _joined(new))
+
+    def _forbidden(self, query: Query, links: Sequence[Link]) -> Iterator[Evidence]:
+        """What labels forbid in an illness that is named, or that the patient has, where medicines are asked for."""
+        has = (x for n in query.frame.patient.has if not n.negated for x in n.links[:1])
+        for link in dict.fromkeys([*links, *has]) if not _TAKEN.isdisjoint(query.frame.roles) else ():
+            if link.entity.kind == "disease" and not people_of(link.mention.surface):
+                yield from (replace(e, kind="warning", id=NOT_FOR) for e in WarnedOf(self.graph).of(query, [link]))
+
+
+def _is_asked_of(query: Query, link: Link) -> bool:
+    """Whether a question names what was linked, and not only the guess that it is searched with."""
+    frame = query.frame
+    patient = (*frame.patient.takes, *frame.patient.has, *frame.patient.allergic_to)
+    named = [*(n for ask in frame.asks for n in ask.things), *patient]
+    words = {name.casefold() for n in named for name in n.names}
+    return link.mention.surface.casefold() in words or any(x.entity == link.entity for n in named for x in n.links)
+
+
+def said(graph: LocalGraph, triple: Triple) -> Fact:
+    """What a triple says, the products and brands of one substance being one."""
+    subject, role, other = fact(triple)
+    return (substance_of(graph, triple.subject) if triple.relation.role in _OF_PRODUCTS else subject), role, other
+
+
+def substance_of(graph: LocalGraph, thing: Entity) -> str:
+    """The name of what a medicine is made of; of anything else its id."""
+    return Family(graph).substance(graph.number(thing.id)) if thing.kind in MEDICINES else thing.id
+
+
+_TAKEN = frozenset({Role.TREATS, Role.DOSAGE, Role.CONTRAINDICATED})  # asked where something is to be taken
+_BRIDGES = (Role.INGREDIENT, Role.SAME_AS, Role.IS_A)  # what leads from a thing to its other entries
+_OF_PRODUCTS = (*WARNS, Role.ADVERSE, Role.INTERACTS, Role.TREATS, Role.DOSAGE)
+
+
+def _is_of_two(ask: Ask) -> bool:
+    """Whether an ask is for what ties two things: what else is said of each does not answer it."""
+    return plan()[ask.intent].operator == "between" and sum(bool(n.links) for n in ask.things) > 1
+
+
+def _piece(triple: Triple, about: tuple[Entity, ...]) -> Evidence:
+    text = f"{triple.head.name} — {triple.relation} → {triple.tail.name}"
+    return Evidence(text, "triple", (triple,), about, triple.weight)
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Retriever: the triples and texts that tie two named things under any of their entries: products, ingredients.
+
+    Evidence: kind "triple", about = the two things.
+    """
+
+    graph: LocalGraph
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """A piece for each tie; none where options are asked about, which have ties of their own."""
+        stated = [] if query.question.options else [link for link in links if not link.mention.negated]
+        explained = Intent.DIAGNOSIS in query.frame.intents  # what ties two findings to each other explains neither
+        findings = {x.entity for n in query.frame.findings for x in n.links} if explained else set()
+        tied = (row for row in of_the_subject(self.of(stated), query.frame) if not findings.issuperset(row[1]))
+        return list(dict.fromkeys(_piece(triple, about) for triple, about in tied))
+
+    def of(self, links: Sequence[Link]) -> Iterator[Tied]:
+        """Each tie with the two things that it ties, in the order of the links."""
+        things = {link.entity: link for link in reversed(links)}
+        family = Family(self.graph, products=_PRODUCTS)
+        entries = {thing: family.of(things[thing], narrower=False) for thing in dict.fromkeys(x.entity for x in links)}
+        owners: dict[str, list[Entity]] = {}
+        for thing, nodes in entries.items():
+            for node in nodes:
+                owners.setdefault(self.graph.at(node).id, []).append(thing)
+        names = {thing: self._names(things[thing], nodes) for thing, nodes in entries.items()}
+        for thing, nodes in entries.items():
+            for entry in map(self.graph.at, nodes):
+                for triple in self.graph.neighbours(entry.id, limit=_LOOKED):
+                    yield from self._tied(triple, entry, thing, owners)
+                for text in self.graph.attributes(entry.id):
+                    yield from ((text, (thing, o)) for o in names if o != thing and _names_one(text, names[o]))
+
+    def _tied(
+        self, triple: Triple, entry: Entity, thing: Entity, owners: Mapping[str, Sequence[Entity]]
+    ) -> Iterator[Tied]:
+        """A triple whose other end is an entry of another thing, and of no product of both."""
+        other = triple.tail if triple.head == entry else triple.head
+        ends = owners.get(other.id, ())
+        if ends and thing not in ends and not set(owners[entry.id]) & set(ends):
+            yield triple, (thing, ends[0])
+
+    def _names(self, link: Link, nodes: Mapping[int, object]) -> frozenset[str]:
+        """What texts may call a thing."""
+        own = (text for node in list(nodes)[:1] for text, _ in names_of(self.graph, node))
+        called = {link.mention.surface, link.entity.name, *own}
+        return frozenset(name.casefold() for name in called if len(name) >= _NAME[not has_cjk(name)])
+
+
+def of_the_subject(ties: Iterable[Tied], frame: Frame) -> Iterator[Tied]:
+    """The ties that have a subject of an ask at one end; all where none of them does: what is told beside is no ask."""
+    rows, subjects = list(ties), {x.entity for ask in frame.asks for n in ask.subject for x in n.links}
+    yield from [row for row in rows if subjects & {*row[1]}] or rows
+
+
+def _names_one(text: Triple, names: frozenset[str]) -> bool:
+    """Whether a text that warns names a thing."""
+    told = text.tail.name.casefold()
+    return text.relation.role in (*WARNS, Role.INTERACTS) and any(name in told for name in names)
+
+
+@dataclass(frozen=True)
+class TiesFirst:
+    """Ranker: ties as another ranker orders them, then the rest, in turn about each thing; `keep` pieces in all.
+
+    So a thing of which the graph says much, or whose names are long, takes no more room than another.
+    """
+
+    rank: Ranker
+    keep: int = PIECES
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces kept, ties first, and every warning about what is named."""
+        roles = query.frame.roles
+        once = [*{_told(e): e for e in reversed(evidence)}.values()][::-1]
+        warnings, once = [e for e in once if e.kind == "warning"], [e for e in once if e.kind != "warning"]
+        ties = [e for e in once if len({*e.about}) > 1]
+        rest = [e for e in once if len({*e.about}) < 2]
+        tiers = [[e for e in ties if is_apt(e, query.frame)]]
+        for asked in (True, False):
+            tiers.append([e for e in rest if any(t.relation.role in roles for t in e.triples) is asked])
+        first, *others = (self.rank(query, tier) if tier else [] for tier in tiers)
+        ordered = dict.fromkeys([*first, *chain.from_iterable(map(in_turns, others))])
+        stays = {e for e in ordered if e.is_safety and e in first}
+        return [*(e for i, e in enumerate(ordered) if i < self.keep or e in stays), *warnings]
+
+
+def _told(piece: Evidence) -> object:
+    """What a piece tells, whatever it is told through: a path of one step is its triple, two products are one."""
+    facts = [fact(t) for t in piece.triples if t.relation.role not in _BRIDGES]
+    if piece.kind in ("warning", "text") or not facts:
+        return piece.text
+    subjects = [substance(t.subject.name) for t in piece.triples if t.relation.role not in _BRIDGES]
+    return frozenset((name, role, other) for name, (_, role, other) in zip(subjects, facts, strict=True))
+
+
+def in_turns(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The first piece about each thing, then the second about each, and so on."""
+    groups: dict[Entity | None, list[Evidence]] = {}
+    for piece in evidence:
+        groups.setdefault(piece.about[0] if piece.about else None, []).append(piece)
+    return [e for row in zip_longest(*groups.values()) for e in row if e]
+
+
+_STEPS = 2  # ours: of a chain that can be read as one fact
+
+
+def is_apt(piece: Evidence, frame: Frame) -> bool:
+    """Whether a tie is short and, one of more than one step, has a step that the frame asks for."""
+    if len(piece.triples) < _STEPS:
+        return True
+    return len(piece.triples) == _STEPS and any(t.relation.role in frame.roles for t in piece.triples)
+
+
+# --- The model that reads the pieces of the model-free answer.
+
+
+@dataclass(frozen=True)
+class ForReader:
+    """Ranker: the pieces of the model-free answer that a model should read, `keep` at most, about each thing in turn.
+
+    What labels say of a medicine that the question names stays, of those that a list names it is one piece. Another
+    product's list of what is told already and ties of an option through a third thing are left out.
+    """
+
+    graph: LocalGraph
+    keep: int = PIECES
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces, verdicts first, warnings last."""
+        things = [x.entity for ask in query.frame.asks for n in ask.things for x in n.links]
+        named = {substance_of(self.graph, thing) for thing in things}
+        warnings = list(fitting_warnings(query.frame, evidence))
+        own = [e for e in warnings if substance_of(self.graph, e.about[0]) in named]
+        rest = list(self._by_substance([e for e in evidence if e.kind != "warning" and not is_verdict(e)]))
+        blank = {e for e in evidence if rest and task().own_knowledge and is_verdict(e, "lacking", "unknown")}
+        heads = [e for e in evidence if is_verdict(e) and (e.triples or e not in blank)]
+        cases = [e for e in rest if is_diagnosis(e)]
+        others = in_turns([e for e in rest if e not in cases and (e.kind != "option" or is_apt(e, query.frame))])
+        fitting = [*self._telling(cases, query.frame), *others]
+        vague = len(things) > 1 and {*query.frame.intents} == {Intent.OVERVIEW}
+        most = max((_OVERVIEW * 2 if vague else self.keep) - len(heads) - len(own), 1)
+        kept = [e for e in self._new([*heads, *fitting]) if not is_verdict(e)][:most]
+        return [*heads, *kept, *own, *_joined([e for e in warnings if e not in own])]
+
+    def _by_substance(self, lists: Sequence[Evidence]) -> Iterator[Evidence]:
+        """The lists of the products of one substance in the same roles as one, each fact once."""
+        groups: dict[object, list[Evidence]] = {}
+        for e in lists:
+            of_one = e.kind == "neighbours" and e.about and e.about[0].kind in MEDICINES
+            roles = frozenset(t.relation.role for t in e.triples if t.relation.role not in _BRIDGES)
+            groups.setdefault((substance_of(self.graph, e.about[0]), roles, e.id) if of_one else e, []).append(e)
+        for same in groups.values():
+            first, *others = same
+            if not others:
+                yield first
+                continue
+            facts = [t for e in same for t in e.triples if t.relation.role not in _BRIDGES]
+            once = {said(self.graph, t): t for t in reversed(facts)}
+            triples = tuple(once[fact] for fact in dict.fromkeys(said(self.graph, t) for t in facts))[:_LISTED]
+            names: dict[str, list[str]] = {}
+            for t in triples:
+                names.setdefault(str(t.relation), []).append(t.object.name)
+            text = "; ".join(f"{first.about[0].name} — {r} → {', '.join(dict.fromkeys(n))}" for r, n in names.items())
+            more = f", … (+{len(once) - len(triples)})" if len(once) > len(triples) else ""
+            yield replace(first, text=f"{text}{more}", triples=triples)
+
+    def _telling(self, cases: Sequence[Evidence], frame: Frame) -> list[Evidence]:
+        """The diseases that a model thinks of, and the first that explain more than half of what any explains."""
+        ids = {x.entity for n in frame.likely for x in n.links}
+        most = max((len(e.about) - 1 for e in cases), default=0)
+        own = [e for e in cases if e.about[0] in ids]
+        return [*own, *[e for e in cases if e not in own and 2 * (len(e.about) - 1) > most][:_CASES]]
+
+    def _new(self, evidence: Sequence[Evidence]) -> Iterator[Evidence]:
+        """The pieces of which more than a few facts are not told by those before."""
+        told: set[Fact] = set()
+        for piece in evidence:
+            facts = {said(self.graph, t) for t in piece.triples if t.relation.role not in _BRIDGES}
+            if not facts or len(facts - told) > _AGAIN * len(facts):
+                yield piece
+            told |= facts
+
+
+def _joined(warnings: Sequence[Evidence]) -> Iterator[Evidence]:
+    """Some warnings as one piece."""
+    if warnings:
+        triples = tuple(t for e in warnings for t in e.triples)
+        text, about = "; ".join(e.text for e in warnings), tuple(x for e in warnings for x in e.about)
+        yield Evidence(text, "warning", triples, about)
+
+
+# --- The published methods under the preset `safe`.
+
+
+def asked_or(toolkit: Toolkit | RemoteToolkit, retrieve: Retriever, asked: int) -> Retriever:
+    """A method's own retriever; where `asked` pieces are shown and the graph is here, what is asked of it first."""
+    if not asked or not isinstance(toolkit, Toolkit):
+        return retrieve
+    return AskedTriples(toolkit.graph, toolkit.linked, retrieve)
+
+
+def few(rank: Sequence[Ranker], asked: int, toolkit: Toolkit | RemoteToolkit) -> Sequence[Ranker]:
+    """A method's own rankers; as one that shows `asked` pieces, ties first, behind the gate, unless that is 0."""
+    if not asked:
+        return rank
+    some = TiesFirst(InTurn(tuple(rank)), asked)
+    return (some, ForPatient(toolkit.graph)) if isinstance(toolkit, Toolkit) else (some,)
+
+
+@dataclass(frozen=True)
+class ForPatient:
+    """Ranker: the evidence without what is not for the patient, which is named in a piece of its own, kind "warning".
+
+    What labels say of the medicines that are listed is one piece more. Where options are asked about all is shown.
+    """
+
+    graph: LocalGraph
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces in their order, then the warnings."""
+        from kgmed.facts.safety import NotForThisPatient  # read in where a method is asked
+
+        if query.question.options:
+            return list(evidence)
+        passed = NotForThisPatient(self.graph)(query, evidence)
+        labels = Warned(self.graph)(query, passed)[len(passed) :]
+        return [*passed, *_joined(list(fitting_warnings(query.frame, labels)))]
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Rankers in turn as one."""
+
+    rank: tuple[Ranker, ...] = ()
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """What the last of them keeps."""
+        for one in self.rank:
+            evidence = one(query, evidence)
+        return list(evidence)

@@ -1,0 +1,293 @@
+"""Treatments of a graph that the graph itself speaks against: they are never listed first, or not at all.
+
+Three kinds, each found from the graph alone and kept beside it:
+
+- "own label": a contraindication of the medicine, a text or an edge, names what it is said to treat;
+- "side effect": what it is given for is an adverse effect of the same substance, on more labels than its use, or on
+  half as many where the illness is more often caused than treated (lincomycin and pseudomembranous colitis);
+- "prefix": what it is given for is the mere beginning of a longer indication of the same medicine: 流感, 流感嗜血杆菌.
+
+What several graphs or many labels say a medicine is given for is no slip: a headache can come of a medicine for it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed.derived import Arrays, cached_arrays
+from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.joining import substance
+from kgmed.language.labels import Level, cuts, is_whole, level_at, sentences
+from kgmed.triples import Role
+
+# --- What a graph warns of a medicine: the texts and the other ends of its contraindications and precautions, by node.
+
+MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
+_KEPT = 20_000  # ours: nodes whose warnings are kept in memory
+WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
+
+
+class Warning(NamedTuple):
+    """A warning on a medicine: its text, or the name and id of what it is about; whether it is a contraindication."""
+
+    text: str
+    contraindication: bool
+    id: str = ""
+
+
+class Warnings:
+    """The warnings of a graph by node number; opened in milliseconds, each looked up in microseconds."""
+
+    def __init__(self, graph: LocalGraph) -> None:
+        """The edges are read at once, the texts where they are asked for."""
+        self._graph = graph
+        self._tables: Any = getattr(graph, "tables", None)
+        self._edges = dict[int, list[int]]()
+        for edge, subject in _edges(graph):
+            self._edges.setdefault(subject, []).append(edge)
+        self._numbers, self._nodes = self._of_tables()
+        self._seen = dict[int, tuple[Warning, ...]]()
+
+    def _of_tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of the texts that warn, and their nodes, ascending; none of a graph without tables."""
+        if self._tables is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        relations = [i for i, r in enumerate(self._graph.relations) if r.role in WARNS]
+        numbers = np.flatnonzero(np.isin(self._tables.text_relation, relations))
+        return numbers, np.asarray(self._tables.text_node)[numbers].astype(np.int64)
+
+    @property
+    def nodes(self) -> Sequence[int]:
+        """The nodes that have a warning."""
+        if self._tables is None:
+            kinds = (node for kind in MEDICINES for node in self._graph.of_kind(kind).tolist())
+            return sorted(node for node in kinds if self.of(node))
+        return sorted({*self._edges, *self._nodes.tolist()})
+
+    def of(self, node: int) -> tuple[Warning, ...]:
+        """The warnings on a node."""
+        if node not in self._seen:
+            if len(self._seen) >= _KEPT:
+                self._seen.clear()
+            self._seen[node] = (*map(self._edge, self._edges.get(node, ())), *self._texts(node))
+        return self._seen[node]
+
+    def _edge(self, edge: int) -> Warning:
+        triple = self._graph.triple(edge)
+        return Warning(triple.object.name, triple.relation.role is Role.CONTRAINDICATED, triple.object.id)
+
+    def _texts(self, node: int) -> Iterator[Warning]:
+        if self._tables is None:
+            said = self._graph.attributes(self._graph.at(node).id)
+            warns = (t for t in said if t.relation.role in WARNS)
+            yield from (Warning(t.object.name, t.relation.role is Role.CONTRAINDICATED) for t in warns)
+            return
+        first, last = self._nodes.searchsorted([node, node + 1]).tolist()
+        for number in self._numbers[first:last].tolist():
+            role = self._graph.relations[self._tables.text_relation.item(number)].role
+            yield Warning(self._tables.text[number], role is Role.CONTRAINDICATED)
+
+
+def _edges(graph: LocalGraph) -> Iterator[tuple[int, int]]:
+    """The edges that warn, each with the node of its subject."""
+    relations = [i for i, r in enumerate(graph.relations) if r.role in WARNS]
+    for edge in np.flatnonzero(np.isin(graph.adjacency.out.relation, relations)).tolist():
+        yield edge, graph.number(graph.triple(edge).subject.id)
+
+
+@lru_cache(maxsize=8)
+def warnings_of(graph: LocalGraph) -> Warnings:
+    """The warnings of a graph, made once a process."""
+    return Warnings(graph)
+
+
+KINDS = ("own label", "side effect", "prefix")
+VERSION = 5  # goes up when what is kept beside a graph changes
+_COLUMNS = ("edge", "kind")
+_FEW = 3  # ours: what more medicines of a substance are given for is no slip
+_RATHER = 2  # ours: how much more often an illness must be caused than treated for half as many labels to count
+_SHORTEST = 2  # characters of the name of an illness that a text is searched for
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Contradictions:
+    """The edges of role TREATS that a graph speaks against, ascending, and the number of the kind of each."""
+
+    graph: LocalGraph
+    edge: Ints
+    kind: Ints
+
+    @cached_property
+    def edges(self) -> frozenset[int]:
+        """All of them."""
+        return frozenset(self.edge.tolist())
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The ids of medicine and illness of those that a label of the medicine forbids."""
+        triples = map(self.graph.triple, self.edge[self.kind == 0].tolist())
+        return frozenset((t.subject.id, t.object.id) for t in triples)
+
+    def of_kind(self, kind: str) -> list[int]:
+        """The edges of a kind."""
+        found: list[int] = self.edge[self.kind == KINDS.index(kind)].tolist()
+        return found
+
+
+@lru_cache(maxsize=8)
+def contradictions(graph: LocalGraph) -> Contradictions:
+    """Those of a graph, found once and kept beside it."""
+    key = f"{VERSION} {graph.label}"
+    kept = cached_arrays(graph.folder, "contradictions", key, _COLUMNS, lambda: _found(graph))
+    return Contradictions(graph, np.asarray(kept["edge"]), np.asarray(kept["kind"]))
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of one role: number, subject, object, relation; and the name of each node that is an end."""
+
+    number: Ints
+    subject: Ints
+    object: Ints
+    relation: Ints
+
+    @classmethod
+    def of(cls, graph: LocalGraph, role: Role) -> "Edges":
+        """The edges of a role, subject first."""
+        out = graph.adjacency.out
+        wanted = np.array([r.role is role for r in graph.relations], bool)
+        turned = np.array([r.reverse for r in graph.relations], bool)
+        number = np.flatnonzero(wanted[out.relation]) if len(wanted) else np.empty(0, np.int64)
+        head = np.searchsorted(out.indptr, number, "right") - 1
+        tail, relation = out.neighbour[number].astype(np.int64), out.relation[number].astype(np.int64)
+        back = turned[relation]
+        return cls(number, np.where(back, tail, head), np.where(back, head, tail), relation)
+
+
+def _found(graph: LocalGraph) -> Arrays:
+    """The edges and their kinds; the gravest of several."""
+    treats, names = Edges.of(graph, Role.TREATS), _Names(graph)
+    marks = (_own_label(treats, names), _adverse(treats, names), _prefix(treats, names))
+    kind = np.select(marks, range(len(KINDS)), default=-1)
+    return {"edge": treats.number[kind >= 0].astype(np.int64), "kind": kind[kind >= 0].astype(np.int64)}
+
+
+class _Names:
+    """The name and the substance of a node, as the graph writes it, each worked out once."""
+
+    def __init__(self, graph: LocalGraph) -> None:
+        self.graph = graph
+        self._row: Any = getattr(graph, "name_row", None)
+        self._name: dict[int, str] = {}
+        self._aliases: Any = getattr(graph, "aliases", None)
+        self._substance: dict[int, str] = {}
+        self._all: dict[int, tuple[str, ...]] = {}
+
+    def __call__(self, node: int) -> str:
+        if node not in self._name:
+            self._name[node] = self._row(node).text if self._row else self.graph.at(node).name
+        return self._name[node]
+
+    def all(self, node: int) -> tuple[str, ...]:
+        """All names of an illness that are long enough to be looked for in a text."""
+        if node not in self._all:
+            other = (text for text, scope in self._aliases(node) if scope <= Scope.TRANSLATION) if self._aliases else ()
+            said = dict.fromkeys((self(node), self.graph.at(node).name, *other))
+            self._all[node] = tuple(name for name in said if len(name) >= _SHORTEST)
+        return self._all[node]
+
+    def substance(self, node: int) -> str:
+        """The substance of a medicine."""
+        if node not in self._substance:
+            self._substance[node] = substance(self(node))
+        return self._substance[node]
+
+
+def _own_label(treats: Edges, names: _Names) -> NDArray[np.bool_]:
+    """Whether a contraindication of the medicine names the illness."""
+    warnings, found = warnings_of(names.graph), np.zeros(len(treats.number), bool)
+    warned = set(warnings.nodes)
+    told = np.array([node in warned for node in treats.subject.tolist()], bool)
+    for at in np.flatnonzero(told).tolist():
+        found[at] = _forbidden(warnings, int(treats.subject[at]), int(treats.object[at]), names)
+    return found
+
+
+def _forbidden(warnings: Warnings, medicine: int, illness: int, names: _Names) -> bool:
+    """Whether a contraindication is that illness, or a text that forbids it by one of its whole names."""
+    called, own = names.all(illness), names.graph.at(illness).id
+    told = [said for said in warnings.of(medicine) if said.contraindication]
+    return any(said.id == own if said.id else any(_names_it(said.text, name) for name in called) for said in told)
+
+
+def _names_it(text: str, name: str) -> bool:
+    """Whether a contraindication forbids an illness of that name."""
+    return name in text and any(
+        is_whole(said, m.start(), m.end()) and level_at(said, *m.span(), contraindication=True) is Level.FORBIDS
+        for said in sentences(text)
+        for m in re.finditer(re.escape(name), said)
+    )
+
+
+def _adverse(treats: Edges, names: _Names) -> NDArray[np.bool_]:
+    """Whether the illness is an adverse effect of the substance rather than what it is given for."""
+    given, causing = _medicines(treats, names), _medicines(Edges.of(names.graph, Role.ADVERSE), names)
+    treated, caused = (Counter(illness for _, illness in rows) for rows in (given, causing))
+
+    def rather(row: tuple[str, int]) -> bool:
+        said, against, illness = len(given[row]), len(causing[row]), row[1]
+        usual = 2 * against >= said and caused[illness] > _RATHER * treated[illness]
+        return said <= _FEW and (against > said or usual)
+
+    slips = {row for row in given.keys() & causing.keys() if rather(row)}
+    rows = zip(map(names.substance, treats.subject.tolist()), treats.object.tolist(), strict=True)
+    ends = zip(treats.subject.tolist(), treats.object.tolist(), strict=True)
+    several = _of_several_graphs(treats, names.graph, {illness for _, illness in slips})
+    return np.array([row in slips and pair not in several for row, pair in zip(rows, ends, strict=True)], bool)
+
+
+def _medicines(edges: Edges, names: _Names) -> dict[tuple[str, int], set[int]]:
+    """The medicines of each substance that are tied to each thing."""
+    found: dict[tuple[str, int], set[int]] = {}
+    for subject, end in zip(edges.subject.tolist(), edges.object.tolist(), strict=True):
+        found.setdefault((names.substance(subject), end), set()).add(subject)
+    return found
+
+
+def _of_several_graphs(treats: Edges, graph: LocalGraph, illnesses: set[int]) -> set[tuple[int, int]]:
+    """The pairs of a medicine and one of some illnesses that more than one graph has."""
+    source, sources = dict[int, str](), dict[tuple[int, int], set[str]]()
+    columns = (treats.number.tolist(), treats.subject.tolist(), treats.object.tolist(), treats.relation.tolist())
+    for edge, subject, end, relation in zip(*columns, strict=True):
+        if end in illnesses:
+            said = source.get(relation) or source.setdefault(relation, graph.triple(edge).source)
+            sources.setdefault((subject, end), set()).add(said)
+    return {pair for pair, said in sources.items() if len(said) > 1}
+
+
+def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
+    """Whether the name of the illness begins that of another indication of the same medicine, another thing."""
+    given: dict[int, list[tuple[str, int]]] = {}
+    for at, (subject, end) in enumerate(zip(treats.subject.tolist(), treats.object.tolist(), strict=True)):
+        given.setdefault(subject, []).append((names(end), at))
+    found = np.zeros(len(treats.number), bool)
+    for rows in given.values():
+        longer = sorted({name for name, _ in rows})
+        cut = {name for name, after in pairwise(longer) if cuts(name, after)}
+        for name, at in rows:
+            found[at] |= name in cut
+    return found
+
+
+def counts(graph: LocalGraph) -> Mapping[str, list[int]]:
+    """The edges of each kind."""
+    found = contradictions(graph)
+    return {kind: found.of_kind(kind) for kind in KINDS}

@@ -1,0 +1,1 @@
+"""How a question is understood: from its words and the linked names to a frame."""

@@ -1,0 +1,194 @@
+"""Which questions tell an emergency, and what is answered first: that help is needed now.
+
+Two readers beside each other, recall before precision: a table of signs (`urgent_signs.tsv`), and a linear classifier
+over hashed n-grams of each piece of a question, for what no table holds: what was swallowed, injected or taken too much
+of, a wish to die, no breath or pulse, weakness of one side. `kgmed train questions` makes its weights from the frames
+in `data/emergencies`.
+
+What the graphs say of a wish to die or of a child that drank bleach helps nobody who asks it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kgmed import vocabulary
+from kgmed.disk import data_folder
+from kgmed.language.lay import SIGNS, said
+from kgmed.language.negation import negated
+from kgmed.language.text import has_cjk
+from kgmed.question.model import BUCKETS, Features, Head, hashed, ngrams_of, sentences, shares_of, stored, unpacked
+from kgmed.vocabulary import Predicate
+
+WEIGHTS = "emergencies.npz"
+NONE = "none"  # the class of what is no emergency
+NO_MEDICINES = ("bite", "venom", "bowel")  # where what is listed against a finding is not what helps
+ALONE = ("self-harm", "poison", "arrest", "stroke")  # where nothing else is answered
+_LIKELY = 0.4  # ours, chosen on the uneven rows of bench/emergencies.tsv: the probability from which it is believed
+_SURE = 0.9  # ours: from it on it is believed beside signs of something else
+_FEW = 4  # ours: as much is taken of a medicine that is taken as it should be
+_LONGEST = 400  # characters of a piece
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NOT = (  # these are compiled where an emergency is told, and not at the start of each question
+    r"(?i)(?:\b(?:not|never|cannot|without)|n['’]t)(?:\W+\w+){0,1}\W+$|[不没未无非](?:是|会|想|要|有|再|曾)*(?:过)?$"
+)
+_TEXTBOOK = (  # asks of a thing, and tells of nobody
+    r"(?i)^\W*(?:what (?:is|are|were) the \w+(?: \w+)? (?:of|for|in|with|to)\b|which\b|define\b|list\b|name\b"
+    r"|what (?:drugs?|medic\w+|diseases?|causes?|genes?|tests?)\b|how (?:is|are|common|often|many)\b"
+    r"|(?:can|does|do|could|may) (?!i\b|my\b|he\b|she\b)\w+ \w*)|\b(?:differentials?|ddx|work-?up|management)\b"
+    r"|哪些|什么是|定义|危险因素|[会能可](?:引起|导致)|有(?:什么|何)表现|的(?:原因|病因|症状|治疗|表现|机制|发病率)|鉴别|见于"
+)
+_SOMEONE = (
+    r"(?i)\b(?:i|i['’]m|me|my|he|she|his|her|him|we|our|someone|somebody)\b|[我他她]|孩子|宝宝|儿子|女儿|怎么办|救命"
+)
+_REACH = 20  # characters before a sign in which it may be denied
+
+
+class Emergency(NamedTuple):
+    """A kind of emergency: how many of its signs must be told, and what is answered, in English and Chinese."""
+
+    kind: str
+    signs: int
+    help: tuple[str, str]
+
+
+@lru_cache(maxsize=256)
+def emergency(text: str) -> Emergency | None:
+    """The first kind of emergency that a text tells of someone, the wish to die before any; None where there is none.
+
+    What is denied does not count, nor a textbook's question.
+
+    >>> [e.kind if (e := emergency(t)) else "" for t in ("I want to die", "What are the risk factors of suicide?")]
+    ['self-harm', '']
+    >>> [e.kind if (e := emergency(t)) else "" for t in ("孩子喝了漂白水", "他没有自杀想法", "No chest pain, sweating")]
+    ['poison', '', '']
+    """
+    told: dict[str, set[str]] = {}
+    denied = set()
+    for kind, sign, no in _signs(text):
+        if no:
+            denied.add(kind)
+        else:
+            told.setdefault(kind, set()).add(sign)
+    if told and re.search(_TEXTBOOK, text) and not re.search(_SOMEONE, text):
+        told = {}
+    by_signs = next((e for e in _kinds() if len(told.get(e.kind, ())) >= e.signs), None)
+    learned, share = likeliest(text)
+    if learned in denied or (by_signs is not None and (by_signs.kind in ALONE or share < _SURE)):
+        return by_signs
+    return next((e for e in _kinds() if e.kind == learned), by_signs)
+
+
+def helped(text: str) -> str:
+    """What is answered first where a text tells an emergency, in its language; "" for any other text."""
+    found = emergency(text)
+    return found.help[has_cjk(text)] if found else ""
+
+
+# --- diseases by their names
+
+
+def is_emergency(name: str) -> bool:
+    """Whether a disease or finding of that name may kill within hours, so that it is not to be missed.
+
+    >>> is_emergency("Acute myocardial infarction"), is_emergency("肺栓塞"), is_emergency("Angina pectoris")
+    (True, True, False)
+    """
+    return vocabulary.compiled("urgent_signs", "emergency").search(name) is not None
+
+
+def meant_by(kind: str) -> str:
+    """By which the names are known of what the signs of a kind of emergency mean; "" where they may mean anything.
+
+    >>> meant_by("purple"), meant_by("poison")
+    ('脑膜炎球菌|流行性脑|meningococc', '')
+    """
+    return vocabulary.pattern("urgent_signs", kind, Predicate.MEANS_DISEASE, none="")
+
+
+def is_malignant(name: str) -> bool:
+    """Whether a disease of that name may be malignant, so that a doctor should see it soon.
+
+    >>> is_malignant("Breast cancer"), is_malignant("肺腺癌"), is_malignant("Breast cyst")
+    (True, True, False)
+    """
+    return vocabulary.compiled("urgent_signs", "malignancy").search(name) is not None
+
+
+# --- the table of signs
+
+
+def _signs(text: str) -> Iterator[tuple[str, str, bool]]:
+    """The kinds and the signs of all that a text tells, and whether it denies them; one may be of several kinds."""
+    found = said(text, table=SIGNS)
+    denied = negated(text, [one.span for one in found])
+    harmless = {word for one in found if one.names[0] == NONE for word in one.words}
+    for one, no in zip(found, denied, strict=True):
+        before = text[max(one.span[0] - _REACH, 0) : one.span[0]]
+        none = no or not harmless.isdisjoint(one.words) or re.search(_NOT, before) is not None
+        yield from ((*pair, none) for pair in zip(one.names[::2], one.names[1::2], strict=True))
+
+
+@vocabulary.kept()
+def _kinds() -> tuple[Emergency, ...]:
+    """The kinds of the table, in its order."""
+    helps = vocabulary.others(SIGNS, Predicate.FIRST_AID)
+    rows = vocabulary.pairs(SIGNS, Predicate.SIGNS_NEEDED)
+    return tuple(Emergency(kind, int(signs), _in_both(helps.get(kind, ("",)))) for kind, signs in rows)
+
+
+def _in_both(texts: Sequence[str]) -> tuple[str, str]:
+    """The English and the Chinese one of some texts, where there is one of each."""
+    english = next((text for text in texts if not has_cjk(text)), texts[0])
+    return english, next((text for text in texts if has_cjk(text)), english)
+
+
+# --- the classifier
+
+
+def likeliest(text: str) -> tuple[str, float]:
+    """The kind that a piece of a text is likeliest to tell, and its probability; ("none", ...) where none is likely.
+
+    >>> likeliest("can I take aspirin with milk?")[0], likeliest("my son got hold of heart pills and ate six")[0]
+    ('none', 'poison')
+    """
+    head = _head()
+    shares = np.stack([shares_of(head.scores(weighed(piece))) for piece in pieces(text)])
+    harmless = head.classes.index(NONE)
+    worst = shares[int(shares[:, harmless].argmin())]
+    told = np.where(np.arange(len(worst)) == harmless, 0, worst)
+    if 1 - worst[harmless] < _LIKELY:
+        return NONE, float(worst[harmless])
+    return head.classes[int(told.argmax())], float(1 - worst[harmless])
+
+
+def pieces(text: str) -> list[str]:
+    """A text whole, and its sentences where it has several, each with the one before it.
+
+    >>> pieces("I was asleep. He drank it! Help")
+    ['I was asleep. He drank it! Help', 'I was asleep.', 'I was asleep. He drank it!', 'He drank it! Help']
+    """
+    parts = sentences(text)
+    if len(parts) < 2:
+        return [text[:_LONGEST]]
+    pairs = ["".join(parts[max(0, n - 1) : n + 1]).strip()[:_LONGEST] for n in range(len(parts))]
+    return list(dict.fromkeys([text[:_LONGEST], *pairs]))
+
+
+def weighed(piece: str) -> Features:
+    """The features of a piece: n-grams in which a small number is "#" and a greater one "##"."""
+    number = _NUMBER.sub(lambda m: "#" if float(m[0].replace(",", ".").split(".")[0]) <= _FEW else "##", piece.lower())
+    return hashed(list(ngrams_of(number)), BUCKETS)
+
+
+@lru_cache(maxsize=1)
+def _head() -> Head:
+    """The user's own weights, else kgmed's; raises `SourceError` for a file that holds none."""
+    own = data_folder() / WEIGHTS
+    place = own if own.exists() else Path(str(resources.files("kgmed.question").joinpath("data", WEIGHTS)))
+    return unpacked(stored(place), "emergency")

@@ -1,0 +1,224 @@
+"""Who is asked about: age, sex, populations, medicines taken, illnesses had and allergies that a question tells."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kgmed.frame import Named, Patient
+from kgmed.language.particulars import ALCOHOL, about, particulars, people_of, smokes
+from kgmed.language.text import lazily
+from kgmed.question.emergency import emergency
+
+_CARRYING = lazily(r"(?:怀孕|孕|妊娠|有喜|胎)\D{0,2}$")  # before a number of months, which is no age then
+_CARRIED = lazily(r"\s*(?:pregnant|gestation|along|gone|of pregnancy|的?胎儿|身孕)", re.IGNORECASE)
+_AGES = (  # beside those of `particulars`: the short forms of posts
+    lazily(
+        r"(?<!\bit )(?<!\bfor )(?<!\b[lp]ast )(?<!\bover )\b(?P<n>1?\d\d?)\s?(?:[fm]|y/?o|yrs?)\b"
+        r"(?!\s?(?:ago|later|now|of|on|in|since)\b)",  # how long something lasts is no age
+        re.IGNORECASE,
+    ),
+    lazily(r"\b(?:[fm]\s?/?\s?|(?:boy|girl|man|woman|child|patient) of )(?P<n>[1-9]\d?)\b", re.IGNORECASE),
+    lazily(
+        r"\b(?:i am|i['’]?m|he is|he['’]s|she is|she['’]s"
+        r"|(?:mother|father|mum|mom|dad|wife|husband|son|daughter|brother|sister) is"
+        r"|aged?|age:?) (?:only |now |about |almost |nearly )?(?P<n>[1-9]\d?|10\d)"
+        r"(?=\s*(?:$|[.,;!?)]|and\b|with\b|years?\b|old\b))",
+        re.IGNORECASE,
+    ),
+    lazily(
+        r"\b(?:mother|father|mum|mom|dad|wife|husband|son|daughter|brother|sister|aunt|uncle|nan|gran(?:ny|dma|dpa)?)"
+        r"[,(] ?\(?(?P<n>[1-9]\d?|10\d)\)?(?=\s*[,)]|$)",
+        re.IGNORECASE,
+    ),
+    lazily(
+        r"(?:今年|现年|年龄[:：]?|才|都快?)(?P<n>[1-9]\d)(?!\s*(?:天|个月|月|周|次|斤|公斤|年|%|kg|分|号|日|多?块))"
+    ),
+)
+_MONTHS = lazily(
+    r"\b(?P<n>\d{1,2}) ?(?:mo|mos|mths?|m/o)\b(?: old)?|\b(?:child|baby|infant|son|daughter) of (?P<k>\d{1,2}) months",
+    re.IGNORECASE,
+)
+_SEXES = (
+    (
+        "female",
+        lazily(
+            r"\b\d\d ?f\b|\bf ?/? ?\d\d\b"
+            r"|\b(?:wife|mother|mum|mom|daughter|sister|aunt|niece|grandmother|grandma|granny|nan"
+            r"|girlfriend|granddaughter)\b|老婆|妻子|媳妇|女儿|闺女|妈|母亲|奶奶|外婆|姥姥|婆婆|姐|妹|阿姨|姑|婶",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "male",
+        lazily(
+            r"\b\d\d ?m\b|\bm ?/? ?\d\d\b"
+            r"|\b(?:husband|father|dad|son|brother|uncle|nephew|grandfather|grandpa|boyfriend|grandson)\b"
+            r"|老公|丈夫|儿子|爸|父亲|爷爷|外公|姥爷|公公|哥|弟|叔|舅|伯父",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_MEDICINES = frozenset({"drug", "ingredient", "medicine", "substance", "chemical", "class"})
+_ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication"})
+# What stands right before a name (or before a list of names) when it is told and not asked of.
+_TAKES = lazily(
+    r"(?:\b(?:taking|takes|on|been on|put (?:me |him |her |them )?on|prescribed"
+    r"|(?:i|we|they|who|also|already|currently|and) take|took|using|uses|started|stay on|given)"
+    r"|(?:正|现|一直|长期|平时|目前|每天|天天|同时|已经?|还|都)在?(?:服用?|吃|用)"
+    r"|在(?:服用?|吃|用)|(?:服用?|吃|用)(?:着|了|过))"
+    r"(?:\s+(?:a|an|the|my|his|her|some|daily|low.dose|high.dose|\d[\d.,]* ?(?:mg|mcg|g|ml|iu)?(?: of)?))*[\s的]*$",
+    re.IGNORECASE,
+)
+_ASKS_TO_TAKE = lazily(
+    r"\b(?:can|could|may|should|must|to|would|ok(?:ay)? to|safe to)\b[^.?!;,]{0,24}$"
+    r"|(?:能不?能?|可以|可否|能否|要不要|应该|该)[^，。？！]{0,6}$",
+    re.IGNORECASE,
+)
+_HAS = lazily(
+    r"(?:\b(?:have|has|had|having|['’]ve(?: got)?|got|with|diagnosed (?:with|as)"
+    r"|suffer(?:s|ing)? from|history of|(?:my|his|her)|because of|confirmed|living with|due to (?:my|his|her))"
+    r"|(?:患有?|得了?|有|查出来?|确诊|诊断[为是]?|检查出|发现)了?)"
+    r"(?:\s+(?:a|an|the|my|his|her|some|mild|severe|chronic|bad|recent))*[\s的]*$",
+    re.IGNORECASE,
+)
+_HAS_BEHIND = lazily(r"\s*(?:patients?|sufferers?|患者|病人|的人|人群|史)", re.IGNORECASE)
+_IF = lazily(
+    r"\b(?:if|do|does|did|can|could|might|whether)\b[^.?!;,]{0,24}$|(?:会不?会?|是不是|是否|如果|要是|怎么)[^，。？！]{0,6}$",
+    re.IGNORECASE,
+)
+_ALLERGIC = lazily(
+    r"\b(?:allerg(?:ic|y) (?:reaction )?(?:to|against)|anaphyla\w+ (?:to|from))(?:\s+(?:the|all))*\s*$|[对於于]\s*$",
+    re.IGNORECASE,
+)
+_NOT = lazily(r"\b(?:not|no|never|n['’]t|isn['’]t)\b[^.?!;,]{0,12}$|(?:不|没有?|无)[^，。？！]{0,3}$", re.IGNORECASE)
+_ALLERGY_BEHIND = lazily(r"\s*(?:allerg(?:y|ies|ic)|过敏)", re.IGNORECASE)
+_ALLERGY_TO = lazily(r"(?P<what>.+?)\s*(?:allerg(?:y|ies|ic)|过敏)(?:者|史|症|反应|体质)?$", re.IGNORECASE)
+_LIST = lazily(r"\s*(?:,|and|&|\+|plus|、|和|跟|与|及|，|\d[\d.]* ?m?c?g\b|daily|once a day|\s)*\s*", re.IGNORECASE)
+_NEAR = 40  # characters before a name
+
+
+def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
+    """The patient of a question, `named` = the things that it names.
+
+    >>> patient_of("My 4-year-old daughter has a cough").age, patient_of("怀孕三个月咳嗽怎么办").groups
+    (4.0, ('pregnancy',))
+    >>> patient_of("been on it 6 yrs, should i stop").age, patient_of("my son, 6 yrs, coughs").age
+    (None, 6.0)
+    >>> patient_of("在吃避孕药").groups, patient_of("孕期能吃吗").groups
+    ((), ('pregnancy',))
+    >>> patient_of("三个月婴儿发烧").age, patient_of("怀孕6个月女性").age
+    (0.25, None)
+    >>> told = patient_of("Girl of 7 who cannot climb stairs. Her brother is well.")
+    >>> told.sex, told.age
+    ('female', 7.0)
+    >>> told = "I take warfarin and am allergic to penicillin"
+    >>> named = [Named(("warfarin",), "drug", ((7, 15),)), Named(("penicillin",), "drug", ((35, 45),))]
+    >>> patient = patient_of(told, named)
+    >>> [n.names[0] for n in patient.takes], [n.names[0] for n in patient.allergic_to]
+    (['warfarin'], ['penicillin'])
+    """
+    ages, unborn = _ages(text)
+    groups = tuple(group.name[0] for group in people_of(text))
+    if unborn and not ages:
+        groups = tuple(g for g in groups if g != "children")
+    takes, has, allergic = _told(text, named)
+    urgent = emergency(text)
+    traits = (
+        *([f"urgent {urgent.kind}"] if urgent else []),
+        *sorted(about(text)),
+        *(["alcohol"] if ALCOHOL.in_question.search(text) else []),
+        *(["smoking"] if smokes(text) else []),
+        *(["abrupt"] if _ABRUPT.search(text) else []),
+    )
+    return Patient(min(ages, default=None), _sex(text), groups, takes, has, allergic, traits)
+
+
+def is_allergy(name: str) -> bool:
+    """Whether a name says no more than that there is an allergy, to what stands before it."""
+    return _ALLERGY_BEHIND.fullmatch(name) is not None
+
+
+def allergen(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where what an allergy is to stands in a name of it; an empty place for other names.
+
+    >>> allergen("对青霉素过敏", 1, 6), allergen("asthma", 0, 6)
+    ((1, 4), (0, 0))
+    """
+    found = _ALLERGY_TO.fullmatch(text, start, end)
+    return found.span("what") if found else (0, 0)
+
+
+def _ages(text: str) -> tuple[list[float], bool]:
+    """The ages told, in years, and whether months of pregnancy look like one."""
+    found, unborn = [], False
+    for p in particulars(text):
+        if p.kind == "age" and p.number is not None:
+            years = _years(p.number, p.unit)
+            if years < 1 and (_CARRYING.search(text[: p.start]) or _CARRIED.match(text, p.end)):
+                unborn = True
+            else:
+                found.append(years)
+    if not found:
+        found = [float(m["n"]) for pattern in _AGES for m in pattern.finditer(text)][:1]
+        found = [int(m["n"] or m["k"]) / 12 for m in _MONTHS.finditer(text) if not _CARRIED.match(text, m.end())][
+            :1
+        ] or found
+    return found, unborn
+
+
+_ABRUPT = lazily(  # what began at once, or cannot be borne: where an emergency is possible there is no time to wait
+    r"(?i)\bsudden|\bright now\b|\bjust (?:now|started|began)\b|\b(?:minutes?|hours?) ago\b|\bthe worst\b|\bunbearabl"
+    r"|突然|忽然|突发|刚才|刚刚|现在正|正在|剧烈|难以忍受|受不了"
+)
+
+
+def _years(number: float, unit: str) -> float:
+    """An age in years."""
+    if "month" in unit or "月" in unit:
+        return number / 12
+    return number / 52 if "week" in unit else number
+
+
+def _sex(text: str) -> str:
+    """The sex told; of several people that of the first."""
+    sexes = about(text) & {"female", "male"}
+    if len(sexes) == 1:
+        return next(iter(sexes))
+    first = [(m.start(), sex) for sex, pattern in _SEXES if (m := pattern.search(text))]
+    first += [(p.start, s) for p in particulars(text) if p.kind == "sex" for s in about(p.text) & {"female", "male"}]
+    return min(first, default=(0, ""))[1]
+
+
+def _told(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple[Named, ...], tuple[Named, ...]]:
+    """Medicines taken, illnesses had and allergies, each told and neither asked nor denied."""
+    takes, has, allergic = [], [], []
+    for thing, before, behind in _placed(text, named):
+        if (
+            _ALLERGIC.search(before) and (_ALLERGY_BEHIND.match(behind) or "llerg" in before or "naphyl" in before)
+        ) or (_ALLERGY_BEHIND.match(behind) and not thing.negated):
+            if not _NOT.search(_ALLERGIC.sub("", before)):
+                allergic.append(thing)
+        elif thing.negated:
+            continue
+        elif (
+            thing.kind in _MEDICINES and (m := _TAKES.search(before)) and not _ASKS_TO_TAKE.search(before[: m.start()])
+        ):
+            takes.append(thing)
+        elif thing.kind in _ILL and (
+            ((m := _HAS.search(before)) and not _IF.search(before[: m.start()])) or _HAS_BEHIND.match(behind)
+        ):
+            has.append(thing)
+    return tuple(takes), tuple(has), tuple(allergic)
+
+
+def _placed(text: str, named: Sequence[Named]) -> Iterator[tuple[Named, str, str]]:
+    """Each name with what stands before the list that it is in, and what stands behind that list."""
+    there = sorted((n for n in named if n.spans), key=lambda n: n.spans[0])
+    lists: list[list[Named]] = []
+    for thing in there:
+        if lists and _LIST.fullmatch(text[lists[-1][-1].spans[0][1] : thing.spans[0][0]]):
+            lists[-1].append(thing)
+        else:
+            lists.append([thing])
+    for mine in lists:
+        start, end = mine[0].spans[0][0], mine[-1].spans[0][1]
+        yield from ((thing, text[max(0, start - _NEAR) : start], text[end : end + _NEAR // 2]) for thing in mine)

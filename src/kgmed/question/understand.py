@@ -1,0 +1,403 @@
+"""The stage `understand`: what a question asks, read once from its words and the names that were linked in it.
+
+`Trained` is a classifier (`kgmed.question.model`). It is the only place that reads a question's words to decide what is
+wanted, but for a language model's reading of it (`kgmed.linking.by_model`); everything after it reads the frame.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgmed import vocabulary
+from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
+from kgmed.graph.base import Match
+from kgmed.language.text import has_cjk, language_of, lazily
+from kgmed.models.base import Encoder
+from kgmed.question.model import (
+    FORMS,
+    LANGUAGES,
+    NO_NAME,
+    SLOTS,
+    Features,
+    Model,
+    Span,
+    asked_of_encoder,
+    asking_words,
+    beside,
+    by_intent,
+    features,
+    open_model,
+    slot_features,
+)
+from kgmed.question.patient import allergen, is_allergy, patient_of
+from kgmed.records import Link, Mention, Query
+from kgmed.triples import CHOSEN
+from kgmed.vocabulary import Predicate
+
+# --- What narrows an ask: a class, a form or a line of treatment and a mode of inheritance, by rows of the vocabulary.
+
+_KINDS = {  # of a constraint -> table and heading of its rows
+    "class": ("classes", "classes by purpose"),
+    "form": ("classes", "forms of medicines"),
+    "line": ("classes", "lines of treatment"),
+    "mode": ("classes", "modes of inheritance"),
+}
+
+
+def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
+    """The constraints that the words of a question name outside of the things that it names.
+
+    >>> [c.value for c in constraints("which painkiller for a headache?", [])]
+    ['painkillers']
+    """
+    for kind, (table, heading) in _KINDS.items():
+        for key in vocabulary.members(table, heading):
+            for m in vocabulary.compiled(table, key, Predicate.NAMED_BY).finditer(text):
+                if not any(n.start <= m.start() and m.end() <= n.end and len(m[0]) < n.end - n.start for n in names):
+                    yield Constraint(kind, key, m.span())
+                    break
+
+
+# --- What turns an ask round: that it asks which things are not so.
+
+_AUXILIARY = "is|are|was|were|do|does|did|can|could|will|would|has|have"
+_WHAT_IS_NOT = (
+    r"(?i)\b(?:what|which)\b(?:(?!\b(?:if|when|because|that|who|since|so|for|as)\b)[^,.;?!]){0,40}?"
+    rf"\b(?:(?:{_AUXILIARY})\s+not\b|(?:{_AUXILIARY})n['’]t\b(?! (?:i|you|we|he|she|they|my)\b)|cannot\b"
+    rf"|(?:{_AUXILIARY})\s+(?!(?:i|you|we|he|she|they|my)\b)(?:[\w-]+\s+){{1,4}}not\b)"
+    r"|(?:哪些|哪种|哪个|哪项|哪类|(?<![为有])什么)(?!原因|时候|情况|人)[^，。？！；、\s]{0,5}?"
+    r"(?:并?不(?:是|能|会|属于|可以|可能|需要|包括)|并非|无法|没有)"
+    r"|(?:不(?:是|会|能|属于|包括|需要)|(?<!有)没有|并非)[^，。？！；、\s]{0,5}(?:哪些|哪种|哪个|哪项|哪类)"
+)
+
+
+def asks_what_is_not(text: str) -> bool:
+    """Whether a question asks which things are not so, and not which are.
+
+    >>> asks_what_is_not("Which drugs do not treat gout?"), asks_what_is_not("What helps if I do not sleep?")
+    (True, False)
+    >>> asks_what_is_not("哪些检查不能诊断糖尿病"), asks_what_is_not("什么原因不能怀孕")
+    (True, False)
+    """
+    return re.search(_WHAT_IS_NOT, text) is not None
+
+
+# --- Names of which a graph knows a part alone: "Kessler-Bluhm fever" is no fever, 塞林格氏关节病 no joint disease.
+#
+# What is asked of such a name must not be answered of the part, so the whole name counts as one that was not found.
+
+Place = tuple[int, int]
+Known = Callable[[str], bool]  # whether a word is one in which things are described, and no person's name
+
+_PROPER = lazily(r"((?:[A-Z][a-zà-ÿ]+(?:['’]s)?(?:-|[ ]))+)$")
+_BEGINS = lazily(r"(?:^|[.!?:;\n]\s*)$")
+_AFTER_A_PERSON = lazily(r"([一-鿿]{2,12}氏[一-鿿]{0,5}?(?:病|征|症|综合征|炎|瘤|热|疹|结节|体|试验))")
+_BEFORE_A_PERSON = lazily("^.*(?:得了?|患有?|是|叫做?|诊断为?|怀疑|有|的|什么|关于|查出|因为|由于)(?=.{2,}氏)")
+_SOUNDS = frozenset(  # the signs by which names of other languages are written
+    "阿埃艾奥巴贝比伯布查达戴丹德迪蒂杜厄恩尔法菲费弗福盖戈格哈海赫亨霍基吉加杰卡凯科克拉莱兰朗劳勒雷里利林卢鲁罗洛马迈麦曼梅蒙米莫穆纳内尼诺"
+    "欧帕佩皮普奇乔琼萨塞桑沙舍史斯苏索塔泰汤特提廷托瓦万威韦维温沃乌西希谢休雅扬耶叶伊因尤约泽扎詹兹"
+)
+_FAR = 80  # characters before a name that are looked at
+_LEAST = 2  # signs of a sound-written part beside a name
+
+
+def whole_names(text: str, places: Sequence[Place], known: Known) -> Iterator[Place]:
+    """The places of longer names that hold one of `places`, the names that were linked.
+
+    >>> said = "What causes Kessler-Bluhm fever? And Severe asthma?"
+    >>> [said[a:b] for a, b in whole_names(said, [(26, 31), (44, 50)], lambda word: word == "severe")]
+    ['Kessler-Bluhm fever']
+    """
+    if not has_cjk(text):
+        yield from ((begin, end) for start, end in places if (begin := _begin(text, start, known)) < start)
+        return
+    for m in _AFTER_A_PERSON.finditer(text) if "氏" in text else ():
+        skipped = _BEFORE_A_PERSON.match(m[1])
+        place = (m.start() + (skipped.end() if skipped else 0), m.end())
+        if not any(a <= place[0] and place[1] <= b for a, b in places):
+            yield place
+    for start, end in places:
+        begin = start
+        while max(0, start - _FAR) < begin and text[begin - 1] in _SOUNDS:
+            begin -= 1
+        own = end - start > _LEAST and all(c in _SOUNDS for c in text[start : start + _LEAST])
+        if begin < start and (own or start - begin >= _LEAST + 1):
+            yield begin, end
+
+
+def _begin(text: str, start: int, known: Known) -> int:
+    """Where a name begins that proper names before it are a part of; its own start where none are."""
+    before = _PROPER.search(text, max(0, start - _FAR), start)
+    if not before:
+        return start
+    words = [w for w in before[1].replace("-", " ").split() if w]
+    first = bool(_BEGINS.search(text, max(0, before.start() - _FAR), before.start()))
+    if first and "-" not in before[1]:  # a sentence begins with a capital
+        words = words[1:]
+    proper = any(not known(w.removesuffix("'s").casefold()) for w in words)
+    return before.start() if proper else start
+
+
+_INTENTS = tuple(Intent)
+SURE = 0.9  # ours, chosen on folds: above it the n-grams decide alone and the encoder is not asked
+_SECOND = 0.15  # ours, chosen on folds: the least probability of the second of two intents
+_TWO = 0.5
+# Ours, chosen on dev: the share from which a name of a graph, a phrase, or a word that nobody uses, is no name.
+_NO_NAME_LINKED, _NO_NAME, _NO_NAME_STRANGE = 0.95, 0.4, 0.99
+_STRANGE = 6  # ours: letters of a word from which one that no graph uses is a name
+UNKNOWN = "unknown"  # the kind of a longer name of which a graph knows a part alone
+_LIKELY = 0.05  # the least probability of an alternative
+MEDICINES = frozenset({"drug", "ingredient", "medicine", "class", "treatment", "substance", "chemical"})
+_TAKEN = frozenset({"drug", "ingredient", "medicine"})
+ILL = frozenset({"disease", "phenotype", "symptom", "finding", "complication", "cause", "risk factor"})
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The understander without a language model: the shipped classifier.
+
+    `encoder` makes the sentence encoder when it is first needed; None = n-grams alone.
+    """
+
+    encoder: Callable[[], Encoder] | None = None
+    model: Model = field(default_factory=open_model)
+    known: Known | None = None  # whether a word describes things; None = no longer names are looked for
+    given: tuple[Intent, ...] = ()  # what a question asks, where somebody says so; () = as it is read
+    lookup: Callable[[str], Sequence[Match]] | None = None  # what a graph has by a name; None = an allergy stays whole
+
+    def __call__(self, query: Query, mentions: Sequence[Mention], links: Sequence[Link]) -> Frame:
+        """The frame of a question, from all that was recognised in it and what of that was linked."""
+        text, language = query.text, language_of(query.question)
+        named = self._allergens(text, self._named(text, mentions, links))
+        slots = self._slots(text, named)
+        named = _once([n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME])
+        narrowed = tuple(constraints(text, [Span(*n.spans[0], n.kind) for n in named if n.links]))
+        modes = [c.span for c in narrowed if c.kind == "mode"]
+        named = [n for n in named if not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in modes)]
+        spans = [Span(*n.spans[0], n.kind) for n in named]
+        classes, seen = self._intents(text, spans, language)
+        shares, refusing = by_intent(classes)
+        if language not in LANGUAGES:
+            shares = _by_kinds(shares, {n.kind for n in named if n.links})
+        order = np.argsort(-shares)
+        asked = list(self.given) or [_INTENTS[i] for i in order[: self._count(seen, shares, order)]]
+        slots = self._slots(text, named, asked[0])
+        form = self._form(seen)
+        if asked[0] is Intent.RELATION and any(c.kind == "mode" for c in narrowed):
+            asked[0] = Intent.INHERITANCE
+        turned = form is not Form.YES_NO and asks_what_is_not(text)
+        others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]
+        asks, alternatives = (
+            tuple(
+                _ask(
+                    intent,
+                    named,
+                    slots,
+                    narrowed,
+                    negative=refusing.get(intent, False) or (turned and intent in _TURNED),
+                    form=form,
+                    sure=float(shares[_INTENTS.index(intent)]),
+                )
+                for intent in intents
+            )
+            for intents in (asked, others)
+        )
+        before = before_of(links)
+        asks, alternatives = (tuple(of_what_was_said(a, before) for a in some) for some in (asks, alternatives))
+        findings = tuple(n for n, slot in zip(named, slots, strict=True) if slot != "-" and n.kind in ILL)
+        findings = findings or tuple(n for n in before if n.kind in ILL)
+        patient = patient_of(text, [n for n, slot in zip(named, slots, strict=True) if slot != "-"])
+        asks, alternatives = (
+            tuple(_without(ask, patient.allergic_to) for ask in some) for some in (asks, alternatives)
+        )
+        source, sure = ("given", 1.0) if self.given else ("trained", float(shares[order[0]]))
+        return Frame(asks, alternatives, findings, (), patient, language, source, sure)
+
+    def names(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Span]:
+        """Where names may be in a text, with their kinds, before it is judged which of them are none."""
+        return [Span(*n.spans[0], n.kind) for n in self._named(text, mentions, links)]
+
+    def _named(self, text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
+        """What the question names; a name of which a part alone was linked is one that was not found."""
+        named = _named(text, mentions, links)
+        linked = [n.spans[0] for n in named if n.links]
+        wider = dict.fromkeys(whole_names(text, linked, self.known)) if self.known else {}
+        inside = [n for n in named if any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in wider)]
+        whole = [Named((text[a:b],), UNKNOWN, ((a, b),)) for a, b in wider]
+        return sorted([*(n for n in named if n not in inside), *whole], key=lambda n: n.spans)
+
+    def _allergens(self, text: str, named: Sequence[Named]) -> list[Named]:
+        """The things, a name of an allergy beside another name cut down to the medicine that it is to."""
+        found = list(named)
+        for at, one in enumerate(named if self.lookup and len(named) > 1 else ()):
+            start, end = allergen(text, *one.spans[0])
+            name = text[start:end]
+            known = [m for m in self.lookup(name) if m.entity.kind in MEDICINES] if name and self.lookup else []
+            if known:
+                link = Link(Mention(name, name, start, end), known[0].entity, known[0].score, known[0].how)
+                found[at] = Named((name,), link.entity.kind, ((start, end),), (link,), one.negated)
+        of_one = [n for n, after in pairwise(found) if n.kind in MEDICINES and is_allergy(after.names[0])]
+        said = [after for n, after in pairwise(found) if n in of_one]
+        return [n for n in found if n not in said] if len(found) > 2 * len(said) else found
+
+    def _intents(self, text: str, spans: Sequence[Span], language: str) -> tuple[NDArray[np.float32], Features]:
+        """The probability of each class, and what the heads of form read."""
+        seen = features(text, spans)
+        scores, at = self.model.read(seen)
+        shares, read = self.model.alone(scores), beside(seen, at)
+        if self.encoder is None or (shares.max() >= SURE and language in LANGUAGES):
+            return shares, read
+        encoder = self.encoder()
+        if encoder.name != self.model.encoder:
+            return shares, read
+        vector = encoder([asked_of_encoder(text, spans, at)])[0]
+        return self.model.with_vector(scores, vector, language), read
+
+    def _count(self, seen: Features, shares: NDArray[np.float32], order: NDArray[Any]) -> int:
+        """How many things are asked: one or two."""
+        two = self.model.heads["two"](seen)[0] > _TWO and shares[order[1]] >= _SECOND
+        return 2 if two else 1
+
+    def _slots(self, text: str, named: Sequence[Named], intent: str = "") -> list[str]:
+        """The part of each name, the likeliest intent known or not.
+
+        What a graph has under a name is seldom no name; a phrase that it has not is one only where that is likely.
+        """
+        head, none = self.model.heads["slot"], SLOTS.index(NO_NAME)
+        spans = [Span(*n.spans[0], n.kind) for n in named]
+        found = []
+        for one, seen in zip(named, slot_features(text, spans, intent), strict=True):
+            shares = head(seen)
+            strange, sure = not one.links and self._is_strange(one.names[0]), one.links or one.kind == UNKNOWN
+            strange = strange or (bool(one.links) and one.kind in _TAKEN)  # what is taken is never left out lightly
+            least = _NO_NAME_STRANGE if strange else _NO_NAME_LINKED if sure else _NO_NAME
+            best = int(np.delete(shares, none).argmax())
+            found.append(NO_NAME if shares[none] >= least else SLOTS[best])
+        return found
+
+    def _is_strange(self, phrase: str) -> bool:
+        """Whether an English phrase has a word that describes nothing and that nobody asks by: a name then."""
+        words = [w for w in phrase.casefold().split() if len(w) >= _STRANGE and w.isascii() and w.isalpha()]
+        return self.known is not None and any(not self.known(w) and w not in asking_words() for w in words)
+
+    def _form(self, seen: Features) -> Form:
+        head = self.model.heads["form"]
+        return FORMS.get(head.classes[int(head(seen).argmax())], Form.LIST)
+
+
+def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> list[Named]:
+    """What was recognised in the question's own text, linked or not, in its order, none within another."""
+    linked = {(link.mention.start, link.mention.end): link for link in reversed(links)}
+    found: list[Named] = []
+    places = sorted({(m.start, m.end): m for m in mentions if 0 <= m.start < m.end <= len(text)}.items())
+    for (start, end), mention in places:
+        if found and start < found[-1].spans[0][1]:
+            continue
+        link = linked.get((start, end))
+        mine = [x for x in links if x.mention.start == start and x.mention.end == end]
+        kind = link.entity.kind if link else ""
+        name = link.entity.name if link and link.how == CHOSEN else text[start:end]  # the words may mean another
+        found.append(Named((name,), kind, ((start, end),), tuple(mine), mention.negated))
+    return found
+
+
+def _without(ask: Ask, told: Sequence[Named]) -> Ask:
+    """An ask without what is told only, where something is left to ask of."""
+    subject, objects = (tuple(n for n in part if n not in told) for part in (ask.subject, ask.object))
+    objects = tuple(n for n in objects if n not in subject)
+    return replace(ask, subject=subject or objects, object=objects if subject else ()) if subject or objects else ask
+
+
+def before_of(links: Sequence[Link]) -> tuple[Named, ...]:
+    """What a question refers back to: the things of an earlier one, whose links have no place in this one."""
+    carried = [x for x in links if x.mention.start < 0]
+    return tuple(Named((x.mention.surface,), x.entity.kind, (), (x,), x.mention.negated) for x in carried)
+
+
+def of_what_was_said(ask: Ask, before: tuple[Named, ...]) -> Ask:
+    """An ask that names nothing which was found, of what was spoken of before."""
+    mine = tuple(n for n in before if not n.negated)
+    return ask if any(n.links for n in ask.things) else replace(ask, subject=mine + ask.subject)
+
+
+def _once(named: Sequence[Named]) -> list[Named]:
+    """The things, each once: "NF1 (neurofibromatosis type 1)" is one by two names."""
+    found: dict[object, Named] = {}
+    for one in named:
+        key = (one.links[0].entity, one.negated) if one.links else one.spans
+        first = found.get(key)
+        both = one if first is None else replace(first, names=first.names + one.names, spans=first.spans + one.spans)
+        found[key] = both
+    return list(found.values())
+
+
+_DIRECTIONS = (  # of questions that name such things alone: intents that they cannot have, and the one that is meant
+    (ILL - {"disease"}, (Intent.SYMPTOMS, Intent.RELATION), Intent.DIAGNOSIS),
+    (frozenset({"disease"}), (Intent.DIAGNOSIS,), Intent.OVERVIEW),
+)
+
+
+def _by_kinds(shares: NDArray[np.float32], kinds: set[str]) -> NDArray[np.float32]:
+    """The probabilities where the vector decides alone, which tells badly what is asked of what."""
+    moved = shares.copy()
+    for of, wrong, right in _DIRECTIONS:
+        if kinds and kinds <= of:
+            for at in map(_INTENTS.index, wrong):
+                moved[_INTENTS.index(right)] += moved[at]
+                moved[at] = 0
+    return moved
+
+
+_WANTS: dict[Intent, tuple[frozenset[str], frozenset[str]]] = {  # the kinds of subject and object that an intent has
+    Intent.USES: (MEDICINES | {"test", "procedure"}, frozenset()),
+    Intent.SIDE_EFFECTS: (MEDICINES, frozenset()),
+    Intent.CONTRAINDICATIONS: (MEDICINES, frozenset()),
+    Intent.DOSAGE: (MEDICINES, frozenset()),
+    Intent.DOSE_CHANGE: (MEDICINES, frozenset()),
+    Intent.DRUG_CLASS: (MEDICINES, frozenset()),
+    Intent.INTERACTIONS: (MEDICINES | {"food"}, MEDICINES | {"food"}),
+    Intent.SAFETY: (MEDICINES | {"food", "test", "procedure"}, frozenset()),
+    Intent.TREATMENT: (ILL, frozenset()),
+    Intent.SYMPTOMS: (ILL, frozenset()),
+    Intent.TESTS: (ILL, frozenset()),
+    Intent.DIET: (ILL, frozenset()),
+    Intent.DRUG_CAUSES: (ILL, frozenset()),
+}
+_TURNED = frozenset(  # of which it may be asked what is not so
+    {Intent.TREATMENT, Intent.HELPS, Intent.USES, Intent.SYMPTOMS, Intent.CAUSES, Intent.RISK_FACTORS, Intent.TESTS}
+    | {Intent.COMPLICATIONS, Intent.PREVENTION, Intent.GENES, Intent.INHERITANCE, Intent.DEPARTMENT, Intent.DIET}
+    | {Intent.SIDE_EFFECTS, Intent.DRUG_CAUSES, Intent.TYPES}
+)
+_TWO_SIDED = frozenset({Intent.INTERACTIONS, Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.COMPARISON})
+
+
+def _ask(
+    intent: Intent,
+    named: Sequence[Named],
+    slots: Sequence[str],
+    narrowed: tuple[Constraint, ...],
+    *,
+    negative: bool,
+    form: Form,
+    sure: float,
+) -> Ask:
+    """The ask of an intent: its subject and object by their slots, of the kinds that the intent has."""
+    there = [(n, slot) for n, slot in zip(named, slots, strict=True) if slot not in ("-", "C") and not n.negated]
+    kinds, _ = _WANTS.get(intent, (frozenset(), frozenset()))
+    subject = [n for n, slot in there if slot == "S"]
+    objects = [n for n, slot in there if slot == "O"]
+    if kinds and not any(n.kind in kinds or not n.links for n in subject):
+        subject = [n for n, _ in there if n.kind in kinds] or subject
+    if not subject:
+        subject = [n for n, _ in there if n not in objects] or objects
+        objects = [n for n in objects if n not in subject]
+    if intent in _TWO_SIDED and not objects:
+        rest = [n for n, _ in there if n not in subject]
+        objects = rest or subject[1:]
+        subject = subject if rest else subject[:1]
+    return Ask(intent, tuple(subject), tuple(objects), negative, form, narrowed, sure)

@@ -1,0 +1,81 @@
+"""What is done to a run before anybody sees it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from frames import asked
+from kgmed.facts.finished import finished
+from kgmed.facts.lists import NOT_FOR
+from kgmed.frame import Ask, Frame, Intent, Patient
+from kgmed.records import Answer, Candidate, Entity, Evidence, Relation, Run, Triple
+from kgmed.steps.phrase import Numbered
+
+
+def run(text: str, answer: Answer, *intents: Intent, names: Sequence[str] = "abcd") -> Run:
+    """A run whose evidence is one triple for each name."""
+    things = [Entity(name, name) for name in names]
+    evidence = [Evidence(t.name, "triple", (Triple(t, Relation("has"), Entity("q", "q")),)) for t in things]
+    query = asked(text, *intents)
+    return Run(query, (), (), (), tuple(evidence), Numbered()(query, evidence), answer)
+
+
+ANSWER = Answer("x: c [3]; y: a [1], c [3]", (1, 3), (Candidate("c", 1.0, citations=(3, 4)),), reader="facts")
+
+
+def test_what_is_cited_is_numbered_from_one_in_the_order_in_which_it_stands_in_the_text() -> None:
+    done = finished(run("gout?", ANSWER))
+    assert done.answer.text == "x: c [1]; y: a [2], c [1]"
+    assert done.answer.citations == (1, 2)
+
+
+def test_a_number_means_the_same_evidence_as_before_in_text_context_and_candidates() -> None:
+    done = finished(run("gout?", ANSWER))
+    assert [e.text for e in done.context.cited] == ["c", "a", "b", "d"]
+    assert done.context.text.splitlines() == ["[1] c", "[2] a", "[3] b", "[4] d"]
+    assert [done.context.cited[n - 1].text for n in done.answer.candidates[0].citations] == ["c", "d"]
+
+
+@pytest.mark.parametrize("reader", ["a-model", "none"])
+def test_the_numbers_that_a_model_was_shown_stay(reader: str) -> None:
+    before = run("gout?", replace(ANSWER, reader=reader))
+    after = finished(before)
+    assert replace(after, answer=replace(after.answer, limits="")) == replace(
+        before, answer=replace(before.answer, limits="")
+    )
+    assert ("medical advice" in after.answer.limits) == (reader != "none")
+
+
+def test_of_a_bite_that_asks_for_a_medicine_only_what_is_to_be_done_at_once_is_said() -> None:
+    listed = Answer("Treatments of bleeding: a [1]", (1,), reader="facts")
+    done = finished(run("A dog bit my hand, which medicine helps?", listed, Intent.TREATMENT))
+    assert "soap" in done.answer.text
+    assert "bleeding" not in done.answer.text
+    assert done.context.cited
+
+
+@pytest.mark.parametrize("text", ["I want to die. What illness is it?", "I want to die", "I have gout and want to die"])
+def test_of_a_wish_to_die_nothing_is_listed_even_if_diseases_are_asked_for(text: str) -> None:
+    told = run(text, ANSWER)
+    frame = Frame((Ask(Intent.DIAGNOSIS, probability=1.0),), source="given")
+    done = finished(replace(told, query=replace(told.query, frame=frame)))
+    assert "x: c" not in done.answer.text
+    assert "emergency number" in done.answer.text
+
+
+@pytest.mark.parametrize(("groups", "said"), [(("pregnancy",), True), ((), False), (("children",), False)])
+def test_what_a_model_names_and_is_not_for_the_patient_is_said_below_it(groups: tuple[str, ...], *, said: bool) -> None:
+    told = run("gout?", Answer("Take lisinopril or 依那普利 daily.", reader="a-model"), names=("依那普利", "ibuprofen"))
+    frame = Frame(patient=Patient(groups=groups), source="given")
+    done = finished(replace(told, query=replace(told.query, frame=frame))).answer.text
+    assert done.startswith("Take lisinopril")
+    assert done.endswith("pregnancy: lisinopril, enalapril.") is said
+
+
+def test_what_the_gate_took_out_of_the_evidence_is_said_below_a_text_that_names_it() -> None:
+    warning = Evidence("Not for this patient: aloe.", "warning", (), (Entity("aloe", "aloe"),), 1.0, NOT_FOR)
+    for text, below in (("Aloe helps.", "\nNot for this patient: aloe."), ("Rest helps.", "")):
+        told = run("gout?", Answer(text, reader="a-model"))
+        context = replace(told.context, cited=(*told.context.cited, warning))
+        assert finished(replace(told, context=context)).answer.text == f"{text}{below}"

@@ -1,0 +1,162 @@
+"""The table of plans: an ask is executed on the graph by its row, and no word of the question is read."""
+
+from dataclasses import replace
+
+import pytest
+
+from kgmed.facts.plan import FromFrame, operator_named, plan
+from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
+from kgmed.records import Evidence, Link, Mention, Query, Question, Relation, Role
+from role_graph import RoleGraph
+
+RELATIONS = (
+    Relation("has", Role.FINDING),
+    Relation("caused by", Role.CAUSE),
+    Relation("treats", Role.TREATS),
+    Relation("must not", Role.CONTRAINDICATED),
+)
+ROWS = [
+    ("gout", "has", "pain"),
+    ("acne", "has", "pain"),
+    ("pain", "caused by", "strain"),
+    ("flu", "caused by", "virus"),
+    ("colchicine", "treats", "gout"),
+    ("lead", "must not", "gout"),
+]
+KINDS = {"disease": ["gout", "acne", "flu", "高血压"], "symptom": ["pain"], "drug": ["colchicine", "lead", "药"]}
+G = RoleGraph(ROWS, RELATIONS, KINDS)
+
+
+def named(graph: RoleGraph, *names: str) -> tuple[Named, ...]:
+    """Things of a graph as a frame names them."""
+    return tuple(Named((name,), graph.link(name).entity.kind, (), (graph.link(name),)) for name in names)
+
+
+def answered(frame: Frame, graph: RoleGraph = G) -> list[Evidence]:
+    """What the plan finds for a frame."""
+    return FromFrame(graph, lambda _: [])(Query(Question("?"), frame=frame), [])
+
+
+def names_in(found: list[Evidence]) -> set[str]:
+    return {x.name for e in found for t in e.triples for x in (t.head, t.tail)}
+
+
+def test_every_intent_has_a_row_whose_operators_exist() -> None:
+    assert plan().keys() == set(Intent)
+    for intent, row in plan().items():
+        if not intent.out_of_scope:
+            assert all(callable(operator_named(n)) for n in (row.operator, row.negative[0], row.also, row.two) if n)
+
+
+def test_a_refusing_ask_is_answered_with_what_to_avoid() -> None:
+    wanted, refused = (answered(Frame((Ask(Intent.TREATMENT, named(G, "gout"), negative=n),))) for n in (False, True))
+    assert "colchicine" in names_in(wanted)
+    assert names_in(refused) & {"colchicine", "lead"} == {"lead"}
+
+
+@pytest.mark.parametrize("intent", [Intent.SYMPTOMS, Intent.CAUSES])
+def test_what_is_not_so_is_never_answered_with_what_is(intent: Intent) -> None:
+    things = named(G, "gout" if intent is Intent.SYMPTOMS else "flu")
+    assert names_in(answered(Frame((Ask(intent, things),))))
+    found = answered(Frame((Ask(intent, things, negative=True),)))
+    assert [(e.id, e.triples) for e in found] == [("lacking", ())]
+
+
+def test_each_list_names_the_ask_that_it_answers() -> None:
+    asks = (Ask(Intent.SYMPTOMS, named(G, "gout")), Ask(Intent.TREATMENT, named(G, "gout")))
+    found = answered(Frame(asks))
+    assert [(e.id, e.triples[0].relation.role) for e in found] == [("ask:0", Role.FINDING), ("ask:1", Role.TREATS)]
+
+
+def test_another_likely_reading_is_tried_where_the_first_has_no_facts() -> None:
+    first = Ask(Intent.GENES, named(G, "gout"))
+    for probability, roles in ((0.2, {Role.FINDING}), (0.05, set())):
+        other = Ask(Intent.SYMPTOMS, named(G, "gout"), probability=probability)
+        found = answered(Frame((first,), (other,)))
+        assert {t.relation.role for e in found for t in e.triples} == roles
+
+
+def test_two_things_tied_otherwise_are_read_as_another_reading_affirms_them() -> None:
+    safety, relation = (
+        Ask(intent, named(G, "gout"), named(G, "pain"), form=Form.YES_NO, probability=0.4)
+        for intent in (Intent.SAFETY, Intent.RELATION)
+    )
+    assert [e.id for e in answered(Frame((safety,)))] == ["other"]
+    assert [e.id for e in answered(Frame((safety,), (relation,)))] == ["yes"]
+
+
+def test_how_often_a_finding_is_seen_in_a_disease_is_a_tie_of_the_two() -> None:
+    (found,) = answered(Frame((Ask(Intent.FREQUENCY, named(G, "gout", "pain"), form=Form.AMOUNT),)))
+    assert (found.id, names_in([found])) == ("yes", {"gout", "pain"})
+
+
+def test_the_diseases_of_a_mode_of_inheritance_are_listed() -> None:
+    rows = [("ataxia", "by", "X-linked inheritance"), ("gout", "by", "dominant inheritance")]
+    kinds = {"disease": ["ataxia", "gout"], "inheritance": ["X-linked inheritance", "dominant inheritance"]}
+    graph = RoleGraph(rows, (Relation("by", Role.INHERITANCE),), kinds)
+    by_name = Ask(Intent.INHERITANCE, named(graph, "X-linked inheritance"))
+    by_constraint = Ask(Intent.INHERITANCE, constraints=(Constraint("mode", "X-linked"),))
+    for ask in (by_name, by_constraint):
+        assert names_in(answered(Frame((ask,)), graph)) == {"ataxia", "X-linked inheritance"}
+
+
+def test_what_the_graph_does_not_have_is_said_and_what_it_has_instead() -> None:
+    [said] = answered(Frame((Ask(Intent.GENES, named(G, "gout")),)))
+    assert (said.id, said.triples) == ("lacking", ())
+    assert "The graph has no genes for gout." in said.text
+    assert "findings" in said.text
+
+
+def test_of_a_name_that_the_graph_does_not_have_nothing_is_answered() -> None:
+    [said] = answered(Frame((Ask(Intent.TREATMENT, (Named(("zelbraxine",)),)),)))
+    assert (said.id, "zelbraxine" in said.text) == ("unknown", True)
+    asked = Ask(Intent.HELPS, (Named(("zelbraxine",)),), named(G, "gout"), form=Form.YES_NO)
+    assert [e.id for e in answered(Frame((asked,)))] == ["unknown"]
+
+
+@pytest.mark.parametrize("intent", [i for i in Intent if i.out_of_scope])
+def test_what_no_medical_graph_answers_is_declined(intent: Intent) -> None:
+    [said] = answered(Frame((Ask(intent, named(G, "gout")),)))
+    assert (said.id, said.triples) == ("lacking", ())
+
+
+def test_of_a_symptom_with_few_causes_of_its_own_the_diseases_that_show_it_are_told() -> None:
+    def told(name: str) -> list[str]:
+        asked = named(G, name)
+        found = answered(Frame((Ask(Intent.CAUSES, asked),), findings=asked))
+        return sorted(e.about[0].name for e in found if e.kind == "candidate")
+
+    assert told("pain") == ["acne", "gout"]
+    assert told("flu") == []
+
+
+def test_people_who_have_a_disease_are_asked_about_as_it() -> None:
+    kinds = {"drug": ["药"], "disease": ["高血压"], "population": ["高血压患者"]}
+    g = RoleGraph([("药", "must not", "高血压")], RELATIONS, kinds, isolated=["高血压患者"])
+    asked = Ask(Intent.SAFETY, named(g, "药"), named(g, "高血压患者"), form=Form.YES_NO)
+    [said, *_] = answered(Frame((asked,), language="zh"), g)
+    assert said.id == "no"
+
+
+def test_what_is_denied_is_not_answered() -> None:
+    link = Link(Mention("gout", "gout", 0, 4, negated=True), G.entity("gout"), 1.0, "exact")
+    denied = Named(("gout",), "disease", (), (link,), negated=True)
+    assert not any(e.triples for e in answered(Frame((Ask(Intent.TREATMENT, (denied,)),))))
+
+
+def test_a_thing_of_which_its_first_entry_has_nothing_is_answered_by_its_next() -> None:
+    links = (G.link("acne"), G.link("gout"))
+    thing = Named(("acne", "gout"), "disease", (), links)
+    assert "colchicine" in names_in(answered(Frame((Ask(Intent.TREATMENT, (thing,)),))))
+
+
+def test_a_disease_that_a_model_thinks_of_comes_first_with_the_findings_that_it_explains() -> None:
+    ask = Ask(Intent.DIAGNOSIS, named(G, "pain"))
+    frame = Frame((ask,), (), named(G, "pain"), likely=named(G, "gout"), source="model")
+    plain = [e.about[0].name for e in answered(frame) if e.kind == "candidate"]
+    other = [e.about[0].name for e in answered(replace(frame, likely=named(G, "acne"))) if e.kind == "candidate"]
+    assert plain[0] == "gout"
+    assert other[0] == "acne"
+    assert {*plain} == {*other} == {"gout", "acne"}
+    assert "colchicine" not in names_in(answered(frame))  # treatments are not asked for
+    assert answered(replace(frame, likely=named(G, "flu")))[0].about[0].name != "flu"  # explains no finding

@@ -1,0 +1,72 @@
+"""What tells an emergency by its meaning, in words that no table has, and what is near it and tells none."""
+
+import pytest
+
+from kgmed.question.emergency import ALONE, emergency
+from kgmed.train.questions import frames_of, written_out
+
+# Written apart from the frames that the detector is trained on, and in part what had no answer before it.
+TOLD = {
+    "poison": (
+        "I took 30 paracetamol tablets, what now?",
+        "my daughter has taken 20 paracetamol tablets",
+        "my son swallowed a whole packet of iron tablets what do I do",
+        "child ate a dishwasher tablet",
+        "took 10 sleeping pills an hour ago",
+        "what do I do if someone takes too many antidepressants",
+        "What is the lethal dose of paracetamol?",
+        "I swallowed a whole bottle of ibuprofen",
+        "the puppy's worming pills are gone and my toddler's mouth is full of crumbs of them",
+        "Grandad drank the descaler from the kettle",
+        "一次吃了50片阿司匹林",
+        "吃了一瓶布洛芬怎么办",
+        "误服20片地高辛",
+        "孩子误服降压药怎么办",
+        "老鼠药误食了怎么办",
+        "对乙酰氨基酚一次吃5克行吗？",
+        "奶奶把一周的降糖药一顿吃光了",
+        "娃把香薰精油喝了两口",
+    ),
+    "arrest": (
+        "not breathing and no pulse",
+        "grandpa fell down and I can't feel his pulse",
+        "老人倒地，摸不到脉搏",
+        "宝宝吃果冻噎住了，脸都紫了",
+    ),
+    "stroke": (
+        "my wife's right arm and leg stopped obeying her this morning",
+        "我爸突然右边胳膊腿没劲",
+        "突然左半边身子没知觉",
+    ),
+    "self-harm": ("I have been planning to end it all tonight", "活着没意思，想从楼上跳下去"),
+}
+NONE = (
+    "I took two paracetamol an hour ago, can I have coffee?",
+    "She takes 20 mg of citalopram daily",
+    "布洛芬一次吃几片",
+    "宝宝吃了西瓜拉肚子怎么办",
+    "Exercises for a weak arm after a stroke two years ago",
+    "脑梗后遗症怎么锻炼",
+    "How do I get my son to swallow tablets?",
+    "What is the antidote of digoxin?",
+    "normal pulse at rest",
+    "Does varenicline cause suicidal thoughts?",
+)
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in TOLD.items() for text in texts])
+def test_what_is_told_in_other_words_is_known(kind: str, text: str) -> None:
+    found = emergency(text)
+    assert found is not None
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_is_near_an_emergency_is_none(text: str) -> None:
+    assert emergency(text) is None
+
+
+def test_the_frames_make_rows_of_known_kinds_in_both_languages() -> None:
+    rows = list(written_out(frames_of()))
+    assert len(rows) > 1500
+    assert {kind for kind, _ in rows} == {*ALONE, "breath", "none"}

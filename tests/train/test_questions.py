@@ -1,0 +1,132 @@
+"""Training the reader of questions: rows are parsed, a small set is learnt, a bad file is told in one line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kgmed.errors import BadInput, SourceError
+from kgmed.frame import Intent
+from kgmed.graph.base import Match
+from kgmed.question.model import open_model
+from kgmed.question.understand import Trained
+from kgmed.records import Entity, Link, Mention, Query, Question
+from kgmed.train.pooling import asking_words, parse, read, rows_of
+
+pytest.importorskip("sklearn")
+from kgmed.train.questions import fit, save, table
+
+ILLS = (
+    "gout",
+    "asthma",
+    "measles",
+    "lupus",
+    "malaria",
+    "rickets",
+    "scurvy",
+    "anemia",
+    "mumps",
+    "tetanus",
+    "leprosy",
+    "rabies",
+)
+FORMS = {
+    "TREATMENT": ("what treats {}", "how is {} treated", "treatment for {}"),
+    "CAUSES": ("what causes {}", "why does one get {}", "origin of {}"),
+    "TREATMENT neg": ("what must not be taken in {}", "which drugs to avoid in {}", "what makes {} worse"),
+}
+
+
+def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Vectors that say nothing: the n-grams must do it."""
+    return np.ones((len(texts), 512), np.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("marked")
+    rows = [
+        f"{label}\t{form.format(f'[S.d|{ill}]')}" for label, forms in FORMS.items() for form in forms for ill in ILLS
+    ]
+    (place / "small.tsv").write_text("\n".join(["# a comment", *rows, ""]), encoding="utf-8")
+    return place
+
+
+def test_what_was_learnt_is_read_again_from_its_file(folder: Path, tmp_path: Path) -> None:
+    steps: list[str] = []
+    arrays, figures = fit(rows_of(folder), encode, "none", at=steps.append)
+    save(tmp_path / "own.npz", arrays)
+    understand = Trained(model=open_model(tmp_path / "own.npz"))
+    said = {
+        t: understand(Query(Question(t)), (), ()).asks[0]
+        for t in ("what causes hives", "which drugs to avoid in hives")
+    }
+    assert [(a.intent, a.negative) for a in said.values()] == [(Intent.CAUSES, False), (Intent.TREATMENT, True)]
+    assert figures.rows == 108
+    assert figures.alone > 1 / 3  # of three labels alike
+    assert len(steps) == len(set(steps)) > 2
+    assert dict(table(figures))["questions"] == str(figures.rows)
+
+
+def test_too_few_rows_are_refused(folder: Path) -> None:
+    with pytest.raises(BadInput, match="too few"):
+        fit(rows_of(folder)[:3], encode, "none")
+
+
+@pytest.mark.parametrize("line", ["FOO\twhat", "TREATMENT what treats gout", "TREATMENT maybe\twhat"])
+def test_a_row_that_is_none_is_told_with_its_place(tmp_path: Path, line: str) -> None:
+    (tmp_path / "bad.tsv").write_text(f"TREATMENT\tgout\n{line}\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"bad\.tsv, line 2"):
+        read([tmp_path / "bad.tsv"])
+
+
+def test_a_folder_without_questions_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no file of marked questions"):
+        rows_of(tmp_path)
+
+
+def test_a_file_that_holds_no_reader_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "own.npz").write_bytes(b"not weights")
+    with pytest.raises(SourceError, match="no reader of questions"):
+        open_model(tmp_path / "own.npz")
+
+
+def test_words_that_ask_stand_outside_of_names(folder: Path) -> None:
+    words = asking_words(rows_of(folder))
+    assert "treats" in words
+    assert "gout" not in words
+
+
+def test_a_row_of_two_intents_keeps_both_and_its_marks() -> None:
+    row = parse("CAUSES+TREATMENT\tcauses and cure of [S.d|gout]")
+    assert row.intents == ("causes", "treatment")
+    assert [row.text[span.start : span.end] for span, _ in row.names] == ["gout"]
+
+
+def test_every_shipped_row_is_a_row() -> None:
+    rows = rows_of()
+    assert len(rows) > 15_000
+    assert {intent for row in rows for intent in row.intents} == {str(i) for i in Intent}
+
+
+def test_an_allergy_is_told_of_the_medicine_that_it_is_to_and_not_asked_about() -> None:
+    penicillin = Entity("p", "青霉素", "drug")
+    known = {"青霉素": [Match(penicillin, "青霉素", "exact", 1.0)]}
+    understand = Trained(lookup=lambda name: known.get(name, []))
+    text = "对青霉素过敏能用头孢拉定吗"
+    spans = [(1, 6, Entity("a", "青霉素过敏", "disease")), (8, 12, Entity("c", "头孢拉定", "drug"))]
+    links = [Link(Mention(text[a:b], text[a:b], a, b), entity, 1.0, "exact") for a, b, entity in spans]
+    frame = understand(Query(Question(text)), [link.mention for link in links], links)
+    assert [n.links[0].entity for n in frame.patient.allergic_to] == [penicillin]
+    assert [n.names[0] for ask in frame.asks for n in ask.things] == ["头孢拉定"]
+    text = "Patient with aspirin allergy and fever, which drug?"
+    spans = [(13, 20, Entity("p", "aspirin", "drug")), (21, 28, Entity("y", "Allergy", "disease"))]
+    spans += [(33, 38, Entity("f", "Fever", "disease"))]
+    links = [Link(Mention(text[a:b], text[a:b], a, b), entity, 1.0, "exact") for a, b, entity in spans]
+    frame = understand(Query(Question(text)), [link.mention for link in links], links)
+    assert [n.names[0] for n in frame.patient.allergic_to] == ["aspirin"]
+    assert "allergy" not in [n.names[0] for ask in frame.asks for n in ask.things]
+    alone = understand(Query(Question("青霉素过敏怎么办")), [], [])
+    assert alone.patient.allergic_to == ()
