@@ -81,7 +81,8 @@ class Obliging:
         """The terms of a question, in the form that the prompt wants."""
         if step in ("ask/reader", "ask/detailed"):
             found = re.search(r"^\[1\] (.*?)[.;]*$", text, re.MULTILINE)
-            return f"{found[1]} [1]." if found else "I do not know."
+            knows = "from what you know" in text or "你自己的知识" in text
+            return f"{found[1]} [1]." if found else "It is so." if knows else "I do not know."
         terms = re.findall(r"bleeding gums|scurvy|rash|measles|pox", text)[:3] or ["nothing"]
         if step == "mindmap/extract":
             return ", ".join(terms)

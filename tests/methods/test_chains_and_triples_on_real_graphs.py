@@ -1,10 +1,12 @@
 """KG-Rank and HyKGE on the packaged graphs, with the model's replies given."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgmed.facts.view import PIECES
 from kgmed.graph.store.store import Store
-from kgmed.methods.hykge import hykge
+from kgmed.methods.hykge import PRESETS, hykge
 from kgmed.methods.kg_rank import KGRankSettings, kg_rank
 from kgmed.models.encoders import UseEncoder
 from kgmed.models.fakes import Scripted
@@ -40,7 +42,7 @@ def test_hykge_finds_the_disease_between_two_signs_and_says_what_they_are(hpo: S
     toolkit = Toolkit(
         hpo, Scripted(["It may be Duchenne muscular dystrophy.", "Duchenne muscular dystrophy [1]."]), encoder
     )
-    run = hykge(toolkit)(EN)
+    run = hykge(toolkit, settings=replace(PRESETS["safe"], descriptions=True))(EN)
     assert any("Duchenne muscular dystrophy" in e.text for e in run.evidence[:5])
     described = [e for e in run.context.cited if e.kind == "description"]
     assert "Calf muscle hypertrophy" in {e.about[0].name for e in described}

@@ -59,13 +59,12 @@ def test_two_calls_a_hypothesis_that_finds_and_an_answer_that_cites(graph: Store
     assert run.answer.choices == ("B",)
     assert run.answer.citations == (1,)
     assert len(run.evidence) == 10
-    assert run.context.cited[-1].kind == "description"
     assert (run.method, run.failures) == ("hykge", ())
 
 
 def test_the_reader_is_shown_arrows_and_descriptions_but_not_the_hypothesis(graph: Store) -> None:
     parts = toolkit(graph, ["It may be gout, I suppose. Colchicine.", SAID])
-    hykge(parts)(Q)
+    hykge(parts, settings=replace(PRESETS["safe"], descriptions=True))(Q)
     assert isinstance(parts.llm, Scripted)
     read = parts.llm.asked[1][-1].text
     assert "I suppose" not in read
@@ -137,12 +136,12 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
     ("settings", "stage"),
     [
         (replace(PRESETS["safe"], hypothesis=False), "expand"),
-        (replace(PRESETS["safe"], descriptions=False), "phrase"),
+        (replace(PRESETS["safe"], descriptions=True), "phrase"),
         (replace(PRESETS["safe"], fragments=False), "rank"),
         (replace(PRESETS["safe"], rerank=False), "rank"),
         (replace(PRESETS["safe"], chains=False), "retrieve"),
         (replace(PRESETS["safe"], aggregate="quota"), "rank"),
-        (replace(PRESETS["safe"], keep=5), "rank"),
+        (replace(PRESETS["safe"], asked=5), "rank"),
         (replace(PRESETS["safe"], hops=3), "retrieve"),
         (replace(PRESETS["safe"], alone="never"), "retrieve"),
     ],

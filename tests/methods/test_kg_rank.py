@@ -137,6 +137,7 @@ def test_the_numbers_are_those_of_the_paper_and_its_code(graph: Store) -> None:
     assert {f.name for f in fields(KGRankSettings) if getattr(paper, f.name) != getattr(PRESETS["safe"], f.name)} == {
         "warnings",
         "asked",
+        "helpful",
     }
     parts = toolkit(graph)
     assert kg_rank(parts, settings=KGRankSettings(ranking="mmr")).rank == (

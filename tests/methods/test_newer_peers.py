@@ -9,12 +9,13 @@ import pytest
 
 from kgmed.graph.base import EdgeRow, NodeRow
 from kgmed.graph.store.store import Store
-from kgmed.methods.hippo_rag import Helpful, HippoRAGSettings, PageRanked, hippo_rag
+from kgmed.methods.hippo_rag import HippoRAGSettings, PageRanked, hippo_rag
 from kgmed.methods.think_on_graph import ThinkOnGraphSettings, think_on_graph
 from kgmed.models.base import FilledPrompt, Message, Reply
 from kgmed.models.fakes import TrigramEncoder
 from kgmed.prompts import OWN_KNOWLEDGE, tasked
 from kgmed.records import Query, Question, Run
+from kgmed.steps.rank import Helpful
 from kgmed.toolkit import Toolkit
 from named_graph import small
 

@@ -5,10 +5,11 @@ frame asks for, under any of their entries (products, ingredients, classes), and
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
+from kgmed.errors import ModelFailed
 from kgmed.facts.answer import fitting_warnings
 from kgmed.facts.lists import NOT_FOR, WARNS
 from kgmed.facts.operators import Lists
@@ -18,12 +19,13 @@ from kgmed.frame import Ask, Frame, Intent
 from kgmed.graph.base import LocalGraph
 from kgmed.language.particulars import people_of
 from kgmed.language.text import has_cjk
-from kgmed.pipeline import Ranker, Retriever
+from kgmed.models.base import is_small
+from kgmed.pipeline import Ranker, Retriever, note
 from kgmed.prompts import task
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.steps.facts import is_diagnosis
 from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, names_of, substance
-from kgmed.steps.rank import Fact, fact
+from kgmed.steps.rank import Fact, Helpful, fact
 from kgmed.steps.retrieve import Overview
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
@@ -69,13 +71,12 @@ class AskedTriples:
         found = {key: e for key, e in found.items() if not self._is_heading(e.triples[0])} or found
         if not found and not query.frame.asks:
             return self.otherwise(query, links)
-        whole = Overview(self.graph)
+        whole, asked = Overview(self.graph), [x for x in stated if not query.hypothesis or _is_asked_of(query, x)]
         told = found.values() or [e for link in stated for e in whole.definition(link.entity)]
         if not query.question.options:
             from kgmed.facts.safety import NotForThisPatient  # read in where a method is asked
 
-            told = [*NotForThisPatient(self.graph)(query, list(told)), *self._forbidden(query, stated)]
-        asked = [link for link in stated if not query.hypothesis or _is_asked_of(query, link)]
+            told = [*NotForThisPatient(self.graph)(query, list(told)), *self._forbidden(query, asked)]
         return [*told, *self._warnings(asked, found)]
 
     def _is_heading(self, t: Triple) -> bool:
@@ -283,6 +284,7 @@ class ForReader:
 
     graph: LocalGraph
     keep: int = PIECES
+    chooses: tuple[Ranker, ...] = ()  # by which some of the pieces are left out, and what only they are warned of
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The pieces, verdicts first, warnings last."""
@@ -291,15 +293,18 @@ class ForReader:
         warnings = list(fitting_warnings(query.frame, evidence))
         own = [e for e in warnings if substance_of(self.graph, e.about[0]) in named]
         rest = list(self._by_substance([e for e in evidence if e.kind != "warning" and not is_verdict(e)]))
-        blank = {e for e in evidence if rest and task().own_knowledge and is_verdict(e, "lacking", "unknown")}
-        heads = [e for e in evidence if is_verdict(e) and (e.triples or e not in blank)]
+        blank = {e for e in evidence if task().own_knowledge and _says_nothing(e)}
+        heads = [e for e in evidence if is_verdict(e) and e not in blank]
         cases = [e for e in rest if is_diagnosis(e)]
         others = in_turns([e for e in rest if e not in cases and (e.kind != "option" or is_apt(e, query.frame))])
         fitting = [*self._telling(cases, query.frame), *others]
         vague = len(things) > 1 and {*query.frame.intents} == {Intent.OVERVIEW}
         most = max((_OVERVIEW * 2 if vague else self.keep) - len(heads) - len(own), 1)
-        kept = [e for e in self._new([*heads, *fitting]) if not is_verdict(e)][:most]
-        return [*heads, *kept, *own, *_joined([e for e in warnings if e not in own])]
+        found = [e for e in self._new([*heads, *fitting]) if not is_verdict(e)][: OFFERED if self.chooses else most]
+        kept = InTurn(self.chooses)(query, found)[:most]
+        told = {substance_of(self.graph, x) for e in kept for t in e.triples for x in (t.subject, t.object)}
+        listed = [e for e in warnings if not self.chooses or substance_of(self.graph, e.about[0]) in told]
+        return [*heads, *kept, *own, *_joined([e for e in listed if e not in own])]
 
     def _by_substance(self, lists: Sequence[Evidence]) -> Iterator[Evidence]:
         """The lists of the products of one substance in the same roles as one, each fact once."""
@@ -340,6 +345,11 @@ class ForReader:
             told |= facts
 
 
+def _says_nothing(piece: Evidence) -> bool:
+    """Whether a piece only says that the graph lacks something: a model that knows more has no use for it."""
+    return is_verdict(piece, "lacking", "unknown") or (is_verdict(piece, "none", "other") and not piece.triples)
+
+
 def _joined(warnings: Sequence[Evidence]) -> Iterator[Evidence]:
     """Some warnings as one piece."""
     if warnings:
@@ -358,12 +368,76 @@ def asked_or(toolkit: Toolkit | RemoteToolkit, retrieve: Retriever, asked: int) 
     return AskedTriples(toolkit.graph, toolkit.linked, retrieve)
 
 
-def few(rank: Sequence[Ranker], asked: int, toolkit: Toolkit | RemoteToolkit) -> Sequence[Ranker]:
-    """A method's own rankers; as one that shows `asked` pieces, ties first, behind the gate, unless that is 0."""
+def few(
+    rank: Sequence[Ranker], asked: int, toolkit: Toolkit | RemoteToolkit, *, helpful: bool = False
+) -> Sequence[Ranker]:
+    """A method's own rankers; as one that shows `asked` pieces, ties first, behind the gate, unless that is 0.
+
+    With `helpful` the toolkit's model, where there is one, leaves out those that do not help.
+    """
     if not asked:
         return rank
-    some = TiesFirst(InTurn(tuple(rank)), asked)
-    return (some, ForPatient(toolkit.graph)) if isinstance(toolkit, Toolkit) else (some,)
+    chooses = only_helpful(toolkit, asked) if helpful else ()
+    some = TiesFirst(InTurn(tuple(rank)), OFFERED if chooses else asked)
+    return (some, *chooses, *([ForPatient(toolkit.graph)] if isinstance(toolkit, Toolkit) else []))
+
+
+OFFERED = 24  # ours: pieces that a model chooses from
+_CHOICE = 128  # tokens of a list of numbers
+
+
+def only_helpful(toolkit: Toolkit | RemoteToolkit, keep: int) -> tuple[Ranker, ...]:
+    """The choice by the toolkit's model, where there is one that can be trusted with it."""
+    if toolkit.llm is None or is_small(toolkit.llm):
+        return ()
+    graph = toolkit.graph if isinstance(toolkit, Toolkit) else None
+    return (OnlyHelpful(graph, Helpful(toolkit.llm, keep, _CHOICE, toolkit.prompts)),)
+
+
+@dataclass(frozen=True)
+class OnlyHelpful:
+    """Ranker: the pieces that a model says help with the question, in their order.
+
+    Verdicts stay, and what warns of something that the question names; what warns of something else only where a piece
+    that stays names it, or where the question was not understood. Where an answer may stand on the evidence alone
+    nothing is left out: what the graph knows beside what is asked is better than nothing. Where the reply cannot be
+    used, the first pieces stay, and a note says so.
+    """
+
+    graph: LocalGraph | None
+    helpful: Helpful
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces kept."""
+        asked = set(map(self._key, _of_the_question(query.frame)))
+        stays = {e for e in evidence if is_verdict(e) or (e.is_safety and self._names(e, asked, query.frame))}
+        offered = [e for e in evidence if e not in stays and e.kind != "warning"]
+        if not task().own_knowledge:
+            return [e for e in evidence if e not in offered[self.helpful.keep :]]
+        try:
+            chosen = self.helpful(query, offered)
+        except ModelFailed as problem:
+            note(f"the first {self.helpful.keep} pieces kept: {problem}")
+            chosen = offered[: self.helpful.keep]
+        if len(chosen) < len(offered):
+            note(f"evidence: {len(chosen)} of {len(offered)} pieces help, by {self.helpful.llm.name}")
+        kept = {*stays, *chosen}
+        named = asked | {self._key(x) for e in kept for t in e.triples for x in (t.head, t.tail)}
+        return [e for e in evidence if e in kept or (e.kind == "warning" and self._names(e, named, query.frame))]
+
+    def _names(self, piece: Evidence, keys: Collection[str], frame: Frame) -> bool:
+        """Whether a piece is about one of some things; of a question that was not understood it may be."""
+        return not frame.asks or any(self._key(x) in keys for x in piece.about)
+
+    def _key(self, thing: Entity) -> str:
+        return substance_of(self.graph, thing) if self.graph is not None and thing.id else thing.id or thing.name
+
+
+def _of_the_question(frame: Frame) -> Iterator[Entity]:
+    """The entities that a question names, those of the patient among them."""
+    patient = (*frame.patient.takes, *frame.patient.has, *frame.patient.allergic_to)
+    for n in (*(n for ask in frame.asks for n in ask.things), *patient):
+        yield from (x.entity for x in n.links)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from kgmed.methods.facts import Grounded, grounded
 from kgmed.models.asking import Malformed, values
 from kgmed.models.base import LLM, FilledPrompt, Message, Tool, call_line, is_call, offering
 from kgmed.pipeline import Fact, Pipeline, note
-from kgmed.prompts import prompt
+from kgmed.prompts import prompt, task
 from kgmed.records import Evidence, Link, Query, is_verdict
 from kgmed.registry import About, Calls, methods
 from kgmed.toolkit import Toolkit
@@ -61,7 +61,7 @@ class Gather:
     settings: AgentSettings = field(default_factory=AgentSettings)
 
     def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
-        """The facts that the model named, else all that were gathered."""
+        """The facts that the model named; all where it named none and may say no more than they do."""
         box = Toolbox(self.toolkit, query.frame.language, self.settings.keep)
         found = Gathered()
         found.add(_known(box.framed(query.frame)) if query.frame.asks else [], self.settings.gathered)
@@ -70,7 +70,9 @@ class Gather:
         except ModelFailed as problem:
             note(f"the search ended early: {problem}")
             kept = None
-        return [found.facts[n - 1] for n in kept] if kept else found.facts
+        if kept is None or not (kept or task().own_knowledge):
+            return found.facts
+        return [found.facts[n - 1] for n in kept]
 
     def _loop(self, query: Query, box: Toolbox, found: Gathered) -> list[int] | None:
         """The numbers that the model named in the end; None where it named none."""
@@ -145,5 +147,5 @@ def agent(toolkit: Toolkit, *, settings: AgentSettings | None = None) -> Pipelin
     if toolkit.llm is None:
         raise BadInput("the method agent needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s = settings or AgentSettings()
-    base = grounded(toolkit, settings=Grounded(keep=s.keep, answer_tokens=s.answer_tokens))
+    base = grounded(toolkit, settings=Grounded(keep=s.keep, helpful=False, answer_tokens=s.answer_tokens))
     return replace(base, retrieve=(Gather(toolkit.llm, toolkit, s),), name="agent")

@@ -49,6 +49,7 @@ class Grounded:
     """The numbers of `grounded`."""
 
     keep: int = 12  # ours: pieces of evidence (kgmed.facts.view.PIECES)
+    helpful: bool = True  # ours: the model leaves out the pieces that do not help
     answer_tokens: int = ANSWER_TOKENS  # ours; a small model is asked for 64
 
 
@@ -116,7 +117,7 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     """
     if toolkit.llm is None:
         raise BadInput("the method llm needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
-    from kgmed.facts.view import ForReader, Ties  # not read in where no model is asked
+    from kgmed.facts.view import ForReader, Ties, only_helpful  # not read in where no model is asked
     from kgmed.steps.label import Labelled
     from kgmed.steps.read import LLMReader
 
@@ -124,10 +125,11 @@ def grounded(toolkit: Toolkit, *, settings: Grounded | None = None) -> Pipeline:
     name, most = ("ask/reader", min(_SMALL, s.answer_tokens)) if small else ("ask/detailed", s.answer_tokens)
     reader = LLMReader(toolkit.llm, name=name, max_tokens=most, prompts=toolkit.prompts)
     base = facts(toolkit, settings=Facts(keep=_POOL))
+    chooses = only_helpful(toolkit, s.keep) if s.helpful else ()
     return replace(
         base,
         retrieve=(*base.retrieve, Ties(toolkit.graph)),
-        rank=(*base.rank, ForReader(toolkit.graph, s.keep)),
+        rank=(*base.rank, ForReader(toolkit.graph, s.keep, chooses)),
         read=UnlessDeclined(reader),
         check=Labelled(toolkit.check),
         otherwise=answer,

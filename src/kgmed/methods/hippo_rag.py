@@ -11,8 +11,7 @@ w(h) / d(h) + w(t) / d(t), w being the PageRank of its ends and d their edges, a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,50 +19,15 @@ from kgmed.errors import ModelFailed
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.search.scan import subgraph
 from kgmed.graph.search.walk import Transition, walk
-from kgmed.language.text import one_line, prompt_language
 from kgmed.methods.baselines_closed import aided, both, model, reader
-from kgmed.models.asking import Structured, Tally
-from kgmed.models.base import LLM, Encoder
-from kgmed.models.replies import numbers_under
+from kgmed.models.base import Encoder
 from kgmed.pipeline import Pipeline, note
-from kgmed.prompts import ANSWER_TOKENS, prompt, task, whole_question
+from kgmed.prompts import ANSWER_TOKENS, task
 from kgmed.records import Evidence, Link, Query
 from kgmed.registry import About, Calls, methods
-from kgmed.steps.rank import Similarity
-from kgmed.steps.read import FENCE, fence_for
+from kgmed.steps.rank import Helpful, Similarity
 from kgmed.steps.retrieve import Neighbours, triple_evidence
 from kgmed.toolkit import Toolkit
-
-# --- Which facts help with a question, by a model.
-
-
-@dataclass(frozen=True, slots=True)
-class Helpful:
-    """Those of some pieces that a model says help with the question, at most `keep`, the most helpful first.
-
-    None where it says that none helps; raises `ModelFailed` where its reply cannot be read twice.
-    """
-
-    llm: LLM
-    keep: int
-    max_tokens: int = 96
-    prompts: Path | None = None
-    tally: Tally = field(default_factory=Tally)
-
-    def __call__(self, query: Query, pieces: Sequence[Evidence]) -> list[Evidence]:
-        """The pieces."""
-        if not pieces:
-            return []
-        facts = "\n".join(f"{i}. {one_line(e.text)}" for i, e in enumerate(pieces, start=1))
-        whole = whole_question(query.question)
-        asked = prompt("baselines/facts", language=prompt_language(query.question), folder=self.prompts)
-        ask = Structured(
-            self.llm, lambda reply: numbers_under(reply, "facts", len(pieces)), self.max_tokens, tally=self.tally
-        )
-        fence = FENCE + fence_for(f"{facts}\n{whole}")
-        chosen = ask(asked.messages(question=whole, count=str(self.keep), fence=fence, facts=facts))
-        return [pieces[n - 1] for n in chosen[: self.keep]]
-
 
 # --- Retriever: the triples along which a personalised PageRank passes most.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
-from kgmed.facts.view import asked_or, few
+from kgmed.facts.view import OFFERED, asked_or, few
 from kgmed.graph.base import LocalGraph
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.search import chains as search
@@ -120,6 +120,7 @@ class HyKGESettings:
     alone: Literal["never", "alone", "always"] = "never"  # triples of an entity that no chain joins; code: always
     relations: int = 100  # ours: such triples of one entity at most
     asked: int = 0  # ours, of the preset safe: pieces in all, of what the frame asks for (kgmed.facts.view); 0 = all
+    helpful: bool = False  # ours, of the preset safe: the model leaves out the pieces that do not help
     rerank: bool = True  # Table 2: without = "w/o reranker", the first `keep` in the order found
     pool: int = 0  # paper: the pair scorer sees all; the preset safe: 200 that BM25 leaves
     fragments: bool = True  # Table 2: without = "w/o fragment", the question and the hypothesis as a whole
@@ -159,6 +160,8 @@ PRESETS: dict[HyKGEPreset, HyKGESettings] = {
         warnings=3,
         answer_tokens=ANSWER_TOKENS,
         asked=10,
+        helpful=True,
+        descriptions=False,
     ),
     "paper": PAPER,
     "code": replace(
@@ -262,9 +265,10 @@ def hykge(
     )
     if toolkit.llm is None:
         return base
+    reader = "ask/detailed" if s.helpful else "hykge/reader"  # which first writes an analysis of the background
     asked = replace(
         base,
-        read=LLMReader(toolkit.llm, name="hykge/reader", max_tokens=s.answer_tokens, prompts=toolkit.prompts),
+        read=LLMReader(toolkit.llm, name=reader, max_tokens=s.answer_tokens, prompts=toolkit.prompts),
         check=toolkit.check,
         otherwise=facts,
     )
@@ -324,9 +328,9 @@ def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> Sequence[
         ways.append(ChosenByModel(toolkit.llm, s.keep, s.extra_tokens, toolkit.prompts))
     else:
         ways.append(Fragments(pairs, _ALL, *numbers, unit=s.unit, aggregate=s.aggregate) if s.rerank else First(_ALL))
-    return few(
-        (TopChains(tuple(ways), toolkit.linked, s.keep, s.same_pattern, s.same_pair, s.warnings),), s.asked, toolkit
-    )
+    keep = OFFERED if s.asked and s.helpful and toolkit.llm is not None else s.keep
+    top = TopChains(tuple(ways), toolkit.linked, keep, s.same_pattern, s.same_pair, s.warnings)
+    return few((top,), s.asked, toolkit, helpful=s.helpful)
 
 
 # --- Table 4: the language model in the place of the reranker, and between the chains and the reader.

@@ -133,13 +133,14 @@ class KGRankSettings:
     short: bool = False  # the form of Mintaka's answers: a name, year, number, yes or no
     warnings: bool = False  # ours, of the preset safe: they stand beyond `keep`
     asked: int = 0  # ours, of the preset safe: pieces in all, of what the frame asks for (kgmed.facts.view); 0 = all
+    helpful: bool = False  # ours, of the preset safe: the model leaves out the pieces that do not help
     answer_tokens: int = ANSWER_TOKENS  # ours; 4096 in the code for Llama 2
     temperature: float = 0.0  # paper, of GPT-4
 
 
 PAPER = KGRankSettings()
 PRESETS: dict[KGRankPreset, KGRankSettings] = {
-    "safe": replace(PAPER, warnings=True, asked=PIECES),
+    "safe": replace(PAPER, warnings=True, asked=PIECES, helpful=True),
     "paper": PAPER,
     "code": replace(PAPER, definitions=True, answer_tokens=4096),
 }
@@ -243,4 +244,4 @@ def rankers(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings, pairs: P
     if s.ranking not in ways:
         raise BadInput(f"KG-Rank has no ranking {s.ranking!r}; take {', '.join(ways)}")
     each: list[Ranker] = [rank if s.warnings else Cut(rank, rank.keep) for rank in ways[s.ranking]]
-    return few(tuple(map(PerEntity, each)) if s.scope == "entity" else tuple(each), s.asked, toolkit)
+    return few(tuple(map(PerEntity, each)) if s.scope == "entity" else tuple(each), s.asked, toolkit, helpful=s.helpful)

@@ -11,7 +11,7 @@ from random import Random
 from typing import ClassVar, Literal, NamedTuple
 
 from kgmed.errors import BadInput
-from kgmed.facts.view import PIECES, AskedTriples, ForPatient, InTurn, TiesFirst, is_apt
+from kgmed.facts.view import OFFERED, PIECES, AskedTriples, ForPatient, InTurn, TiesFirst, is_apt, only_helpful
 from kgmed.frame import Intent
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Fuzzy
@@ -585,6 +585,7 @@ class MindMapSettings:
     rewrite: bool = True  # paper and code: a model puts the evidence into sentences
     warnings: bool = False  # ours, of the preset safe: rows that warn stand beyond `neighbours`
     asked: bool = False  # ours, of the preset safe: short paths, and rows of what the frame asks for (kgmed.facts.view)
+    helpful: bool = False  # ours, of the preset safe: the model leaves out the pieces that do not help
     extract_tokens: int = 128  # ours
     rewrite_tokens: int = 600  # ours
     answer_tokens: int = ANSWER_TOKENS  # ours
@@ -605,6 +606,7 @@ PRESETS: dict[MindMapPreset, MindMapSettings] = {
         link="names",
         neighbours=PIECES - PAPER.paths,
         asked=True,
+        helpful=True,
     ),
     "paper": PAPER,
     "code": CODE,
@@ -644,7 +646,7 @@ def mindmap(toolkit: Toolkit, *, preset: MindMapPreset = "safe", settings: MindM
         link=Unique(_candidates(toolkit, s)),
         understand=toolkit.understand,
         retrieve=_retrievers(toolkit, llm, s),
-        rank=(ForPatient(toolkit.graph),) if s.asked else (),
+        rank=(*(only_helpful(toolkit, PIECES) if s.helpful else ()), ForPatient(toolkit.graph)) if s.asked else (),
         phrase=Rewritten(llm, max_tokens=s.rewrite_tokens, prompts=toolkit.prompts) if s.rewrite else NumberedChains(),
         read=WithNotes(MindMapReader(llm, s.job, s.answer_tokens, toolkit.prompts, instruction=s.instruction)),
         check=Reasoning(toolkit.graph, toolkit.check),
@@ -673,7 +675,7 @@ def _retrievers(toolkit: Toolkit, llm: LLM, s: MindMapSettings) -> tuple[Retriev
     if not s.asked:
         return paths, around
     view = AskedTriples(toolkit.graph, toolkit.linked, Neighbours(toolkit.graph, limit=around.limit))
-    return AptPaths(paths), AskedRows(view, s.neighbours)
+    return AptPaths(paths), AskedRows(view, OFFERED if s.helpful else s.neighbours)
 
 
 def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevance:

@@ -354,6 +354,7 @@ class MKGRankSettings:
     fragments: int = 3  # ours: of the model's own background
     warnings: bool = False  # ours, of the preset safe: they stand beyond `keep`
     asked: int = 0  # ours, of the preset safe: pieces in all, of what the frame asks for (kgmed.facts.view); 0 = all
+    helpful: bool = False  # ours: the model leaves out the pieces that do not help
     extract_tokens: int = 200  # ours
     rewrite_tokens: int = 800  # ours
     background_tokens: int = 400  # ours
@@ -454,6 +455,7 @@ def rankers(toolkit: Toolkit | RemoteToolkit, settings: MKGRankSettings, pairs: 
         (AskedBy(first, names=names, options=False), AskedBy(second, names=names, options=True)),
         settings.asked,
         toolkit,
+        helpful=settings.helpful,
     )
 
 

@@ -15,7 +15,6 @@ from kgmed.errors import ModelFailed
 from kgmed.graph.base import LocalGraph
 from kgmed.language.text import prompt_language
 from kgmed.methods.baselines_closed import aided, both, model, reader
-from kgmed.methods.hippo_rag import Helpful
 from kgmed.models.asking import Structured, Tally, strings_schema
 from kgmed.models.base import LLM
 from kgmed.models.replies import known_strings, says_yes
@@ -24,6 +23,7 @@ from kgmed.prompts import ANSWER_TOKENS, prompt, task, whole_question
 from kgmed.records import Entity, Evidence, Link, Query, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.phrase import NumberedChains
+from kgmed.steps.rank import Helpful
 from kgmed.steps.read import FENCE, fence_for
 from kgmed.steps.retrieve import arrows, triple_evidence
 from kgmed.toolkit import Toolkit

@@ -81,13 +81,16 @@ def sentences(text: str) -> list[str]:
     ['他不能用[1]。', '可以用别的。', '[2]与此无关。']
     >>> sentences("Give 2.5 mg, e.g. at night. [1] Rest!\\n多休息。【2】多喝水。")
     ['Give 2.5 mg, e.g. at night. [1]', 'Rest!', '多休息。【2】', '多喝水。']
+    >>> sentences("It helps. [1] says otherwise.")
+    ['It helps.', '[1] says otherwise.']
     """
     found: list[list[str]] = []  # sentences by their pieces, joined once
     cjk, before = False, _MARKED_BEFORE_STOP.search(text) is not None
     for piece in (m[0].strip() for m in _SENTENCE.finditer(_BULLET.sub("", text))):
         check_stop()
         lead = _leading_marks(piece) if found else ""
-        lead = "" if before and lead != piece else lead
+        following = piece[len(lead) :].lstrip()
+        lead = "" if following and (before or following[0].islower()) else lead  # "[1] says that ..." begins with it
         if lead:
             cjk = cjk or has_cjk(found[-1][-1])
             found[-1] += ["" if cjk else " ", lead]

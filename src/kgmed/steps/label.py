@@ -68,11 +68,16 @@ class ModelJudge:
     def __call__(
         self, question: Question, cited: Sequence[Evidence], verdicts: Sequence[Verdict]
     ) -> dict[int, tuple[str, tuple[int, ...]]]:
-        """Label and numbers of evidence (from 1) by the place of a verdict; {} where the model could not judge."""
+        """Label and numbers of evidence (from 1) by the place of a verdict; {} where the model could not judge.
+
+        Where there is no evidence nothing can be borne out, and the model is not asked.
+        """
         held = {i: self._held(v, cited) for i, v in enumerate(verdicts) if v.label != NEUTRAL}
         few = range(1, len(cited) + 1) if len(cited) <= self.pieces else ()
         shown = sorted({*few, *(n for numbers in held.values() for n in numbers)})
-        if not (shown and held):
+        if not shown:
+            return dict.fromkeys(held, (OWN, ()))  # of no evidence there is nothing to ask
+        if not held:
             return {}
         language = prompt_language(question)
         facts = "\n".join(f"[{n}] {one_line(cited[n - 1].text)}" for n in shown)
@@ -91,7 +96,7 @@ class ModelJudge:
             if i + 1 in found
             for label, said in (found[i + 1],)
             for numbers in (tuple(n for n in said if n in shown),)
-            if numbers or held[i]
+            if numbers or held[i] or label == OWN  # of silence there is no number
         }
 
     def _held(self, verdict: Verdict, cited: Sequence[Evidence]) -> tuple[int, ...]:
@@ -157,7 +162,7 @@ class Labelled:
             for i, v in enumerate(checked.verdicts)
         ]
         verdicts = [replace(v, label=NEUTRAL) if v.label == OWN and _is_heading(v.sentence) else v for v in verdicts]
-        verdicts = [self._for_patient(query, v) for v in verdicts]
+        verdicts = [v if _tells_warning(v, context) else self._for_patient(query, v) for v in verdicts]
         by_model = {id(verdicts[i]) for i in judged}
         said = [v for v in verdicts if v.sentence in own]
         if not said:
@@ -185,6 +190,11 @@ class Labelled:
         why = self.against(query.frame, said)
         reason = f"the graph says {one_line(why).rstrip('.。')}"
         return replace(verdict, supported=False, label=DISPUTED, reason=reason, claims=()) if why else verdict
+
+
+def _tells_warning(verdict: Verdict, context: Context) -> bool:
+    """Whether a sentence says what the evidence warns of: it offers nothing."""
+    return verdict.label == SUPPORTED and any(context.cited[n - 1].is_safety for n in verdict.citations)
 
 
 def _both(rules: Verdict, label: str, numbers: tuple[int, ...], known: Sequence[str]) -> Verdict:

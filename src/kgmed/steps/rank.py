@@ -7,7 +7,7 @@ import logging
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -21,10 +21,13 @@ from kgmed.errors import BadInput, ModelFailed
 from kgmed.frame import Ask as Ask
 from kgmed.frame import Frame, Intent
 from kgmed.language.text import FUNCTION_WORDS, has_cjk, one_line, prompt_language
+from kgmed.models.asking import Structured, Tally
 from kgmed.models.base import LLM, Encoder, PairScorer
+from kgmed.models.replies import numbers_under
 from kgmed.pipeline import Ranker, note
-from kgmed.prompts import prompt
+from kgmed.prompts import prompt, whole_question
 from kgmed.records import Evidence, Query, Role, Triple
+from kgmed.steps.read import FENCE, fence_for
 
 # How much a triple has to do with a question: five ways to tell, one of which asks a model.
 
@@ -556,3 +559,34 @@ class ByLine:
             if piece is not None:
                 found.setdefault((piece.text, piece.id), piece)
         return list(found.values())
+
+
+# --- Which facts help with a question, by a model.
+
+
+@dataclass(frozen=True, slots=True)
+class Helpful:
+    """Those of some pieces that a model says help with the question, at most `keep`, the most helpful first.
+
+    None where it says that none helps; raises `ModelFailed` where its reply cannot be read twice.
+    """
+
+    llm: LLM
+    keep: int
+    max_tokens: int = 96
+    prompts: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    def __call__(self, query: Query, pieces: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces."""
+        if not pieces:
+            return []
+        facts = "\n".join(f"{i}. {one_line(e.text)}" for i, e in enumerate(pieces, start=1))
+        whole = whole_question(query.question)
+        asked = prompt("baselines/facts", language=prompt_language(query.question), folder=self.prompts)
+        ask = Structured(
+            self.llm, lambda reply: numbers_under(reply, "facts", len(pieces)), self.max_tokens, tally=self.tally
+        )
+        fence = FENCE + fence_for(f"{facts}\n{whole}")
+        chosen = ask(asked.messages(question=whole, count=str(self.keep), fence=fence, facts=facts))
+        return [pieces[n - 1] for n in chosen[: self.keep]]
