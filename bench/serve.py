@@ -1,15 +1,17 @@
 """What a service on this machine does: completion, questions a second, many clients at once, memory over time.
 
-    python bench/serve.py [complete] [ask] [burst] [memory] [model] [soak] [--seconds 5] [--questions 2000]
-                          [--processes 1] [--graph auto] [--llm NAME] [--method auto]
+    python bench/serve.py [complete] [ask] [burst] [processes] [heavy] [model] [soak] [--seconds 5] [--questions 2000]
+                          [--processes 1] [--graph auto] [--llm NAME] [--method auto] [--page FILE]
 
-Nothing named = all. `memory` is that of one process and of four, when ready and after questions; `model` asks with
-the embedded language model (`kgmed models get smollm2`), streamed, by one client and by four. The service is `kgmed
-serve` in processes of its own, asked over its sockets from this one on the same machine, so that the clients' work is
-in the figures too. Questions are made of the names of the installed graphs in both languages, each asked once.
-`complete` measures the index alone, then over HTTP: names cut after one to six characters, each five times. `burst`
-asks from 1,000 clients at one moment; whatever is neither answered nor refused by 503 with Retry-After is a failure,
-and ends this with an error.
+Nothing named = all. `processes` is that of one process and of two: questions a second, how long each takes, processor
+time, and the memory that is a worker's alone; `heavy` is how long a client waits beside four that send what takes long:
+a word 660 times, or 34,000 findings. `--page` writes the figures of both to a page. `model` asks with the embedded
+language model (`kgmed models get smollm2`), streamed, by one client and by four. The service is `kgmed serve` in
+processes of its own, asked over its sockets from this one on the same machine, so that the clients' work is in the
+figures too. Questions are made of the names of the installed graphs in both languages, each asked once. `complete`
+measures the index alone, then over HTTP: names cut after one to six characters, each five times. `burst` asks from
+1,000 clients at one moment; whatever is neither answered nor refused by 503 with Retry-After is a failure, and ends
+this with an error.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -40,8 +43,13 @@ from kgmed.language.text import has_cjk
 
 CLIENTS = (1, 16, 64)
 BURST = 1_000
-PARTS = ("complete", "ask", "burst", "soak", "memory", "model")
+PARTS = ("complete", "ask", "burst", "soak", "processes", "heavy", "model")
 MODEL = "smollm2"
+COUNTS = (1, 2)  # processes that are compared
+HEAVY = {  # what four clients send, over and over: a path and a body
+    "one word 660 times": ("/v1/ask", {"question": "gout? " * 660}),
+    "34,000 findings": ("/v1/diagnose", {"text": "fever " * 8_300}),
+}
 
 
 class Said(NamedTuple):
@@ -63,6 +71,7 @@ def main() -> None:
     options.add_argument("--graph", default="auto")
     options.add_argument("--llm", default="")
     options.add_argument("--method", default="auto")
+    options.add_argument("--page", type=Path, help="write the figures of processes and heavy to this file")
     args = options.parse_args()
     wanted = args.parts or PARTS
     asked = questions(args.graph)
@@ -87,12 +96,11 @@ def main() -> None:
 
 def of_their_own(args: argparse.Namespace, wanted: Sequence[str], asked: Sequence[str]) -> None:
     """The parts that begin services of their own."""
-    if "memory" in wanted:
-        for processes in (1, 4):
-            with serving(["--graph", args.graph, "--processes", str(processes), "--no-log"]) as (port, pids):
-                print(f"{processes} processes: {total(pids)} when ready")
-                asyncio.run(clients_for(port, 8, itertools.cycle(asked), args.seconds, stream=False))
-                print(f"{processes} processes: {total(pids)} after questions")
+    if {"processes", "heavy"} & set(wanted):
+        rows = [row for count in COUNTS for row in of_processes(args, wanted, count, asked)]
+        print("\n".join(rows))
+        if args.page:
+            args.page.write_text(PAGE.format(rows="\n".join(rows), machine=machine()), encoding="utf-8")
     if "model" in wanted:
         with serving(["--graph", args.graph, "--llm", MODEL, "--seconds", "300", "--no-log"]) as (port, pids):
             asyncio.run(with_model(port, asked, args.seconds))
@@ -294,6 +302,90 @@ async def burst(port: int, asked: Sequence[str]) -> None:
         raise SystemExit("a client was neither answered nor refused by 503 with Retry-After")
 
 
+def of_processes(args: argparse.Namespace, wanted: Sequence[str], count: int, asked: Sequence[str]) -> Iterator[str]:
+    """Rows of a table: a service of so many processes, what is measured, its figure."""
+    given = ["--graph", args.graph, "--processes", str(count), "--no-log"]
+    rest = itertools.cycle(asked)
+    with serving(given) as (port, pids):
+        head, workers = f"| {count} |", pids[1:] or pids
+        yield f"{head} processor time until it is ready, s | {processor(pids):.1f} |"
+        yield f"{head} memory of a worker alone when ready, MB | {private(workers)} |"
+        for clients in CLIENTS[:2] if "processes" in wanted else ():
+            own, begin = time.process_time(), processor(pids)
+            said, took = asyncio.run(clients_for(port, clients, rest, args.seconds, stream=False))
+            spent, own = processor(pids) - begin, time.process_time() - own
+            times = [1e3 * s.last for s in said if s.status == 200]
+            yield f"{head} {clients} clients: questions a second; failed | {len(times) / took:.1f}; {failures(said)} |"
+            yield f"{head} {clients} clients: ms on the clock | {spread(times)} |"
+            yield f"{head} {clients} clients: cores that service and clients had | {(spent + own) / took:.2f} |"
+            most = 2 * len(times) / (spent + own)
+            yield f"{head} {clients} clients: questions in a second of two cores | {most:.0f} |"
+        yield f"{head} memory of a worker alone after these, MB | {private(workers)} |"
+        for name, (path, body) in HEAVY.items() if "heavy" in wanted else ():
+            light, done = asyncio.run(beside(port, path, body, rest, args.seconds))
+            times = [1e3 * s.last for s in light if s.status == 200]
+            told = f"{spread(times)}; {len(times)} answers, {failures(light)} failed"
+            yield f"{head} one client beside four that send {name}: ms on the clock | {told}; {done} of the four |"
+        if "heavy" in wanted:
+            yield f"{head} memory of a worker alone after these, MB | {private(workers)} |"
+
+
+async def beside(port: int, path: str, body: object, rest: Iterator[str], seconds: float) -> tuple[list[Said], int]:
+    """What a client was told beside four that send what takes long, and how many answers those had in that time."""
+    done = 0
+
+    async def heavy() -> None:
+        nonlocal done
+        async with talking(port) as talk:
+            while True:
+                await exchange(talk, "POST", path, body)
+                done += 1
+
+    four = [asyncio.ensure_future(heavy()) for _ in range(4)]
+    await asyncio.sleep(1.0)
+    said, _ = await clients_for(port, 1, rest, seconds, stream=False)
+    for one in four:
+        one.cancel()
+    await asyncio.gather(*four, return_exceptions=True)
+    return said, done
+
+
+def processor(pids: Sequence[int]) -> float:
+    """The seconds of processor time that processes have had."""
+    return sum(sum(psutil.Process(pid).cpu_times()[:2]) for pid in pids)
+
+
+def private(pids: Sequence[int]) -> str:
+    """The MB that are each process's alone: its clean and its dirty private pages."""
+    found = []
+    for pid in pids:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+        sizes = [int(line.split()[1]) for line in lines if line.startswith(("Private_Clean", "Private_Dirty"))]
+        found.append(sum(sizes) // 1024)
+    return ", ".join(map(str, found))
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    return f"{os.cpu_count()} cores, Python {version}, load average {os.getloadavg()[0]:.1f} at the end"
+
+
+PAGE = """# Load on a service
+
+Written by `python bench/serve.py processes heavy --page docs/evaluate/service.md`; the page is renewed by it and not by
+hand. Measured on {machine}. The clients run on the same cores as the service. Every question is new and made of names
+of the graphs `hpo` and `cmekg` in both languages, without a language model. The memory of a worker alone is what
+`smaps_rollup` counts as private, clean and dirty: where there is one process, the pages of the graph's files are among
+them. Where other work runs on the machine, times on the clock are longer, and so is processor time, by half or more;
+"questions in a second of two cores" is what the processor time of service and clients together comes to.
+
+| processes | what | measured |
+|---|---|---|
+{rows}
+"""
+
+
 async def with_model(port: int, asked: Sequence[str], seconds: float) -> None:
     """Questions a second of the embedded model, streamed."""
     rest = itertools.cycle(asked)
@@ -331,12 +423,6 @@ def spread(times: Sequence[float]) -> str:
         return "none"
     p50, p95, p99 = np.percentile(times, [50, 95, 99])
     return f"p50 {p50:.1f} p95 {p95:.1f} p99 {p99:.1f}"
-
-
-def total(pids: Sequence[int]) -> str:
-    """The memory of all processes together, shared pages counted once."""
-    found = [psutil.Process(pid).memory_full_info() for pid in pids if psutil.pid_exists(pid)]
-    return f"{sum(m.pss for m in found) / 1e6:.0f} MB together, {sum(m.uss for m in found) / 1e6:.0f} of it not shared"
 
 
 def memory(pids: Sequence[int]) -> str:

@@ -55,6 +55,11 @@ def ready(address: str) -> bool:
         return False
 
 
+def talking(process: psutil.Process) -> int:
+    """How many connections a process has."""
+    return sum(one.status == psutil.CONN_ESTABLISHED for one in process.net_connections("tcp"))
+
+
 @pytest.mark.slow
 def test_a_process_that_ends_is_replaced_and_all_end_with_the_first(service: tuple[subprocess.Popen[str], str]) -> None:
     process, address = service
@@ -64,6 +69,13 @@ def test_a_process_that_ends_is_replaced_and_all_end_with_the_first(service: tup
     assert len(before) == 2
     run = httpx.post(f"{address}/v1/ask", json={"question": "What are the symptoms of flu?"}, timeout=PATIENCE).json()
     assert "fever" in run["answer"]["text"]
+    clients = [httpx.Client() for _ in range(6)]
+    for client in clients:
+        assert client.get(f"{address}/health/live").status_code == 200
+    assert [talking(child) for child in first.children()] == [3, 3]
+    for client in clients:
+        client.close()
+    within(PATIENCE, lambda: not any(map(talking, first.children())))
     time.sleep(6)  # one that ends at once is not replaced
     first.children()[0].kill()
     within(PATIENCE, lambda: len(first.children()) == 2 and {c.pid for c in first.children()} != before)

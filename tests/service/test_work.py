@@ -239,6 +239,19 @@ def test_a_place_is_free_when_the_thread_has_ended_not_when_the_asker_has_left()
     asyncio.run(leave())
 
 
+def test_a_short_job_does_not_wait_for_long_ones() -> None:
+    async def beside() -> None:
+        work, may = Work("w", workers=1, waiting=4, seconds=10), threading.Event()
+        long = [asyncio.ensure_future(work(lambda stop: may.wait(10), long=True)) for _ in range(4)]
+        await asyncio.sleep(0)
+        assert await work(lambda stop: 1) == 1
+        may.set()
+        assert await asyncio.gather(*long) == [True] * 4
+        work.close()
+
+    asyncio.run(beside())
+
+
 def test_the_time_of_a_job_sets_its_stop() -> None:
     async def late() -> Stop:
         work, tokens = Work("w", workers=1, waiting=0, seconds=0.1), []

@@ -298,7 +298,7 @@ class DiseaseKnowledge:
         self.is_of_cases = not self.knows_common and bool(kept["published"].any())
         self.names = None if self.is_of_cases else FindingNames(graph, kept, self.own, self.below.__getitem__)
         self.place = {node: i for i, node in enumerate(self.diseases[:originals].tolist())}
-        self.fit = lru_cache(maxsize=512)(self._fit)
+        self._packed = lru_cache(maxsize=512)(self._fit)
         self.kinds = lru_cache(maxsize=1 << 12)(self._kinds)
 
     def own(self, node: int) -> int:
@@ -331,8 +331,15 @@ class DiseaseKnowledge:
         rows = np.flatnonzero(most)
         return rows, most[rows]
 
-    def _fit(self, finding: Nodes) -> tuple[NDArray[np.int8], Floats]:
+    def fit(self, finding: Nodes) -> tuple[NDArray[np.int8], Floats]:
         """How each disease comes to a finding (EXACT .. NONE), and log (1 + P(q | d) / P(q)), 0 for NONE."""
+        kind, value = np.full(self.size, NONE, np.int8), np.zeros(self.size)
+        row, kinds, values = self._packed(finding)
+        kind[row], value[row] = kinds, values
+        return kind, value
+
+    def _fit(self, finding: Nodes) -> tuple[Ints, NDArray[np.int8], Floats]:
+        """The diseases that come to a finding, a few of all, with what `fit` gives of them."""
         value, kind = self.nearest(finding)
         row, frequency = self.having(finding)
         credit = np.log1p(np.minimum(frequency, CERTAIN) / self.rarity_of(frequency[row < self.originals]))
@@ -344,7 +351,8 @@ class DiseaseKnowledge:
         kind[self.direct.of(np.array(finding)).row] = EXACT
         refused = self.denied(finding) & (kind >= TWIN)
         value[refused], kind[refused] = 0, NONE
-        return kind, value
+        row = np.flatnonzero((kind != NONE) | (value != 0))
+        return row, kind[row], value[row]
 
     def rarity_of(self, frequency: Floats) -> float:
         """P(q): the mean of P(q | d) over all diseases, from that of those that have q; never 0."""

@@ -1,6 +1,7 @@
 """Stages: the diseases that explain the findings of a question, and a card each with what is done about it."""
 
 import re
+from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -72,13 +73,13 @@ def _ends(graph: LocalGraph, disease: int) -> dict[int, int]:
 
 
 @lru_cache(maxsize=1 << 12)
-def _near(model: DiagnosisEngine, finding: Nodes) -> list[int]:
+def _near(model: DiagnosisEngine, finding: Nodes) -> "array[int]":
     """The nodes of a finding, its kinds, and what it is a kind of, at most two steps up."""
     up = ByRole(model.graph, Role.IS_A)
     kinds = [n for q in finding for n in model.world.kinds(q).tolist()]
     above = [n for q in finding for n, steps in up.closure(q, up=True).items() if 0 < steps <= 2]
     named = [n for q in finding for n in (model.world.names.broader(q) if model.world.names else ())]
-    return [*finding, *kinds, *above, *named]
+    return array("i", [*finding, *kinds, *above, *named])  # a tenth of a list's memory
 
 
 def telling_apart(model: DiagnosisEngine, one: int, other: int, known: Container[int]) -> Iterator[int]:

@@ -4,18 +4,19 @@ import asyncio
 import gc
 import json
 import os
+import selectors
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import uvicorn
@@ -337,6 +338,7 @@ class HeldConnection(H11Protocol):
     seconds: ClassVar[float] = 15.0  # ours: in which the head of a request is there
     most: ClassVar[int] = 0  # connections at once; 0 = what the process may have open, but for what it needs itself
     _late: asyncio.TimerHandle | None = None
+    on_end: Callable[[], object] | None = None  # called when it has ended
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take it, or end it at once."""
@@ -358,6 +360,8 @@ class HeldConnection(H11Protocol):
         """It has ended."""
         self._begun()
         super().connection_lost(exc)
+        if self.on_end is not None:
+            self.on_end()
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.transport.abort)
@@ -393,54 +397,169 @@ def _serve_forked(
 ) -> None:
     """Serve by copies of this process, made once all is open: they share its memory but for what they write.
 
-    One that ends is replaced, unless it ends at once. Ends when all have ended, after SIGTERM or SIGINT.
+    This process takes the connections and hands each to the copy that has the fewest: where copies took them from one
+    socket, the first to wake took all that came at once. A copy that ends is replaced, unless it ends at once. Ends
+    when all have ended, after SIGTERM or SIGINT.
     """
     cases = _opened(config, settings)
     cases.prepare()
     _warm(cases)
     if runs := _runs(config, settings):
         runs.close()  # it can be opened, or this has raised; each copy opens its own
-    server = uvicorn.Server(uvicorn.Config(make_app(cases, settings), **given))
+    made = uvicorn.Config(make_app(cases, settings), **given)
     gc.collect()
     gc.freeze()  # the collector would write to every object, and so copy it
+    copies: dict[socket.socket, _Copy] = {}
 
-    def copy() -> int:
+    def copy() -> _Copy:
+        here, there = socket.socketpair()
         if child := os.fork():
-            return child
+            there.close()
+            here.settimeout(0)
+            return _Copy(child, here)
         try:
+            for mine in (here, place, *copies):
+                mine.close()
             for number in _ENDING:
                 signal.signal(number, signal.SIG_DFL)
             cases.runs.keep_in(_runs(config, settings))
-            server.run(sockets=[place])
+            HandedServer(made, there).run()
         finally:
             os._exit(0)
 
-    with server.config.bind_socket() as place:
+    with made.bind_socket() as place:
         say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
-        _supervise(copy, processes, say)
+        place.listen(made.backlog)
+        place.settimeout(0)
+        _Supervisor(copy, place, copies, say).run(processes)
 
 
-def _supervise(copy: Callable[[], int], processes: int, say: Callable[[str], object]) -> None:
-    """Keep so many processes alive that `copy` makes, until this one is told to end."""
-    begun = {copy(): time.monotonic() for _ in range(processes)}
-    ending = False
+class HandedServer(uvicorn.Server):
+    """A server in one of several processes, which is handed its connections over a socket and tells of their ends."""
 
-    def end(*_: object) -> None:
-        nonlocal ending
-        ending = True
-        for child in begun:
-            os.kill(child, signal.SIGTERM)
+    def __init__(self, config: uvicorn.Config, hands: socket.socket) -> None:
+        """`hands` is one end of a pair; the other is that of the process that takes connections."""
+        super().__init__(config)
+        self._hands = hands
 
-    for number in _ENDING:
-        signal.signal(number, end)
-    while begun:
-        child, status = os.wait()
-        lived = time.monotonic() - begun.pop(child, 0.0)
-        if not ending and lived < _SOON:
-            say(f"a process of the service ended at once, with code {os.waitstatus_to_exitcode(status)}")
-            end()
-        elif not ending:
-            begun[copy()] = time.monotonic()
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and listen to nobody but the process that hands over connections."""
+        await super().startup([])
+        self._hands.settimeout(0)
+        asyncio.get_running_loop().add_reader(self._hands, self._take)
+
+    def _take(self) -> None:
+        """Take the connection that is handed over; end where nobody hands over any more."""
+        told, descriptors, _, _ = socket.recv_fds(self._hands, 1, 1)
+        loop = asyncio.get_running_loop()
+        if not told:
+            loop.remove_reader(self._hands)
+            self.should_exit = True
+        for descriptor in descriptors:
+            taken = loop.create_task(self._begin(socket.socket(fileno=descriptor)))
+            self.server_state.tasks.add(taken)
+            taken.add_done_callback(self.server_state.tasks.discard)
+
+    async def _begin(self, connection: socket.socket) -> None:
+        await asyncio.get_running_loop().connect_accepted_socket(self._protocol, connection)
+
+    def _protocol(self) -> asyncio.Protocol:
+        """What reads a connection and tells of its end."""
+        state, lifespan = self.server_state, self.lifespan.state
+        made = HeldConnection(config=self.config, server_state=state, app_state=lifespan)
+        made.on_end = self._tell
+        return made
+
+    def _tell(self) -> None:
+        with suppress(OSError):
+            self._hands.send(b"-")
+
+
+@dataclass
+class _Copy:
+    """A copy of the process that serves, and how many connections it has."""
+
+    process: int
+    hands: socket.socket
+    connections: int = 0
+    begun: float = field(default_factory=time.monotonic)
+
+    def waited(self) -> int:
+        """Its exit code, when it has ended."""
+        self.hands.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+@dataclass
+class _Supervisor:
+    """Keeps so many processes alive that `copy` makes, and hands them connections, until it is told to end."""
+
+    copy: Callable[[], _Copy]
+    place: socket.socket
+    copies: dict[socket.socket, _Copy]
+    say: Callable[[str], object]
+    ending: bool = False
+    waits: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+
+    def run(self, processes: int) -> None:
+        """Until all have ended."""
+        self.waits.register(self.place, selectors.EVENT_READ)
+        for _ in range(processes):
+            self._begin()
+        for number in _ENDING:
+            signal.signal(number, self._end)
+        while self.copies:
+            for key, _ in self.waits.select():
+                if key.fileobj is self.place:
+                    _hand_over(self.place, self.copies.values())
+                else:
+                    self._heard(self.copies[cast(socket.socket, key.fileobj)])
+
+    def _begin(self) -> None:
+        made = self.copy()
+        self.copies[made.hands] = made
+        self.waits.register(made.hands, selectors.EVENT_READ)
+
+    def _end(self, *_: object) -> None:
+        if not self.ending:
+            self.ending = True
+            self.waits.unregister(self.place)
+            self.place.close()
+        for one in self.copies.values():
+            os.kill(one.process, signal.SIGTERM)
+
+    def _heard(self, one: _Copy) -> None:
+        """Count the connections of a copy that have ended, or replace it where it has ended itself."""
+        if ended := _ended(one):
+            one.connections -= ended
+            return
+        self.waits.unregister(one.hands)
+        code = self.copies.pop(one.hands).waited()
+        if self.ending:
+            return
+        if time.monotonic() - one.begun < _SOON:
+            self.say(f"a process of the service ended at once, with code {code}")
+            self._end()
+        else:
+            self._begin()
+
+
+def _hand_over(place: socket.socket, copies: Collection[_Copy]) -> None:
+    """Take a connection and hand it to the copy that has the fewest."""
+    with suppress(OSError):  # who connected has left, or the copy has just ended
+        connection, _ = place.accept()
+        with connection:
+            to = min(copies, key=lambda one: one.connections)
+            socket.send_fds(to.hands, [b"+"], [connection.fileno()])
+            to.connections += 1
+
+
+def _ended(one: _Copy) -> int:
+    """How many connections of a copy have ended, as it tells; 0 = it has ended itself."""
+    try:
+        return len(one.hands.recv(1 << 12))
+    except OSError:
+        return 0
 
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)

@@ -12,6 +12,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -22,7 +23,7 @@ from kgmed.errors import BadInput, UnknownName
 from kgmed.language.text import one_line
 from kgmed.records import Evidence, Run, to_json
 from kgmed.service.problems import Problem, Unsupported, body_of
-from kgmed.service.rest import AnswerResponse, Doors, EventStream, ending, leaving
+from kgmed.service.rest import LONG, AnswerResponse, Doors, EventStream, ending, leaving
 from kgmed.service.uses import LONGEST, AskRequest, RestartTold, TokenTold, Told, UseCases
 from kgmed.show_run import MARK, address
 from kgmed.stop import Stop
@@ -390,12 +391,13 @@ def openai_routes(doors: Doors) -> APIRouter:
                 return Response(b"".join(write.whole(brief, {})), media_type="text/event-stream")
             return AnswerResponse(json.dumps(plain_completion(brief, asked.model, []), ensure_ascii=False).encode())
         followed(asked, model=doors.cases.session.llm is not None)
+        long = len(question.question.encode()) > LONG
         if not asked.stream:
             job = _whole(doors.cases, question, before, asked, base)
             async with ending():
-                return AnswerResponse(await doors.asking(job, leaving(request.receive)))
+                return AnswerResponse(await doors.asking(job, leaving(request.receive), long=long))
         told = _pieces(doors.cases, question, before, asked)
-        return EventStream(lambda gone: doors.asking.stream(told, gone), write, failed)
+        return EventStream(partial(doors.asking.stream, told, long=long), write, failed)
 
     _embeddings(api, doors, responses)
     return api

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -186,8 +186,18 @@ class Doors:
 
     async def work(self, request: Request, kind: Any, job: Callable[[Stop], object]) -> Response:
         """What a longer job gives, as JSON."""
+        long = await is_long(request)
         async with ending():
-            return AnswerResponse(await self.asking(lambda stop: as_json(kind, job(stop)), leaving(request.receive)))
+            done = await self.asking(lambda stop: as_json(kind, job(stop)), leaving(request.receive), long=long)
+            return AnswerResponse(done)
+
+
+LONG = 2_000  # ours: bytes of a question that may take long to answer
+
+
+async def is_long(request: Request) -> bool:
+    """Whether answering a request may take long: the work grows with what is asked."""
+    return len(await request.body()) > LONG
 
 
 def routes(doors: Doors) -> APIRouter:
@@ -320,7 +330,9 @@ def _of_a_question(api: APIRouter, doors: Doors) -> None:
         """The run of a question; with `stream`, what happens on the way as server-sent events, the run last."""
         if not asked.stream:
             return await work(request, Run, lambda stop: cases.ask(asked, stop))
-        return EventStream(lambda gone: doors.asking.stream(lambda stop: cases.stream(asked, stop), gone), told, failed)
+        long = await is_long(request)
+        events = partial(doors.asking.stream, lambda stop: cases.stream(asked, stop), long=long)
+        return EventStream(events, told, failed)
 
     @api.post("/compare", response_model=list[uses.Compared])
     async def compare(request: Request, asked: uses.CompareRequest) -> Response:

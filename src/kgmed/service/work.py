@@ -2,7 +2,8 @@
 
 Jobs run in threads (an answer without a model is some milliseconds of one). A place is free again when the thread of a
 job has ended, not when the one who asked has left: leaving, or being late, sets the job's stop token, which it looks at
-between its stages, in its searches and with each word of a model.
+between its stages, in its searches and with each word of a model. Long jobs wait for one another in threads of their
+own, so that short ones wait for none of them.
 """
 
 import asyncio
@@ -50,23 +51,28 @@ class Work:
         self.name, self.most, self.seconds = name, workers + waiting, seconds
         self.counts = JobCounts()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"kgmed-{name}")
+        self._long = ThreadPoolExecutor((workers + 1) // 2, thread_name_prefix=f"kgmed-{name}-long")
         self._stops: set[Stop] = set()
         self.open, self.patience = asyncio.Event(), 0.0  # jobs begin when it is set, or are refused after some seconds
         self.open.set()
 
-    async def __call__(self, job: Callable[[Stop], T], gone: Gone | None = None, *, early: bool = False) -> T:
-        """What the job gives; one that needs no graph may run `early`, before they are open.
+    async def __call__(
+        self, job: Callable[[Stop], T], gone: Gone | None = None, *, early: bool = False, long: bool = False
+    ) -> T:
+        """What the job gives; one that needs no graph may run `early`, before they are open; `long` = it may take long.
 
         Raises `Busy` where there is no place, `TooLate`, `Left`, and what the job raises.
         """
         if not early:
             await self._opened()
         stop = self._enter()
-        done = self._submit(lambda: job(stop), stop)
+        done = self._submit(lambda: job(stop), stop, long=long)
         await self._first(done, stop, gone)
         return await done
 
-    async def stream(self, job: Callable[[Stop], Iterator[T]], gone: Gone | None = None) -> AsyncIterator[T | None]:
+    async def stream(
+        self, job: Callable[[Stop], Iterator[T]], gone: Gone | None = None, *, long: bool = False
+    ) -> AsyncIterator[T | None]:
         """What the job yields, as it comes; None where nothing has come for `HEARTBEAT` seconds."""
         await self._opened()
         stop = self._enter()
@@ -76,7 +82,7 @@ class Work:
             for item in job(stop):
                 _soon(loop, partial(queue.put_nowait, item))
 
-        done = self._submit(work, stop)
+        done = self._submit(work, stop, long=long)
         watch = asyncio.ensure_future(self._first(done, stop, gone))
         watch.add_done_callback(lambda _: queue.put_nowait(_END))
         try:
@@ -92,7 +98,8 @@ class Work:
         """Stop what runs, and let it end."""
         for stop in list(self._stops):
             stop.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in (self._pool, self._long):
+            pool.shutdown(wait=True, cancel_futures=True)
 
     async def _opened(self) -> None:
         """Wait until jobs may begin; raises `Busy` where that takes too long."""
@@ -113,11 +120,11 @@ class Work:
         self._stops.add(stop)
         return stop
 
-    def _submit(self, work: Callable[[], T], stop: Stop) -> "asyncio.Future[T]":
+    def _submit(self, work: Callable[[], T], stop: Stop, *, long: bool) -> "asyncio.Future[T]":
         """The job in a thread; its place is free when that has ended."""
         loop = asyncio.get_running_loop()
         try:
-            done = self._pool.submit(copy_context().run, work)
+            done = (self._long if long else self._pool).submit(copy_context().run, work)
         except RuntimeError:
             self._leave(stop)
             raise Busy("the service is ending; ask again in a moment", after=5.0) from None
