@@ -48,7 +48,15 @@ MODEL = "smollm2"
 COUNTS = (1, 2)  # processes that are compared
 HEAVY = {  # what four clients send, over and over: a path and a body
     "one word 660 times": ("/v1/ask", {"question": "gout? " * 660}),
-    "34,000 findings": ("/v1/diagnose", {"text": "fever " * 8_300}),
+    "34,000 findings": (
+        "/v1/diagnose",
+        {
+            "phenopacket": {
+                "id": "a",
+                "phenotypicFeatures": [{"type": {"id": f"HP:{n % 300:07d}"}} for n in range(34_000)],
+            }
+        },
+    ),
 }
 
 

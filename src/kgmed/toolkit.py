@@ -134,6 +134,15 @@ class Toolkit:
         return unlike(self.graph, self.encoder, self._names)
 
     @part
+    def fact_encoder(self) -> Encoder:
+        """The encoder, by which the vectors of the graph's own texts are kept beside it."""
+        if isinstance(self.encoder, NgramEncoder) or not self.graph.folder:  # as fast as reading, or nowhere to keep
+            return self.encoder
+        from kgmed.graph.vectors import FactVectors  # read in where a method ranks by vectors
+
+        return FactVectors(self.graph, self.encoder)
+
+    @part
     def _names(self) -> Fuzzy:
         return Fuzzy(self.graph)
 
@@ -266,6 +275,11 @@ class RemoteToolkit:
     prompts: Path | None = None
     glossary: Glossary | None = None
     attributes: bool = True  # whether the graph's texts are triples of their own, and no definitions
+
+    @property
+    def fact_encoder(self) -> Encoder:
+        """The encoder; nothing is kept."""
+        return self.encoder
 
     @part
     def link(self) -> Cascade:

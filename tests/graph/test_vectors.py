@@ -11,6 +11,7 @@ from kgmed.graph import vectors
 from kgmed.graph.base import NodeRow
 from kgmed.graph.names import Fuzzy
 from kgmed.graph.store.store import Store
+from kgmed.models.base import encoded
 from kgmed.models.encoders import NgramEncoder
 from named_graph import small
 
@@ -159,3 +160,24 @@ def test_a_damaged_index_leaves_exact_search(tmp_path: Path, keep: int) -> None:
     assert found is not None
     assert found.near is None
     assert found.search(["finding number 77"], limit=1)[0][0].name == "finding number 77"
+
+
+def test_vectors_of_facts_are_kept_and_those_of_questions_are_not(tmp_path: Path) -> None:
+    graph, encoder = small(tmp_path), Counting()
+    texts = ["gout has symptom fever", "flu has symptom cough", "gout has symptom fever"]
+    asked, rows = encoded(vectors.FactVectors(graph, encoder), ["What is gout?"], texts)
+    assert encoder.texts == 3
+    again = encoded(vectors.FactVectors(graph, encoder), ["What is gout?"], [*texts, "flu"])
+    assert encoder.texts == 5
+    np.testing.assert_array_equal(np.vstack([asked, rows]), encoder.inner(["What is gout?", *texts]))
+    np.testing.assert_array_equal(again[1][:3], rows)
+
+
+def test_vectors_of_facts_are_computed_where_they_cannot_be_kept(tmp_path: Path) -> None:
+    graph, encoder = small(tmp_path), Counting()
+    kept = vectors.FactVectors(graph, encoder)
+    kept._place.parent.mkdir(parents=True)
+    kept._place.write_text("no cache")
+    for _ in range(2):
+        assert kept.facts(["gout has symptom fever"]).shape == (1, 64)
+    assert encoder.texts == 2

@@ -49,8 +49,10 @@ def within(seconds: float, what: object) -> None:
 
 
 def ready(address: str) -> bool:
+    """Whether both processes are: of two connections each has one."""
     try:
-        return httpx.get(f"{address}/health/ready").status_code == 200
+        with httpx.Client() as one, httpx.Client() as other:
+            return {c.get(f"{address}/health/ready").status_code for c in (one, other)} == {200}
     except httpx.TransportError:
         return False
 

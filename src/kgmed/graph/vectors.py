@@ -8,7 +8,8 @@ rebuilt graph or another encoder never meets old vectors. Of several processes o
 import logging
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from kgmed.cache import CacheFile, Layout
 from kgmed.derived import check, derived_folder, exclusive, open_array, open_arrays, publish
 from kgmed.disk import put_in_place
 from kgmed.errors import StoreError, Unavailable
@@ -351,3 +353,75 @@ def _join(path: Path, blocks: list[Path], shape: tuple[int, int]) -> None:
         whole[done : done + len(part)] = part
         done += len(part)
     whole.flush()
+
+
+# --- The vectors of what a graph says, kept as they are asked for: methods rank hundreds of triples a question.
+
+
+_TEXTS = Layout(
+    "vectors of texts",
+    {"vector": "text INTEGER PRIMARY KEY, row BLOB NOT NULL)"},  # the hash of the text, and d float32
+    mark=0x6B67_7678,
+    largest=1 << 29,  # ours: a hundred thousand texts
+    oldest="DELETE FROM vector WHERE text IN (SELECT text FROM vector LIMIT 10000)",  # by hash: any of them
+    wait=1.0,
+)
+_ROWS = 1 << 12  # written or read by one statement
+
+
+class FactVectors:
+    """An encoder that keeps the vectors of a graph's own texts in a file beside it; what is asked is never kept."""
+
+    def __init__(self, graph: LocalGraph, encoder: Encoder) -> None:
+        """`encoder` computes what is not there yet."""
+        self.encoder, self._place = encoder, _folder(graph, encoder).parent / "facts.sqlite"
+        self._file: CacheFile | None = None
+
+    @property
+    def name(self) -> str:
+        """That of the encoder: vectors are the same."""
+        return self.encoder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The length d of a vector."""
+        return self.encoder.dimensions
+
+    def __call__(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d) by the encoder."""
+        return self.encoder(texts)
+
+    def facts(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows (n, d) of texts of the graph; where the file cannot be used they are computed."""
+        number = dict.fromkeys(texts)
+        keys = [xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) - (1 << 63) for text in number]
+        try:
+            self._file = self._file or CacheFile(self._place, _TEXTS)
+            known = self._read(self._file, keys)
+        except StoreError:
+            return self.encoder(texts)
+        new = [(key, text) for key, text in zip(keys, number, strict=True) if key not in known]
+        if new:
+            rows = self.encoder([text for _, text in new])
+            known |= dict(zip((key for key, _ in new), rows, strict=True))
+            self._write(self._file, [key for key, _ in new], rows)
+        found = dict(zip(number, (known[key] for key in keys), strict=True))
+        return np.array([found[text] for text in texts], np.float32).reshape(len(texts), self.dimensions)
+
+    def _read(self, file: CacheFile, keys: list[int]) -> dict[int, NDArray[np.float32]]:
+        """The rows that are kept."""
+        size, known = 4 * self.dimensions, dict[int, NDArray[np.float32]]()
+        for some in (keys[i : i + _ROWS] for i in range(0, len(keys), _ROWS)):
+            marks = ",".join("?" * len(some))
+            rows = file.rows(f"SELECT text, row FROM vector WHERE text IN ({marks})", some)  # noqa: S608 - marks alone
+            known |= {text: np.frombuffer(row, np.float32) for text, row in rows if len(row) == size}
+        return known
+
+    def _write(self, file: CacheFile, keys: list[int], rows: NDArray[np.float32]) -> None:
+        """Keep rows; where that cannot be they are computed again."""
+        with suppress(StoreError):
+            for i in range(0, len(keys), _ROWS):
+                pairs = zip(keys[i : i + _ROWS], map(bytes, rows[i : i + _ROWS]), strict=True)
+                some = [value for pair in pairs for value in pair]
+                marks = ",".join(["(?,?)"] * (len(some) // 2))
+                file.write(f"INSERT OR REPLACE INTO vector VALUES {marks}", some)  # noqa: S608 - marks alone

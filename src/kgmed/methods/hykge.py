@@ -255,7 +255,7 @@ def hykge(
         link=_linker(toolkit, s),
         understand=toolkit.understand,
         retrieve=_retrievers(toolkit, s),
-        rank=_rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
+        rank=_rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.fact_encoder)),
         phrase=_phraser(toolkit, s),
         read=facts,
         name="hykge" if toolkit.llm and s.hypothesis else "hykge without hypothesis",

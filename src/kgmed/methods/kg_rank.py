@@ -186,7 +186,7 @@ def kg_rank(
         link=toolkit.link,
         understand=toolkit.understand,
         retrieve=(asked_or(toolkit, around, s.asked),),
-        rank=rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)),
+        rank=rankers(toolkit, s, pairs or toolkit.pairs or LexicalPairs(toolkit.fact_encoder)),
         phrase=ByEntity(toolkit.graph, definitions=s.definitions),
         read=facts,
         name=f"kg-rank ({s.ranking})",
@@ -235,10 +235,10 @@ def rankers(toolkit: Toolkit | RemoteToolkit, settings: KGRankSettings, pairs: P
     """The rankers in turn: by entity or over all, as the settings say."""
     s = settings
     ways: dict[Ranking, tuple[Similarity | MMR | Rerank | Random, ...]] = {
-        "similarity": (Similarity(toolkit.encoder, s.keep),),
-        "expansion": (Similarity(toolkit.encoder, s.keep, over_hypothesis=True),),
-        "mmr": (MMR(toolkit.encoder, s.keep, s.base, s.step, s.penalty),),
-        "rerank": (Similarity(toolkit.encoder, s.pool), Rerank(pairs, s.keep)),
+        "similarity": (Similarity(toolkit.fact_encoder, s.keep),),
+        "expansion": (Similarity(toolkit.fact_encoder, s.keep, over_hypothesis=True),),
+        "mmr": (MMR(toolkit.fact_encoder, s.keep, s.base, s.step, s.penalty),),
+        "rerank": (Similarity(toolkit.fact_encoder, s.pool), Rerank(pairs, s.keep)),
         "random": (Random(s.keep, s.seed),),
     }
     if s.ranking not in ways:

@@ -681,10 +681,10 @@ def _retrievers(toolkit: Toolkit, llm: LLM, s: MindMapSettings) -> tuple[Retriev
 def relevance(toolkit: Toolkit, llm: LLM, settings: MindMapSettings) -> Relevance:
     """The test of a neighbour that the settings name; raises `BadInput` for one there is not."""
     ways: dict[str, Relevance] = {
-        "asked": SimilarOrAsked(toolkit.encoder, settings.at_least),
+        "asked": SimilarOrAsked(toolkit.fact_encoder, settings.at_least),
         "all": Every(),
         "types": OfTypes(),
-        "cosine": Similar(toolkit.encoder, settings.at_least),
+        "cosine": Similar(toolkit.fact_encoder, settings.at_least),
         "llm": RelevanceByModel(llm, prompts=toolkit.prompts),
     }
     if settings.relevance not in ways:

@@ -402,7 +402,7 @@ def mkg_rank(
     if toolkit.llm is None:
         raise BadInput("the method mkg-rank needs a language model: --llm smollm2, gguf/PATH or openai/NAME")
     s, llm, own = settings or PRESETS[preset], toolkit.llm, toolkit.prompts
-    scorer = pairs or toolkit.pairs or LexicalPairs(toolkit.encoder)
+    scorer = pairs or toolkit.pairs or LexicalPairs(toolkit.fact_encoder)
     around = Neighbours(toolkit.graph, limit=s.relations, attributes=isinstance(toolkit, Toolkit) or toolkit.attributes)
     recall = OwnKnowledge(llm, keep=s.fragments, max_tokens=s.background_tokens, prompts=own)
     return Pipeline(
@@ -446,7 +446,7 @@ def _recognizer(
 
 def rankers(toolkit: Toolkit | RemoteToolkit, settings: MKGRankSettings, pairs: PairScorer) -> Sequence[Ranker]:
     """Similarity to the question over all triples, then a pair scorer that sees the options too."""
-    first: Ranker = Similarity(toolkit.encoder, settings.pool)
+    first: Ranker = Similarity(toolkit.fact_encoder, settings.pool)
     second: Ranker = Rerank(pairs, settings.keep)
     if not settings.warnings:
         first, second = Cut(first, settings.pool), Cut(second, settings.keep)

@@ -230,6 +230,20 @@ class Encoder(Protocol):
         ...
 
 
+def encoded(
+    encoder: Encoder, asked: Sequence[str], facts: Sequence[str]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The unit rows of texts that are asked (n, d) and of a graph's own texts (m, d).
+
+    An encoder with a method `facts` keeps the latter (`kgmed.graph.vectors.FactVectors`); what is asked is never kept.
+    """
+    kept = getattr(encoder, "facts", None)
+    if kept is not None:
+        return encoder(asked), kept(facts)
+    rows = encoder([*asked, *facts])
+    return rows[: len(asked)], rows[len(asked) :]
+
+
 class PairScorer(Protocol):
     """Scores pairs of texts, as a cross-encoder does."""
 

@@ -20,7 +20,7 @@ from rapidfuzz import fuzz
 from kgmed.disk import put_in_place
 from kgmed.errors import BadInput, SourceError
 from kgmed.language.text import normalise
-from kgmed.models.base import Encoder
+from kgmed.models.base import Encoder, encoded
 from kgmed.models.encoders import NgramEncoder
 from kgmed.registry import scorers
 
@@ -120,19 +120,22 @@ class LexicalPairs:
 
 
 def cosines(encoder: Encoder, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-    """The cosine of the vectors of each pair (n,); each distinct text is encoded once."""
-    number: dict[str, int] = {}
-    left, right = (np.array([number.setdefault(pair[side], len(number)) for pair in pairs], np.intp) for side in (0, 1))
-    if not len(left):
+    """The cosine of the vectors of each pair (n,), of what is asked and a fact; each distinct one is encoded once."""
+    if not pairs:
         return np.zeros(0, np.float32)
-    rows = encoder(list(number))
+    numbers: tuple[dict[str, int], ...] = {}, {}
+    left, right = (
+        np.array([number.setdefault(pair[side], len(number)) for pair in pairs], np.intp)
+        for side, number in enumerate(numbers)
+    )
+    asked, facts = encoded(encoder, *map(list, numbers))
     blocks = (slice(i, i + 4096) for i in range(0, len(left), 4096))
-    return np.concatenate([_cosines(rows, left[block], right[block]) for block in blocks])
+    return np.concatenate([_cosines(asked[left[block]], facts[right[block]]) for block in blocks])
 
 
-def _cosines(rows: NDArray[np.float32], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float32]:
+def _cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
     """The cosine of each pair of unit rows."""
-    return np.asarray(np.einsum("ij,ij->i", rows[left], rows[right]), np.float32)
+    return np.asarray(np.einsum("ij,ij->i", left, right), np.float32)
 
 
 def _shared(a: frozenset[str], b: frozenset[str]) -> float:

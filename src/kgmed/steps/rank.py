@@ -22,7 +22,7 @@ from kgmed.frame import Ask as Ask
 from kgmed.frame import Frame, Intent
 from kgmed.language.text import FUNCTION_WORDS, has_cjk, one_line, prompt_language
 from kgmed.models.asking import Structured, Tally
-from kgmed.models.base import LLM, Encoder, PairScorer
+from kgmed.models.base import LLM, Encoder, PairScorer, encoded
 from kgmed.models.replies import numbers_under
 from kgmed.pipeline import Ranker, note
 from kgmed.prompts import prompt, whole_question
@@ -119,8 +119,8 @@ class Similar:
         if not triples:
             return np.zeros(0)
         texts = list(dict.fromkeys(map(sentence_of, triples)))
-        rows = self.encoder([query.text, *texts])
-        cosine = dict(zip(texts, (rows[1:] @ rows[0]).astype(np.float64).tolist(), strict=True))
+        asked, rows = encoded(self.encoder, [query.text], texts)
+        cosine = dict(zip(texts, (rows @ asked[0]).astype(np.float64).tolist(), strict=True))
         scores = np.array([cosine[sentence_of(t)] for t in triples])
         return np.where(scores >= self.at_least, scores, 0.0)
 
@@ -259,9 +259,9 @@ class Similarity:
         """The `keep` most similar, best first; ties keep their order."""
         if not evidence:
             return []
-        asked = _asked(query, over_hypothesis=self.over_hypothesis)
-        vectors = self.encoder([asked, *map(words_of, evidence)])
-        return best(evidence, vectors[1:] @ vectors[0], self.keep)
+        text = _asked(query, over_hypothesis=self.over_hypothesis)
+        asked, rows = encoded(self.encoder, [text], [*map(words_of, evidence)])
+        return best(evidence, rows @ asked[0], self.keep)
 
 
 @dataclass(frozen=True)
@@ -281,11 +281,11 @@ class MMR:
         """
         if not evidence:
             return []
-        vectors = self.encoder([query.text, *map(words_of, evidence)])
-        order = mmr(vectors[0], vectors[1:], self.keep, base=self.base, step=self.step, penalty=self.penalty)
+        asked, rows = encoded(self.encoder, [query.text], [*map(words_of, evidence)])
+        order = mmr(asked[0], rows, self.keep, base=self.base, step=self.step, penalty=self.penalty)
         places = np.full(len(evidence), -1.0)
         places[order] = np.arange(len(order), 0, -1)
-        plain = np.argsort(-(vectors[1:] @ vectors[0]), kind="stable")[: len(order)]
+        plain = np.argsort(-(rows @ asked[0]), kind="stable")[: len(order)]
         changed, new = int((plain != np.array(order, np.intp)).sum()), len(set(order) - set(plain.tolist()))
         note(f"MMR changed {changed} of the {len(order)} picks of plain similarity, {new} of them to new pieces")
         return best(evidence, places, len(order))
