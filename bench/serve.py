@@ -5,7 +5,7 @@
 
 Nothing named = all. `processes` is that of one process and of two: questions a second, how long each takes, processor
 time, and the memory that is a worker's alone; `heavy` is how long a client waits beside four that send what takes long:
-a word 660 times, or 34,000 findings. `--page` writes the figures of both to a page. `model` asks with the embedded
+a word 660 times, or 32,000 findings. `--page` writes the figures of both to a page. `model` asks with the embedded
 language model (`kgmed models get smollm2`), streamed, by one client and by four. The service is `kgmed serve` in
 processes of its own, asked over its sockets from this one on the same machine, so that the clients' work is in the
 figures too. Questions are made of the names of the installed graphs in both languages, each asked once. `complete`
@@ -48,12 +48,12 @@ MODEL = "smollm2"
 COUNTS = (1, 2)  # processes that are compared
 HEAVY = {  # what four clients send, over and over: a path and a body
     "one word 660 times": ("/v1/ask", {"question": "gout? " * 660}),
-    "34,000 findings": (
+    "32,000 findings": (
         "/v1/diagnose",
         {
             "phenopacket": {
                 "id": "a",
-                "phenotypicFeatures": [{"type": {"id": f"HP:{n % 300:07d}"}} for n in range(34_000)],
+                "phenotypicFeatures": [{"type": {"id": f"HP:{n % 300:07d}"}} for n in range(32_000)],
             }
         },
     ),
