@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
@@ -28,7 +29,7 @@ from kgmed.question.emergency import helped
 from kgmed.records import Evidence, Link, Mention, Particular, Question, Run, to_json
 from kgmed.runs import FILE, RunStore
 from kgmed.sentences import Catalogue, catalogue
-from kgmed.session import Conversation, open_session
+from kgmed.session import Conversation, Session, open_session
 from kgmed.show_run import address
 
 # --- A run as a person reads it: what went wrong, the answer, what was understood, one line of sources, its limits.
@@ -494,6 +495,10 @@ def _replace(path: Path, text: str) -> None:
 Option = Annotated[list[str] | None, typer.Option("--option", "-o", help="A choice, as A=TEXT; give one for each.")]
 
 
+# Set while a service runs the command for another process (`cli.serve.answering`): gives the session of a `Config`.
+SERVED: ContextVar[Callable[[Config], Session] | None] = ContextVar("served", default=None)
+
+
 @options.with_options(*options.OPTIONS)
 def ask(
     config: Config,
@@ -513,17 +518,24 @@ def ask(
     svg: Annotated[
         Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.", hidden=True)
     ] = None,
+    service: Annotated[
+        bool, typer.Option(help="Let a kgmed serve of this account answer, where one runs; KGMED_SERVICE=0 = never.")
+    ] = True,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""
+    served = SERVED.get()
+    if served and (stream or file or svg or not service or not question or question == ["-"]):
+        raise BadInput("only the process that asks can do that")
     text, choices = _question(question, file), _choices(option or [])
     before = [store().get("last")] if go_on else []
     with ExitStack() as bar, show_words(stream, as_json=as_json, begin=bar.close):
         progress = bar.enter_context(screen.progress("building the graph (first use)", "rows", at_once=False))
-        asked = open_session(config, progress=progress)
+        asked = served(config) if served else open_session(config, progress=progress)
         try:
             run = Conversation(asked, runs=before).ask(Question(text, language=language), options=choices)
         finally:
-            asked.close()
+            if not served:
+                asked.close()
     if svg is not None:
         write_svg(run, svg)
     if as_json:

@@ -13,6 +13,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -252,8 +253,23 @@ def _looked(piece: Piece) -> tuple[str, Look]:
     return text, Look(look) if isinstance(look, str) else look
 
 
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The screen of a command that runs in another process: its outputs, columns, and whether it has styles."""
+
+    out: TextIO
+    err: TextIO
+    width: int = 0
+    styles: bool = False
+
+
+CALLER: ContextVar[Screen | None] = ContextVar("caller", default=None)  # None = this process prints on its own outputs
+
+
 def page() -> Page:
     """Standard output as a page: styled on a terminal, as wide as the screen; in a pipe as wide as COLUMNS, if set."""
+    if caller := CALLER.get():
+        return Page(caller.out, caller.width, caller.styles)
     wide = shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else 0
     return Page(sys.stdout, wide, knows_styles(sys.stdout))
 
@@ -304,8 +320,11 @@ def steps(what: str) -> Iterator[Callable[[str], None]]:
 # --- How results are put on the screen: tables for people, tab-separated lines for pipes, JSON for programs.
 
 
-def _write(text: str, stream: TextIO) -> None:
-    """Print a line in the stream's own encoding (click would take UTF-8 for ASCII), and at once: an end shows here."""
+def _write(text: str, *, problem: bool = False) -> None:
+    """Print a line in the output's own encoding (click would take UTF-8 for ASCII), and at once: an end shows here."""
+    caller = CALLER.get()
+    out, err = (caller.out, caller.err) if caller else (sys.stdout, sys.stderr)
+    stream = err if problem else out
     stream.write(f"{text}\n")
     stream.flush()
 
@@ -313,7 +332,7 @@ def _write(text: str, stream: TextIO) -> None:
 def lines(texts: Iterable[str]) -> None:
     """Print each text on a line of its own."""
     for text in texts:
-        _write(folded(text), sys.stdout)
+        _write(folded(text))
 
 
 def data(value: Any, *, indent: int | None = 2) -> None:
@@ -321,10 +340,10 @@ def data(value: Any, *, indent: int | None = 2) -> None:
     plain = to_json(value)
     text = json.dumps(plain, ensure_ascii=False, indent=indent)
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode((None if CALLER.get() else sys.stdout.encoding) or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(plain, indent=indent)
-    _write(text, sys.stdout)
+    _write(text)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -345,7 +364,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def warn(texts: Iterable[str]) -> None:
     """Print each text on standard error."""
     for text in texts:
-        _write(f"kgmed: {folded(text)}", sys.stderr)
+        _write(f"kgmed: {folded(text)}", problem=True)
 
 
 @contextmanager
@@ -354,7 +373,7 @@ def progress(what: str, unit: str, *, at_once: bool = True) -> Iterator[Callable
 
     Without `at_once` nothing is shown before it is called for the first time.
     """
-    if not sys.stderr.isatty():
+    if CALLER.get() or not sys.stderr.isatty():
         yield lambda _: None
         return
     with ExitStack() as shown:

@@ -514,6 +514,16 @@ def survey() -> tuple[list[Manifest], list[StoreError]]:
     return found, damaged
 
 
+def fingerprint() -> tuple[tuple[str, int, int], ...]:
+    """What changes when a graph is built, edited, removed, kept apart or learnt: file, time in nanoseconds, size."""
+    files: dict[str, tuple[str, int, int]] = {}
+    for pattern in ("*/CURRENT", f"*/{JOURNAL}", APART, "*/*/derived/maps/*", f"{TOGETHER}/*/*/derived/maps/*"):
+        for path in graphs_folder().glob(pattern):
+            with suppress(OSError):
+                files[str(path)] = (str(path), (found := path.stat()).st_mtime_ns, found.st_size)
+    return tuple(files[name] for name in sorted(files))
+
+
 def resolve(graph: "Store | Shards", text: str) -> Entity:
     """The entity of that id, else of that name; raises `UnknownName`, and `Ambiguous` where several have it."""
     try:

@@ -9,7 +9,14 @@ import signal
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    ExitStack,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -40,8 +47,11 @@ from kgmed.service.problems import MEDIA, body_of, problem, problem_of
 from kgmed.service.rest import Doors, routes
 from kgmed.service.uses import UseCases, open_cases, open_judge
 from kgmed.service.work import Left, Work
+from kgmed.session import Session
 from kgmed.stop import Stop
 from kgmed.toolkit import views
+
+Beside = Callable[[Session], AbstractContextManager[None]]
 
 # The application: doors over the use cases, the page, health, and the guard in front of all.
 
@@ -118,10 +128,12 @@ def make_app(
     page: Traversable | None = None,
     write: Callable[[str], object] = to_stderr,
     clock: Callable[[], float] = time.monotonic,
+    beside: Beside | None = None,
 ) -> ASGIApp:
     """The application, guard and all; while it starts it prepares what it serves. Raises `BadInput`.
 
-    `page` is the folder of the page's files, `write` takes the lines of the log, `clock` is that of the rates.
+    `page` is the folder of the page's files, `write` takes the lines of the log, `clock` is that of the rates; `beside`
+    serves the session in another way too, from when it is prepared to the end.
     """
     given = settings or ServiceSettings()
     keys = Keys.of(given.keys)
@@ -139,7 +151,7 @@ def make_app(
         cases, on_run=telemetry.run, demo=given.demo, keyed=rules.keyed, fetches=fetches, lists=cases.lists or alone
     )
     files_of_page = page_files(page)
-    life = _life(served, {"asking": asking, "looking": looking}, telemetry)
+    life = _life(served, {"asking": asking, "looking": looking}, telemetry, beside)
     app = FastAPI(
         title="kgmed", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
         strict_content_type=False,  # a body without a type is JSON; pages of other origins are refused by the guard
@@ -161,7 +173,7 @@ _DEMO_RATE = 60.0  # ours: requests a minute and address of a public service tha
 
 
 def _life(
-    cases: UseCases, works: Mapping[str, Work], telemetry: Telemetry
+    cases: UseCases, works: Mapping[str, Work], telemetry: Telemetry, beside: Beside | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """What happens from start to end: what is served is opened beside the first requests; all work is let end."""
 
@@ -183,11 +195,14 @@ def _life(
             for work in works.values():
                 work.open.set()
         app.state.ready = ""
+        if beside is not None:
+            app.state.beside.enter_context(beside(cases.session))
         telemetry.line("ready", {"seconds": round(time.perf_counter() - begin, 2)})
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.ready = "the graphs are being opened"
+        app.state.beside = ExitStack()
         preparing = asyncio.ensure_future(prepare(app))
         try:
             async with app.state.mcp.run() if app.state.mcp is not None else nullcontext():
@@ -195,6 +210,7 @@ def _life(
         finally:
             stop.set()
             await asyncio.gather(*(asyncio.to_thread(work.close) for work in works.values()), preparing)
+            app.state.beside.close()
             cases.close()
 
     return life
@@ -305,8 +321,18 @@ _GIVEN = "KGMED_SERVE"  # in the environment of each process: what it serves, as
 _GRACE = 10  # seconds for what is being answered when the service ends
 
 
-def serve(config: Config, settings: ServiceSettings, *, processes: int, say: Callable[[str], object]) -> None:
-    """Serve until it is ended; raises `BadInput` before it listens where that is not allowed."""
+def serve(
+    config: Config,
+    settings: ServiceSettings,
+    *,
+    processes: int,
+    say: Callable[[str], object],
+    beside: Beside | None = None,
+) -> None:
+    """Serve until it is ended; raises `BadInput` before it listens where that is not allowed.
+
+    `beside` as `make_app` takes it; processes that are started, not copied, do without it.
+    """
     settings.rules(Keys.of(settings.keys))
     check_free(settings)
     build_missing(config, say)
@@ -316,12 +342,12 @@ def serve(config: Config, settings: ServiceSettings, *, processes: int, say: Cal
         "http": HeldConnection,
     }  # fmt: skip
     if processes == 1:
-        app = _made(config, settings)
+        app = _made(config, settings, beside)
         say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
         uvicorn.run(app, **given)
         return
     if copies_processes() and not config.llm:  # a model may have threads, which a copy of a process does not have
-        _serve_forked(config, settings, processes, given, say)
+        _serve_forked(config, settings, processes, given, say, beside)
         return
     say(f"kgmed at {address(settings)} (Ctrl-C ends it)")
     os.environ[_GIVEN] = json.dumps({"config": _plain(config), "settings": asdict(settings)})
@@ -393,7 +419,12 @@ def _most_connections() -> int:
 
 
 def _serve_forked(
-    config: Config, settings: ServiceSettings, processes: int, given: dict[str, Any], say: Callable[[str], object]
+    config: Config,
+    settings: ServiceSettings,
+    processes: int,
+    given: dict[str, Any],
+    say: Callable[[str], object],
+    beside: Beside | None,
 ) -> None:
     """Serve by copies of this process, made once all is open: they share its memory but for what they write.
 
@@ -406,7 +437,7 @@ def _serve_forked(
     _warm(cases)
     if runs := _runs(config, settings):
         runs.close()  # it can be opened, or this has raised; each copy opens its own
-    made = uvicorn.Config(make_app(cases, settings), **given)
+    made = uvicorn.Config(make_app(cases, settings, beside=beside), **given)
     gc.collect()
     gc.freeze()  # the collector would write to every object, and so copy it
     copies: dict[socket.socket, _Copy] = {}
@@ -620,11 +651,11 @@ def from_environment() -> ASGIApp:
     return _made(config_type()(**given["config"]), ServiceSettings(**{**given["settings"], **lists}))
 
 
-def _made(config: Config, settings: ServiceSettings) -> ASGIApp:
+def _made(config: Config, settings: ServiceSettings, beside: Beside | None = None) -> ASGIApp:
     """The application on what the configuration names."""
     cases = _opened(config, settings)
     cases.runs.keep_in(_runs(config, settings))
-    return make_app(cases, settings)
+    return make_app(cases, settings, beside=beside)
 
 
 def _opened(config: Config, settings: ServiceSettings) -> UseCases:
