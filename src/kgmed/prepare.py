@@ -6,7 +6,6 @@ from pathlib import Path
 from kgmed import toolkit
 from kgmed.config import Config
 from kgmed.graph import library
-from kgmed.graph.complete import Completions
 from kgmed.graph.names import Fuzzy
 from kgmed.session import Progress, check_models, encoder_named, run_here
 from kgmed.toolkit import default_encoder
@@ -39,9 +38,7 @@ def prepare(name: str, progress: Progress | None = None) -> None:
 
     `progress` is called with the number of parts that are done.
     """
-    store = library.load(name)
-    toolkit.prepare(store, progress)
-    Completions(store)
+    toolkit.prepare(library.load(name), progress)
 
 
 def is_prepared(name: str) -> bool:

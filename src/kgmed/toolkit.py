@@ -173,14 +173,17 @@ class Toolkit:
         """What a first question of a graph would wait for, each a call."""
         from kgmed.diagnose.engine import engine  # read in where a graph is prepared
         from kgmed.facts.circumstances import forbidden_groups
+        from kgmed.graph.complete import Completions
         from kgmed.graph.contradictions import contradictions, warnings_of
-        from kgmed.steps.family import medicines_of
+        from kgmed.steps.family import classes_of, medicines_of
 
         for text in ("strange crimson malady", "闻所未闻的怪病"):
             yield partial(self.understood, Question(text))
         yield partial(is_spoken, self.graph, "")
-        for make in (engine, medicines_of, contradictions, forbidden_groups, warnings_of):
+        for make in (engine, medicines_of, classes_of, contradictions, forbidden_groups, warnings_of):
             yield partial(make, self.graph)
+        if isinstance(self.graph, Store):
+            yield partial(Completions, self.graph)
 
     def linked(self, text: str) -> Sequence[Link]:
         """The entities that a text names outright."""
@@ -207,7 +210,7 @@ class Toolkit:
 # --- A stored graph is prepared once, so that nothing is made inside a question.
 
 
-PREPARED = 1  # goes up when a part of what is prepared does
+PREPARED = 2  # goes up when a part of what is prepared does
 LANGUAGES = ("en", "zh")  # in which a graph of several is prepared to be asked
 
 

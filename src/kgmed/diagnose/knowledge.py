@@ -14,7 +14,7 @@ from kgmed.derived import Arrays, cached_arrays
 from kgmed.diagnose.patient import ONSETS
 from kgmed.diagnose.sparse import Floats, Groups, Ints, SparseColumns, closure, columns, groups, total
 from kgmed.diagnose.table import DiseaseTable, Pooled, read
-from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope
+from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope, unique_numbers
 from kgmed.language import lay
 from kgmed.language.particulars import CONDITIONS, conditions, odds
 from kgmed.language.text import has_cjk, lazily
@@ -133,7 +133,7 @@ class FindingNames:
 
 def finding_names(graph: LocalGraph) -> Arrays:
     """The names of the findings written backwards, in order, and whose each is."""
-    findings = np.unique(ByRole(graph, Role.FINDING).objects(graph.of_kind("disease")).node)
+    findings = unique_numbers(ByRole(graph, Role.FINDING).objects(graph.of_kind("disease")).node)
     is_finding = np.zeros(graph.adjacency.nodes, bool)
     is_finding[findings] = True
     rows = sorted({(n.text.casefold()[::-1], n.node) for n in graph.names(scopes=NAMED) if is_finding[n.node]})
@@ -312,7 +312,7 @@ class DiseaseKnowledge:
     def _kinds(self, node: int) -> Ints:
         """The node and every kind of it, by the graph and by name."""
         named = self.names.kinds(node) if self.names else ()
-        return np.unique(np.concatenate([self.below[node], np.array([*named], np.int64)]))
+        return unique_numbers(np.concatenate([self.below[node], np.array([*named], np.int64)]))
 
     def broader(self, node: int) -> list[int]:
         """The node and what it is a kind of, nearest first, by the graph and then by name."""
@@ -325,7 +325,7 @@ class DiseaseKnowledge:
         """The diseases that have a finding or a kind of it, and how often the most frequent such is seen in each."""
         if len(finding) == 1 and self.names is None:
             return self.found[finding[0]]
-        row, frequency = self.direct.of(np.unique(np.concatenate([self.kinds(q) for q in finding])))
+        row, frequency = self.direct.of(unique_numbers(np.concatenate([self.kinds(q) for q in finding])))
         most = np.zeros(self.size)
         np.maximum.at(most, row, frequency)
         rows = np.flatnonzero(most)
@@ -362,7 +362,7 @@ class DiseaseKnowledge:
         """The credit by the rarest finding of each disease that q is a kind of, or q itself; BROADER or NONE."""
         value, kind = np.zeros(self.size), np.full(self.size, NONE, np.int8)
         named = [a for q in finding for a in (self.names.broader(q) if self.names else ())]
-        above = np.unique(np.concatenate([*(self.above[q] for q in finding), np.array(named, np.int64)]))
+        above = unique_numbers(np.concatenate([*(self.above[q] for q in finding), np.array(named, np.int64)]))
         for a in above[np.argsort(-self.rarity[above], kind="stable")].tolist():
             row, frequency = self.found[a]
             value[row] = np.log1p(np.minimum(frequency, CERTAIN) / self.rarity[a])
@@ -377,7 +377,7 @@ class DiseaseKnowledge:
     def denied(self, finding: Nodes) -> Bools:
         """Which diseases do not have a finding or what it is a kind of."""
         found = np.zeros(self.size, bool)
-        for a in np.unique(np.concatenate([self.above[q] for q in finding])).tolist():
+        for a in unique_numbers(np.concatenate([self.above[q] for q in finding])).tolist():
             found[self.no[a].row] = True
         return found
 
@@ -387,7 +387,7 @@ class DiseaseKnowledge:
         Neither what comes above a finding of the patient nor a kind of it is missing.
         """
         near = [kin[q] for finding in present for q in finding for kin in (self.above, self.below)]
-        row, frequency = self.direct.of(np.unique(np.concatenate([np.empty(0, np.int64), *near])))
+        row, frequency = self.direct.of(unique_numbers(np.concatenate([np.empty(0, np.int64), *near])))
         return (self.expected - total(row, frequency, self.size)).clip(0)
 
     def other_sex(self, sex: str) -> Bools:
@@ -468,7 +468,7 @@ def _findings(table: DiseaseTable, above: Groups, size: int, nodes: int) -> dict
 def _male(graph: LocalGraph, diseases: Ints) -> Bools:
     """Which diseases are inherited only in a way that spares women."""
     ways = ByRole(graph, Role.INHERITANCE).objects(diseases)
-    males = {node for node in np.unique(ways.node).tolist() if graph.at(node).id in _MALES}
+    males = {node for node in unique_numbers(ways.node).tolist() if graph.at(node).id in _MALES}
     is_male = np.isin(ways.node, list(males))
     male, other = (np.bincount(ways.origin, which, len(diseases)) for which in (is_male, ~is_male))
     spared: Bools = (male > 0) & (other == 0)
@@ -479,7 +479,7 @@ def _onsets(graph: LocalGraph, table: DiseaseTable) -> tuple[Floats, Floats]:
     """The earliest and the latest age at which each disease begins; NaN where nothing is said."""
     first, last = np.full(len(table.diseases), np.nan), np.full(len(table.diseases), np.nan)
     at = np.flatnonzero(table.of_role(Role.ONSET))
-    for node in np.unique(table.node[at]).tolist():
+    for node in unique_numbers(table.node[at]).tolist():
         ages = ONSETS.get(graph.at(node).id)
         disease = table.disease[at[table.node[at] == node]]
         if ages:

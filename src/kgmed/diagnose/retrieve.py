@@ -15,13 +15,13 @@ from kgmed.diagnose.findings import findings_of
 from kgmed.diagnose.knowledge import CARE, CERTAIN, NARROWER, Bools, Nodes
 from kgmed.diagnose.sparse import Floats
 from kgmed.frame import Patient
-from kgmed.graph.base import ByRole, LocalGraph, kept_with_graph
+from kgmed.graph.base import ByRole, LocalGraph, kept_with_graph, names_of
 from kgmed.language import lay
 from kgmed.language.particulars import ALCOHOL, SMOKE, People, populations
 from kgmed.language.text import CJK_LANGUAGES, has_cjk, lazily
 from kgmed.question.emergency import is_emergency, meant_by
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple
-from kgmed.steps.family import Family, is_illness, names_of, telling
+from kgmed.steps.family import Family, telling
 from kgmed.steps.retrieve import told
 
 # --- How a disease that explains findings is written as a piece of evidence, and read from one again.
@@ -80,6 +80,17 @@ def _near(model: DiagnosisEngine, finding: Nodes) -> "array[int]":
     above = [n for q in finding for n, steps in up.closure(q, up=True).items() if 0 < steps <= 2]
     named = [n for q in finding for n in (model.world.names.broader(q) if model.world.names else ())]
     return array("i", [*finding, *kinds, *above, *named])  # a tenth of a list's memory
+
+
+def is_illness(name: str) -> bool:
+    """Whether a name that stands among findings is by its words that of an illness: nobody is asked for that.
+
+    >>> [is_illness(name) for name in ("Pharyngitis", "Cyanosis", "Hematemesis", "肺炎", "反跳痛")]
+    [True, False, False, True, False]
+    """
+    return bool(vocabulary.listed("illnesses by name").search(name)) and not vocabulary.listed(
+        "signs named as illnesses"
+    ).search(name)
 
 
 def telling_apart(model: DiagnosisEngine, one: int, other: int, known: Container[int]) -> Iterator[int]:
@@ -189,9 +200,10 @@ class Diagnosis:
         rated = {d: float(scores[d]) for d in top if _name(model, d).casefold() not in named}
         if not rated:
             return []
+        urgent = model.world.prior.urgent
         enough = max(2, fits[max(rated, key=lambda d: (rated[d], -d))])
         for d in rated:
-            rated[d] += URGENT if model.world.prior.urgent[d] and fits[d] >= enough else 0.0
+            rated[d] += URGENT if urgent[d] and fits[d] >= enough else 0.0
             rated[d] += AT_RISK if groups and self._at_risk(int(model.world.diseases[d]), groups) else 0.0
         chosen: dict[str, int] = {}
         for d in sorted(rated, key=lambda d: (-rated[d], d)):

@@ -10,13 +10,13 @@ import numpy as np
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.frame import Frame, Named, Patient
-from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.base import LocalGraph, Scope, names_of
 from kgmed.graph.contradictions import WARNS, Warning, warnings_of
 from kgmed.language.labels import GROUPS, GROWN, OLD, Level, level_of, readings, route
 from kgmed.language.particulars import circumstances_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Link, Mention, Triple
-from kgmed.steps.family import MEDICINES, Family, medicines_of, names_of, stem_classes, substance
+from kgmed.steps.family import MEDICINES, Family, medicines_of, stem_classes, substance
 from kgmed.vocabulary import Predicate
 
 VERSION = 2  # goes up when the columns kept beside a graph change

@@ -8,13 +8,13 @@ from itertools import islice
 from kgmed.facts.operators import Lists, mode_pattern, wanted
 from kgmed.facts.plan import Asked, is_an_illness, is_case, links_of, operator_named, rules
 from kgmed.frame import Ask, Form, Frame, Intent
-from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.base import LocalGraph, Scope, names_of
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, has_cjk
 from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import name_of, named
-from kgmed.steps.family import MEDICINES, Family, names_of
+from kgmed.steps.family import MEDICINES, Family
 from kgmed.steps.retrieve import Overview
 
 # --- Operators that tell of a thing as a whole: overview, kinds, other names, texts, and two things compared.

@@ -9,12 +9,12 @@ import numpy as np
 
 from kgmed.facts.plan import rules
 from kgmed.frame import Ask, Frame, Named
-from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.base import LocalGraph, Scope, names_of, unique_numbers
 from kgmed.language import lay
 from kgmed.language.particulars import DRINKS, PEOPLE, People, circumstances_of, clauses_about, forbids, worsened_by
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Link, Mention, Role, Status, Triple
-from kgmed.steps.family import MEDICINES, Family, names_of, substance
+from kgmed.steps.family import MEDICINES, Family, substance
 
 Ways = Mapping[int, tuple[Triple, ...]]  # entries that speak of a thing, and the triples that lead to each
 PRODUCTS = 120  # ours: products of a medicine whose warnings are looked at
@@ -218,7 +218,7 @@ class Ties:
         """The edges from `left` to `right` (True) and back (False)."""
         out = self.graph.adjacency.out
         for one, other, along in ((left, right, True), (right, left, False)):
-            goal = np.unique(np.array(other, np.int64), return_index=True)[0]  # the index is not used: see `AskedFor`
+            goal = unique_numbers(np.array(other, np.int64))
             spans = [np.arange(out.indptr[node], out.indptr[node + 1]) for node in one]
             places = np.concatenate(spans) if spans else np.empty(0, np.int64)
             places = places[np.isin(out.neighbour[places], goal)][:_EDGES]

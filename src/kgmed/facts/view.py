@@ -16,7 +16,7 @@ from kgmed.facts.operators import Lists
 from kgmed.facts.plan import FromFrame, plan
 from kgmed.facts.warnings import Warned, WarnedOf
 from kgmed.frame import Ask, Frame, Intent
-from kgmed.graph.base import LocalGraph
+from kgmed.graph.base import LocalGraph, names_of
 from kgmed.language.particulars import people_of
 from kgmed.language.text import has_cjk
 from kgmed.models.base import is_small
@@ -24,7 +24,7 @@ from kgmed.pipeline import Ranker, Retriever, note
 from kgmed.prompts import task
 from kgmed.records import Entity, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.steps.facts import is_diagnosis
-from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, names_of, substance
+from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, substance
 from kgmed.steps.rank import Fact, Helpful, fact
 from kgmed.steps.retrieve import Overview
 from kgmed.toolkit import RemoteToolkit, Toolkit

@@ -429,6 +429,20 @@ def kept_with_graph(most: int) -> Callable[[_Function[_G, _P, _T]], _Function[_G
 _NOTHING = object()
 
 
+def triples_at(graph: LocalGraph, edges: NDArray[np.int64]) -> list[Triple]:
+    """The triples of edge numbers; a stored graph makes many at once in less time than one by one."""
+    many: Callable[[NDArray[np.int64]], list[Triple]] | None = getattr(graph, "triples", None)
+    return many(edges) if many else list(map(graph.triple, edges.tolist()))
+
+
+def names_of(graph: LocalGraph, node: int) -> Iterator[tuple[str, Scope]]:
+    """The names of an entry: as the graph calls it in its language, as it is written there, the others."""
+    aliases, own = getattr(graph, "aliases", None), getattr(graph, "name_row", None)
+    yield graph.at(node).name, Scope.PREFERRED
+    yield from ((own(node).text, Scope.PREFERRED),) if own else ()
+    yield from aliases(node) if aliases else ()
+
+
 # --- The edges of a graph by what they mean, whichever way round the graph writes them.
 
 
@@ -441,6 +455,18 @@ class Hops(NamedTuple):
     origin: Nodes  # (h,) positions in the nodes asked for
     node: Nodes  # (h,)
     edge: Nodes  # (h,) edge numbers
+
+
+def unique_numbers(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The values in order, each once: `np.unique`, which reads in numpy.ma and of 100,000 takes four times as long.
+
+    >>> unique_numbers(np.array([3, 1, 3])).tolist(), unique_numbers(np.array([], np.int64)).tolist()
+    ([1, 3], [])
+    """
+    found = np.sort(values)
+    new = np.ones(len(found), bool)
+    np.not_equal(found[1:], found[:-1], out=new[1:])
+    return found[new]
 
 
 Wanted = NDArray[np.bool_] | None  # relations by number; None = none of them
@@ -491,7 +517,7 @@ class ByRole:
         while len(frontier):
             depth += 1
             found = (self.objects if up else self.subjects)(frontier).node
-            frontier = np.array([n for n in np.unique(found).tolist() if n not in reached], np.int64)
+            frontier = np.array([n for n in unique_numbers(found).tolist() if n not in reached], np.int64)
             reached.update(dict.fromkeys(frontier.tolist(), depth))
         return reached
 

@@ -137,8 +137,13 @@ class Fuzzy:
         if not len(wanted) or not len(arrays["gram"]):
             return np.zeros(0, np.int64)
         found = np.concatenate(_postings(arrays, wanted) or [np.zeros(0, np.int32)])
-        rows, shared = np.unique(found, return_counts=True)
+        counts = np.bincount(found)
+        rows = counts.nonzero()[0]
+        shared = counts[rows]
         alike = shared / (len(wanted) + arrays["size"][rows] - shared)
+        if len(rows) > limit:  # the rest need not be put in order
+            best = alike >= np.partition(alike, len(alike) - limit)[len(alike) - limit]
+            rows, alike = rows[best], alike[best]
         order = np.lexsort((rows, -alike))[:limit]
         return rows[order].astype(np.int64)
 

@@ -246,6 +246,7 @@ def _other_beginning(a: str, b: str) -> bool:
                for i in range(min(length - _STEM, 4) + 1)) if length >= _STEM else False  # fmt: skip
 
 
+@vocabulary.kept(1 << 14)
 def _ending(word: str) -> tuple[int, int] | None:
     """The row of the longest listed ending of a word, and its letters."""
     found = [(len(end), row) for end, row in _endings().items() if word.endswith(end) and len(word) > len(end) + 1]

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.graph.base import ByRole, Hops, LocalGraph, Match, Scope, kept_with_graph
+from kgmed.graph.base import (
+    ByRole,
+    Hops,
+    LocalGraph,
+    Match,
+    Scope,
+    kept_with_graph,
+    names_of,
+    triples_at,
+    unique_numbers,
+)
 from kgmed.graph.contradictions import contradictions
 from kgmed.graph.joining import is_abbreviation
 from kgmed.graph.joining import substance as substance
@@ -29,17 +39,6 @@ _MARKS = 2  # ours: side effects that mark a medicine, to each that most of its 
 Floats = NDArray[np.float64]
 
 
-def is_illness(name: str) -> bool:
-    """Whether a name that stands among findings is by its words that of an illness: nobody is asked for that.
-
-    >>> [is_illness(name) for name in ("Pharyngitis", "Cyanosis", "Hematemesis", "肺炎", "反跳痛")]
-    [True, False, False, True, False]
-    """
-    return bool(vocabulary.listed("illnesses by name").search(name)) and not vocabulary.listed(
-        "signs named as illnesses"
-    ).search(name)
-
-
 @kept_with_graph(1 << 8)
 def telling(graph: LocalGraph, disease: int) -> Mapping[int, float]:
     """A score for each of a disease's findings (node numbers): higher for what tells more of it.
@@ -50,7 +49,7 @@ def telling(graph: LocalGraph, disease: int) -> Mapping[int, float]:
     number of diseases that have a finding it is .08 (`python bench/telling.py`).
     """
     steps = ByRole(graph, Role.FINDING)
-    findings = np.unique(steps.objects([disease]).node)
+    findings = unique_numbers(steps.objects([disease]).node)
     votes, rarity = _voted(steps, [disease], findings)
     return dict(zip(findings.tolist(), (votes * np.sqrt(rarity)).tolist(), strict=True))
 
@@ -82,12 +81,13 @@ def _usual_and_marks(graph: LocalGraph, own: Sequence[int], role: Role) -> tuple
     """What some entries of one thing have in a role, how usual each is with it, and how much it marks it."""
     steps = ByRole(graph, role)
     hops = steps.objects(sorted({*own}))
-    pairs = np.unique(np.stack([hops.node, hops.origin]), axis=1)
-    ends, said = np.unique(pairs[0], return_counts=True)
+    ends = unique_numbers(hops.node)
     if not len(ends):
         return ends, np.empty(0), np.empty(0)
+    pairs = unique_numbers(hops.origin * len(ends) + ends.searchsorted(hops.node))  # each once
+    said = np.bincount(pairs % len(ends))
     votes, rarity = _voted(steps, sorted({*own}), ends)
-    usual = said / len(np.unique(pairs[1])) + votes / max(float(votes.max()), 1e-9)
+    usual = said / len(unique_numbers(pairs // len(ends))) + votes / max(float(votes.max()), 1e-9)
     return ends, usual, usual * np.sqrt(rarity)
 
 
@@ -97,7 +97,7 @@ def _voted(steps: ByRole, own: Sequence[int], findings: NDArray[np.int64]) -> tu
     others = np.flatnonzero(np.bincount(shared.node))
     place = np.zeros(others[-1] + 1 if len(others) else 0, np.int64)
     place[others] = np.arange(len(others))
-    pairs = np.unique(shared.origin * len(others) + place[shared.node])  # each once, however often it is said
+    pairs = unique_numbers(shared.origin * len(others) + place[shared.node])  # each once, however often it is said
     finding, other = np.divmod(pairs, max(len(others), 1))
     breadth = np.bincount(finding, minlength=len(findings))
     rarity = np.log((len(others) + 1) / np.maximum(breadth, 1))
@@ -248,7 +248,7 @@ class Family:
 
     def named_classes(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """The entries of the classes of which a medicine is one by its name: 洋地黄类药物 of digoxin."""
-        return {node: () for i in self._rows(link) for node in _classes_of(self.graph)[i]}
+        return {node: () for i in self._rows(link) for node in classes_of(self.graph)[i]}
 
     def mates(self, link: Link) -> dict[int, tuple[Triple, ...]]:
         """The other medicines of those classes: indometacin of ibuprofen."""
@@ -362,7 +362,7 @@ class Family:
         contains = ByRole(self.graph, Role.INGREDIENT)
         made = contains.subjects(nodes)
         parts = contains.objects(made.node)
-        alone = {int(n) for n, count in _counts(parts, made).items() if count == 1}
+        alone = {n for n, count in Counter(made.node[parts.origin].tolist()).items() if count == 1}
         own_names = {substance(self.graph.at(n).name) for n in nodes}
         names = own_names | {substance(name) for n in nodes for name in self._said(n)}
         called = [substance(self.graph.at(node).name) for node in made.node.tolist()]
@@ -401,11 +401,14 @@ class Family:
 
     def ordered(self, entity: Entity, role: Role, *, own: bool) -> list[Triple]:
         """One triple for each other end: the heaviest, the often said, the telling, then the usual or the specific."""
+        return list(_ordered(self.graph, entity, role, own, self.medicines))
+
+    def _ordered(self, entity: Entity, role: Role, own: bool) -> list[Triple]:  # noqa: FBT001 - called by position
         steps, node = ByRole(self.graph, role), [self.graph.number(entity.id)]
         hops = steps.objects(node) if own else steps.subjects(node)
         if not len(hops.node):
             return []
-        ends = np.unique(hops.node, return_index=True)[0]  # the index is not used; without it numpy reads in numpy.ma
+        ends = unique_numbers(hops.node)
         back = (steps.subjects if own else steps.objects)(ends)
         breadth = dict(zip(ends.tolist(), np.bincount(back.origin, minlength=len(ends)).tolist(), strict=True))
         edges: dict[int, list[Triple]] = {}
@@ -480,8 +483,8 @@ class Family:
 
         if befalls(entity.name):
             return set()
-        nodes, at = np.unique(treated.node, return_inverse=True)
-        some = np.array([befalls(written(n)) for n in nodes.tolist()], bool)[at]
+        nodes = unique_numbers(treated.node)
+        some = np.array([befalls(written(n)) for n in nodes.tolist()], bool)[nodes.searchsorted(treated.node)]
         share = np.bincount(treated.origin, some, len(medicines)) / np.bincount(treated.origin, None, len(medicines))
         rest = medicines[share < _MUCH].tolist()
         return {
@@ -571,27 +574,10 @@ def _is_finding(disease: Entity, other: Entity) -> bool:
     return other.kind != "body part" and not same
 
 
-def triples_at(graph: LocalGraph, edges: NDArray[np.int64]) -> list[Triple]:
-    """The triples of edge numbers; a stored graph makes many at once in less time than one by one."""
-    many: Callable[[NDArray[np.int64]], list[Triple]] | None = getattr(graph, "triples", None)
-    return many(edges) if many else list(map(graph.triple, edges.tolist()))
-
-
-def names_of(graph: LocalGraph, node: int) -> Iterator[tuple[str, Scope]]:
-    """The names of an entry: as the graph calls it in its language, as it is written there, the others."""
-    aliases, own = getattr(graph, "aliases", None), getattr(graph, "name_row", None)
-    yield graph.at(node).name, Scope.PREFERRED
-    yield from ((own(node).text, Scope.PREFERRED),) if own else ()
-    yield from aliases(node) if aliases else ()
-
-
-def _counts(parts: Hops, made: Hops) -> dict[int, int]:
-    """How many ingredients each product has."""
-    counts: dict[int, int] = {}
-    for origin in parts.origin.tolist():
-        node = int(made.node[origin])
-        counts[node] = counts.get(node, 0) + 1
-    return counts
+@kept_with_graph(1 << 8)
+def _ordered(graph: LocalGraph, entity: Entity, role: Role, own: bool, medicines: bool) -> list[Triple]:  # noqa: FBT001
+    """`Family.ordered`, worked out once for the entities asked about of late."""
+    return Family(graph, medicines=medicines)._ordered(entity, role, own)
 
 
 @kept_with_graph(1 << 16)
@@ -611,10 +597,20 @@ def medicines_of(graph: LocalGraph) -> Mapping[str, tuple[int, ...]]:
 
 
 @vocabulary.kept(8)
-def _classes_of(graph: LocalGraph) -> tuple[tuple[int, ...], ...]:
-    """The entries of a graph that are named as each of `stem_classes`."""
-    names = medicines_of(graph).items()
-    return tuple(tuple(n for name, nodes in names if form.fullmatch(name) for n in nodes) for form in _class_forms())
+def classes_of(graph: LocalGraph) -> tuple[tuple[int, ...], ...]:
+    """The entries of a graph that are named as each of `stem_classes`; kept beside the graph."""
+    key = f"{VERSION} {graph.label} {vocabulary.digest('classes')}"
+    kept = cached_arrays(graph.folder, "classes", key, ("row", "node"), lambda: _class_entries(graph))
+    row, node = kept["row"], kept["node"]
+    return tuple(tuple(node[row == i].tolist()) for i in range(len(_class_forms())))
+
+
+def _class_entries(graph: LocalGraph) -> Arrays:
+    """The rows of `stem_classes`, and the entries that are named so."""
+    names, forms = medicines_of(graph).items(), enumerate(_class_forms())
+    found = [(i, n) for i, form in forms for name, nodes in names if form.fullmatch(name) for n in nodes]
+    columns = np.array(found, np.int64).reshape(-1, 2)
+    return {"row": columns[:, 0], "node": columns[:, 1]}
 
 
 @vocabulary.kept()
