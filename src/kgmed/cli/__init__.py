@@ -77,14 +77,15 @@ class CommandTable(Mapping[str, Any]):
 
 
 def _if_given(command: Any) -> Any:
-    """The command; an option that is not given is not looked at, for typer makes a validator of each of its fifty."""
+    """The command; only values that are given and no texts are looked at: typer makes a validator for each option."""
 
-    def taken(process: Callable[[typer.Context, Any], Any], context: typer.Context, value: Any) -> Any:
-        return None if value is None else process(context, value)
+    def taken(process: Callable[[typer.Context, Any], Any], text: bool, context: typer.Context, value: Any) -> Any:
+        return value if value is None or text or value in ((), []) else process(context, value)
 
     for option in command.params:
-        if not (option.required or option.multiple or option.callback or option.nargs != 1):
-            option.process_value = partial(taken, option.process_value)
+        if not (option.required or option.callback):
+            text = option.type_descriptor.annotation in (str, list[str])
+            option.process_value = partial(taken, option.process_value, text)
     return command
 
 

@@ -78,9 +78,9 @@ app = typer.Typer(no_args_is_help=True)
 
 
 def _published_names(incomplete: str) -> list[str]:
-    from kgmed.graph.library import TABLE
+    from kgmed.graph.library import published_graphs
 
-    return [row.name for row in TABLE if row.name.startswith(incomplete)]
+    return [row.name for row in published_graphs() if row.name.startswith(incomplete)]
 
 
 Name = Annotated[
@@ -261,11 +261,11 @@ def _get(name: str, given: Path | None, force: bool) -> library.Built:
 
 def _published(as_json: bool) -> None:
     """Print what can be fetched, and what of it is built."""
-    from kgmed.graph.library import TABLE
+    from kgmed.graph.library import published_graphs
 
     there = {m.name for m in library.graphs()}
     if as_json:
-        screen.data([{"row": row, "built": row.name in there} for row in TABLE])
+        screen.data([{"row": row, "built": row.name in there} for row in published_graphs()])
         return
     screen.table(
         ("name", "what", "release", "MB", "names in", "licence", "built"),
@@ -279,7 +279,7 @@ def _published(as_json: bool) -> None:
                 r.licence,
                 "yes" if r.name in there else "",
             )
-            for r in TABLE
+            for r in published_graphs()
         ),
     )
     screen.warn(

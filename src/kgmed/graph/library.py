@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +16,14 @@ import xxhash
 
 from kgmed.disk import graphs_folder, hash_file, names_a_device
 from kgmed.errors import Ambiguous, BadInput, SourceError, StoreError, Unavailable, UnknownName
-from kgmed.graph import formats
-from kgmed.graph.base import KnowledgeGraph, ListsAliases, Match, Source
-from kgmed.graph.store.build import build
-from kgmed.graph.store.edits import ADD, WITHDRAW, Edit, Journal, append, read_journal, replay
-from kgmed.graph.store.edits import FILE as JOURNAL
-from kgmed.graph.store.folder import FORMAT, Manifest, current, read_manifest, verify
+from kgmed.graph.base import KnowledgeGraph, ListsAliases, Match, NodeRow, Row, Source
+from kgmed.graph.store.folder import FORMAT, JOURNAL, Manifest, current, read_manifest, verify
 from kgmed.graph.store.store import Store, open_store
 from kgmed.records import Entity, Triple
 
 if TYPE_CHECKING:
+    from kgmed.graph.store.edits import Edit, Journal
     from kgmed.graph.store.shards import Shards
-from urllib.parse import urlsplit
-
-from kgmed import toml
-from kgmed.graph.base import NodeRow, Row
 
 # --- The public graphs that can be fetched by name: one row of `published.toml` is one graph (see `graph.get`).
 #
@@ -56,6 +50,8 @@ class Remote:
     @property
     def name(self) -> str:
         """What the file is called."""
+        from urllib.parse import urlsplit
+
         return self.called or urlsplit(self.address).path.rpartition("/")[2]
 
     @property
@@ -119,6 +115,8 @@ class Published:
     def source(self, folder: Path) -> Source:
         """The graph in the folder with its files."""
         path = folder if len(self.files) > 1 else folder / self.files[0].name
+        from kgmed.graph import formats
+
         read: Source = formats.read(self.format, path, name=self.name, release=self.release)
         rows = read.rows
         kinded = (lambda: _of_kind(self.kind, rows())) if self.kind else rows
@@ -136,10 +134,13 @@ def _file(given: dict[str, Any]) -> File:
     return Remote(**given | {"begins": tuple(begin.encode("latin-1") for begin in given.get("begins", ()))})
 
 
-TABLE: tuple[Published, ...] = tuple(
-    Published(**row | {"files": tuple(map(_file, row["files"]))})
-    for row in toml.read(Path(__file__).with_name("published.toml"))["graph"]
-)
+@cache
+def published_graphs() -> tuple[Published, ...]:
+    """The rows of `published.toml`."""
+    from kgmed import toml
+
+    rows = toml.read(Path(__file__).with_name("published.toml"))["graph"]
+    return tuple(Published(**row | {"files": tuple(map(_file, row["files"]))}) for row in rows)
 
 
 PACKAGED: Mapping[str, str] = {"hpo": "hpo", "cmekg": "cmekg"}  # graphs that need no path -> their format
@@ -201,6 +202,8 @@ def build_source(
             from kgmed.graph.store.shards import build_shards
 
             return Built(build_shards(source, folder, shards, progress=progress, inputs=inputs), fresh=True)
+        from kgmed.graph.store.build import build
+
         return Built(build(source, folder, progress=progress, inputs=inputs), fresh=True)
     except OSError as e:
         raise StoreError(f"{folder}: cannot be written ({e.strerror or e}); check the disk") from e
@@ -222,6 +225,8 @@ def source_of(
     `formats.tables`), `encoding` that of the text where looking does not tell; `strict` refuses what would be mended or
     left out for a blemish.
     """
+    from kgmed.graph import formats
+
     folder_of(name)
     if path is None and not format:
         if name not in PACKAGED:
@@ -322,6 +327,8 @@ def languages() -> dict[str, str]:
 
 def _language(name: str) -> str | None:
     """The language of a packaged graph that is not built yet; None where its package is not installed."""
+    from kgmed.graph import formats
+
     try:
         return formats.read(PACKAGED[name], None, name=name).language
     except Unavailable:
@@ -372,11 +379,11 @@ def together(names: Sequence[str | Path], *, progress: Callable[[int], None] | N
     It is one graph whatever the order of the names: packaged ones come first, the others by name, as where all are
     asked. So what was learnt for it, a map of its names, serves in any order.
     """
-    from kgmed.graph import union
-
     names, folder, key = _combined(names)
     if standing := _joined(folder, key):
         return standing
+    from kgmed.graph import union
+
     try:
         union.merge(list(map(load, names)), folder, forbidden=apart(), progress=progress, inputs=key)
     except OSError as e:
@@ -435,10 +442,11 @@ def joined(parts: Iterable[str]) -> list[Store]:
 
 def _key_of(places: Sequence[Path]) -> str:
     """What a graph of several is made from: the content and the edits of each, the pairs kept apart, and the code."""
-    from kgmed.graph.joining import glossary
-    from kgmed.graph.union import VERSION
+    from kgmed import vocabulary
+    from kgmed.graph.joining import VERSION
 
-    digest = xxhash.xxh3_128(repr((VERSION, FORMAT, glossary(), apart())).encode())
+    names = vocabulary.digest("names", "medicines", "abbreviations", "glossary")
+    digest = xxhash.xxh3_128(repr((VERSION, FORMAT, names, apart())).encode())
     for place in places:
         manifest, journal = read_manifest(current(place)), place / JOURNAL
         edited = hash_file(journal) if journal.exists() else ""
@@ -457,9 +465,14 @@ def apart() -> list[tuple[str, str]]:
     return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
-def _with_edits(folder: Path) -> tuple[Store, Journal]:
+def _with_edits(folder: Path) -> "tuple[Store, Journal]":
     """The graph in a folder after its edits, and these with all that is to be said of them."""
-    store, journal = open_store(folder), read_journal(folder)
+    from kgmed.graph.store.edits import Journal, read_journal, replay
+
+    store = open_store(folder)
+    if not (folder / JOURNAL).exists():
+        return store, Journal()
+    journal = read_journal(folder)
     edited, notes = replay(store, journal.edits)
     return edited, Journal(journal.edits, (*journal.notes, *notes))
 
@@ -487,7 +500,7 @@ def _place(graph: str | Path) -> Path:
     if graph in PACKAGED:
         raise UnknownName("built graph", graph, _names(), f"build it with: kgmed graph build {graph}")
 
-    if any(graph == row.name for row in TABLE):
+    if any(graph == row.name for row in published_graphs()):
         raise UnknownName("built graph", graph, _names(), f"fetch and build it with: kgmed graph get {graph}")
     raise UnknownName("graph", graph, {*_names(), *PACKAGED}, "list them with: kgmed graph list")
 
@@ -539,7 +552,7 @@ def resolve(graph: "Store | Shards", text: str) -> Entity:
     return best[0]
 
 
-def edits(graph: str | Path) -> Journal:
+def edits(graph: str | Path) -> "Journal":
     """The edits of a graph, with a note for each that could not be made."""
     return _with_edits(_place(graph))[1]
 
@@ -552,11 +565,13 @@ def add(
     note: str = "",
     weight: float = 1.0,
     new: bool = False,
-) -> Edit:
+) -> "Edit":
     """The edit that adds a triple (head, relation, tail; ends by id or name), written to the graph's journal.
 
     With `new`, an end that the graph does not have becomes an entity of it. Raises `UnknownName`, `BadInput`.
     """
+    from kgmed.graph.store.edits import ADD, Edit
+
     folder = _place(graph)
     store = _with_edits(folder)[0]
     head, relation, tail = triple
@@ -568,8 +583,10 @@ def add(
     return _written(folder, store, Edit(ADD, ends[0], relation, ends[1], reference, note, weight))
 
 
-def withdraw(graph: str | Path, triple: tuple[str, str, str], *, note: str = "") -> Edit:
+def withdraw(graph: str | Path, triple: tuple[str, str, str], *, note: str = "") -> "Edit":
     """The edit that withdraws a triple, written to the graph's journal; raises `UnknownName`, `BadInput`."""
+    from kgmed.graph.store.edits import WITHDRAW, Edit
+
     folder = _place(graph)
     store = _with_edits(folder)[0]
     head, relation, tail = resolve(store, triple[0]).id, triple[1], resolve(store, triple[2]).id
@@ -588,8 +605,10 @@ def _end(store: Store, text: str, *, new: bool) -> str:
         return text
 
 
-def _written(folder: Path, store: Store, edit: Edit) -> Edit:
+def _written(folder: Path, store: Store, edit: "Edit") -> "Edit":
     """The edit, tried on the graph first."""
+    from kgmed.graph.store.edits import append, replay
+
     replay(store, [edit])
     try:
         append(folder, edit)

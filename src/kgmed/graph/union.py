@@ -86,7 +86,6 @@ def _cut(run: str, words: frozenset[str]) -> list[str]:
     return best[0]
 
 
-VERSION = 18  # goes up when the same parts make another store
 _EVERY = 1 << 14  # rows of a batch
 _WHOLE = 3  # signs of a Chinese name in brackets that means anything alone
 _BETWEEN = "\x1f"  # between the graph and the name of a relation; the name alone is shown

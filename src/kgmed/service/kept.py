@@ -252,7 +252,11 @@ class Uploads:
         suffix = Path(file).suffix.lower()
         if suffix not in _SUFFIXES:
             raise BadInput(f"{file[-40:]!r} cannot be read here; hand in one of {', '.join(sorted(_SUFFIXES))}")
-        if library.folder_of(name).exists() or name in library.PACKAGED or name in {row.name for row in library.TABLE}:
+        if (
+            library.folder_of(name).exists()
+            or name in library.PACKAGED
+            or name in {row.name for row in library.published_graphs()}
+        ):
             raise BadInput(f"there is a graph called {name!r} already; take another name")
         self.drop(name)
         try:

@@ -26,7 +26,7 @@ from kgmed.frame import Intent
 from kgmed.graph import library
 from kgmed.graph.base import Match
 from kgmed.graph.complete import Completion, Completions
-from kgmed.graph.library import TABLE, GraphSummary
+from kgmed.graph.library import GraphSummary, published_graphs
 from kgmed.graph.search.paths import FoundPaths, paths_between
 from kgmed.graph.store.store import Store
 from kgmed.language.text import prompt_language
@@ -404,10 +404,10 @@ class UseCases:
                 p.name, p.what, p.release, p.languages, p.licence, p.size, f"kgmed graph get {p.name}", p.name in here,
                 states.get(p.name),
             )
-            for p in TABLE
+            for p in published_graphs()
         ] + [
             AvailableGraph(n, "", "", "", "", 0, f"kgmed graph build {n} FILE", n in here, state)
-            for n, state in states.items() if n not in library.PACKAGED and n not in {p.name for p in TABLE}
+            for n, state in states.items() if n not in {*library.PACKAGED, *(p.name for p in published_graphs())}
         ]  # fmt: skip
 
     def fetch(self, name: str) -> list[AvailableGraph]:

@@ -22,7 +22,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from kgmed.graph.base import EdgeRow, Source
-from kgmed.graph.store import build
+from kgmed.graph.store.build import build
 folder, moment, size = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
 def here(name):
@@ -124,7 +124,7 @@ def test_builds_at_once_and_readers_meanwhile_only_ever_see_a_whole_graph(tmp_pa
 import sys
 from pathlib import Path
 from kgmed.graph.base import EdgeRow, Source
-from kgmed.graph.store import build
+from kgmed.graph.store.build import build
 for i in range(15):
     rows = [EdgeRow("a", "r", f"{sys.argv[2]}-{i}-{j}") for j in range(50)]
     build(Source("g", lambda: iter(rows)), Path(sys.argv[1]))
@@ -164,7 +164,7 @@ def test_four_processes_share_one_copy(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from kgmed.graph.store import open_store
+from kgmed.graph.store.store import open_store
 import psutil
 me = psutil.Process()
 before = me.memory_full_info()
@@ -193,7 +193,7 @@ def test_memory_while_building_grows_with_the_entities_not_with_the_edges(tmp_pa
 import resource, sys
 from pathlib import Path
 from kgmed.graph.base import EdgeRow, Source
-from kgmed.graph.store import build
+from kgmed.graph.store.build import build
 edges = int(sys.argv[2])
 rows = lambda: (EdgeRow(f"n{i * 7919 % 3001}", "r", f"n{i * 104729 % 2999}") for i in range(edges))
 build(Source("g", rows), Path(sys.argv[1]))

@@ -25,8 +25,7 @@ from kgmed.graph.formats.base import infer
 from kgmed.graph.search.batched import Excerpt
 from kgmed.graph.search.paths import FoundPaths, paths_between
 from kgmed.graph.store.arrays import pack_support
-from kgmed.graph.store.edits import FILE as JOURNAL
-from kgmed.graph.store.folder import beside, publish, read_manifest, verify
+from kgmed.graph.store.folder import JOURNAL, beside, publish, read_manifest, verify
 from kgmed.graph.store.store import Store
 from kgmed.language.text import fold, normalise
 from kgmed.records import Entity, Relation, Role, Support, Triple

@@ -16,7 +16,7 @@ from kgmed.graph.base import Adjacency, Csr, EdgeRow, NodeRow
 from kgmed.graph.formats.base import infer, kinds_of
 from kgmed.graph.store.arrays import HashIndex, Tables, index_names, key_hash, pack_support
 from kgmed.graph.store.build import MOST
-from kgmed.graph.store.folder import Manifest, locked
+from kgmed.graph.store.folder import JOURNAL, Manifest, locked
 from kgmed.graph.store.store import Store
 from kgmed.records import Relation, Support
 
@@ -344,7 +344,6 @@ def _moved(t: Tables, places: Ints, names: int) -> NDArray[np.int32]:
 # being written when the process was killed; it is left out, reported, and removed by the next edit.
 
 
-FILE = "edits.jsonl"
 ADD, WITHDRAW = "add", "withdraw"
 
 
@@ -383,7 +382,7 @@ class Journal:
 
 def read_journal(folder: Path) -> Journal:
     """The journal of a graph's folder; raises `StoreError` naming a line that is no edit."""
-    path = folder / FILE
+    path = folder / JOURNAL
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -417,7 +416,7 @@ def _sound(data: dict[str, Any], edit: Edit) -> bool:
 def append(folder: Path, edit: Edit) -> None:
     """Write an edit to the end of the journal, and to the disk."""
     line = json.dumps({k: v for k, v in asdict(edit).items() if v not in ("", 1.0)}, ensure_ascii=False)
-    with locked(folder), (folder / FILE).open("ab+") as f:
+    with locked(folder), (folder / JOURNAL).open("ab+") as f:
         f.seek(0)
         whole = f.read().rfind(b"\n") + 1
         f.truncate(whole)

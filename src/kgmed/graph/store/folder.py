@@ -63,6 +63,7 @@ def locked(folder: Path) -> Iterator[None]:
 # --- What a stored graph says of itself, and the check that its files are the ones it was written with.
 
 
+JOURNAL = "edits.jsonl"  # beside the versions of a graph: what was added to it and withdrawn by hand
 FORMAT = 2
 FULL_CHECK = 64 << 20  # bytes; a graph up to this size is hashed at each opening (10 GB/s), larger ones by `verify`
 
