@@ -238,16 +238,16 @@ def _read_manifest(place: Path) -> dict[str, DerivedFile]:
 
 def damage(folder: str) -> list[str]:
     """The first wrong file of everything derived whose files are not what was written; reads all of them."""
-    return [found for place in _places(folder) if (place / MANIFEST).exists() and (found := _damage(place))]
+    return [found for place in places(folder) if (place / MANIFEST).exists() and (found := _damage(place))]
 
 
 def unchecked(folder: str) -> list[str]:
     """What was derived without a manifest, by an older version or a hand: not used, and made again when needed."""
-    bare = [place for place in _places(folder) if not (place / MANIFEST).exists()]
+    bare = [place for place in places(folder) if not (place / MANIFEST).exists()]
     return [f"{place}: derived without a manifest, so it is not used; it can be removed" for place in bare]
 
 
-def _places(folder: str) -> list[Path]:
+def places(folder: str) -> list[Path]:
     """The folders of files that are derived from a graph, without those that are being written."""
     root = Path(folder) / "derived"
     holders = {path.parent for path in root.rglob("*") if path.name == MANIFEST or path.suffix in (".npy", ".usearch")}

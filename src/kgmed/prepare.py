@@ -5,9 +5,10 @@ from pathlib import Path
 
 from kgmed import toolkit
 from kgmed.config import Config
+from kgmed.derived import places
 from kgmed.graph import library
 from kgmed.graph.names import Fuzzy
-from kgmed.session import Progress, check_models, encoder_named, run_here
+from kgmed.session import Progress, check_models, encoder_named, open_named, run_here
 from kgmed.toolkit import default_encoder
 
 
@@ -39,6 +40,21 @@ def prepare(name: str, progress: Progress | None = None) -> None:
     `progress` is called with the number of parts that are done.
     """
     toolkit.prepare(library.load(name), progress)
+
+
+def prepare_together(progress: Progress | None = None) -> None:
+    """Join all graphs that are here, as a question that names none asks them, and compute what asking the whole needs.
+
+    `progress` is called with the number of rows read so far. What is there already is kept.
+    """
+    if len(names := [m.name for m in library.graphs()]) > 1:
+        open_named(",".join(names), progress=progress)
+
+
+def prepared_parts(name: str) -> list[str]:
+    """The sorts of what has been computed from a graph and is kept beside it: complete, diagnosis, fuzzy, ..."""
+    folder = library.load(name).folder
+    return sorted({str(at.relative_to(Path(folder) / "derived")).rpartition("-")[0] for at in places(folder)})
 
 
 def is_prepared(name: str) -> bool:

@@ -227,6 +227,7 @@ def get(
 ) -> None:
     """Fetch public graphs by name, check them and build them; without a name, list what there is."""
     from kgmed.graph.get import get_store, is_store, on_first_use, published
+    from kgmed.prepare import prepare_together
 
     if not names:
         _published(as_json)
@@ -239,6 +240,8 @@ def get(
     rows = [published(name) for name in names]
     built = [_get(row.name, given, force) for row in rows]
     library.prune()
+    with screen.progress("joining all graphs, as they are asked", "rows") as progress:
+        prepare_together(progress)
     if as_json:
         screen.data([{"fresh": b.fresh} | _summary(b.manifest) for b in built])
         return
@@ -252,11 +255,15 @@ def get(
 
 
 def _get(name: str, given: Path | None, force: bool) -> library.Built:
-    """A graph, fetched and built, with progress; it is asked with all others as one, whose indexes are made then."""
+    """A graph, fetched and built, and what asking it needs, with progress."""
     from kgmed.graph.get import get as fetch
+    from kgmed.prepare import prepare
 
     with screen.progress(f"fetching {name}", "bytes") as fetching:
-        return fetch(name, given=given, force=force, fetching=fetching)
+        built = fetch(name, given=given, force=force, fetching=fetching)
+    with screen.progress(f"preparing {name}", "parts") as progress:
+        prepare(name, progress)
+    return built
 
 
 def _published(as_json: bool) -> None:
@@ -436,13 +443,14 @@ def _size(folder: Path) -> float:
 def info(name: Name, as_json: Json = False) -> None:
     """Tell where a graph comes from and what is in it."""
     from kgmed.graph.store.store import Store
-    from kgmed.prepare import is_prepared, map_of
+    from kgmed.prepare import is_prepared, map_of, prepared_parts
 
     store = _here(name)
     m, folder = store.manifest, store.folder if isinstance(store, Store) else library.version_of(name)
-    map_, ready = ("", False) if m.shards else (map_of(name), is_prepared(name))
+    map_, ready, parts = ("", False, []) if m.shards else (map_of(name), is_prepared(name), prepared_parts(name))
     if as_json:
-        screen.data({"label": store.label, "folder": str(folder), "map": map_, "prepared": ready} | _summary(m))
+        told = {"label": store.label, "folder": str(folder), "map": map_, "prepared": ready, "parts": parts}
+        screen.data(told | _summary(m))
         return
     told = {
         "graph": store.label, "source": f"{m.source} {m.release}".strip(), "licence": m.licence, "citation": m.citation,
@@ -450,6 +458,7 @@ def info(name: Name, as_json: Json = False) -> None:
         "on disk": f"{m.bytes / 1e6:.1f} MB in {folder}",
         "shards": m.shards,
         "prepared": not m.shards and ("yes" if ready else "no; the first question of it alone does it"),
+        "kept beside it": ", ".join(parts),
         "map": map_ or (not m.shards and f"none; names are found by meaning after: kgmed graph vectors {name} --train"),
     }  # fmt: skip
     screen.table(("what", "value"), ((k, v) for k, v in told.items() if v))
