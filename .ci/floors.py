@@ -1,4 +1,4 @@
-"""No floor of pyproject.toml and no pin of constraints.txt admits a release with an advisory of advisories.tsv.
+"""No floor of pyproject.toml and no pin of constraints.txt or clients/ admits a release with an advisory of ours.
 
 Prints each that does, with the floor to set, and ends with 1; the folder may be named: python .ci/floors.py [ROOT].
 """
@@ -20,8 +20,8 @@ def floors(root: Path) -> Iterator[tuple[str, str, Version]]:
     project = made["project"]
     groups = {"dependencies": project["dependencies"], **project.get("optional-dependencies", {})}
     groups |= made.get("dependency-groups", {})
-    pins = (root / "constraints.txt").read_text(encoding="utf-8")
-    groups["constraints.txt"] = re.findall(r"^[\w.\-]+==[^\s;#]+", pins, re.MULTILINE)
+    for pins in (root / "constraints.txt", *sorted((root / ".ci" / "clients").glob("*.txt"))):
+        groups[pins.name] = re.findall(r"^[\w.\-]+==[^\s;#]+", pins.read_text(encoding="utf-8"), re.MULTILINE)
     for group, texts in groups.items():
         for wanted in map(Requirement, filter(lambda text: isinstance(text, str), texts)):
             named = [Version(s.version) for s in wanted.specifier if s.operator in (">=", "==", "~=", ">")]

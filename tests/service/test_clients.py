@@ -9,10 +9,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from pydantic import BaseModel
@@ -27,6 +29,13 @@ class Signs(BaseModel):
     """What a caller wants to have."""
 
     signs: list[str]
+
+
+@pytest.fixture(autouse=True)
+def opened(service: Running) -> None:
+    """Wait until the graphs of the service are opened: no client here asks twice."""
+    while httpx2.get(f"{service.url}/health/ready").status_code != 200:
+        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

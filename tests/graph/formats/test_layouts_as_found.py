@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from kgmed.cli import app
 from kgmed.errors import BadInput, SourceError
+from kgmed.graph import formats
 from kgmed.graph.doctor import Preview, preview
 from kgmed.graph.formats.base import DENIED
 from kgmed.graph.library import build_graph, load, source_of
@@ -295,6 +296,40 @@ def json_lines(objects: Sequence[object]) -> str:
     return "".join(json.dumps(one) + "\n" for one in objects)
 
 
+def denied_obo() -> str:
+    terms = {name: [f"[Term]\nid: X:{i}\nname: {name}"] for i, name in enumerate((GOUT, PAIN, COLCHICINE, SEIZURE))}
+    ids = {name: f"X:{i}" for i, name in enumerate(terms)}
+    for head, relation, tail, negated, _ in DENIED_ROWS:
+        terms[head].append(f'relationship: {relation} {ids[tail]} {{source="x", negated="{negated}"}} ! {tail}')
+    return "format-version: 1.2\nontology: x\n\n" + "\n\n".join(map("\n".join, terms.values())) + "\n"
+
+
+def denied_obographs() -> str:
+    ids = {name: f"{OBO}X_{i}" for i, name in enumerate((GOUT, PAIN, COLCHICINE, SEIZURE))}
+    edges = [
+        {"sub": ids[h], "pred": f"{OBO}{r}", "obj": ids[t],
+         "meta": {"basicPropertyValues": [{"pred": "http://x.org/negated", "val": n}]}}
+        for h, r, t, n, _ in DENIED_ROWS
+    ]  # fmt: skip
+    nodes: list[dict[str, str]] = [{"id": i, "lbl": name, "type": "CLASS"} for name, i in ids.items()]
+    nodes += [{"id": f"{OBO}{r}", "lbl": r, "type": "PROPERTY"} for r in ("treats", "has_symptom")]
+    return json.dumps({"graphs": [{"nodes": nodes, "edges": edges}]})
+
+
+def denied_cypher() -> str:
+    nodes = "".join(f"CREATE (:Thing {{name: '{name}'}});\n" for name in (GOUT, PAIN, COLCHICINE, SEIZURE))
+    return nodes + "".join(
+        f"MATCH (a:Thing {{name: '{h}'}}), (b:Thing {{name: '{t}'}}) "
+        f"CREATE (a)-[:{r} {{negated: {n or 'false'}}}]->(b);\n"
+        for h, r, t, n, _ in DENIED_ROWS
+    )
+
+
+def denied_sql() -> str:
+    rows = ",".join(f"('{h}','{r}','{t}','{n}')" for h, r, t, n, _ in DENIED_ROWS)
+    return f"CREATE TABLE kg (head text, relation text, tail text, negated text);\nINSERT INTO kg VALUES {rows};\n"
+
+
 DENYING: dict[str, Mapping[str, str]] = {
     "triples, CSV": {"x.csv": denied_table(",", "negated")},
     "triples, TSV": {"x.tsv": denied_table("\t", "excluded")},
@@ -311,7 +346,23 @@ DENYING: dict[str, Mapping[str, str]] = {
     "KGX, JSON": {"x.json": json.dumps(KGX_DENIED)},
     "APOC, JSON": {"x.json": json_lines(DENIED_APOC)},
     "GraphML": {"x.graphml": denied_graphml()},
+    "OBO": {"x.obo": denied_obo()},
+    "OBO Graphs": {"x.json": denied_obographs()},
+    "Cypher": {"x.cypher": denied_cypher()},
+    "SQL": {"x.sql": denied_sql()},
 }  # fmt: skip
+DENY_ELSEWHERE = {"hpo", "parquet", "pharmacotherapydb", "rdf"}  # tests/graph/formats/test_source_*.py
+DENY_NOTHING = {  # whose rows have no field that could
+    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "pubtator", "rf2", "umls",
+    "who-eml",
+}  # fmt: skip
+
+
+def test_every_format_has_a_test_of_what_it_denies_or_no_way_to_deny(tmp_path: Path) -> None:
+    folders = [put(tmp_path / f"{i}", files) for i, files in enumerate(DENYING.values())]
+    tried = {formats.detect(folder if len(files) > 1 else folder / next(iter(files)))
+             for folder, files in zip(folders, DENYING.values(), strict=True)}  # fmt: skip
+    assert tried | DENY_ELSEWHERE | DENY_NOTHING == set(formats.formats.names())
 
 
 @pytest.mark.parametrize("files", DENYING.values(), ids=DENYING)

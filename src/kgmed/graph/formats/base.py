@@ -667,6 +667,7 @@ def kinds_of(relation: Relation) -> Kinds:
 
 # what published graphs call a kind -> what kgmed calls it
 KINDS: dict[str, str] = {word: kind for kind, words in _WORDS["kinds"].items() for word in words}
+_ANYTHING = frozenset(_WORDS["anything"]["words"])
 _THINGS = KINDS | {word: kind for kind, words in _WORDS["things"].items() for word in words}
 _PARTS: Mapping[str, str] = {word: part for part, words in _WORDS["parts"].items() for word in words}
 _HEADERS: Mapping[str, Sequence[str]] = _WORDS["headers"]
@@ -679,15 +680,16 @@ def kind_of(text: str) -> str:
 
     >>> kind_of("biolink:NamedThing|biolink:PhenotypicFeature"), kind_of("effect/phenotype"), kind_of(":Side Effect")
     ('symptom', 'symptom', 'symptom')
-    >>> kind_of("Cellular Component")
-    'cellular component'
+    >>> kind_of("Cellular Component"), kind_of("__Entity__")
+    ('cellular component', '')
     """
     labels = [part.partition("biolink:")[2] or part for part in re.split(r"[|;,]|(?<!biolink):", text) if part.strip()]
     for label in labels:
         words = _kind_words(label)
         if known := next((KINDS[w] for w in (*words, "".join(words)) if w in KINDS), ""):
             return known
-    return " ".join(_kind_words(labels[0])) if labels else ""
+    said = (words for words in map(_kind_words, labels) if not _ANYTHING.issuperset(words))
+    return " ".join(next(said, ()))
 
 
 def _kind_words(label: str) -> list[str]:

@@ -11,7 +11,18 @@ from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.graph.formats.base import check_file, empty, label_of, lines, name_of, need_file
+from kgmed.graph.formats.base import (
+    COLUMNS,
+    check_file,
+    denied,
+    denies,
+    empty,
+    infer,
+    label_of,
+    lines,
+    name_of,
+    need_file,
+)
 from kgmed.graph.formats.json_stream import JsonStream, streamed
 from kgmed.graph.formats.rdf import curie
 from kgmed.records import Relation, Role, Support
@@ -25,6 +36,8 @@ from kgmed.registry import formats
 IS_A = Relation("is_a", Role.IS_A)
 _STANZA = re.compile(r"\[(\w+)\]\s*$")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(.*)')
+_MODIFIER = re.compile(r'(\w+)="([^"]*)"')
+_MOST = frozenset({"cardinality", "maxCardinality"})  # of which 0 says that there is none
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "W": " ", "t": "\t"}
 _SCOPES = {"EXACT": Scope.EXACT, "NARROW": Scope.NARROW, "RELATED": Scope.RELATED, "BROAD": Scope.BROAD}
@@ -59,7 +72,7 @@ class Term:
     replacement: str = ""  # of an obsolete term, the one that is to be used instead
     parents: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
-    relationships: tuple[tuple[str, str], ...] = ()  # (relation, id of the other term)
+    relationships: tuple[tuple[str, str, bool], ...] = ()  # (relation, id of the other term, whether it is denied)
     aliases: tuple[Alias, ...] = ()
 
     def node(self, kind: str) -> NodeRow:
@@ -105,8 +118,10 @@ def _rows(path: Path, namespace: str) -> Iterator[Row]:
         known.add(term.id)
         yield term.node(term.namespace or namespace)
         yield from (EdgeRow(term.id, IS_A.name, parent) for parent in term.parents)
-        for relation, other in term.relationships:
-            yield EdgeRow(term.id, label_of(relation, called.get(relation, "")) if ":" in relation else relation, other)
+        for relation, other, is_denied in term.relationships:
+            name = label_of(relation, called.get(relation, "")) if ":" in relation else relation
+            edge = EdgeRow(term.id, name, other)
+            yield denied(edge, infer(name), term.line) if is_denied else edge
     yield from (row for term in obsolete for row in term.replaced(known))
     yield from faults
 
@@ -185,7 +200,7 @@ def _term(path: Path, stanza: Stanza) -> Term:
     aliases: dict[Alias, None] = {}
     for tag, value, line in stanza.tags:
         if tag in many:
-            many[tag].append(_bare(value))
+            many[tag].append(value if tag == "relationship" else _bare(value))
         elif tag in _ALIASES:
             aliases[_alias(path, tag, value, line)] = None
     return Term(
@@ -234,12 +249,20 @@ def _quoted(path: Path, value: str, line: int) -> tuple[str, str]:
     return " ".join(text.split()), rest
 
 
-def _relationship(path: Path, value: str, line: int) -> tuple[str, str]:
-    """Relation and other end of a relationship."""
-    words = value.split()
+def _relationship(path: Path, value: str, line: int) -> tuple[str, str, bool]:
+    """Relation and other end of a relationship, and whether its modifiers deny it: negated, or none of that there.
+
+    >>> _relationship(Path("x.obo"), 'has_symptom S:1 {source="x", negated="true"} ! fever', 2)
+    ('has_symptom', 'S:1', True)
+    """
+    words = _bare(value).split()
     if len(words) < 2:
         raise SourceError(path, line, "has a relationship without a target", "write relationship: relation id")
-    return words[0], words[1]
+    said = _MODIFIER.findall(value.partition(" {")[2])
+    is_denied = any(
+        denies(text) if tag.casefold() in COLUMNS["denied"] else tag in _MOST and text == "0" for tag, text in said
+    )
+    return words[0], words[1], is_denied
 
 
 def _bare(value: str) -> str:
@@ -577,7 +600,16 @@ def _obographs_rows(path: Path) -> Iterator[Row]:
         ends = text(edge, "sub"), text(edge, "pred"), text(edge, "obj")
         if not all(ends):
             raise SourceError(path, 0, f"has edge {number} without sub, pred or obj", _MEND)
-        yield EdgeRow(curie(ends[0]), label_of(curie(ends[1]), called.get(ends[1], "")), curie(ends[2]))
+        name = label_of(curie(ends[1]), called.get(ends[1], ""))
+        row = EdgeRow(curie(ends[0]), name, curie(ends[2]))
+        yield denied(row, infer(name), 0) if _is_denied(edge) else row
+
+
+def _is_denied(edge: Mapping[str, Any]) -> bool:
+    """Whether the annotations of an edge deny it."""
+    meta = edge.get("meta")
+    said = _dicts(meta, "basicPropertyValues") if isinstance(meta, dict) else []
+    return any(re.split(r"[/#:]", text(p, "pred"))[-1] in COLUMNS["denied"] and denies(text(p, "val")) for p in said)
 
 
 def _members(path: Path, what: str) -> Iterator[dict[str, Any]]:
