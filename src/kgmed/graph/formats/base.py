@@ -426,7 +426,8 @@ def columns_of(header: tuple[str, ...], own: tuple[tuple[str, str], ...] = ()) -
     return Columns(places | more, kinds)
 
 
-_OF_TIES = ("relation", "weight", "denied", "verdict", "references")
+POLARITY = ("denied", "affirmed", "verdict")
+_OF_TIES = ("relation", "weight", *POLARITY, "references")
 
 
 def _thing(cell: str) -> tuple[str, str, str]:
@@ -605,6 +606,7 @@ _DENIES = frozenset(  # also classes of GenCC and ClinGen
     ("not", "negated", "excluded", "negative", "absent", "refuted", "disputed", "否定", "排除", "阴性")
 )
 _YES = frozenset(("true", "1", "yes", "y", "t", "是"))
+_NO = frozenset(("false", "0", "no", "n", "f", "否", "无"))
 DENIED = "a statement that the file denies"
 
 
@@ -620,6 +622,17 @@ def denies(cell: str, *, asked: bool = True) -> bool:
     """
     words = re.split(r"[\W_]+", cell.casefold())
     return not (_DENIES | _YES if asked else _DENIES).isdisjoint(words) or (words[0] == "no" and len(words) > 1)
+
+
+def is_denied(said: Mapping[str, str]) -> bool:
+    """Whether what the columns of polarity say denies a statement, whichever of `POLARITY` there are.
+
+    >>> is_denied({"denied": "true"}), is_denied({"affirmed": "no"}), is_denied({"verdict": "absent"}), is_denied({})
+    (True, True, True, False)
+    """
+    affirmed = said.get("affirmed", "").casefold()
+    refuted = denies(said.get("verdict", ""), asked=False) or affirmed in _NO or denies(affirmed, asked=False)
+    return refuted or denies(said.get("denied", ""))
 
 
 def unnegated(relation: str) -> tuple[str, bool]:

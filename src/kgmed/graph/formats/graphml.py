@@ -12,8 +12,8 @@ from xml.parsers import expat
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import Source
-from kgmed.graph.formats.base import COLUMNS, name_of, need_file, open_bytes, reading
-from kgmed.graph.formats.tables import RecordReader, TableRecord
+from kgmed.graph.formats.base import COLUMNS, POLARITY, name_of, need_file, open_bytes, reading
+from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord
 from kgmed.language.text import one_line
 from kgmed.registry import formats
 
@@ -79,7 +79,8 @@ class _Elements:
     def _start(self, element: str, given: dict[str, str]) -> None:
         tag = element.rpartition(" ")[2]
         if tag == "key":
-            self.called[given.get("id", "")] = given.get("attr.name", given.get("id", "")).casefold()
+            drawn = "label" if given.get("yfiles.type", "") in ("nodegraphics", "edgegraphics") else given.get("id", "")
+            self.called[given.get("id", "")] = given.get("attr.name", drawn).casefold()
         elif tag == "attributes":
             self.key = given.get("class", "")
         elif tag == "attribute":  # GEXF: one list of the nodes', one of the edges' with numbers of its own
@@ -122,7 +123,9 @@ def _record(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
     """A node or an edge by what its attributes say."""
     if is_edge:
         ends = {"head": given.pop("source"), "tail": given.pop("target")}
-        return TableRecord(line, ends | _said(given, ("relation", "weight", "references", "denied")), is_edge)
+        return TableRecord(
+            line, {"relation": TIED} | ends | _said(given, ("relation", "weight", "references", *POLARITY)), is_edge
+        )
     key = {"id": given.pop("id")}
     return TableRecord(line, key | _said(given, ("name", "kind", "description", "synonyms", "xrefs")), is_edge)
 

@@ -103,7 +103,7 @@ def _of_entry(entry: Entry, told: frozenset[str]) -> str:
         return "tables" if is_table else "triples"
     if entry.keys() & set(_ENTRY) and entry.keys() & told:
         return "disease_json"
-    return "tables" if what_it_is(entry) else ""
+    return "tables" if what_it_is(entry) or _told_in(entry) != [entry] else ""
 
 
 def _aspect(entry: Entry) -> bool:
@@ -130,7 +130,10 @@ def _holds_graph(entry: Entry) -> bool:
 def objects(path: Path) -> Entries:
     """Every object of a file; of a document first the nodes, then, in a second reading, the edges."""
     if not is_document(path):
-        yield from ((number, json_object(path, number, line)) for number, line in lines(path) if line.strip())
+        for number, line in lines(path):
+            if line.strip():
+                told = json_object(path, number, line)
+                yield from ((number, one) for one in ([told] if isinstance(told, DroppedRow) else _told_in(told)))
         return
     found = 0
     for wanted in ("node", "edge"):
@@ -165,6 +168,13 @@ def _walk(document: JsonStream, *, top: bool = False, key: str = "") -> Iterator
         raise document.fault("is no list of objects", mend="write a list of nodes and a list of edges")
     else:
         document.skip()
+
+
+def _told_in(entry: Entry) -> list[Entry]:
+    """The edges of the list that an object holds which is neither node nor edge, as a text its triples; or itself."""
+    held = [] if what_it_is(entry) else [v for v in entry.values() if isinstance(v, list)]
+    ties: list[Entry] = [one for of in held for one in of if isinstance(one, dict) and what_it_is(one) == "edge"]
+    return ties or [entry]
 
 
 def _listed(document: JsonStream, *, named: bool) -> Iterator[tuple[int, Entry]]:

@@ -601,8 +601,8 @@ def _obographs_rows(path: Path) -> Iterator[Row]:
         if not all(ends):
             raise SourceError(path, 0, f"has edge {number} without sub, pred or obj", _MEND)
         name = label_of(curie(ends[1]), called.get(ends[1], ""))
-        row = EdgeRow(curie(ends[0]), name, curie(ends[2]))
-        yield denied(row, infer(name), 0) if _is_denied(edge) else row
+        tie = EdgeRow(curie(ends[0]), name, curie(ends[2]))
+        yield denied(tie, infer(name), 0) if _is_denied(edge) else tie
 
 
 def _is_denied(edge: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow, Source
-from kgmed.graph.formats.base import Kinds, columns_of, lines, name_of, need_file, thing_of
+from kgmed.graph.formats.base import POLARITY, Kinds, columns_of, lines, name_of, need_file, thing_of
 from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, fields_of, flat, numbered
 from kgmed.records import Relation
 from kgmed.registry import formats
@@ -33,7 +33,8 @@ _CYPHER = re.compile(r"(?i)(?:(?:CREATE|MERGE|MATCH|OPTIONAL\s+MATCH)\s*\(|UNWIN
 _LONGEST = 1 << 24  # characters of one statement
 _TRIES = 64  # lines at which a statement seems to end, but for a quote that is open (ours)
 _ESCAPES = {"n": "\n", "t": " ", "r": " ", "b": "", "f": ""}
-_ID, _ALL = "UNIQUE IMPORT ID", "UNIQUE IMPORT LABEL"  # what APOC's exports call the ids and the label of all nodes
+# what the exports of APOC and Memgraph call the ids and the label of all nodes
+_IDS, _ALL = ("UNIQUE IMPORT ID", "__mg_id__"), frozenset({"UNIQUE IMPORT LABEL", "__mg_vertex__"})
 Record = TableRecord | DroppedRow
 
 
@@ -175,7 +176,7 @@ class Script:
                 self.ids[said["name"]] = said["id"]
         yield from (TableRecord(self.line, self._told(node), is_edge=False) for node in self.nodes if node.made)
         for head, relation, tail, more in self.edges:
-            said = fields_of(more, ("weight", "references", "denied")) | {"relation": relation}
+            said = fields_of(more, ("weight", "references", *POLARITY)) | {"relation": relation}
             for end, node in (("head", head), ("tail", tail)):
                 of = self._told(node)
                 name = of.get("name", "")
@@ -186,10 +187,10 @@ class Script:
 
     def _told(self, node: Node) -> dict[str, str]:
         said = fields_of(node.fields, ("id", "name", "description", "synonyms", "xrefs"))
-        number = str(node.fields.get(_ID) or said.get("id", ""))
-        kind = _ALL if _ALL in node.labels else "".join(node.labels[:1])
+        number = next((str(node.fields[name]) for name in _IDS if name in node.fields), said.get("id", ""))
+        kind = next(iter(_ALL.intersection(node.labels)), "".join(node.labels[:1]))
         said |= {"id": numbered(number, kind)} if number else {}
-        return said | {"kind": "|".join(label for label in node.labels if label != _ALL)}
+        return said | {"kind": "|".join(label for label in node.labels if label not in _ALL)}
 
     # --- Cypher
 
@@ -204,7 +205,7 @@ class Script:
                 for known in self.rows if tokens.peek() == "(" else ():
                     tokens.at = at
                     self._paths(tokens, known, made=begun.upper() != "MATCH")
-            elif tokens.take("SET"):
+            elif tokens.take("SET", "WHERE"):
                 at = tokens.at
                 for known in self.rows:
                     tokens.at = at
@@ -252,19 +253,19 @@ class Script:
         return node
 
     def _set(self, tokens: Tokens, known: dict[str, Any]) -> None:
-        """What SET says of nodes: labels, one field, or all of a map."""
+        """What SET says of nodes, labels, one field, or all of a map; and WHERE, that a field has a value."""
         while isinstance(node := known.get(tokens.peek()), Node):
             tokens.at += 1
             if tokens.take(":"):
                 node.labels.append(tokens.word())
             elif tokens.take("."):
                 part = tokens.word()
-                tokens.take("=")
-                node.fields[part] = tokens.value(known)
+                if tokens.take("="):
+                    node.fields[part] = tokens.value(known)
             elif tokens.take("+=", "="):
                 more = tokens.value(known)
                 node.fields |= more if isinstance(more, dict) else {}
-            if not tokens.take(","):
+            if not tokens.take(",", "AND"):
                 return
 
     # --- Gremlin

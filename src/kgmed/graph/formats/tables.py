@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,16 +26,18 @@ from kgmed.graph.formats.base import (
     NEO4J_SAYS,
     OF_EDGES,
     OF_NODES,
+    POLARITY,
     Kinds,
     RoleTable,
     check_file,
     column,
     columns_of,
     denied,
-    denies,
     fitted,
     header_of,
     infer,
+    is_denied,
+    json_object,
     kind_of,
     kinds_of,
     name_of,
@@ -46,7 +49,7 @@ from kgmed.graph.formats.base import (
     unnegated,
     weight_of,
 )
-from kgmed.graph.formats.json_records import objects
+from kgmed.graph.formats.json_records import is_document, objects, what_it_is
 from kgmed.graph.formats.triples import MISSING
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
@@ -221,7 +224,8 @@ def _headers(files: Sequence[Path]) -> dict[Path, Path]:
 
 def _is_edges(line: str, own: tuple[tuple[str, str], ...]) -> bool:
     if line.startswith("{"):
-        return any(word in line for word in ('"relationship"', '"predicate"', '"start"', '"object"'))
+        entry = json_object(Path(), 1, line)
+        return isinstance(entry, dict) and what_it_is(entry) == "edge"
     return columns_of(tuple(_cells(line)), own).edges
 
 
@@ -257,7 +261,26 @@ def _delimited(
         if spaces:
             said |= {what: f"{space}:{said[what]}" for what, space in spaces.items() if what in said}
         is_edge = edges and "head" in said and "tail" in said
-        yield TableRecord(number, {"relation": plain} | said if is_edge else said, is_edge or (edges and not nodes))
+        for one in _each(said) if is_edge else (said,):
+            yield TableRecord(number, {"relation": plain} | one if is_edge else one, is_edge or (edges and not nodes))
+
+
+_LIST = re.compile(r"""\[(?:\s*+(?:'[^']*+'|"[^"]*+")\s*+,?)++\s*\]""")
+_TEXT = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+
+
+def _each(said: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The edges of a row, of which an end may be a list as Python and JSON write it.
+
+    >>> [one["tail"] for one in _each({"head": "gout", "tail": "['swelling', 'pain']"})]
+    ['swelling', 'pain']
+    """
+    lists = {
+        end: [a or b for a, b in _TEXT.findall(said[end])] for end in ("head", "tail") if _LIST.fullmatch(said[end])
+    }
+    for chosen in product(*lists.values()):
+        ends = dict(zip(lists, chosen, strict=True))
+        yield {**said, **ends, **{f"{end}_name": name for end, name in ends.items()}}
 
 
 def _unquoted(text: str) -> str:
@@ -280,11 +303,12 @@ def relation_of(path: Path) -> str:
 
 def _of_json(path: Path) -> Iterator[TableRecord | DroppedRow]:
     """The records of JSON: APOC's nodes and relationships, or fields by name as KGX has them."""
+    plain, of = TIED if is_document(path) else relation_of(path), thing_of(name_of(path))
     for number, entry in objects(path):
         if isinstance(entry, DroppedRow):
             yield entry
             continue
-        yield _apoc(number, entry) if entry.get("type") in ("node", "relationship") else _kgx(number, entry)
+        yield _apoc(number, entry) if entry.get("type") in ("node", "relationship") else _kgx(number, entry, plain, of)
 
 
 def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
@@ -294,21 +318,34 @@ def _apoc(number: int, entry: Mapping[str, Any]) -> TableRecord:
         start, end = _table(entry.get("start")), _table(entry.get("end"))
         said = {"head": flat(start.get("id")), "relation": flat(entry.get("label")), "tail": flat(end.get("id"))}
         said |= {"head_kind": flat(start.get("labels")), "tail_kind": flat(end.get("labels"))}
-        said |= _named(properties, ("weight", "references", "denied"))
+        said |= _named(properties, ("weight", "references", *POLARITY))
         return TableRecord(number, {k: v for k, v in said.items() if v}, is_edge=True)
     said = _named(properties, ("name", "description", "synonyms", "xrefs"))
     return TableRecord(number, said | {"id": flat(entry.get("id")), "kind": flat(entry.get("labels"))}, is_edge=False)
 
 
-def _kgx(number: int, entry: Mapping[str, Any]) -> TableRecord:
-    """A node or an edge as KGX writes it: fields by name."""
+def _kgx(number: int, entry: Mapping[str, Any], plain: str, of: str) -> TableRecord:
+    """A node or an edge as KGX writes it: fields by name; `plain` is the relation, `of` the kind, if none is told."""
     fields = {str(k).casefold(): flat(v) for k, v in entry.items()}
     if (known := columns_of(tuple(map(str, entry)))).fixed:
         cells = list(fields.values())
         tied = {"relation": TIED, **{what: cells[place] for what, place in known.places.items() if cells[place]}}
         return TableRecord(number, tied | dict(known.fixed), is_edge=True)
     is_edge = bool(_named(fields, ("head",))) and bool(_named(fields, ("tail",)))
-    return TableRecord(number, _named(fields, OF_EDGES if is_edge else OF_NODES), is_edge)
+    said = _named(fields, OF_EDGES if is_edge else OF_NODES)
+    if is_edge:
+        return TableRecord(number, {"relation": plain} | said | _paired(entry), is_edge)
+    return TableRecord(number, {"kind": of} | said, is_edge)
+
+
+def _paired(entry: Mapping[str, Any]) -> dict[str, str]:
+    """The ends that an edge names by their kind and id, as Hetionet does: ["Disease", "DOID:1"]."""
+    found: dict[str, str] = {}
+    for end in ("head", "tail"):
+        ends = (value for key, value in entry.items() if str(key).casefold() in COLUMNS[end])
+        if pair := next((value for value in ends if isinstance(value, list) and len(value) == 2), None):
+            found |= {f"{end}_kind": flat(pair[0]), end: flat(pair[1])}
+    return found
 
 
 def _table(value: Any) -> Mapping[str, Any]:
@@ -316,10 +353,16 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def flat(value: Any) -> str:
-    """A value as a cell would hold it; many between bars."""
+    """A value as a cell would hold it; many between bars.
+
+    >>> flat(["a", 1]), flat({"@value": "b"}), flat({"c": "d"})
+    ('a|1', 'b', '')
+    """
     if isinstance(value, list):
         return "|".join(map(flat, value))
-    return "" if value is None or isinstance(value, dict) else str(value).replace("\0", " ").strip()
+    if isinstance(value, dict):
+        return flat(value.get("@value"))
+    return "" if value is None else str(value).replace("\0", " ").strip()
 
 
 def numbered(identifier: str, kind: str) -> str:
@@ -426,8 +469,7 @@ class RecordReader:
         spoken, negated = unnegated(said["relation"])
         head, relation, tail = self._directed(head, _spoken(spoken), tail)
         edge = EdgeRow(head, relation, tail, weight_of(said.get("weight", "")), _support(said.get("references", "")))
-        negated = negated or denies(said.get("denied", "")) or denies(said.get("verdict", ""), asked=False)
-        yield denied(edge, self.relations[relation], record.line) if negated else edge
+        yield denied(edge, self.relations[relation], record.line) if negated or is_denied(said) else edge
 
     def _called(self, key: str, identifier: str) -> str:
         """The name of an entity to which no table gives one: its id where that got the graph's prefix, as a name does.

@@ -11,7 +11,7 @@ Underscores in names are spaces. What stands in brackets at the end of a name be
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,15 @@ from kgmed.graph.base import Alias, DroppedRow, EdgeRow, NodeRow, Row, Scope, So
 from kgmed.graph.formats.base import (
     COLUMNS,
     KINDS,
+    POLARITY,
     RoleTable,
     blocks,
     column,
     denied,
-    denies,
     empty,
     fitted,
     infer,
+    is_denied,
     json_object,
     kind_of,
     kinds_of,
@@ -47,8 +48,9 @@ from kgmed.records import Role, Support
 from kgmed.registry import formats
 
 MISSING = frozenset({"", "NaN", "nan", "NAN", "None", "none", "null", "NULL", "Null", "<NA>"})
+_SUFFIXES = (".txt", ".tsv", ".csv")
 _SURE = COLUMNS["relation"][:7]  # of three columns these tell a header where they stand in the middle
-_MORE = ("weight", "source", "references", "denied")
+_MORE = ("weight", "source", "references", *POLARITY)
 _FIELDS = ("head", "relation", "tail", *_MORE)
 _SQL = re.compile(r"\s*(?:--|(?:create|insert|drop|set|begin|use|copy|lock|alter)\b.*[;(]\s*$)", re.IGNORECASE)
 _MEND = "write head, relation and tail, separated by tabs, and nothing else, or add a header"
@@ -64,26 +66,35 @@ def _are_triples(first: Sequence[str]) -> int:
     return int(bool(mark) and (named or len(head.split(mark)) == 3))
 
 
-@formats.register("triples", looks=_are_triples)
+@formats.register("triples", holds=tuple(f"train{suffix}" for suffix in _SUFFIXES), looks=_are_triples)
 def read_triples(
     path: Path | None, *, name: str = "", release: str = "", roles: Path | None = None, underscores: bool = False
 ) -> Source:
     """The graph in a file of triples; its relations are inferred by name except for those in the TOML table `roles`.
 
-    `underscores` keeps them in names. Raises `SourceError`, for a damaged row when its turn comes.
+    A folder may hold them in the parts that models of graphs are trained and tested on. `underscores` keeps them in
+    names. Raises `SourceError`, for a damaged row when its turn comes.
     """
-    file = need_file(path, "triples")
-    name = name or name_of(file)
+    files = _parts(path) if path is not None and path.is_dir() else (need_file(path, "triples"),)
+    name = name or name_of(path or files[0])
     table = roles_from_toml(roles) if roles else RoleTable({}, {})
     return Source(
         name=name,
-        rows=lambda: _rows(file, table.kinds, keep=underscores),
+        rows=lambda: chain.from_iterable(_rows(file, table.kinds, keep=underscores) for file in files),
         release=release,
         prefix=name,
         relations=table.relations,
         kinds=table.kinds,
-        inputs=(file, roles) if roles else (file,),
+        inputs=(*files, roles) if roles else files,
     )
+
+
+def _parts(folder: Path) -> tuple[Path, ...]:
+    """The files of a folder that was cut into train, valid and test; raises `SourceError`."""
+    found = (folder / f"{part}{suffix}" for part in ("train", "valid", "dev", "test") for suffix in _SUFFIXES)
+    if not (files := tuple(file for file in found if file.is_file())):
+        raise SourceError(folder, 0, "holds no train.txt, valid.txt or test.txt", "name the file of triples in it")
+    return files
 
 
 def bracketed(name: str, *, drug: bool = False) -> tuple[Alias, ...]:
@@ -175,6 +186,7 @@ def _places(header: Sequence[str]) -> dict[str, int]:
 
 
 _KINDED = re.compile(r"(?P<name>[^@]+)@@?(?P<kind>[^\W\d@]{1,12})$")
+_SPAN = re.compile(r" \d+ \d+$")
 _RELATIONS = 20  # different names in so many rows say nothing (ours)
 _LOOKED_AT = 200  # rows by which names with kinds behind them are told
 
@@ -209,7 +221,7 @@ def _check_relations(path: Path, mark: str) -> None:
     names = {name for _, name in rows}
     known = sum(infer(name).role is not Role.OTHER for name in names)
     numbers, values = _numbers(names), _numbers([cells[2].strip() for _, cells in first])
-    odd = any(name.startswith("[:") or "@" in name for name in names)  # as Cypher shows them; addresses
+    odd = any(name.startswith("[:") or "@" in name or _SPAN.search(name) for name in names)  # of Cypher, e-mail, BRAT
     if odd or 2 * numbers > len(names) or (len(names) > max(_RELATIONS, len(rows) / 2) and 2 * known < len(names)):
         problem = f"has no relations in its second column: {', '.join(sorted(names)[:3])[:60]}"
         raise SourceError(path, rows[0][0], problem, _MEND)
@@ -311,9 +323,9 @@ def _text(path: Path, number: int, what: str, value: Any) -> str:
 
 
 def _edge(path: Path, number: int, cells: Sequence[str], *, keep: bool) -> EdgeRow | DroppedRow:
-    """The edge in seven cells: head, relation, tail, weight, source, references separated by ';', polarity."""
+    """The edge in the cells of `_FIELDS`; references are separated by ';'."""
     tidy: Callable[[str], str] = str if keep else lambda s: s.replace("_", " ").strip()
-    head, relation, tail, weight, source, references, polarity = cells
+    head, relation, tail, weight, source, references, *polarity = cells
     head, tail = tidy(head), tidy(tail)
     if head in MISSING or relation in MISSING or tail in MISSING:
         return DroppedRow("NaN", number)
@@ -322,4 +334,8 @@ def _edge(path: Path, number: int, cells: Sequence[str], *, keep: bool) -> EdgeR
     support = tuple(Support(r, qualifiers) for r in named) or ((Support("", qualifiers),) if qualifiers else ())
     relation, negated = unnegated(relation)
     edge = EdgeRow(head, relation, tail, weight_of(weight), support)
-    return denied(edge, infer(relation), number) if negated or (polarity and denies(polarity)) else edge
+    return (
+        denied(edge, infer(relation), number)
+        if negated or is_denied(dict(zip(POLARITY, polarity, strict=True)))
+        else edge
+    )
