@@ -18,7 +18,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -292,6 +292,67 @@ LAYOUTS: dict[str, Make] = {
                head="CREATE TABLE kg (head text, relation text, tail text);\n"),
 }  # fmt: skip
 LAYOUTS["Hetionet in a zip"] = zipped(LAYOUTS["Hetionet"])
+
+
+def in_json() -> Iterator[str]:
+    """The nodes of a JSON document, and the begin of its links."""
+    yield from (f'{{"id": "{i}", "name": "{name}", "kind": "{kind}"}},\n' for i, name, kind in nodes() if i != "M:0")
+    yield '{"id": "M:0", "name": "drug 000", "kind": "Drug"}], "links": [\n'
+
+
+def in_one_statement(place: Path, size: float) -> Path:
+    """SQL as `mysqldump` writes it: thousands of rows in one statement and one line."""
+    rows = (f"('{disease(d)}','has_symptom','{symptom(s)}')" for d, s in pairs())
+    begun = "INSERT INTO `kg` VALUES "
+    lines = (begun + ",".join(islice(rows, 10_000)) + ";\n" for _ in count())
+    fill(place / "x.sql", lines, size, head="CREATE TABLE `kg` (`head` text, `relation` text, `tail` text);\n")
+    return place / "x.sql"
+
+
+def by_disease(place: Path, size: float) -> Path:
+    """A table with a disease a row and its symptoms in a cell."""
+    rows = (
+        f"{disease(d)},a clinic,{drug(d % DRUGS)},{' '.join(f'symptom{s:04d}' for s in of)}\n"
+        for d, of in grouped(size, 12)
+    )
+    fill(place / "x.csv", rows, float("inf"), head="name,department,drug,symptom\n")
+    return place / "x.csv"
+
+
+def in_texts(place: Path, size: float) -> Path:
+    """JSON Lines of texts with the triples that each says."""
+    told = ({"predicate": "has_symptom", "subject": disease(d), "object": {"@value": symptom(s)}} for d, s in pairs())
+    lines = (json.dumps({"text": "a text", "spo_list": list(islice(told, 8))}) + "\n" for _ in count())
+    fill(place / "x.jsonl", lines, size)
+    return place / "x.jsonl"
+
+
+def in_gb18030(place: Path, size: float) -> Path:
+    """Triples in Chinese, in the encoding of spreadsheets there."""
+    path = one("x.csv", "{disease}病,临床表现,{symptom}症\n")(place, size)
+    path.write_bytes(path.read_text(encoding="utf-8").encode("gb18030"))
+    return path
+
+
+GAF = "X\tP{d}\t{disease}\tinvolved_in\tGO:{s:07d}\tPMID:1\tIDA\t\tP\t\t\tprotein\ttaxon:9606\t20200101\tX\t\t\n"
+LAYOUTS |= {
+    "JSON with nodes and links": one(
+        "x.json", '{{"source": "D:{d}", "relation": "has_symptom", "target": "S:{s}"}},\n', head='{"nodes": [\n',
+        first=in_json, end='{"source": "D:0", "relation": "has_symptom", "target": "S:1"}]}\n'),
+    "JSON Lines of triples": one(
+        "x.jsonl", '{{"head": "{disease}", "relation": "has_symptom", "tail": "{symptom}"}}\n'),
+    "N-Triples": one("x.nt", "<http://e.org/D{d}> <http://e.org/hasSymptom> <http://e.org/S{s}> .\n"),
+    "GAF": one("x.gaf", GAF, head="!gaf-version: 2.2\n"),
+    "Gremlin": one("x.groovy", "g.addV('Disease').property('name','{disease}').as('a').addV('Symptom')"
+                   ".property('name','{symptom}').as('b').addE('has_symptom').from('a').to('b').iterate()\n"),
+    "SQL, COPY": one("x.sql", "{disease}\thas_symptom\t{symptom}\n",
+                     head="COPY kg (head, relation, tail) FROM stdin;\n",
+                     end="\\.\n"),
+    "SQL, rows in one statement": in_one_statement,
+    "a disease a row": by_disease,
+    "texts with their triples": in_texts,
+    "GB18030": in_gb18030,
+}  # fmt: skip
 
 
 def measure(name: str, make: Make, size: float) -> None:

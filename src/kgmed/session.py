@@ -423,7 +423,7 @@ class Session:
         """The run of a pipeline; where its model fails, what the facts give without it, which the run says.
 
         What a method cannot do without, other than its model, is raised, and so is every failure of one that is asked
-        as its authors have it.
+        for by a preset as its authors have it.
         """
         from kgmed.models.limits import ledger
 
@@ -434,7 +434,8 @@ class Session:
                 return pipeline(asked, observe=once)
             except Unavailable as error:
                 asked_it = isinstance(error, ModelFailed) or any(call.failed for call in book.calls)
-                if not (self.falls_back and asked_it and pipeline.task.cites and isinstance(toolkit, Toolkit)):
+                as_published = bool(self.config.preset) and not pipeline.task.cites
+                if not self.falls_back or not asked_it or as_published or not isinstance(toolkit, Toolkit):
                     raise
                 why = str(error)
             facts = replace(self, config=self.config.replace(method="facts", preset="", settings={})).pipeline(toolkit)

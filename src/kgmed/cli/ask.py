@@ -66,8 +66,9 @@ def show(run: Run, near: Near, shown: Detail = Detail.BRIEF) -> None:
     first = helped(run.question.text)
     if first and run.answer.text.startswith(first):  # a call for help before anything else
         out((first, "bold red"))
-    for failure in filter(lambda line: line not in run.answer.text, map(one_line, run.failures)):
-        out((words("page.failed"), "yellow"), failure)  # of a model that did not answer the answer itself says it first
+    told = {why.partition(": ")[2] or why: why for why in map(one_line, run.failures)}  # what failed of it, then why
+    for why in (line for reason, line in told.items() if reason not in run.answer.text):
+        out((words("page.failed"), "yellow"), why)  # of a model that did not answer the answer itself says it first
     if text := run.answer.text.removeprefix(first).lstrip("\n"):
         out((text, "bold" if run.answer.abstained else ""))
     if shown:

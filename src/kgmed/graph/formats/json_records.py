@@ -19,7 +19,7 @@ Entry = Mapping[str, Any]
 Entries = Iterator[tuple[int, Entry | DroppedRow]]  # the line, the object, or why it is left out
 _INSIDE = ("data", "attributes", "properties", "metadata", "v")  # an object's own fields may stand one deeper
 _BY_ID = ("nodes", "edges", "vertices", "links", "relationships", "rels")  # may be an object of objects by their id
-_NOT_READ = frozenset({"results", "query_graph", "auxiliary_graphs", "workflow"})  # of TRAPI: about an answer
+_NOT_READ = frozenset({"query_graph", "auxiliary_graphs", "workflow"})  # of TRAPI: about an answer, as its "results"
 _ENTRY = ("name", "gaishu_info")  # by which an entry of a disease is told, beside what it says of it
 
 
@@ -59,7 +59,7 @@ def format_of(path: Path, told: frozenset[str]) -> str:
     with streamed(path) as document:
         if document.peek() == "[":
             for _ in document.items():
-                entry = document.value()
+                entry = _entry(document.value())
                 if not isinstance(entry, dict):
                     return ""
                 if found := "tables" if what_it_is(entry) or _aspect(entry) else _of_entry(entry, told):
@@ -85,8 +85,8 @@ def _of_members(document: JsonStream, told: frozenset[str]) -> str:
             return "tables"
         if document.peek() == "[":
             for _ in document.items():
-                entry = document.value()
-                if isinstance(entry, dict) and what_it_is(entry) == "edge":
+                entry = _entry(document.value())
+                if isinstance(entry, dict) and what_it_is(entry) == "edge" and key != "results":
                     return "tables"
         elif document.peek() == "{" and key not in _NOT_READ:
             if found := _of_members(document, told):
@@ -119,7 +119,7 @@ def is_document(path: Path) -> bool:
     if len(first) == 1 or not first[1].lstrip().startswith("{"):
         entry = json_object(path, 1, first[0])
         return isinstance(entry, DroppedRow) or (len(first) == 1 and not what_it_is(entry) and _holds_graph(entry))
-    return isinstance(json_object(path, 1, first[0]), DroppedRow) and first[0].strip() == "{"
+    return first[0].rstrip()[-1] != "}" and isinstance(json_object(path, 1, first[0]), DroppedRow)
 
 
 def _holds_graph(entry: Entry) -> bool:
@@ -157,7 +157,7 @@ def _walk(document: JsonStream, *, top: bool = False, key: str = "") -> Iterator
         yield from _listed(document, named=top or key in _BY_ID)
     elif document.peek() == "{":
         for name in document.members():
-            if name in _NOT_READ:
+            if name in _NOT_READ or (name == "results" and document.peek() == "["):
                 document.skip()
             elif key in _BY_ID and document.peek() == "{":
                 line, entry = document.line, document.value()
@@ -170,9 +170,18 @@ def _walk(document: JsonStream, *, top: bool = False, key: str = "") -> Iterator
         document.skip()
 
 
+def _entry(value: Any) -> Any:
+    """The value; a list of three texts as the triple that it is."""
+    is_triple = isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value)
+    return dict(zip(("head", "relation", "tail"), value, strict=True)) if is_triple else value
+
+
 def _told_in(entry: Entry) -> list[Entry]:
-    """The edges of the list that an object holds which is neither node nor edge, as a text its triples; or itself."""
-    held = [] if what_it_is(entry) else [v for v in entry.values() if isinstance(v, list)]
+    """What an object holds that is neither node nor edge: both by name, as in a record of Neo4j, or a list of edges."""
+    values = () if what_it_is(entry) else entry.values()
+    if named := [one for one in values if isinstance(one, dict) and what_it_is(one)]:
+        return named
+    held = [value for value in values if isinstance(value, list)]
     ties: list[Entry] = [one for of in held for one in of if isinstance(one, dict) and what_it_is(one) == "edge"]
     return ties or [entry]
 
@@ -180,9 +189,10 @@ def _told_in(entry: Entry) -> list[Entry]:
 def _listed(document: JsonStream, *, named: bool) -> Iterator[tuple[int, Entry]]:
     """The objects of the list that is next, or of the lists that they hold; a list `named` as one has no others."""
     for _ in document.items():
-        line, entry = document.line, document.value()
+        line, entry = document.line, _entry(document.value())
         if isinstance(entry, dict):
             aspect = "" if what_it_is(entry) else next((k for k, v in entry.items() if isinstance(v, list)), "")
-            yield from ((line, one) for one in (entry[aspect] if aspect else [entry]) if isinstance(one, dict))
+            held = entry[aspect] if aspect else _told_in(entry)
+            yield from ((line, one) for one in held if isinstance(one, dict))
         elif named:
             raise SourceError(document.path, line, "is no JSON object", "write objects with head, relation and tail")

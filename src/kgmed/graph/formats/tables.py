@@ -355,13 +355,13 @@ def _table(value: Any) -> Mapping[str, Any]:
 def flat(value: Any) -> str:
     """A value as a cell would hold it; many between bars.
 
-    >>> flat(["a", 1]), flat({"@value": "b"}), flat({"c": "d"})
-    ('a|1', 'b', '')
+    >>> flat(["a", 1]), flat({"@value": "b"}), flat({"value": "c"}), flat({"d": "e"})
+    ('a|1', 'b', 'c', '')
     """
     if isinstance(value, list):
         return "|".join(map(flat, value))
     if isinstance(value, dict):
-        return flat(value.get("@value"))
+        return flat(value.get("@value", value.get("value")))
     return "" if value is None else str(value).replace("\0", " ").strip()
 
 
