@@ -179,11 +179,10 @@ def _entry(value: Any) -> Any:
 def _told_in(entry: Entry) -> list[Entry]:
     """What an object holds that is neither node nor edge: both by name, as in a record of Neo4j, or a list of edges."""
     values = () if what_it_is(entry) else entry.values()
-    if named := [one for one in values if isinstance(one, dict) and what_it_is(one)]:
-        return named
+    named: list[Entry] = [one for one in values if isinstance(one, dict) and what_it_is(one)]
     held = [value for value in values if isinstance(value, list)]
     ties: list[Entry] = [one for of in held for one in of if isinstance(one, dict) and what_it_is(one) == "edge"]
-    return ties or [entry]
+    return named or ties or [entry]
 
 
 def _listed(document: JsonStream, *, named: bool) -> Iterator[tuple[int, Entry]]:

@@ -93,7 +93,9 @@ def _parts(folder: Path) -> tuple[Path, ...]:
     """The files of a folder that was cut into train, valid and test; raises `SourceError`."""
     found = (folder / f"{part}{suffix}" for part in ("train", "valid", "dev", "test") for suffix in _SUFFIXES)
     if not (files := tuple(file for file in found if file.is_file())):
-        raise SourceError(folder, 0, "is a folder without train.txt, valid.txt or test.txt", "name the file of triples in it")
+        raise SourceError(
+            folder, 0, "is a folder without train.txt, valid.txt or test.txt", "name the file of triples in it"
+        )
     return files
 
 
