@@ -377,6 +377,18 @@ def test_the_evidence_of_a_run_is_a_table(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_measured_value_is_the_finding_that_it_stands_for(tmp_path: Path) -> None:
+    rows = (NodeRow("HP:0002900", "Hypokalemia", "phenotype"), NodeRow("d", "Conn syndrome", "disease"),
+            EdgeRow("d", "has_phenotype", "HP:0002900"))  # fmt: skip
+    store = small(tmp_path, rows, "hpo")
+    asked = Session(("hpo",), lambda _: store, {}, Config(), None, NgramEncoder())
+    run = asked.ask("A man of 50 with a potassium of 2.1 mmol/l. What could it be?")
+    assert [(link.mention.surface, link.entity.id, link.how) for link in run.links] == [
+        ("potassium of 2.1 mmol/l", "HP:0002900", "value")
+    ]
+    assert asked.ask("A man of 50 with a potassium of 4.1 mmol/l. What could it be?").links == ()
+
+
 def test_a_program_that_asks_a_new_model_with_each_question_does_not_keep_them_all(stores: dict[str, Store]) -> None:
     first = session(stores, llm=Echo(), method="zero-shot")
     for _ in range(20):

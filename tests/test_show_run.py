@@ -28,7 +28,7 @@ from kgmed.records import (
     Triple,
     Verdict,
 )  # fmt: skip
-from kgmed.show_run import to_svg
+from kgmed.show_run import to_svg, translated_run
 
 EVIL = "<script>alert(1)</script>\"'&]]>\x00\ud800<img src=x onerror=x>[1]"
 DISEASE = Entity("d", "flu", "disease")
@@ -68,6 +68,29 @@ def test_a_notebook_shows_question_answer_evidence_and_limits() -> None:
     text = "".join(read(made).itertext())
     for part in ("Which?", "It is flu", "Not advice.", "flu has sign 2", "toy 1, PMID:1", "finding"):
         assert part in text
+
+
+def test_chinese_names_are_english_or_in_brackets_in_an_english_page_and_the_run_keeps_its_own() -> None:
+    names = [Entity("c:1", "皮肤科", "department"), Entity("c:2", "清化热痰", "treatment")]
+    made = shown([fact(DISEASE, "就诊科室", names[0], Role.CARE), fact(DISEASE, "药物治疗", names[1], Role.TREATS)])
+    page = "".join(read(made).itertext())
+    assert [part for part in ("dermatology", "treatment (清化热痰)", "treated by department") if part not in page] == []
+    assert "皮肤科" not in page
+    assert made.context.cited[0].triples[0].tail == names[0]
+    chinese = replace(made, query=Query(Question("流感看什么科？")))
+    assert translated_run(chinese) is chinese
+
+
+def test_what_a_label_forbids_is_not_denied_twice() -> None:
+    text = Entity("", "孕妇禁用", "text")
+    made = translated_run(shown([fact(Entity("m", "aspirin", "drug"), "禁忌证", text, Role.CONTRAINDICATED)]))
+    assert made.context.cited[0].triples[0].tail.name == "pregnancy"
+
+
+def test_a_run_is_one_short_line_as_plain_text() -> None:
+    made = shown([fact(DISEASE, "has", e) for e in things(30)], Answer("It is flu [1]. " * 50))
+    assert len(repr(made).splitlines()) == 1
+    assert len(repr(made)) < 250
 
 
 def test_marks_lead_to_the_rows_of_their_evidence_and_others_lead_nowhere() -> None:

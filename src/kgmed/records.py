@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from textwrap import shorten
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
+_SHORT = 60  # ours: characters of a question or an answer that stands for a run
 
 
 def new_id() -> str:
@@ -373,6 +375,8 @@ class Run:
     >>> run = Run(Query(Question("Gout?")), (), (), (), (), Context(""), Answer("A disease."))
     >>> run.to_json()["answer"]["text"], Run.from_json(run.to_json()) == run
     ('A disease.', True)
+    >>> run  # doctest: +ELLIPSIS
+    <Run 'Gout?' → 'A disease.', evidence: 0, ...>
     """
 
     query: Query
@@ -444,6 +448,12 @@ class Run:
         Raises `Unavailable` without pandas: pip install "kgmed[graphs]".
         """
         return self._shown("to_pandas")
+
+    def __repr__(self) -> str:
+        """One line: the question, the answer's beginning, how much evidence there is, and where it is from."""
+        question, answer = (shorten(text, _SHORT, placeholder="…") for text in (self.question.text, self.answer.text))
+        pieces = len(self.context.cited or self.evidence)
+        return f"<Run {question!r} → {answer!r}, evidence: {pieces}, {self.method}, {self.graph}, {self.id}>"
 
     def _repr_markdown_(self) -> str:
         """Where a page shows Markdown: the answer, then the numbered evidence."""

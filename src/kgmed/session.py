@@ -403,6 +403,7 @@ class Session:
             from kgmed.linking.cascade import CarriedOver
 
             made = replace(made, link=CarriedOver(made.link, after.links, asked.text))
+        made = _with_values(made, toolkit, asked)
         before = _hits(toolkit.graph)
         run = self._made(made, toolkit, asked, observe)
         method, settings = self._method(toolkit)
@@ -579,6 +580,28 @@ def _unread(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit) -> Pipeline:
 def _no_reader(query: Query, context: Context) -> Answer:
     """No answer: the evidence alone was asked for."""
     return Answer("", limits="evidence only: no reader was asked", reader="none")
+
+
+def _with_values(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, asked: Question) -> Pipeline:
+    """A pipeline that links the measured values of a question to the findings that they stand for.
+
+    As `kgmed diagnose` does; a method that is asked as its authors have it (no citations) reads the question itself.
+    """
+    from kgmed.diagnose.findings import measured
+
+    values = measured(toolkit.graph, asked.text) if isinstance(toolkit, Toolkit) and pipeline.task.cites else []
+    if not values:
+        return pipeline
+    from kgmed.linking.cascade import Chosen
+
+    places = [range(link.mention.start, link.mention.end) for link in values]
+
+    def recognize(query: Query, /) -> list[Mention]:
+        others = (m for m in pipeline.recognize(query) if m.start < 0 or not any(m.start in at for at in places))
+        return sorted((*others, *(link.mention for link in values)), key=lambda m: m.start)
+
+    chosen = {(link.mention.start, link.mention.end): link.entity for link in values}
+    return replace(pipeline, recognize=recognize, link=Chosen(pipeline.link, chosen, "value"))
 
 
 def _within(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, tokens: int) -> Pipeline:

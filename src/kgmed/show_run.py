@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from kgmed.errors import Unavailable
-from kgmed.records import Answer, Entity, Evidence, Role, Run, Triple, Verdict
+from kgmed.language.relations import in_english, spoken
+from kgmed.language.text import has_cjk, language_of, lazily
+from kgmed.records import Answer, Entity, Evidence, Relation, Role, Run, Triple, Verdict
+from kgmed.sentences import catalogue
 
 if TYPE_CHECKING:
     import networkx
@@ -83,6 +86,82 @@ def _xml(text: str) -> str:
     return escape(one_line(text))
 
 
+# --- Names in the language of who reads them.
+
+T = TypeVar("T")
+_CLAUSES = lazily(r"[。；;]")
+_DENIED = lazily(r"^not (?:in|for) (?!.*\bnot\b)")
+
+
+def translated_run(run: Run) -> Run:
+    """The run with its entities, texts and relations named in the language of its question; see `translated`."""
+    return translated(run, language_of(run.question))
+
+
+def translated(record: T, language: str) -> T:
+    """A record with every entity, text and relation in it named in a language, as far as the words are known.
+
+    A Chinese name that has no English one is shown in brackets behind the kind of the entity. The graph's own name is
+    then the entity's description; ids stay. What is in Chinese or Japanese stays as it is.
+
+    >>> for name, kind in (("皮肤科", "department"), ("清化热痰", "treatment"), ("清化热痰", "")):
+    ...     print(translated(Entity("", name, kind), "en"))
+    Entity(id='', name='dermatology', kind='department', description='皮肤科')
+    Entity(id='', name='treatment (清化热痰)', kind='treatment', description='清化热痰')
+    Entity(id='', name='(清化热痰)', kind='', description='清化热痰')
+    """
+    return record if catalogue(language).han else _translated(record)
+
+
+def _translated(value: Any) -> Any:
+    """A record, or what one holds, with English names."""
+    if isinstance(value, Entity):
+        return replace(value, name=name_of(value), description=value.name) if has_cjk(value.name) else value
+    if isinstance(value, Relation):
+        own = value.role in (Role.OTHER, Role.SAME_AS) and has_cjk(value.name) and in_english(value.name)
+        return replace(value, name=own) if own else spoken(value, "en")
+    if isinstance(value, tuple):
+        made = tuple(map(_translated, value))
+        return value if all(a is b for a, b in zip(value, made, strict=True)) else made
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    found = {f.name: _translated(held) for f in fields(value) if not isinstance(held := getattr(value, f.name), str)}
+    changed = {name: held for name, held in found.items() if held is not getattr(value, name)}
+    if isinstance(value, Triple) and value.relation.role is Role.CONTRAINDICATED and "tail" in changed:
+        text = _DENIED.sub("", changed["tail"].name)  # "must not be used in" says it already
+        changed["tail"] = replace(changed["tail"], name=text)
+    if isinstance(value, Evidence) and has_cjk(value.text):
+        changed["text"] = named_in(value.text, entities_of([value]), name_of)
+    return replace(value, **changed) if changed else value
+
+
+def name_of(entity: Entity) -> str:
+    """A Chinese name or text in English, clause by clause; what is not known in brackets, behind its kind."""
+    clauses = [c.strip() for c in _CLAUSES.split(" ".join(entity.name.split())) if c.strip()]
+    known = [in_english(c) if has_cjk(c) else c for c in clauses]
+    if entity.id and not all(known):
+        return bracketed(entity)
+    said = (english or bracketed(replace(entity, name=c)) for c, english in zip(clauses, known, strict=True))
+    return "; ".join(dict.fromkeys(said))
+
+
+def bracketed(entity: Entity) -> str:
+    """The kind of an entity with its name in brackets."""
+    return f"{entity.kind} ({entity.name})".lstrip()
+
+
+def entities_of(evidence: Iterable[Evidence]) -> list[Entity]:
+    """The entities and texts that some evidence names."""
+    return [e for one in evidence for e in (*one.about, *(e for t in one.triples for e in (t.head, t.tail)))]
+
+
+def named_in(text: str, entities: Iterable[Entity], name: Callable[[Entity], str]) -> str:
+    """A text with the Chinese names of some entities written as `name` has them."""
+    held = {e.name: e for e in entities if has_cjk(e.name) and e.name in text}
+    found = "|".join(map(re.escape, sorted(held, key=len, reverse=True)))
+    return re.sub(found, lambda m: name(held[m[0]]), text) if held else text
+
+
 # --- The evidence as an image: entities in columns by their distance from the question's first one, relations between.
 
 
@@ -122,6 +201,7 @@ def to_svg(run: Run) -> str:
     Boxes are entities coloured by kind, those of the question with a thick border; arrows are relations coloured by
     role, those that warn in red. At most 20 entities are shown, in the order of the evidence.
     """
+    run = translated_run(run)
     triples = _triples(run.context.cited or run.evidence)
     if not triples:
         return ""
@@ -163,7 +243,7 @@ def _picture(triples: Sequence[Triple], asked: Iterable[Entity]) -> _Picture:
     }
     said: dict[tuple[Entity, Entity, Role], dict[str, None]] = {}
     for t in there:
-        said.setdefault((t.head, t.tail, t.relation.role), {})[t.relation.name] = None
+        said.setdefault((t.head, t.tail, t.relation.role), {})[str(t.relation)] = None
     return _Picture(
         places,
         tuple(_Arrow(*ends, tuple(names)) for ends, names in said.items()),
@@ -298,6 +378,7 @@ MARK = re.compile(r"\[(\d{1,4})\]")
 
 def to_html(run: Run) -> str:
     """The run as a piece of HTML: question, answer with its marks and doubts, evidence drawn and listed, limits."""
+    run = translated_run(run)
     answer, name = run.answer, f"kgmed-{_xml(run.id)}"
     title = '<b style="color:#b42318">No answer</b><br/>' if answer.abstained else ""
     picture = to_svg(run)
@@ -384,6 +465,7 @@ def _table(cited: Sequence[Evidence], name: str) -> str:
 
 def to_markdown(run: Run) -> str:
     """The answer, then the numbered evidence as a table."""
+    run = translated_run(run)
     rows = [
         f"| {i} | {_cell(e.text)} | {_cell(', '.join(e.sources))} |" for i, e in enumerate(run.context.cited, start=1)
     ]

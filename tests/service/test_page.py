@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -667,6 +668,18 @@ def test_a_comparison_has_an_address_and_stays(visit: Visit, browser: Any, servi
         assert not [line for line in other.asked if line.startswith("POST")]
 
 
+def test_names_of_another_language_are_translated_in_the_page_and_kept_in_what_is_saved(
+    browser: Any, data_home: Path
+) -> None:
+    with served.running(served.cases_of(graph="cmekg")) as service, visiting(browser, service.url) as visit:
+        visit.open().ask("What treats gout?")
+        visit.page.locator(".evidence [data-tab=table]").click()
+        rows = visit.texts("table.facts tbody tr")
+        assert [row for row in rows if re.search(r"[\u3400-\u9fff]", re.sub(r"\(.*?\)", "", row))] == []
+        kept = saved(visit, lambda: visit.page.get_by_role("button", name="Save as JSON").click())
+        assert "痛风" in kept.read_text(encoding="utf-8")
+
+
 def test_a_pasted_story_fills_in_age_and_sex(visit: Visit) -> None:
     visit.open("#/diagnose").page.locator(".paste summary").click()
     visit.page.locator(".paste textarea").fill("Girl of 7 with arachnodactyly. Her brother is well.")
@@ -710,6 +723,10 @@ def test_a_graph_is_drawn_searched_zoomed_grown_and_saved(browser: Any, service:
         visit.page.get_by_role("button", name="Fit").click()
         picture = saved(visit, lambda: visit.page.get_by_role("button", name="Save as PNG").click())
         assert picture.read_bytes().startswith(b"\x89PNG")
+        drawing = ElementTree.parse(saved(visit, lambda: visit.page.get_by_role("button", name="Save as SVG").click()))
+        assert len(list(drawing.iter("{http://www.w3.org/2000/svg}circle"))) == visit.page.evaluate(
+            f"{cy}.nodes().length"
+        )
 
 
 def test_a_disease_of_several_databases_stands_in_the_ranking_once(visit: Visit) -> None:

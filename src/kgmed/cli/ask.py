@@ -30,7 +30,7 @@ from kgmed.records import Evidence, Link, Mention, Particular, Question, Run, to
 from kgmed.runs import FILE, RunStore
 from kgmed.sentences import Catalogue, catalogue
 from kgmed.session import Conversation, Session, open_session
-from kgmed.show_run import address
+from kgmed.show_run import address, translated_run
 
 # --- A run as a person reads it: what went wrong, the answer, what was understood, one line of sources, its limits.
 #
@@ -62,7 +62,7 @@ def detail(*, evidence: bool, explain: bool) -> Detail:
 
 def show(run: Run, near: Near, shown: Detail = Detail.BRIEF) -> None:
     """Print a run; `near` gives the names that a person may have meant by what was not found."""
-    out, words = page(), catalogue(language_of(run.question))
+    run, out, words = translated_run(run), page(), catalogue(language_of(run.question))
     first = helped(run.question.text)
     if first and run.answer.text.startswith(first):  # a call for help before anything else
         out((first, "bold red"))

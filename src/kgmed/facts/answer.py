@@ -29,6 +29,7 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.question.emergency import is_emergency, is_malignant
 from kgmed.records import Answer, Context, Evidence, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
+from kgmed.show_run import bracketed, entities_of, named_in
 from kgmed.steps.facts import called, candidates, clipped, facts, frequency, is_diagnosis
 from kgmed.steps.family import substance
 
@@ -72,13 +73,20 @@ def answer(query: Query, context: Context) -> Answer:
     lines = reading.lines()
     diagnoses = [row for row in reading.rows if row[1].kind == "candidate"]
     return Answer(
-        "\n".join(row.text for row in lines),
+        "\n".join(_apart(row.text, context.cited, speech) for row in lines),
         citations=tuple(dict.fromkeys(n for row in lines for n in row.numbers)),
         candidates=() if reading.abstains else tuple(candidates(diagnoses)),
         abstained=reading.abstains,
         limits=speech.say("note.limits"),
         reader="facts",
     )
+
+
+def _apart(text: str, evidence: Sequence[Evidence], speech: Speech) -> str:
+    """A line with each name that the asker cannot read in brackets behind its kind, unless its heading says so."""
+    if not speech.unreadable(text) or speech.say("list.original") in text:
+        return text
+    return named_in(text, entities_of(evidence), bracketed)
 
 
 def fitting_warnings(frame: Frame, evidence: Sequence[Evidence]) -> Iterator[Evidence]:

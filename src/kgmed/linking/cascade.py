@@ -48,14 +48,15 @@ class CarriedOver:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The links of another linker, but for the words whose entity somebody has chosen (`how` "chosen")."""
+    """The links of another linker, but for the words whose entity is known: `how` = chosen by somebody, or a value."""
 
     link: Linker
     entities: Mapping[tuple[int, int], Entity]  # by the place of the words in the question
+    how: str = CHOSEN
 
     def __call__(self, mentions: Sequence[Mention], /) -> list[Link]:
         """The links in the order of the other linker; those that it did not make stand last."""
-        chosen = {m: Link(m, e, 1.0, CHOSEN) for m in mentions if (e := self.entities.get((m.start, m.end)))}
+        chosen = {m: Link(m, e, 1.0, self.how) for m in mentions if (e := self.entities.get((m.start, m.end)))}
         found = dict.fromkeys(chosen.get(link.mention, link) for link in self.link(mentions))
         return list(found | dict.fromkeys(chosen.values()))
 

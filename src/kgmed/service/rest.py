@@ -24,6 +24,7 @@ from kgmed.service.kept import Uploaded
 from kgmed.service.problems import MEDIA, Problem, plain, problem_of
 from kgmed.service.uses import MOST, Told, UseCases
 from kgmed.service.work import Gone, Left, Work
+from kgmed.show_run import translated_run
 from kgmed.stop import Stop
 
 REPORT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
@@ -277,9 +278,10 @@ def _of_runs(api: APIRouter, doors: Doors) -> None:
         return await look(request, list[Kept], lambda: cases.forget(id), early=True)
 
     @api.get("/runs/{id}", response_model=Run)
-    async def run(request: Request, id: str) -> Response:
-        """A run by its whole id."""
-        return await look(request, Run, lambda: cases.run(id), early=True)
+    async def run(request: Request, id: str, translated: Annotated[bool, Query()] = False) -> Response:  # noqa: FBT002
+        """A run by its whole id; `translated` = named in the language of its question, as far as words are known."""
+        shown = translated_run if translated else lambda run: run
+        return await look(request, Run, lambda: shown(cases.run(id)), early=True)
 
 
 def _of_a_graph(api: APIRouter, doors: Doors) -> None:

@@ -44,7 +44,7 @@ from kgmed.reward.graph_reward import JudgedAnswer, KGReward
 from kgmed.runs import Kept
 from kgmed.service.kept import Fetches, FetchState, Opened, RunsKept, Uploaded, Uploads, runs_at
 from kgmed.session import LONGEST_QUESTION, Conversation, Event, Session, open_named, open_session
-from kgmed.show_run import LINKS
+from kgmed.show_run import LINKS, translated, translated_run
 from kgmed.steps.read import FENCE, NO_EVIDENCE, fence_for
 from kgmed.stop import Stop, check_stop, stopping_by
 from kgmed.toolkit import RemoteToolkit, Toolkit
@@ -102,6 +102,7 @@ class AskRequest(Request):
     language: Language = ""
     after: Annotated[list[RunId], Field(max_length=8)] = Field(default_factory=list)  # the turns before, oldest first
     reading: Reading | None = None  # null = the question is read by itself
+    translated: bool = False  # entities, texts and relations of the run in the question's language; ids stay
     stream: bool = False
 
 
@@ -475,7 +476,8 @@ class UseCases:
     def entity(self, graph: str, name: str, *, limit: int = 20, language: str = "") -> GraphSummary:
         """All that a graph says of the entity of that id or name."""
         store = self.store(graph, language)
-        return library.about(store, _resolved(store, name).id, limit=limit)
+        found = library.about(store, _resolved(store, name).id, limit=limit)
+        return translated(found, language) if language else found
 
     def neighbours(
         self,
@@ -495,7 +497,8 @@ class UseCases:
         total = sum(n for role, n in counts.items() if not roles or role in roles)
         edges = store.incident(node, limit=min(after + limit, total), roles=roles)[after:]
         more = after + len(edges)
-        return Neighbourhood(entity, tuple(store.triples(edges)), total, more if more < total else None, counts)
+        found = Neighbourhood(entity, tuple(store.triples(edges)), total, more if more < total else None, counts)
+        return translated(found, language) if language else found
 
     def tools(self, graph: str, language: str) -> Toolbox:
         """The tools of an agent on a graph; what is named and said is in a language, as far as the graph has it."""
@@ -506,21 +509,24 @@ class UseCases:
         store = self.store(graph, language)
         with stopping_by(stop):
             entities = [_resolved(store, name) for name in asked.entities]
-            return paths_between(store, entities, hops=asked.hops, limit=asked.limit)
+            found = paths_between(store, entities, hops=asked.hops, limit=asked.limit)
+            return translated(found, language) if language else found
 
     # a question
 
     def ask(self, asked: AskRequest, stop: Stop | None = None, *, before: Sequence[str] = ()) -> Run:
         """The run of a question; `before` = what was asked before it, where only the words are known."""
         session, question, after = self._turn(asked, before, stop)
-        return self._kept(session.ask(question, options=asked.options or None, after=after, stop=stop))
+        run = self._kept(session.ask(question, options=asked.options or None, after=after, stop=stop))
+        return translated_run(run) if asked.translated else run
 
     def stream(self, asked: AskRequest, stop: Stop | None = None, *, before: Sequence[str] = ()) -> Iterator[Told]:
         """What happens while a question is answered; the last is the run."""
         session, question, after = self._turn(asked, before, stop)
         for event in session.stream(question, options=asked.options or None, after=after, stop=stop):
             told = self._told(event, session)
-            yield self._kept(told) if isinstance(told, Run) else told
+            told = self._kept(told) if isinstance(told, Run) else told
+            yield translated_run(told) if asked.translated and isinstance(told, Run) else told
 
     def shaped(self, run: Run, schema: Mapping[str, object], stop: Stop | None = None) -> str:
         """The answer of a run as JSON of a schema, by the language model; raises `ModelFailed`, `Unavailable`."""

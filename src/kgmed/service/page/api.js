@@ -125,7 +125,8 @@ export const diagnose = (body, signal) => post("v1/diagnose", body, signal);
 export const compare = (body, signal) => post("v1/compare", body, signal);
 export const runs = (q, signal) => get(`v1/runs${query({ q })}`, signal);
 export const forget = (which) => send("DELETE", `v1/runs/${id(which)}`);
-export const run = (which, signal) => get(`v1/runs/${id(which)}`, signal);
+/** A run, named in the language of its question; `plain` = as the graphs have it. */
+export const run = (which, signal, plain = false) => get(`v1/runs/${id(which)}${plain ? "" : "?translated=true"}`, signal);
 export const available = (signal) => get("v1/available", signal);
 export const fetchGraph = (name) => post(`v1/available/${id(name)}`, undefined);
 export const upload = (name, file) => post(`v1/upload/${id(name)}${query({ file: file.name })}`, file);

@@ -89,7 +89,7 @@ export function Ask({ where, served, arrive }) {
       const { signal } = mine.abort;
       if (served.about.opening) await api.untilOpen(signal);
       const same = from && { graph: choice.graph, method: from.method, model: choice.model }; // a correction is read by the same method
-      const body = { question: question.trim(), stream: true, ...filled(same || choice), ...(after.length ? { after } : {}), ...(reading ? { reading } : {}) };
+      const body = { question: question.trim(), stream: true, translated: true, ...filled(same || choice), ...(after.length ? { after } : {}), ...(reading ? { reading } : {}) };
       await api.stream("v1/ask", body, on, signal);
       if (now.step === "working") throw new api.Problem(0, t("offline"), t("offline"));
     } catch (problem) {
@@ -374,7 +374,7 @@ function Outcome({ run, near, served, instead, reread, follow, cite }) {
       </div>
       <div class="actions"><span class="hint">${t("saveAs")}</span>
         ${[
-          ["JSON", () => saveJson(`kgmed-${run.id}.json`, run)],
+          ["JSON", () => api.run(run.id, undefined, true).catch(() => run).then((plain) => saveJson(`kgmed-${run.id}.json`, plain))],
           ["CSV", () => saveAs(`kgmed-${run.id}.csv`, asCsv(factsOf(evidence), served.graphs), "text/csv")],
           ["BibTeX", () => saveAs(`kgmed-${run.id}.bib`, asBibtex(run, served.graphs), "application/x-bibtex")],
           ["RIS", () => saveAs(`kgmed-${run.id}.ris`, asRis(run, served.graphs), "application/x-research-info-systems")],

@@ -39,6 +39,29 @@ function elements(facts, has) {
   return [...made.values()].sort((a, b) => Number(a.group === "edges") - Number(b.group === "edges"));
 }
 
+/** The drawing as an SVG image: what is drawn, where it is drawn, in the colours of the page. */
+function asSvg(cy) {
+  const xml = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+  const box = cy.elements().boundingBox();
+  const n = (value) => Math.round(value * 10) / 10;
+  const edges = cy.edges().map((edge) => {
+    const [from, to, mid, bend] = [edge.sourceEndpoint(), edge.targetEndpoint(), edge.midpoint(), (edge.controlPoints() || [])[0]];
+    const colour = edge.style("line-color");
+    const way = bend ? `Q${n(bend.x)} ${n(bend.y)} ${n(to.x)} ${n(to.y)}` : `L${n(to.x)} ${n(to.y)}`;
+    const label = `<text x="${n(mid.x)}" y="${n(mid.y)}" font-size="8" text-anchor="middle" fill="${colour}">${xml(edge.data("label"))}</text>`;
+    return `<path d="M${n(from.x)} ${n(from.y)}${way}" fill="none" stroke="${colour}" stroke-width="1.5" opacity="0.7" marker-end="url(#to)"/>${label}`;
+  });
+  const nodes = cy.nodes().map((node) => {
+    const { x, y } = node.position();
+    const radius = node.width() / 2;
+    const ring = `stroke="${node.style("border-color")}" stroke-width="${parseFloat(node.style("border-width"))}"`;
+    return `<g><title>${xml(node.data("entity").id)}</title><circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="${node.style("background-color")}" ${ring}/><text x="${n(x)}" y="${n(y + radius + 13)}" font-size="11" text-anchor="middle" fill="${node.style("color")}">${xml(node.data("label"))}</text></g>`;
+  });
+  const [left, top, wide, high] = [box.x1 - 90, box.y1 - 20, box.w + 180, box.h + 40].map(n);
+  const arrow = `<marker id="to" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="context-stroke"/></marker>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${left} ${top} ${wide} ${high}" width="${wide}" height="${high}" font-family="sans-serif"><style>text{paint-order:stroke;stroke:${ofTheme("card")};stroke-width:3px}</style><defs>${arrow}</defs><rect x="${left}" y="${top}" width="${wide}" height="${high}" fill="${ofTheme("card")}"/>${edges.join("")}${nodes.join("")}</svg>\n`;
+}
+
 /** The drawing, with a search, and a list of its things for those who do not see or point at it. */
 export function Explore({ graph, start, facts }) {
   const place = useRef(null);
@@ -92,7 +115,7 @@ export function Explore({ graph, start, facts }) {
   return html`<div class="explore">
     <div class="explore-acts">
       <input type="text" aria-label=${t("findInDrawing")} placeholder=${t("findInDrawing")} value=${sought} disabled=${!things.length} onInput=${(e) => find(e.target.value)} />
-      ${button("zoomIn", () => zoom(1.3), "+")} ${button("zoomOut", () => zoom(1 / 1.3), "−")} ${button("fit", () => drawn.current.fit(undefined, 20))} ${button("savePng", save)}
+      ${button("zoomIn", () => zoom(1.3), "+")} ${button("zoomOut", () => zoom(1 / 1.3), "−")} ${button("fit", () => drawn.current.fit(undefined, 20))} ${button("savePng", save)} ${button("saveSvg", () => saveAs("kgmed-graph.svg", asSvg(drawn.current), "image/svg+xml"))}
     </div>
     ${!things.length && !trouble && html`<${Wait} />`}
     ${trouble && html`<${Trouble} problem=${trouble} />`}

@@ -1,7 +1,7 @@
 // What the views share: the hash as a route, a text field that completes, facts with their sources, and small things.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { number, roleName, SAFETY, t } from "./words.js";
+import { currentLanguage, number, roleName, SAFETY, t } from "./words.js";
 
 // --- Routes. All that a link says stands behind the #, which no browser sends to a server.
 
@@ -283,6 +283,11 @@ export function References({ of, most = 4 }) {
 /** The licence of a fact's graph, by the name that its source begins with. */
 export const licenceOf = (source, graphs) => (graphs.find((g) => source.split(" ")[0] === g.name) || {}).licence || t("licenceUnknown");
 
+const HAN = /\p{Script=Han}/u;
+
+/** The graph's own name of a relation, where whoever reads the page can read it. */
+const own = ({ name }) => (currentLanguage() === "zh" || !HAN.test(name) ? name : "");
+
 /** The same facts as a table, those of the number `marked` in colour; `facts` = [{ triple, numbers }]. */
 export function FactsTable({ facts, graphs, marked = 0, numbers = true, label }) {
   const cell = (key, content) => html`<td role="cell" data-label=${t(key)}>${content}</td>`;
@@ -301,7 +306,7 @@ export function FactsTable({ facts, graphs, marked = 0, numbers = true, label })
           ({ triple, numbers: cited }) => html`<tr role="row" class=${cited.includes(marked) ? "marked" : ""}>
             ${numbers && cell("number", cited.join(", "))}
             ${cell("from", subjectOf(triple).name)}
-            ${cell("relation", html`<span class=${SAFETY.includes(triple.relation.role) ? "safety" : ""}>${roleName(triple.relation.role)}</span> <small>${triple.relation.name}</small>`)}
+            ${cell("relation", html`<span class=${SAFETY.includes(triple.relation.role) ? "safety" : ""}>${roleName(triple.relation.role)}</span> ${own(triple.relation) && html`<small>${own(triple.relation)}</small>`}`)}
             ${cell("to", objectOf(triple).name)} ${cell("howOften", frequencyOf(triple))}
             ${cell("source", triple.source)} ${cell("licence", licenceOf(triple.source, graphs))}
             ${cell("references", html`<${References} of=${referencesOf(triple)} />`)}
@@ -315,6 +320,7 @@ export function FactsTable({ facts, graphs, marked = 0, numbers = true, label })
 /** One fact in full: what it says and what it rests on. */
 export function FactCard({ triple, graphs }) {
   const often = frequencyOf(triple);
+  const originals = [subjectOf(triple), objectOf(triple)].map((e) => e.description).filter((text) => text && HAN.test(text)); // of names that were translated
   const more = qualifiersOf(triple);
   const line = (key, content) => html`<div><dt>${t(key)}</dt><dd>${content}</dd></div>`;
   return html`<div class="fact">
@@ -323,6 +329,7 @@ export function FactCard({ triple, graphs }) {
       ${objectOf(triple).name}
     </p>
     <dl class="plain">
+      ${originals.length > 0 && line("original", html`<span lang="zh">${originals.join(" · ")}</span>`)}
       ${often && line("howOften", often)} ${line("source", `${triple.source} (${triple.relation.name})`)}
       ${line("licence", licenceOf(triple.source, graphs))}
       ${referencesOf(triple).length > 0 && line("references", html`<${References} of=${referencesOf(triple)} most=${8} />`)}
