@@ -132,6 +132,9 @@ def _translated(value: Any) -> Any:
         changed["tail"] = replace(changed["tail"], name=text)
     if isinstance(value, Evidence) and has_cjk(value.text):
         changed["text"] = named_in(value.text, entities_of([value]), name_of)
+    if isinstance(value, Run) and value.answer.reader == "facts" and has_cjk(value.answer.text):  # names of the graph
+        text = named_in(value.answer.text, entities_of(value.context.cited), name_of)
+        changed["answer"] = replace(changed.get("answer", value.answer), text=text)
     return replace(value, **changed) if changed else value
 
 
@@ -156,10 +159,10 @@ def entities_of(evidence: Iterable[Evidence]) -> list[Entity]:
 
 
 def named_in(text: str, entities: Iterable[Entity], name: Callable[[Entity], str]) -> str:
-    """A text with the Chinese names of some entities written as `name` has them."""
+    """A text with the Chinese names of some entities written as `name` has them, but for those in brackets."""
     held = {e.name: e for e in entities if has_cjk(e.name) and e.name in text}
     found = "|".join(map(re.escape, sorted(held, key=len, reverse=True)))
-    return re.sub(found, lambda m: name(held[m[0]]), text) if held else text
+    return re.sub(rf"(?<!\()(?:{found})", lambda m: name(held[m[0]]), text) if held else text
 
 
 # --- The evidence as an image: entities in columns by their distance from the question's first one, relations between.

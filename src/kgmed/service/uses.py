@@ -116,6 +116,7 @@ class CompareRequest(Request):
     methods: Annotated[list[Name], Field(min_length=1, max_length=_COMPARED)]
     graph: Name = AUTO
     language: Language = ""
+    translated: bool = False  # as of `AskRequest`
 
 
 class PathsRequest(Request):
@@ -729,7 +730,8 @@ class UseCases:
         session = self._asker(asked.graph, method, "")
         question = Question(asked.question, language=asked.language)
         try:
-            return Compared(method, self._kept(session.ask(question, options=asked.options or None, stop=stop)))
+            run = self._kept(session.ask(question, options=asked.options or None, stop=stop))
+            return Compared(method, translated_run(run) if asked.translated else run)
         except StoreError:
             raise
         except KgmedError as error:

@@ -8,6 +8,9 @@ import { Picture } from "./picture.js";
 import { currentLanguage, number, roleName, ROLE_ORDER, SAFETY, t } from "./words.js";
 
 const PAGE = 24; // facts of a role that are asked for at once
+const FIRST = 200; // facts that are asked for with a thing
+const FOLDED = 12; // facts of a role that are shown at first
+const DRAWN = 60; // of these in the graph to walk in
 
 /** The view: `#/graph/GRAPH/ID`, and with `?to=ID` the paths between two. */
 export function Graph({ where, served, go }) {
@@ -33,7 +36,7 @@ export function Graph({ where, served, go }) {
 function Thing({ graph, id, served, go, complete, to }) {
   const language = currentLanguage();
   const { value, problem, again } = useLoaded(
-    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: 60, language }, signal)]),
+    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: FIRST, language }, signal)]),
     [graph, id, language],
   );
   if (problem && problem.status === 409) return html`<${Choose} candidates=${problem.extra.candidates || []} graph=${graph} />`;
@@ -89,8 +92,8 @@ function Known({ graph, id, served, around, attributes }) {
     <div class="panel-head"><h2 id="known">${t("neighbours")} <small>${number(around.total)}</small></h2>
       <${Tabs} label=${t("howShown")} tabs=${[["list", t("asList")], ["picture", t("asPicture")], ["explore", t("asGraph")], ["table", t("asTable")]]} chosen=${shape} choose=${choose} /></div>
     <div role="tabpanel" aria-label=${t("neighbours")}>
-      ${shape === "explore" && html`<${Explore} graph=${graph} start=${around.entity} facts=${facts} />`}
-      ${shape === "list" && roles.map((role) => html`<${RoleGroup} key=${role} ...${{ graph, role, served, language }} id=${around.entity.id} total=${around.roles[role]} start=${around.triples.filter((f) => f.relation.role === role)} />`)}
+      ${shape === "explore" && html`<${Explore} graph=${graph} start=${around.entity} facts=${facts.slice(0, DRAWN)} />`}
+      ${shape === "list" && roles.map((role) => html`<${RoleGroup} key=${role} ...${{ graph, role, served, language }} id=${around.entity.id} total=${around.roles[role]} start=${around.triples.filter((f) => f.relation.role === role).sort((a, b) => Number(!frequencyOf(a)) - Number(!frequencyOf(b)))} />`)}
       ${shape === "list" && attributes.length > 0 && html`<${Attributes} attributes=${attributes} />`}
       ${shape === "picture" && html`<${Picture} facts=${facts} asked=${[around.entity]} totals=${around.roles} expand=${expand} graphs=${served.graphs} graph=${graph} />`}
       ${shape === "table" && html`<${FactsTable} facts=${facts} graphs=${served.graphs} numbers=${false} label=${t("neighbours")} />`}
@@ -107,20 +110,21 @@ const Attributes = ({ attributes }) => html`<dl class="plain attributes">
 
 /** The neighbours of one role, more of them on demand. */
 function RoleGroup({ graph, id, role, total, start, served, language }) {
-  const [state, set] = useState({ triples: start, next: start.length < total ? 0 : null, open: start.length > 0 });
+  const [state, set] = useState({ triples: start, next: start.length < total ? 0 : null, open: start.length > 0, all: start.length === total && total <= FOLDED });
   const [trouble, setTrouble] = useState(null);
   const load = () =>
     api.neighbours(graph, id, { role, limit: PAGE, after: state.next || undefined, language }).then(
-      (more) => set((now) => ({ triples: now.next === 0 ? more.triples : [...now.triples, ...more.triples], next: more.next, open: true })),
+      (more) => set((now) => ({ triples: now.next === 0 ? more.triples : [...now.triples, ...more.triples], next: more.next, open: true, all: true })),
       setTrouble,
     );
-  const shown = state.triples.slice(0, state.next === 0 ? 12 : undefined);
+  const unfold = () => (state.next === null ? set({ ...state, all: true }) : load());
+  const shown = state.all ? state.triples : state.triples.slice(0, FOLDED);
   const sides = [false, true].map((back) => [shown.filter((f) => isBack(f, id) === back), back]).filter(([triples]) => triples.length); // seen from the one end, and from the other
   return html`<details class="role-group" open=${state.open} onToggle=${(e) => e.target.open && !state.triples.length && load()}>
     <summary><h3 class=${SAFETY.includes(role) ? "safety" : ""}>${sides.map(([, back]) => roleName(role, back)).join(" / ") || roleName(role)} <small>${number(total)}</small></h3></summary>
     ${sides.map(([triples, back]) => html`${sides.length > 1 && html`<h4>${roleName(role, back)}</h4>`}<${Facts} triples=${triples} id=${id} served=${served} graph=${graph} />`)}
     ${trouble && html`<${Trouble} problem=${trouble} again=${load} />`}
-    ${state.next !== null && total > shown.length && html`<button type="button" class="quiet" onClick=${load}>${t("more", number(total - shown.length))}</button>`}
+    ${total > shown.length && (!state.all || state.next !== null) && html`<button type="button" class="quiet" onClick=${unfold}>${t("more", number(total - shown.length))}</button>`}
   </details>`;
 }
 

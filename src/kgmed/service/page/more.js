@@ -37,7 +37,7 @@ export function Compare({ where, served, arrive }) {
     const mine = (stop.current = new AbortController());
     set({ step: "working" });
     try {
-      const runs = await api.compare({ question: text.trim(), methods: chosen }, mine.signal);
+      const runs = await api.compare({ question: text.trim(), methods: chosen, translated: true }, mine.signal);
       set({ step: "done", runs });
       if (idsOf(runs)) arrive(link("compare", [], { q: text.trim(), runs: idsOf(runs) }));
     } catch (problem) {

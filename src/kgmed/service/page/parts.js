@@ -290,13 +290,14 @@ const own = ({ name }) => (currentLanguage() === "zh" || !HAN.test(name) ? name 
 
 /** The same facts as a table, those of the number `marked` in colour; `facts` = [{ triple, numbers }]. */
 export function FactsTable({ facts, graphs, marked = 0, numbers = true, label }) {
-  const cell = (key, content) => html`<td role="cell" data-label=${t(key)}>${content}</td>`;
+  const empty = { howOften: !facts.some(({ triple }) => frequencyOf(triple)), references: !facts.some(({ triple }) => referencesOf(triple).length) };
+  const cell = (key, content) => !empty[key] && html`<td role="cell" data-label=${t(key)}>${content}</td>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`${label}: ${t("asTable")}`}>
     <table role="table" class="facts">
       <thead role="rowgroup">
         <tr role="row">
           ${numbers && html`<th role="columnheader" scope="col">${t("number")}</th>`}
-          ${["from", "relation", "to", "howOften", "source", "licence", "references"].map(
+          ${["from", "relation", "to", "howOften", "source", "licence", "references"].filter((key) => !empty[key]).map(
             (key) => html`<th role="columnheader" scope="col">${t(key)}</th>`,
           )}
         </tr>
