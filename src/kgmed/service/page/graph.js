@@ -32,11 +32,14 @@ export function Graph({ where, served, go }) {
   </div>`;
 }
 
+/** Facts that say how often they are so come first, heaviest first as they come. */
+const oftenFirst = (a, b) => Number(!frequencyOf(a)) - Number(!frequencyOf(b));
+
 /** An entity: its names, what is known of it by role, and paths. */
 function Thing({ graph, id, served, go, complete, to }) {
   const language = currentLanguage();
   const { value, problem, again } = useLoaded(
-    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: FIRST, language }, signal)]),
+    (signal) => Promise.all([api.entity(graph, id, { language }, signal), api.neighbours(graph, id, { limit: FIRST, language }, signal).then((around) => ({ ...around, triples: around.triples.sort(oftenFirst) }))]),
     [graph, id, language],
   );
   if (problem && problem.status === 409) return html`<${Choose} candidates=${problem.extra.candidates || []} graph=${graph} />`;
@@ -93,7 +96,7 @@ function Known({ graph, id, served, around, attributes }) {
       <${Tabs} label=${t("howShown")} tabs=${[["list", t("asList")], ["picture", t("asPicture")], ["explore", t("asGraph")], ["table", t("asTable")]]} chosen=${shape} choose=${choose} /></div>
     <div role="tabpanel" aria-label=${t("neighbours")}>
       ${shape === "explore" && html`<${Explore} graph=${graph} start=${around.entity} facts=${facts.slice(0, DRAWN)} />`}
-      ${shape === "list" && roles.map((role) => html`<${RoleGroup} key=${role} ...${{ graph, role, served, language }} id=${around.entity.id} total=${around.roles[role]} start=${around.triples.filter((f) => f.relation.role === role).sort((a, b) => Number(!frequencyOf(a)) - Number(!frequencyOf(b)))} />`)}
+      ${shape === "list" && roles.map((role) => html`<${RoleGroup} key=${role} ...${{ graph, role, served, language }} id=${around.entity.id} total=${around.roles[role]} start=${around.triples.filter((f) => f.relation.role === role)} />`)}
       ${shape === "list" && attributes.length > 0 && html`<${Attributes} attributes=${attributes} />`}
       ${shape === "picture" && html`<${Picture} facts=${facts} asked=${[around.entity]} totals=${around.roles} expand=${expand} graphs=${served.graphs} graph=${graph} />`}
       ${shape === "table" && html`<${FactsTable} facts=${facts} graphs=${served.graphs} numbers=${false} label=${t("neighbours")} />`}

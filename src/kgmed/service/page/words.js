@@ -51,7 +51,7 @@ export const WORDS = {
   // ask
   askTitle: ["Ask a medical question", "提出一个医学问题"],
   askLead: [
-    "The answer comes from the knowledge graphs on this machine, with every fact that it stands on.",
+    "The answer comes from the knowledge graphs on this machine, with the evidence behind it.",
     "答案来自本机的知识图谱，并列出其依据的每一条事实。",
   ],
   question: ["Question", "问题"],
@@ -286,7 +286,7 @@ export const WORDS = {
   // compare
   compareTitle: ["One question, several methods", "一个问题，多种方法"],
   compareLead: [
-    "The same question through each method, side by side, with what each stands on and what it took.",
+    "The same question through each method, side by side, with its evidence and its cost.",
     "同一问题用多种方法并排作答，并列出各自的依据与耗时。",
   ],
   methods: ["Methods", "方法"],
@@ -332,10 +332,10 @@ export const WORDS = {
   ownDropped: ["{n} rows cannot be read", "{n} 行无法读取"],
   ownKinds: ["Kinds", "类别"],
   ownRelations: ["Relations", "关系"],
-  ownColumns: ["What the columns say; mend it where it is wrong", "各列含义，如有误请修改"],
+  ownColumns: ["What the columns mean; correct it where it is wrong", "各列含义，如有误请修改"],
   ownAgain: ["Look again", "重新识别"],
   ownBuild: ["Build it", "构建"],
-  ownBuilding: ["{n} is being built; its progress stands above.", "正在构建 {n}，进度见上方。"],
+  ownBuilding: ["{n} is being built; its progress is shown above.", "正在构建 {n}，进度见上方。"],
   yours: ["Your own triples, from a CSV, RDF, OBO or UMLS file", "您自己的三元组（CSV、RDF、OBO 或 UMLS 文件）"],
 };
 
