@@ -397,9 +397,16 @@ class Reading:
         """The warnings, and that the graph does not say which treatments suit the patient."""
         yield from self._warnings()
         given = any(g.role is Role.TREATS and not g.own for g in self.groups)
-        if self.frame.patient.groups and given and not self.decided and Intent.COMPARISON not in self.frame.intents:
-            name = self.speech.say(f"people.{self.frame.patient.groups[0]}")
-            yield line(self.speech.say("note.not_said", names=name))
+        names = self._for_whom() if given and not self.decided else []
+        if names and Intent.COMPARISON not in self.frame.intents:
+            yield line(self.speech.say("note.not_said", names=self.speech.say.join(names)))
+
+    def _for_whom(self) -> list[str]:
+        """Of whom the graph does not say which treatments suit them: their group, and an illness beside the one treated."""
+        patient, asked = self.frame.patient, [n for ask in self.frame.asks for n in ask.subject]
+        ill = [n for n in dict.fromkeys([*asked[1:], *patient.has]) if n.kind == "disease" and n.links and not n.negated]
+        beside = [n for n in ill if n != asked[0]] if asked else []
+        return [*(self.speech.say(f"people.{g}") for g in patient.groups[:1]), *(n.names[0] for n in beside[:2])]
 
     def _not_for(self) -> Iterator[Line]:
         """What was taken out because it is forbidden for this patient, and why."""

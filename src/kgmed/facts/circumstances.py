@@ -12,7 +12,7 @@ from kgmed.derived import Arrays, cached_arrays
 from kgmed.frame import Frame, Named, Patient
 from kgmed.graph.base import LocalGraph, Scope, names_of
 from kgmed.graph.contradictions import WARNS, Warning, warnings_of
-from kgmed.language.labels import GROUPS, GROWN, OLD, Level, level_of, readings, route
+from kgmed.language.labels import GROUPS, GROWN, OLD, Level, is_local, level_of, readings, route
 from kgmed.language.particulars import circumstances_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Link, Mention, Triple
@@ -90,8 +90,8 @@ def not_for(name: str, product: str = "") -> tuple[tuple[int, float], ...]:
     >>> not_for("阿司匹林片"), not_for("Lisinopril"), not_for("红霉素软膏"), not_for("四环素", "复方四环素软膏")
     (((2, 16.0),), ((0, inf),), (), ())
     """
-    outside = route(product or name) == "outside"
-    keys = (k for k in vocabulary.members("classes", _NOT_FOR) if not outside or k.endswith(_ANYHOW))
+    local = is_local(product or name)
+    keys = (k for k in vocabulary.members("classes", _NOT_FOR) if not local or k.endswith(_ANYHOW))
     found = (k for k in keys if vocabulary.compiled("classes", k, Predicate.BROAD_MATCH).search(name))
     return tuple(dict.fromkeys(_group_of(*k.removesuffix(_ANYHOW).split()[1:]) for k in found))
 

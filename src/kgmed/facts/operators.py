@@ -240,7 +240,7 @@ class Lists:
         ]
         groups: dict[str, list[Triple]] = {}
         for entity in dict.fromkeys(things):
-            for t in (t for t in family.ordered(entity, Role.ADVERSE, own=False) if t.subject.id):  # no text
+            for t in (t for t in family.causing(entity) if t.subject.id):  # no text
                 if which.holds(name := family.substance(self.graph.number(t.subject.id)), t.subject.name):
                     groups.setdefault(name, []).append(t)
         labels = medicines_of(self.graph)

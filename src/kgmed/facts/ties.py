@@ -7,14 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
+from kgmed import vocabulary
 from kgmed.facts.plan import rules
 from kgmed.frame import Ask, Frame, Named
 from kgmed.graph.base import LocalGraph, Scope, names_of, unique_numbers
+from kgmed.graph.contradictions import contradictions
 from kgmed.language import lay
 from kgmed.language.particulars import DRINKS, PEOPLE, People, circumstances_of, clauses_about, forbids, worsened_by
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Link, Mention, Role, Status, Triple
-from kgmed.steps.family import MEDICINES, Family, substance
+from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
+from kgmed.vocabulary import Predicate
 
 Ways = Mapping[int, tuple[Triple, ...]]  # entries that speak of a thing, and the triples that lead to each
 PRODUCTS = 120  # ours: products of a medicine whose warnings are looked at
@@ -64,6 +67,7 @@ class Tie:
         cost: The smaller the nearer.
         said: Of a text about one, the part that names the other.
         of_kinds: Whether it is said of a kind of one of the two, and not of that itself.
+        slip: Whether the graph itself speaks against it (`kgmed.graph.contradictions`).
     """
 
     triple: Triple
@@ -72,6 +76,7 @@ class Tie:
     cost: float
     said: str = ""
     of_kinds: bool = False
+    slip: bool = False
 
     @property
     def role(self) -> Role:
@@ -157,8 +162,16 @@ class Ties:
         return self._once("all", thing.link, lambda: self.own(thing) | self.family.of(thing.link) | self.own(thing))
 
     def members(self, thing: Thing) -> dict[int, tuple[Triple, ...]]:
-        """The medicines of a class that is named by what their names have in common."""
-        return self._once("members", thing.link, lambda: self.family.members(thing.link))
+        """The medicines of a class that is named by what their names have in common, or by what they are for."""
+        return self._once("members", thing.link, lambda: self.family.members(thing.link) or self._of_purpose(thing))
+
+    def _of_purpose(self, thing: Thing) -> Ways:
+        """The medicines of a class that is named by its purpose, as painkillers are."""
+        keys = vocabulary.members("classes", "classes by purpose")
+        named = (k for k in keys if vocabulary.compiled("classes", k, Predicate.NAMED_BY).fullmatch(thing.named.names[0]))
+        names = [vocabulary.compiled("classes", key, Predicate.BROAD_MATCH) for key in named]
+        found = medicines_of(self.graph).items() if names else ()
+        return {n: () for name, nodes in found if any(p.search(name) for p in names) for n in nodes}
 
     def mates(self, thing: Thing) -> dict[int, tuple[Triple, ...]]:
         """The other medicines of the classes of which a medicine is one by its name."""
@@ -202,16 +215,15 @@ class Ties:
     def tied(self, left: Ways, right: Ways, kinds: Container[int] = ()) -> list[Tie]:
         """The edges between two sets of entries as ties."""
         places = {node: i for i, node in enumerate(left)} | {node: i for i, node in enumerate(right)}
-        found = []
+        found, slips = [], contradictions(self.graph).edges
         for edge, along in self._joining(list(left), list(right)):
             triple = self.graph.triple(edge)
             ends = [self.graph.number(e.id) for e in (triple.head, triple.tail)]
             why = (*left.get(ends[0], right.get(ends[0], ())), *right.get(ends[1], left.get(ends[1], ())))
             far = sum(float(np.log1p(places.get(n, 0))) for n in ends)
             along_role = along != triple.relation.reverse
-            found.append(
-                Tie(triple, why, along_role, 10 * len(why) + far - triple.weight, "", any(n in kinds for n in ends))
-            )
+            cost, of_kinds = 10 * len(why) + far - triple.weight, any(n in kinds for n in ends)
+            found.append(Tie(triple, why, along_role, cost, "", of_kinds, edge in slips))
         return by_cost(found)
 
     def _joining(self, left: list[int], right: list[int]) -> Iterator[tuple[int, bool]]:
@@ -313,23 +325,24 @@ class Ties:
         ties = self.tied(self.own(medicine), acts)
         return [t for t in ties if t.role is Role.ADVERSE and t.triple.object.kind not in MEDICINES]
 
-    def holding(self, a: Thing, b: Thing) -> list[Tie]:
-        """What one has whose name holds the Chinese name of the other."""
+    def holding(self, a: Thing, b: Thing, roles: Sequence[Role] = ()) -> list[Tie]:
+        """What one has whose name holds the Chinese name of the other, in some roles or those of names that are near."""
         found = []
         for one, other, along in ((a, b, True), (b, a, False)):
             if self.is_medicine(other) and not other.entity.name.endswith(tuple(rules()["names"]["class_marks"])):
                 continue  # products are named after medicines
             ways = self.own(one) | self.members(one)
-            for t, why in self._held(ways, self.names(other)):
+            for t, why in self._held(ways, self.names(other), roles or tuple(map(Role, rules()["roles"]["near_names"]))):
                 own = self.graph.number(t.subject.id) in ways
                 found.append(Tie(t, why, along is own, 10 * len(why)))
         return found
 
-    def _held(self, entries: Ways, names: Iterable[str]) -> Iterator[tuple[Triple, tuple[Triple, ...]]]:
+    def _held(
+        self, entries: Ways, names: Iterable[str], roles: Sequence[Role]
+    ) -> Iterator[tuple[Triple, tuple[Triple, ...]]]:
         """The triples of some entries whose other end's name holds a Chinese name that is not denied in it."""
         told = [n for n in names if has_cjk(n)]
         wanted = [n for n in told if len(n) > 1] or [n for n in told if n in rules()["names"]["organs"]]
-        roles = tuple(map(Role, rules()["roles"]["near_names"]))
         for node, why in entries.items() if wanted else ():
             entity = self.graph.at(node)
             for t in self.graph.neighbours(entity.id, limit=_NEIGHBOURS, roles=roles):
@@ -364,8 +377,17 @@ def allergens(texts: Iterable[str]) -> set[str]:
 
 
 def groups_named(names: Sequence[str]) -> list[People]:
-    """The groups of people of some names, as `language.particulars` calls them."""
-    return [group for group in PEOPLE if group.name[0] in names]
+    """The groups of people of some names, as `language.particulars` calls them, and what is done beside a medicine."""
+    doing = [_activity(key) for key in vocabulary.members("classes", "what is done beside a medicine") if key in names]
+    return [*(group for group in PEOPLE if group.name[0] in names), *doing]
+
+
+@vocabulary.kept()
+def _activity(key: str) -> People:
+    """Something that is done beside a medicine, of which labels warn as they do of people: driving."""
+    called = vocabulary.others("classes", Predicate.ALT_LABEL)[key][0]
+    asked, found = (vocabulary.pattern("classes", key, p) for p in (Predicate.NAMED_BY, Predicate.IN_NAME))
+    return People((key, called), asked, found)
 
 
 def _denied(text: str, name: str) -> bool:
@@ -447,7 +469,7 @@ class AskedThings:
     def _class(self, named: Named) -> Link | None:
         """A class of medicines that is named by what its members' names have in common, as its first member."""
         mention = Mention(named.names[0], named.names[0], *_span(named))
-        members = self.ties.family.members(Link(mention, Entity("", named.names[0], "drug"), 1.0, "class"))
+        members = self.ties.members(Thing(named, Link(mention, Entity("", named.names[0], "drug"), 1.0, "class")))
         entity = next((self.ties.graph.at(node) for node in members), None)
         return Link(mention, replace(entity, name=named.names[0]), 1.0, "class") if entity else None
 

@@ -297,7 +297,7 @@ class _Judge:
         """What is forbidden to, or warns of, others of the class of a medicine, and what it makes worse."""
         both = self.ties.is_medicine(b)
         worse = [] if both else self.ties.worsened(a, b)
-        harms = worse or (bool(given) and all(t.role is Role.ADVERSE for t in given))
+        harms = worse or (bool(given) and all(t.role is Role.ADVERSE and not t.slip for t in given))
         if forbidden := [t for t in self.ties.of_mates(a, b) if t.grade == "no"] if harms and not both else []:
             return self._verdict("class", forbidden, a, b)
         if given:
@@ -309,7 +309,7 @@ class _Judge:
 
     def _by_effects(self, a: Thing, b: Thing, given: Sequence[Tie]) -> Evidence | None:
         """What a medicine does for or against what it is to be taken with."""
-        harms = all(t.role is Role.ADVERSE for t in given)
+        harms = all(t.role is Role.ADVERSE and not t.slip for t in given)
         ordered = sorted(given, key=lambda t: t.role is Role.TREATS)
         return self._verdict("harm" if harms else "other", ordered, a, b) if given else None
 
@@ -332,6 +332,8 @@ class _Judge:
             return self._verdict(min((t.grade for t in told), key=GRAVE.index), told, medicine, allergy)
         if self.ties.mates(allergy).keys() & own.keys():
             return self._evidence("class", "verdict.allergic_class", [], (), medicine, allergy)
+        if alike := by_cost(t for t in self.ties.naming(self.ties.mates(medicine), allergy) if t.grade):
+            return self._verdict("class", alike, medicine, allergy)
         return self._verdict("none", [], medicine, allergy)
 
     def _people(self, medicine: Thing, group: People) -> Evidence:
@@ -381,14 +383,15 @@ class _Judge:
         against = [t for t in ties if (t.role in self.rule.against or self._forbids(t)) and not t.of_kinds]
         good = sorted((t for t in ties if self.rule.says(t)), key=self.rule.place)
         turned = [t for t in ties if self.rule.says(t, turned=True)]
-        good = (
-            good
-            or (turned if self.rule.either_way else [])
-            or [t for t in ([] if ties else self.ties.holding(a, b)) if self.rule.says(t)]
-        )
+        good = good or (turned if self.rule.either_way else [])
+        near = [] if good or ties else [t for t in self.ties.holding(a, b) if self.rule.says(t)]
+        beside = self.ties.holding(a, b, (Role.TREATS,)) if any(t.role is Role.ADVERSE for t in near) else []
+        good = good or near
         said = [self._verdict("no", against, a, b)] if against else []
+        if good and not said and (instead := _speaks_against(good, [*ties, *near, *beside])):
+            return [self._evidence("other", "verdict.contradicted", [*good[:1], *instead], (), a, b)]
         if good:
-            return [*said, self._verdict("yes", self._one_of_each(good), a, b)]
+            return [*said, self._verdict("yes", self._one_of_each([t for t in good if not t.slip] or good), a, b)]
         if said or ties:
             return said or [self._verdict("reverse" if turned else "other", turned or ties, a, b)]
         return [self._verdict("none", [], a, b)]
@@ -467,6 +470,8 @@ class _Judge:
         """The key of the sentence of a verdict."""
         both = self.ties.is_medicine(a) and self.ties.is_medicine(b)
         warns, affirms = self.rule.taken or both, self.rule.affirms or self.ask.negative
+        if which == "yes" and all(t.role is Role.GENE for t in ties):
+            return "yes.gene"  # whether it is a cause no graph of ours says
         if which == "yes":
             asked = self.ask.intent is Intent.RELATION and self.ask.form is Form.YES_NO
             return "yes.related" if asked else f"yes.{self.ask.intent}"
@@ -530,6 +535,15 @@ class _Judge:
         key = "not_with" if other.entity.kind in MEDICINES else "contraindicated"
         key = "not_in_allergy" if other.allergy else key if tie.grade == "no" else "precaution"
         return translated(tie.triple, other.entity, tie.said, f"triple.{key}", self.words)
+
+
+def _speaks_against(good: Sequence[Tie], ties: Sequence[Tie]) -> list[Tie]:
+    """What speaks against ties that say yes: they are slips, or more is given for what little is said to cause."""
+    if all(t.slip for t in good):
+        return [t for t in ties if t not in good]
+    given, causing = ([t for t in ties if t.role is role and not t.slip] for role in (Role.TREATS, Role.ADVERSE))
+    more = len({t.triple.subject for t in given}) > len({t.triple.subject for t in causing})
+    return given if more and all(t.slip or t.role is Role.ADVERSE for t in good) else []
 
 
 def _says_any(text: str, words: Sequence[str]) -> bool:

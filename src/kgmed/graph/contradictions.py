@@ -1,18 +1,23 @@
-"""Treatments of a graph that the graph itself speaks against: they are never listed first, or not at all.
+"""Edges of a graph that the graph itself speaks against: they are never listed first, or not at all, and decide nothing.
 
-Three kinds, each found from the graph alone and kept beside it:
+Five kinds, each found from the graph alone and kept beside it. Three are of what a medicine is given for:
 
 - "own label": a contraindication of the medicine, a text or an edge, names what it is said to treat;
 - "side effect": what it is given for is an adverse effect of the same substance, on more labels than its use, or on
   half as many where the illness is more often caused than treated (lincomycin and pseudomembranous colitis);
-- "prefix": what it is given for is the mere beginning of a longer indication of the same medicine: 流感, 流感嗜血杆菌.
+- "prefix": what it is given for is the mere beginning of a longer indication of the same medicine: 流感, 流感嗜血杆菌;
+
+one of what a medicine can cause, and one of what a disease shows:
+
+- "indication": the side effect is what at least as many medicines of the substance are given for (insulin, diabetes);
+- "medicine": the finding has the name of a medicine, and nothing is given for it (methylene blue, of favism).
 
 What several graphs or many labels say a medicine is given for is no slip: a headache can come of a medicine for it.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -29,6 +34,7 @@ from kgmed.triples import Role
 
 # --- What a graph warns of a medicine: the texts and the other ends of its contraindications and precautions, by node.
 
+TAKEN = frozenset({"drug", "ingredient"})
 MEDICINES = frozenset({"drug", "ingredient", "treatment", "medicine", "substance", "chemical"})
 _KEPT = 20_000  # ours: nodes whose warnings are kept in memory
 WARNS = (Role.CONTRAINDICATED, Role.PRECAUTION)
@@ -108,8 +114,9 @@ def warnings_of(graph: LocalGraph) -> Warnings:
     return Warnings(graph)
 
 
-KINDS = ("own label", "side effect", "prefix")
-VERSION = 5  # goes up when what is kept beside a graph changes
+TREATMENTS = ("own label", "side effect", "prefix")  # kinds of edges of role TREATS
+KINDS = (*TREATMENTS, "indication", "medicine")
+VERSION = 6  # goes up when what is kept beside a graph changes
 _COLUMNS = ("edge", "kind")
 _FEW = 3  # ours: what more medicines of a substance are given for is no slip
 _RATHER = 2  # ours: how much more often an illness must be caused than treated for half as many labels to count
@@ -119,7 +126,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Contradictions:
-    """The edges of role TREATS that a graph speaks against, ascending, and the number of the kind of each."""
+    """The edges that a graph speaks against, ascending, and the number of the kind of each."""
 
     graph: LocalGraph
     edge: Ints
@@ -159,6 +166,11 @@ class Edges:
     object: Ints
     relation: Ints
 
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Subject and object of each edge."""
+        return list(zip(self.subject.tolist(), self.object.tolist(), strict=True))
+
     @classmethod
     def of(cls, graph: LocalGraph, role: Role) -> "Edges":
         """The edges of a role, subject first."""
@@ -175,9 +187,15 @@ class Edges:
 def _found(graph: LocalGraph) -> Arrays:
     """The edges and their kinds; the gravest of several."""
     treats, names = Edges.of(graph, Role.TREATS), _Names(graph)
-    marks = (_own_label(treats, names), _adverse(treats, names), _prefix(treats, names))
-    kind = np.select(marks, range(len(KINDS)), default=-1)
-    return {"edge": treats.number[kind >= 0].astype(np.int64), "kind": kind[kind >= 0].astype(np.int64)}
+    causes, shown = Edges.of(graph, Role.ADVERSE), Edges.of(graph, Role.FINDING)
+    adverse, indicated = _either(treats, causes, names)
+    marks = (_own_label(treats, names), adverse, _prefix(treats, names))
+    kind = np.select(marks, range(len(TREATMENTS)), default=-1)
+    other = causes.number[indicated], shown.number[_medicine(shown, treats, names)]
+    edge = np.concatenate([treats.number[kind >= 0], *other])
+    kinds = np.repeat([KINDS.index("indication"), KINDS.index("medicine")], list(map(len, other)))
+    order = np.argsort(edge)
+    return {"edge": edge[order].astype(np.int64), "kind": np.append(kind[kind >= 0], kinds)[order].astype(np.int64)}
 
 
 class _Names:
@@ -237,9 +255,9 @@ def _names_it(text: str, name: str) -> bool:
     )
 
 
-def _adverse(treats: Edges, names: _Names) -> NDArray[np.bool_]:
-    """Whether the illness is an adverse effect of the substance rather than what it is given for."""
-    given, causing = _medicines(treats, names), _medicines(Edges.of(names.graph, Role.ADVERSE), names)
+def _either(treats: Edges, causes: Edges, names: _Names) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Of what a substance is both given for and said to cause: which treatments are slips, and which side effects."""
+    given, causing = _medicines(treats, names), _medicines(causes, names)
     treated, caused = (Counter(illness for _, illness in rows) for rows in (given, causing))
 
     def rather(row: tuple[str, int]) -> bool:
@@ -247,17 +265,39 @@ def _adverse(treats: Edges, names: _Names) -> NDArray[np.bool_]:
         usual = 2 * against >= said and caused[illness] > _RATHER * treated[illness]
         return said <= _FEW and (against > said or usual)
 
-    slips = {row for row in given.keys() & causing.keys() if rather(row)}
-    rows = zip(map(names.substance, treats.subject.tolist()), treats.object.tolist(), strict=True)
-    ends = zip(treats.subject.tolist(), treats.object.tolist(), strict=True)
+    both = given.keys() & causing.keys()
+    slips = {row for row in both if rather(row)}
     several = _of_several_graphs(treats, names.graph, {illness for _, illness in slips})
-    return np.array([row in slips and pair not in several for row, pair in zip(rows, ends, strict=True)], bool)
+    wrong = _rows_in(treats, slips, names) & np.array([pair not in several for pair in treats.pairs], bool)
+    indications = {row for row in both - slips if len(given[row]) >= len(causing[row])}
+    return wrong, _rows_in(causes, indications, names)
+
+
+def _rows_in(edges: Edges, rows: Set[tuple[str, int]], names: _Names) -> NDArray[np.bool_]:
+    """Which edges are of a substance and a thing among some."""
+    return np.array([(names.substance(subject), end) in rows for subject, end in edges.pairs], bool)
+
+
+def _medicine(shown: Edges, treats: Edges, names: _Names) -> NDArray[np.bool_]:
+    """Whether what a disease shows is a medicine: rather given than shown, or named as one, and nothing is given for it."""
+    given, found = Counter(treats.subject.tolist()), Counter(shown.object.tolist())
+    called = {names.substance(node) for node in given if names.graph.at(node).kind in TAKEN}
+    treated, has = set(treats.object.tolist()), set(shown.subject.tolist())
+
+    def is_one(node: int) -> bool:
+        if node in treated or node in has or names.graph.at(node).kind in ("disease", "test"):
+            return False
+        bare = names.substance(node) == names(node).casefold()
+        return given[node] > _RATHER * found[node] or (bare and names.substance(node) in called)
+
+    medicines = {node for node in found if is_one(node)}
+    return np.array([node in medicines for node in shown.object.tolist()], bool)
 
 
 def _medicines(edges: Edges, names: _Names) -> dict[tuple[str, int], set[int]]:
     """The medicines of each substance that are tied to each thing."""
     found: dict[tuple[str, int], set[int]] = {}
-    for subject, end in zip(edges.subject.tolist(), edges.object.tolist(), strict=True):
+    for subject, end in edges.pairs:
         found.setdefault((names.substance(subject), end), set()).add(subject)
     return found
 
@@ -276,7 +316,7 @@ def _of_several_graphs(treats: Edges, graph: LocalGraph, illnesses: set[int]) ->
 def _prefix(treats: Edges, names: _Names) -> NDArray[np.bool_]:
     """Whether the name of the illness begins that of another indication of the same medicine, another thing."""
     given: dict[int, list[tuple[str, int]]] = {}
-    for at, (subject, end) in enumerate(zip(treats.subject.tolist(), treats.object.tolist(), strict=True)):
+    for at, (subject, end) in enumerate(treats.pairs):
         given.setdefault(subject, []).append((names(end), at))
     found = np.zeros(len(treats.number), bool)
     for rows in given.values():

@@ -209,6 +209,15 @@ def route(name: str) -> str:
     return next((way for way in ("injected", "outside") if _pattern("dosage", way).search(name)), "")
 
 
+def is_local(name: str) -> bool:
+    """Whether a medicine acts where it is put alone, by its name: an ointment, and no suppository.
+
+    >>> is_local("红霉素软膏"), is_local("吲哚美辛栓"), is_local("布洛芬片")
+    (True, False, False)
+    """
+    return route(name) == "outside" and not _pattern("dosage", "absorbed").search(name)
+
+
 def is_whole(text: str, start: int, end: int) -> bool:
     """Whether what stands there in a list of contraindications is the whole name of one.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kgmed import vocabulary
 from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
 from kgmed.graph.base import Match
+from kgmed.language.particulars import particulars, people_of
 from kgmed.language.text import has_cjk, language_of, lazily
 from kgmed.models.base import Encoder
 from kgmed.question.model import (
@@ -46,7 +47,12 @@ _KINDS = {  # of a constraint -> table and heading of its rows
     "form": ("classes", "forms of medicines"),
     "line": ("classes", "lines of treatment"),
     "mode": ("classes", "modes of inheritance"),
+    "act": ("classes", "what is asked of a medicine"),
+    "activity": ("classes", "what is done beside a medicine"),
 }
+_MEASURED = r"(?:\s*[:：为是有到达]|\s+(?:is|was|of|at|level))?\s*(?P<value>\d+(?:\.\d+)?(?:\s*/\s*\d+)?)(?![\d.]*[-\d])"
+_VALUE_BEHIND = lazily(r"(?<=\w)(?:\s+(?:is|was|of|at))?\s+\d[\d./]*$")
+_MEASURES = frozenset({"symptom", "finding", "phenotype", "test", "disease", ""})
 
 
 def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
@@ -61,6 +67,40 @@ def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
                 if not any(n.start <= m.start() and m.end() <= n.end and len(m[0]) < n.end - n.start for n in names):
                     yield Constraint(kind, key, m.span())
                     break
+
+
+def values(text: str, named: Sequence[Named]) -> Iterator[Constraint]:
+    """The number that stands behind a thing as what was measured of it; no age, dose or time.
+
+    >>> [c.value for c in values("血压160/100要吃药吗", [Named(("血压",), "symptom", ((0, 2),))])]
+    ['160/100']
+    >>> list(values("咳嗽3天怎么办", [Named(("咳嗽",), "symptom", ((0, 2),))]))
+    []
+    """
+    other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")]
+    for one in (n for n in named if n.spans and n.kind in _MEASURES):
+        m = re.compile(_MEASURED).match(text, one.spans[0][1])
+        if m and not any(p.start < m.end() and m.start("value") < p.end for p in other):
+            yield Constraint("value", m["value"], m.span("value"))
+
+
+def _meant(
+    intent: Intent, form: Form, narrowed: Sequence[Constraint], shares: NDArray[np.float32], named: Sequence[Named]
+) -> Intent:
+    """The intent of an ask, by what narrows it: what a value means, and not whether its treatment is so, ..."""
+    kinds = {c.kind for c in narrowed}
+    if intent is Intent.RELATION and "mode" in kinds:
+        return Intent.INHERITANCE
+    if "value" in kinds and shares[_INTENTS.index(Intent.TEST_MEANING)] >= _LIKELY:
+        return Intent.TEST_MEANING
+    if "act" in kinds and intent in _OF_TAKING:
+        return Intent.DOSE_CHANGE
+    ill = any(n.links and n.kind in ILL and not people_of(n.names[0]) for n in named)
+    which = form is Form.LIST and "class" in kinds and ill
+    return Intent.TREATMENT if which and intent in _OF_TAKING else intent
+
+
+_OF_TAKING = (Intent.SAFETY, Intent.INTERACTIONS)
 
 
 # --- What turns an ask round: that it asks which things are not so.
@@ -186,12 +226,14 @@ class Trained:
             shares = _by_kinds(shares, {n.kind for n in named if n.links})
         order = np.argsort(-shares)
         asked = list(self.given) or [_INTENTS[i] for i in order[: self._count(seen, shares, order)]]
-        slots = self._slots(text, named, asked[0])
+        narrowed += tuple(values(text, named))
         form = self._form(seen)
-        if asked[0] is Intent.RELATION and any(c.kind == "mode" for c in narrowed):
-            asked[0] = Intent.INHERITANCE
+        if not self.given:
+            asked[0] = _meant(asked[0], form, narrowed, shares, named)
+        slots = self._slots(text, named, asked[0])
         turned = form is not Form.YES_NO and asks_what_is_not(text)
         others = [_INTENTS[i] for i in order[len(asked) : len(asked) + 4] if shares[i] >= _LIKELY and not self.given]
+        others = [] if any(c.kind == "value" for c in narrowed) and Intent.TEST_MEANING in asked else others
         asks, alternatives = (
             tuple(
                 _ask(
@@ -299,6 +341,8 @@ def _named(text: str, mentions: Sequence[Mention], links: Sequence[Link]) -> lis
         if found and start < found[-1].spans[0][1]:
             continue
         link = linked.get((start, end))
+        if link is None and (value := _VALUE_BEHIND.search(text, start, end)):
+            end = value.start()  # "blood pressure is 160": what was measured
         mine = [x for x in links if x.mention.start == start and x.mention.end == end]
         kind = link.entity.kind if link else ""
         name = link.entity.name if link and link.how == CHOSEN else text[start:end]  # the words may mean another
@@ -358,7 +402,7 @@ _WANTS: dict[Intent, tuple[frozenset[str], frozenset[str]]] = {  # the kinds of 
     Intent.SIDE_EFFECTS: (MEDICINES, frozenset()),
     Intent.CONTRAINDICATIONS: (MEDICINES, frozenset()),
     Intent.DOSAGE: (MEDICINES, frozenset()),
-    Intent.DOSE_CHANGE: (MEDICINES, frozenset()),
+    Intent.DOSE_CHANGE: (_TAKEN, frozenset()),
     Intent.DRUG_CLASS: (MEDICINES, frozenset()),
     Intent.INTERACTIONS: (MEDICINES | {"food"}, MEDICINES | {"food"}),
     Intent.SAFETY: (MEDICINES | {"food", "test", "procedure"}, frozenset()),
@@ -393,6 +437,8 @@ def _ask(
     objects = [n for n, slot in there if slot == "O"]
     if kinds and not any(n.kind in kinds or not n.links for n in subject):
         subject = [n for n, _ in there if n.kind in kinds] or subject
+    if intent is Intent.DOSE_CHANGE:  # what is stopped, not what it is taken for
+        subject = [n for n in subject if n.kind in kinds or not n.links] or subject
     if not subject:
         subject = [n for n, _ in there if n not in objects] or objects
         objects = [n for n in objects if n not in subject]

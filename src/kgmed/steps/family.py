@@ -414,11 +414,12 @@ class Family:
         edges: dict[int, list[Triple]] = {}
         for end, triple in zip(hops.node.tolist(), triples_at(self.graph, hops.edge), strict=True):
             edges.setdefault(end, []).append(triple)
+        slips = self._contradicted(hops) if role in (Role.TREATS, Role.ADVERSE, Role.FINDING) else frozenset()
         if own and role in (Role.ADVERSE, Role.COMPLICATION):
             products = (*node, *medicines_of(self.graph).get(self.substance(node[0]), ()))
             places = marking(self.graph, products) if role is Role.ADVERSE else specific(self.graph, node)
-            return [max(edges[end], key=often) for end in sorted(edges, key=places.__getitem__)]
-        slips = self._contradicted(hops) if role is Role.TREATS else frozenset()
+            rows = [max(edges[end], key=often) for end in sorted(edges, key=places.__getitem__)]
+            return _last(rows, slips, own=own)
         if role is Role.TREATS and not own:
             return _last(self._by_substance(edges, breadth, self._of_others(entity, ends, back)), slips, own=own)
         if role is Role.GENE and own:
@@ -450,6 +451,11 @@ class Family:
             return routine, vague, illness, -share, others, -tells.get(end, 0.0), -ways, -usual * breadth[end], end
 
         return _last([max(edges[end], key=often) for end in sorted(edges, key=place)], slips, own=own)
+
+    def causing(self, entity: Entity) -> list[Triple]:
+        """One triple for each medicine that has a side effect and is not given for it."""
+        slips = self._contradicted(ByRole(self.graph, Role.ADVERSE).subjects([self.graph.number(entity.id)]))
+        return [t for t in self.ordered(entity, Role.ADVERSE, own=False) if t.subject.id not in slips]
 
     def _contradicted(self, hops: Hops) -> frozenset[str]:
         """The ids of the other ends of which all edges are such as the graph itself speaks against."""
