@@ -43,7 +43,7 @@ from kgmed.facts.warnings import Warned
 from kgmed.frame import Ask, Form, Frame, Intent, Named, Patient
 from kgmed.graph import library
 from kgmed.graph.base import ByRole, LocalGraph
-from kgmed.graph.contradictions import KINDS, contradictions, warnings_of
+from kgmed.graph.contradictions import TREATMENTS, contradictions, warnings_of
 from kgmed.question.emergency import ALONE, emergency
 from kgmed.records import VERDICT, Evidence, Link, Mention, Query, Question, Role
 from kgmed.steps.family import MEDICINES, medicines_of
@@ -265,8 +265,8 @@ class Bench:
     def contradicted(self, count: int) -> None:
         """The illnesses of the treatments that the graph speaks against."""
         found = contradictions(self.graph)
-        own = [self.graph.triple(edge) for edge in found.of_kind(KINDS[0])]
-        slips = [self.graph.triple(edge) for kind in KINDS[1:] for edge in found.of_kind(kind)]
+        own = [self.graph.triple(edge) for edge in found.of_kind(TREATMENTS[0])]
+        slips = [self.graph.triple(edge) for kind in TREATMENTS[1:] for edge in found.of_kind(kind)]
         rows = [*own, *random.Random(SEED).sample(slips, min(count, len(slips)))]
         against = {(t.subject.id, t.object.id) for t in slips}
         for at, t in enumerate(rows):

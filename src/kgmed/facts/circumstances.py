@@ -17,6 +17,7 @@ from kgmed.language.particulars import circumstances_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Link, Mention, Triple
 from kgmed.steps.family import MEDICINES, Family, medicines_of, stem_classes, substance
+from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
 VERSION = 2  # goes up when the columns kept beside a graph change
@@ -178,6 +179,7 @@ def _is_medicine(named: Named) -> bool:
 def _things(graph: LocalGraph, named: Iterable[Named]) -> Iterator[Told]:
     """Each thing that is not denied, once."""
     for one in dict.fromkeys(n for n in named if not n.negated):
+        check_stop()
         links = one.links[:1]
         yield _told(graph, one.names, links[0] if links else None)
 

@@ -32,6 +32,7 @@ from kgmed.sentences import Catalogue, catalogue
 from kgmed.steps.facts import named
 from kgmed.steps.family import MEDICINES, Family, medicines_of, substance
 from kgmed.steps.retrieve import told
+from kgmed.stop import check_stop
 
 # --- Dosages of what was asked about: of no mixture, of no other way of giving it, and of a child no dosage of adults.
 
@@ -140,6 +141,7 @@ class NotForThisPatient:
         judge, found = _Judge(self.graph, circumstances(self.graph, frame), say, evidence), _Found()
         for e in evidence:
             for triple in _of_medicines(e):
+                check_stop()
                 judge(triple, e, found)
         kept = [piece for e in evidence for piece in _passed(e, found)]
         kept = list(_asked(frame, judge, kept, found, say))

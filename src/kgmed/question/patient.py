@@ -7,6 +7,7 @@ from kgmed.frame import Named, Patient
 from kgmed.language.particulars import ALCOHOL, about, particulars, people_of, smokes
 from kgmed.language.text import lazily
 from kgmed.question.emergency import emergency
+from kgmed.stop import check_stop
 
 _CARRYING = lazily(r"(?:怀孕|孕|妊娠|有喜|胎)\D{0,2}$")  # before a number of months, which is no age then
 _CARRIED = lazily(r"\s*(?:pregnant|gestation|along|gone|of pregnancy|的?胎儿|身孕)", re.IGNORECASE)
@@ -192,6 +193,7 @@ def _told(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple[N
     """Medicines taken, illnesses had and allergies, each told and neither asked nor denied."""
     takes, has, allergic = [], [], []
     for thing, before, behind in _placed(text, named):
+        check_stop()
         if (
             _ALLERGIC.search(before) and (_ALLERGY_BEHIND.match(behind) or "llerg" in before or "naphyl" in before)
         ) or (_ALLERGY_BEHIND.match(behind) and not thing.negated):

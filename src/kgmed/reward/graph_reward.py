@@ -13,6 +13,7 @@ from kgmed.errors import BadInput, Unavailable, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.records import Question
 from kgmed.reward.cases import Case, CaseOf, Floats, NamesIn, Scorer, text_of
+from kgmed.stop import check_stop
 
 # --- The reward of RLKGF: the score of the disease that an answer names, in the subgraph of the patient asked about.
 
@@ -73,6 +74,7 @@ class KGReward:
         named = {answer: self._named(answer) for answer in dict.fromkeys(answers)}
         known: dict[tuple[str | Case, Outcome, str], JudgedAnswer] = {}
         for text, answer in zip(texts, answers, strict=True):
+            check_stop()
             key = (text, *named[answer])
             if key not in known:
                 known[key] = self._judged(rows[text], *named[answer])
@@ -88,6 +90,7 @@ class KGReward:
 
     def _named(self, answer: str) -> tuple[Outcome, str]:
         """What an answer names, and the disease where it is one."""
+        check_stop()
         named = {f.names for f in self.diseases(answer) if not f.denied}
         if len(named) != 1 or any(len(names) > 1 for names in named):
             return (Outcome.SEVERAL if named else Outcome.NONE), ""
