@@ -89,7 +89,7 @@ SAID = [  # question, what is said, what is not
     ("备孕要吃叶酸吗", ["叶酸"], ["禁忌或相互作用"]),
     ("布诺芬怎么吃", ["布洛芬的用法用量"], []),
     ("怎样预防骨质疏松", ["骨质疏松"], ["预防骨质疏松的预防"]),
-    ("心脏支架后能停阿司匹林吗", ["关于阿司匹林"], ["心脏的疾病"]),
+    ("心脏支架后能停阿司匹林吗", ["没有阿司匹林的", "停药"], ["不能据此", "心脏的疾病"]),
     ("小儿肺炎常见的病原体有哪些", ["小儿肺炎的病因"], ["相符的疾病"]),
     # a class of medicines that is asked for, beside what it is for, is no thing of its own
     ("怀孕期间头疼能吃什么止痛药", ["的治疗", "孕妇"], ["饮食"]),
@@ -97,9 +97,15 @@ SAID = [  # question, what is said, what is not
     ("怎么判断是不是带状疱疹", ["症状与体征"], []),
     ("过敏性鼻炎怎么根治", ["过敏性鼻炎的治疗"], []),
     ("小便带血但是不疼", ["血尿"], ["血尿、排尿困难"]),
-    # which of a class may be taken is no question of what the medicine that is taken is for
-    ("吃华法林能吃什么止痛药", ["没有记载", "华法林"], ["心肌炎"]),
-    ("吃了地西泮能开车吗", ["没有记载"], ["禁忌："]),
+    # which of a class may be taken is no question of what the medicine that is taken is for; driving is none of taking
+    ("吃华法林能吃什么止痛药", ["有相互作用", "华法林"], ["心肌炎"]),
+    ("吃了地西泮能开车吗", ["驾驶", "不能据此"], ["禁忌："]),
+    ("吃了单硝酸异山梨酯片能开车吗", ["慎用", "影响患者驾驶"], []),
+    # a side effect that is what a medicine is given for is no yes, and a number is not whether to take something
+    ("胰岛素会引起糖尿病吗", ["自相矛盾"], ["会："]),
+    ("尿酸550要不要吃药", ["没有尿酸的数值的意义"], ["治疗："]),
+    # a suppository acts in the whole body
+    ("孕妇能用吲哚美辛栓吗", ["不适合该患者", "吲哚美辛栓"], ["能："]),
     ("慢阻肺病人为什么会消瘦", ["消瘦"], ["吸烟"]),
     ("疟疾有疫苗吗", ["有：", "疫苗"], []),
     # headings and the disease itself are no treatments; no reason is no denial

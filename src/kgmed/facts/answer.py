@@ -402,9 +402,11 @@ class Reading:
             yield line(self.speech.say("note.not_said", names=self.speech.say.join(names)))
 
     def _for_whom(self) -> list[str]:
-        """Of whom the graph does not say which treatments suit them: their group, and an illness beside the one treated."""
+        """Of whom it is not said which treatments suit them: a group of people, an illness beside the one treated."""
         patient, asked = self.frame.patient, [n for ask in self.frame.asks for n in ask.subject]
-        ill = [n for n in dict.fromkeys([*asked[1:], *patient.has]) if n.kind == "disease" and n.links and not n.negated]
+        ill = [
+            n for n in dict.fromkeys([*asked[1:], *patient.has]) if n.kind == "disease" and n.links and not n.negated
+        ]
         beside = [n for n in ill if n != asked[0]] if asked else []
         return [*(self.speech.say(f"people.{g}") for g in patient.groups[:1]), *(n.names[0] for n in beside[:2])]
 

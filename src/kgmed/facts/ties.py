@@ -168,7 +168,9 @@ class Ties:
     def _of_purpose(self, thing: Thing) -> Ways:
         """The medicines of a class that is named by its purpose, as painkillers are."""
         keys = vocabulary.members("classes", "classes by purpose")
-        named = (k for k in keys if vocabulary.compiled("classes", k, Predicate.NAMED_BY).fullmatch(thing.named.names[0]))
+        named = (
+            k for k in keys if vocabulary.compiled("classes", k, Predicate.NAMED_BY).fullmatch(thing.named.names[0])
+        )
         names = [vocabulary.compiled("classes", key, Predicate.BROAD_MATCH) for key in named]
         found = medicines_of(self.graph).items() if names else ()
         return {n: () for name, nodes in found if any(p.search(name) for p in names) for n in nodes}
@@ -326,13 +328,13 @@ class Ties:
         return [t for t in ties if t.role is Role.ADVERSE and t.triple.object.kind not in MEDICINES]
 
     def holding(self, a: Thing, b: Thing, roles: Sequence[Role] = ()) -> list[Tie]:
-        """What one has whose name holds the Chinese name of the other, in some roles or those of names that are near."""
-        found = []
+        """What one has whose name holds the Chinese name of the other, in some roles or those of near names."""
+        found, roles = [], roles or tuple(map(Role, rules()["roles"]["near_names"]))
         for one, other, along in ((a, b, True), (b, a, False)):
             if self.is_medicine(other) and not other.entity.name.endswith(tuple(rules()["names"]["class_marks"])):
                 continue  # products are named after medicines
             ways = self.own(one) | self.members(one)
-            for t, why in self._held(ways, self.names(other), roles or tuple(map(Role, rules()["roles"]["near_names"]))):
+            for t, why in self._held(ways, self.names(other), roles):
                 own = self.graph.number(t.subject.id) in ways
                 found.append(Tie(t, why, along is own, 10 * len(why)))
         return found

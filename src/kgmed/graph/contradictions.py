@@ -1,4 +1,4 @@
-"""Edges of a graph that the graph itself speaks against: they are never listed first, or not at all, and decide nothing.
+"""Edges of a graph that the graph itself speaks against: they are never listed first, and decide nothing.
 
 Five kinds, each found from the graph alone and kept beside it. Three are of what a medicine is given for:
 
@@ -279,7 +279,7 @@ def _rows_in(edges: Edges, rows: Set[tuple[str, int]], names: _Names) -> NDArray
 
 
 def _medicine(shown: Edges, treats: Edges, names: _Names) -> NDArray[np.bool_]:
-    """Whether what a disease shows is a medicine: rather given than shown, or named as one, and nothing is given for it."""
+    """Whether a finding is a medicine: rather given than shown, or named as one, and nothing is given for it."""
     given, found = Counter(treats.subject.tolist()), Counter(shown.object.tolist())
     called = {names.substance(node) for node in given if names.graph.at(node).kind in TAKEN}
     treated, has = set(treats.object.tolist()), set(shown.subject.tolist())

@@ -212,7 +212,7 @@ def route(name: str) -> str:
 def is_local(name: str) -> bool:
     """Whether a medicine acts where it is put alone, by its name: an ointment, and no suppository.
 
-    >>> is_local("红霉素软膏"), is_local("吲哚美辛栓"), is_local("布洛芬片")
+    >>> is_local("Hydrocortisone Cream"), is_local("Indometacin Suppository"), is_local("Ibuprofen Tablets")
     (True, False, False)
     """
     return route(name) == "outside" and not _pattern("dosage", "absorbed").search(name)

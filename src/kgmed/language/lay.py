@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from kgmed import vocabulary
 from kgmed.language.text import Token, has_cjk, lazily, tokens
-from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
 # How patients say their findings: "burning when I pee" is dysuria, 喘不上气 is 呼吸困难. The table is lay_names.tsv.
@@ -74,7 +73,6 @@ def _fullest(found: Iterable[Said], known: Callable[[str], object], *, spaced: b
 
     `spaced` = its words have spaces between them, so that it is seen which of them stand side by side.
     """
-    check_stop()
     named = [Said(names, one.words) for one in found if (names := tuple(filter(known, one.names)))]
     named.sort(key=partial(_fuller, spaced=spaced))
     kept: list[Said] = []

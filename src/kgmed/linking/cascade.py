@@ -21,7 +21,6 @@ from kgmed.models.base import Encoder
 from kgmed.pipeline import Fact, Linker, note
 from kgmed.question.model import asking_spans
 from kgmed.records import Entity, Link, Mention
-from kgmed.stop import check_stop
 from kgmed.triples import CHOSEN
 
 # From mentions to entities: one stage of linking after the other, and the first that finds an entity decides.
@@ -139,7 +138,6 @@ def links(stages: Sequence[Candidates], mentions: Sequence[Mention], kinds: tupl
     """The first stage's best match for each mention, with those of the same score as ties."""
     found: list[list[Match]] = [[] for _ in mentions]
     for stage in stages:
-        check_stop()
         left = [i for i, matches in enumerate(found) if not matches]
         more = stage.topk([mentions[i] for i in left], 4 * _TIES if kinds else _TIES + 1) if left else []
         for i, matches in zip(left, more, strict=True):

@@ -27,7 +27,6 @@ from kgmed.language.negation import Spans, negated
 from kgmed.language.text import FUNCTION_WORDS, Token, fold_word, has_cjk, tokens
 from kgmed.linking.cascade import SUBSTANCES
 from kgmed.records import Mention
-from kgmed.stop import check_stop
 
 # --- Short forms of the clinic that mean several things: what the other words of the text make of them.
 #
@@ -133,7 +132,6 @@ class Scattered:
 
     def _best(self, clause: list[Token], inside: set[int]) -> list[tuple[list[Token], int]]:
         """The names of a clause that share no word, those of most words first, then of the shortest stretch."""
-        check_stop()
         found = sorted(self._names(clause), key=lambda f: (-len(f[0]), f[0][-1].end - f[0][0].start, f[1]))
         used: set[int] = set()
         chosen = []

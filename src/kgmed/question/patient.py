@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from kgmed.frame import Named, Patient
+from kgmed.frame import Constraint, Named, Patient
 from kgmed.language.particulars import ALCOHOL, about, particulars, people_of, smokes
 from kgmed.language.text import lazily
 from kgmed.question.emergency import emergency
-from kgmed.stop import check_stop
 
 _CARRYING = lazily(r"(?:怀孕|孕|妊娠|有喜|胎)\D{0,2}$")  # before a number of months, which is no age then
 _CARRIED = lazily(r"\s*(?:pregnant|gestation|along|gone|of pregnancy|的?胎儿|身孕)", re.IGNORECASE)
@@ -193,7 +192,6 @@ def _told(text: str, named: Sequence[Named]) -> tuple[tuple[Named, ...], tuple[N
     """Medicines taken, illnesses had and allergies, each told and neither asked nor denied."""
     takes, has, allergic = [], [], []
     for thing, before, behind in _placed(text, named):
-        check_stop()
         if (
             _ALLERGIC.search(before) and (_ALLERGY_BEHIND.match(behind) or "llerg" in before or "naphyl" in before)
         ) or (_ALLERGY_BEHIND.match(behind) and not thing.negated):
@@ -224,3 +222,31 @@ def _placed(text: str, named: Sequence[Named]) -> Iterator[tuple[Named, str, str
     for mine in lists:
         start, end = mine[0].spans[0][0], mine[-1].spans[0][1]
         yield from ((thing, text[max(0, start - _NEAR) : start], text[end : end + _NEAR // 2]) for thing in mine)
+
+
+# --- What was measured.
+
+_MEASURED = (
+    r"(?:\s*[:：为是有到达]|\s+(?:is|was|of|at|level))?\s*(?P<value>\d+(?:\.\d+)?(?:\s*/\s*\d+)?)(?![\d.]*[-\d])"
+)
+_MEASURES = frozenset({"symptom", "finding", "phenotype", "test", "disease", ""})
+
+
+def values(text: str, named: Sequence[Named]) -> Iterator[Constraint]:
+    """The number that stands behind a thing as what was measured of it; no age, dose or time.
+
+    >>> [c.value for c in values("血压160/100要吃药吗", [Named(("血压",), "symptom", ((0, 2),))])]
+    ['160/100']
+    >>> list(values("咳嗽3天怎么办", [Named(("咳嗽",), "symptom", ((0, 2),))]))
+    []
+    """
+    other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")]
+    for one in (n for n in named if n.spans and n.kind in _MEASURES):
+        m = re.compile(_MEASURED).match(text, one.spans[0][1])
+        if m and not any(p.start < m.end() and m.start("value") < p.end for p in other):
+            yield Constraint("value", m["value"], m.span("value"))
+
+
+def is_of_people(name: str) -> bool:
+    """Whether a name tells whom a question is about, as "pregnant" does."""
+    return bool(people_of(name))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from kgmed import vocabulary
 from kgmed.frame import Ask, Constraint, Form, Frame, Intent, Named
 from kgmed.graph.base import Match
-from kgmed.language.particulars import particulars, people_of
 from kgmed.language.text import has_cjk, language_of, lazily
 from kgmed.models.base import Encoder
 from kgmed.question.model import (
@@ -35,7 +34,7 @@ from kgmed.question.model import (
     open_model,
     slot_features,
 )
-from kgmed.question.patient import allergen, is_allergy, patient_of
+from kgmed.question.patient import allergen, is_allergy, is_of_people, patient_of, values
 from kgmed.records import Link, Mention, Query
 from kgmed.triples import CHOSEN
 from kgmed.vocabulary import Predicate
@@ -50,9 +49,7 @@ _KINDS = {  # of a constraint -> table and heading of its rows
     "act": ("classes", "what is asked of a medicine"),
     "activity": ("classes", "what is done beside a medicine"),
 }
-_MEASURED = r"(?:\s*[:：为是有到达]|\s+(?:is|was|of|at|level))?\s*(?P<value>\d+(?:\.\d+)?(?:\s*/\s*\d+)?)(?![\d.]*[-\d])"
 _VALUE_BEHIND = lazily(r"(?<=\w)(?:\s+(?:is|was|of|at))?\s+\d[\d./]*$")
-_MEASURES = frozenset({"symptom", "finding", "phenotype", "test", "disease", ""})
 
 
 def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
@@ -69,21 +66,6 @@ def constraints(text: str, names: Sequence[Span]) -> Iterator[Constraint]:
                     break
 
 
-def values(text: str, named: Sequence[Named]) -> Iterator[Constraint]:
-    """The number that stands behind a thing as what was measured of it; no age, dose or time.
-
-    >>> [c.value for c in values("血压160/100要吃药吗", [Named(("血压",), "symptom", ((0, 2),))])]
-    ['160/100']
-    >>> list(values("咳嗽3天怎么办", [Named(("咳嗽",), "symptom", ((0, 2),))]))
-    []
-    """
-    other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")]
-    for one in (n for n in named if n.spans and n.kind in _MEASURES):
-        m = re.compile(_MEASURED).match(text, one.spans[0][1])
-        if m and not any(p.start < m.end() and m.start("value") < p.end for p in other):
-            yield Constraint("value", m["value"], m.span("value"))
-
-
 def _meant(
     intent: Intent, form: Form, narrowed: Sequence[Constraint], shares: NDArray[np.float32], named: Sequence[Named]
 ) -> Intent:
@@ -95,7 +77,7 @@ def _meant(
         return Intent.TEST_MEANING
     if "act" in kinds and intent in _OF_TAKING:
         return Intent.DOSE_CHANGE
-    ill = any(n.links and n.kind in ILL and not people_of(n.names[0]) for n in named)
+    ill = any(n.links and n.kind in ILL and not is_of_people(n.names[0]) for n in named)
     which = form is Form.LIST and "class" in kinds and ill
     return Intent.TREATMENT if which and intent in _OF_TAKING else intent
 

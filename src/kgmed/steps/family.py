@@ -459,6 +459,8 @@ class Family:
 
     def _contradicted(self, hops: Hops) -> frozenset[str]:
         """The ids of the other ends of which all edges are such as the graph itself speaks against."""
+        if not any(r.role is Role.TREATS for r in self.graph.relations):
+            return frozenset()
         against = contradictions(self.graph).edges
         rows = list(zip(hops.node.tolist(), hops.edge.tolist(), strict=True))
         sound = {node for node, edge in rows if edge not in against}
