@@ -9,6 +9,7 @@ RELATIONS = (
     Relation("treats", Role.TREATS),
     Relation("causes", Role.ADVERSE),
     Relation("must not", Role.CONTRAINDICATED),
+    Relation("shows", Role.FINDING),
 )
 ROWS = [
     ("lincomycin", "treats", "colitis"),
@@ -26,9 +27,12 @@ ROWS = [
     ("ibuprofen", "treats", "headache"),
     *((f"ibuprofen {n}", "treats", "headache") for n in range(3)),
     ("ibuprofen", "causes", "headache"),
+    ("methylene blue tablets", "treats", "gout"),
+    ("favism", "shows", "methylene blue"),
+    ("favism", "shows", "headache"),
 ]
-DRUGS = sorted({head for head, _, _ in ROWS})
-ILL = ["colitis", "重症肌无力", "流感", "流感嗜血杆菌", "gout", "headache"]
+DRUGS = sorted({head for head, relation, _ in ROWS if relation != "shows"})
+ILL = ["favism", "colitis", "重症肌无力", "流感", "流感嗜血杆菌", "gout", "headache"]
 TEXTS = [("curare", "must not", "禁用于重症肌无力"), ("neostigmine", "must not", "对本品过敏者禁用")]
 G = RoleGraph(ROWS, RELATIONS, {"drug": DRUGS, "disease": ILL}, texts=TEXTS)
 
@@ -48,6 +52,16 @@ def test_an_indication_that_is_a_side_effect_is_found_unless_many_labels_say_it(
 
 def test_the_beginning_of_another_indication_is_found() -> None:
     assert pairs("prefix") == {("cefixime", "流感")}
+
+
+def test_a_side_effect_that_is_what_a_medicine_is_given_for_is_found() -> None:
+    assert pairs("indication") == {("ibuprofen", "headache")}
+
+
+def test_a_finding_that_is_a_medicine_is_found_and_last() -> None:
+    assert pairs("medicine") == {("favism", "methylene blue")}
+    shown = [t.object.name for t in Family(G).ordered(G.entity("favism"), Role.FINDING, own=True)]
+    assert shown == ["headache", "methylene blue"]
 
 
 def test_it_is_last_in_the_list_of_treatments_and_of_indications() -> None:

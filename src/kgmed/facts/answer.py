@@ -404,10 +404,8 @@ class Reading:
     def _for_whom(self) -> list[str]:
         """Of whom it is not said which treatments suit them: a group of people, an illness beside the one treated."""
         patient, asked = self.frame.patient, [n for ask in self.frame.asks for n in ask.subject]
-        ill = [
-            n for n in dict.fromkeys([*asked[1:], *patient.has]) if n.kind == "disease" and n.links and not n.negated
-        ]
-        beside = [n for n in ill if n != asked[0]] if asked else []
+        named = {n.links[0].entity: n for n in (*asked, *patient.has) if n.links and not n.negated}
+        beside = [n for n in list(named.values())[1:] if n.kind == "disease"]
         return [*(self.speech.say(f"people.{g}") for g in patient.groups[:1]), *(n.names[0] for n in beside[:2])]
 
     def _not_for(self) -> Iterator[Line]:
