@@ -20,12 +20,15 @@ GOOD: Mapping[str, str] = {
     "hykge/reader": "It is so [1].",
     "kalmv/answer": "It is so [1].",
     "kalmv/verify": "3",
+    "kgarevion/triples": '{"triples": [["rash", "treats", "measles"]]}',
+    "kgarevion/revise": '{"triples": [["measles", "has_symptom", "rash"]]}',
     "kg_gpt/segment": '{"sentences": ["A first part?", "A second part?", "A third part?"]}',
     "kg_gpt/relations": '{"relations": ["has_symptom"]}',
     "kg_rank/draft": "A draft.",
     "kg_rank/reader": "It is so [1].",
     "kg_rank/short": "so [1]",
     "kg_rank/short_own": "so [1]",
+    "medrag/reader": "It is so [1].",
     "mindmap/neighbours": "",
     "mindmap/paths": "",
     "mindmap/reason": "Output 1: It is so (P1).\nOutput 2: P1('a'->'b'->'c')\nOutput 3:\na (P1)",
@@ -87,7 +90,7 @@ class Obliging:
         if step == "mindmap/extract":
             return ", ".join(terms)
         listed = ", ".join(f'"{t}"' for t in terms)
-        if step == "kg_rank/terms":
+        if step in ("kg_rank/terms", "hykge/entities"):
             return f'{{"terms": [{listed}]}}'
         if step in ("mkg_rank/question_terms", "mkg_rank/option_terms"):
             return f'{{"medical entities": [{listed}]}}'

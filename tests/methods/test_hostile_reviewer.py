@@ -49,6 +49,9 @@ SAID = {
     "mkg_rank/option_terms": '{"list": ["colchicine", null]}',
     "mkg_rank/convert": "1: Colchicine is used against gout.",
     "hykge/hypothesis": "It may be gout, which colchicine treats.",
+    "hykge/entities": '{"terms": ["gout", "toe pain"]}',
+    "kgarevion/triples": '{"triples": [["gout", "treats", "colchicine"], ["fever", "treats", "gout"]]}',
+    "kgarevion/revise": '{"triples": [["gout", "has_symptom", "fever"]]}',
     "kg_gpt/relations": '{"relations": ["has symptom"]}',
 }
 TASK = prompt("task/answer").messages()[0].text  # what every prompt for an answer asks
@@ -177,6 +180,8 @@ STEPS = {
     "cot": ["cot/answer"],
     "hippo-rag": ["baselines/facts", "baselines/reader"],
     "think-on-graph": ["baselines/facts", "think_on_graph/enough", "baselines/reader"],
+    "kgarevion": ["hykge/entities", "kgarevion/triples", "kgarevion/triples", "kgarevion/revise", "baselines/reader"],
+    "medrag": ["medrag/reader"],
     "think-on-graph[width=1]": ["think_on_graph/relations", "baselines/facts", "think_on_graph/enough",
                                 "baselines/reader"],
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""HippoRAG 2 and Think-on-Graph on small graphs, against independent computations and step by step."""
+"""The newer peers on small graphs: against independent computations, and step by step."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,8 @@ import pytest
 from kgmed.graph.base import EdgeRow, NodeRow
 from kgmed.graph.store.store import Store
 from kgmed.methods.hippo_rag import HippoRAGSettings, PageRanked, hippo_rag
+from kgmed.methods.kgarevion import KGARevionSettings, Review, Said, kgarevion
+from kgmed.methods.medrag import MedRAGSettings, medrag
 from kgmed.methods.think_on_graph import ThinkOnGraphSettings, think_on_graph
 from kgmed.models.base import FilledPrompt, Message, Reply
 from kgmed.models.fakes import TrigramEncoder
@@ -188,3 +190,132 @@ def test_a_choice_that_cannot_be_read_keeps_the_first_and_says_so(graph: Store, 
     assert "relations of gout kept" in told
     assert "paths kept" in told
     assert "could not be read" in told
+
+
+# --- KGARevion.
+
+WHICH = Question("What treats gout?", (("A", "colchicine"), ("B", "glimmerwort")))
+
+
+def test_kgarevion_writes_triples_for_each_option_reviews_them_by_the_graph_and_revises_what_it_refuses(
+    graph: Store,
+) -> None:
+    of_options = [
+        [["gout", "treats", "colchicine"], ["colchicine", "has_symptom", "gout"]],  # borne out backwards; refused
+        [["glimmerwort", "treats", "gout"]],  # of an entity that the graph does not know
+    ]
+    llm = Model(
+        entities='{"terms": ["gout"]}', triples=iter(json.dumps({"triples": some}) for some in of_options),
+        revise='{"triples": [["Gout", "Has symptom", "fever"], ["sepsis", "has_symptom", "toe pain"]]}',
+        reader="Colchicine.",
+    )  # fmt: skip
+    made = kgarevion(tools(graph, llm))
+    with tasked(OWN_KNOWLEDGE):
+        found = made.retrieve[0](Query(WHICH), [])
+    assert llm.steps == ["entities", "triples", "triples", "revise"]
+    assert [(e.kind, e.text) for e in found] == [
+        ("triple", "colchicine — treats → gout"),  # the graph's own, whatever the model's direction
+        ("model", "glimmerwort — treats → gout"),
+        ("triple", "gout — has_symptom → fever"),
+    ]
+    texts = [text for _, text in llm.asked]
+    assert "glimmerwort" not in texts[0]  # the terms are those of the question without its options
+    assert ["Option: colchicine" in texts[1], "Option: glimmerwort" in texts[2], "Terms: gout" in texts[1]] == [
+        True
+    ] * 3
+    assert texts[1].split("one a line:\n")[-1].splitlines()[0] == "has_symptom"  # the graph's most frequent relation
+    assert '["colchicine", "has_symptom", "gout"]' in texts[3]
+    assert "glimmerwort" not in texts[3].split("Triples, one a line:")[-1]
+
+
+def test_kgarevion_shows_a_person_only_what_the_graph_bears_out_and_its_warnings(graph: Store) -> None:
+    says = {"entities": '{"terms": []}', "revise": '{"triples": []}', "reader": "So."}
+    strange = Model(triples='{"triples": [["glimmerwort", "treats", "gout"]]}', **says)
+    run = kgarevion(tools(graph, strange), settings=KGARevionSettings(similar=2))(WHICH)
+    assert all(e.triples for e in run.evidence)  # the most similar ones of the graph
+    assert any("no triple of the model is in the graph" in line for line in run.failures)
+    known = Model(triples='{"triples": [["gout", "treats", "colchicine"], ["gout", "treats", "fever"]]}', **says)
+    run = kgarevion(tools(graph, known))(WHICH)
+    assert [(e.text, e.is_safety) for e in run.evidence] == [
+        ("colchicine — treats → gout", False),
+        ("gout — contraindicated_in → pregnancy", True),
+    ]
+    assert any("1 triples of the model refused" in line for line in run.failures + run.notes)
+
+
+def test_a_relation_of_a_model_is_the_graphs_by_name_else_by_vector(graph: Store) -> None:
+    toolkit = tools(graph, Model())
+    review = Review(graph, toolkit.link, toolkit.encoder)
+    assert review.relations[0] == "has_symptom"
+    by_name = review(Said("colchicine", "Has side effect", "diarrhoea"))
+    nearest = review(Said("colchicine", "side effects", "diarrhoea"))
+    assert by_name == nearest
+    assert by_name is not None
+    assert review(Said("colchicine", "treats", "diarrhoea")) is None
+    assert review(Said("gout", "has_symptom", "sepsis")) is None
+    edges = {(r.head, r.relation, r.tail) for r in ROWS if isinstance(r, EdgeRow)}
+    names_of = [r.key for r in ROWS if isinstance(r, NodeRow)]
+    for head in names_of:
+        for tail in names_of:
+            fits = review(Said(head, "has_symptom", tail)) is not None
+            assert fits == bool({(head, "has_symptom", tail), (tail, "has_symptom", head)} & edges)
+
+
+def test_more_options_than_may_be_asked_one_by_one_are_asked_about_at_once(graph: Store) -> None:
+    llm = Model(entities='{"terms": []}', triples='{"triples": []}', reader="So.")
+    kgarevion(tools(graph, llm), settings=KGARevionSettings(options=1))(WHICH)
+    assert llm.steps.count("triples") == 1
+    assert "A. colchicine" in llm.asked[1][1]
+
+
+# --- MedRAG.
+
+TIERS = {  # category -> disease -> findings
+    "lung diseases": {"croup": "stridor, cough, fever", "bronchitis": "cough, fever, sputum", "asthma": "cough, fever"},
+    "skin diseases": {"measles": "rash, fever, cough", "scabies": "itch, rash"},
+}
+OF_TIERS = (
+    *(NodeRow(d, kind="disease") for of in TIERS.values() for d in of),
+    *(EdgeRow(d, "is_a", category) for category, of in TIERS.items() for d in of),
+    *(EdgeRow(d, "has_symptom", f) for of in TIERS.values() for d, fs in of.items() for f in fs.split(", ")),
+    EdgeRow("croup", "contraindicated_in", "sedatives"),
+)
+PATIENT = "The patient has stridor, cough and fever. Which disease is it?"
+
+
+def test_medrag_tells_the_diseases_of_the_category_apart_that_most_findings_vote_for(tmp_path: Path) -> None:
+    graph = small(tmp_path, OF_TIERS)
+    llm = Model(reader="Croup.")
+    run = medrag(tools(graph, llm))(PATIENT)
+    assert llm.steps == ["reader"]
+    had = {"stridor", "cough", "fever"}
+    votes = {d: len(had & set(fs.split(", "))) for of in TIERS.values() for d, fs in of.items()}
+    best = max(TIERS, key=lambda category: sum(votes[d] for d in TIERS[category]))
+    shared = set.intersection(*(set(fs.split(", ")) for fs in TIERS[best].values()))
+    wanted = {d: set(fs.split(", ")) - shared for d, fs in TIERS[best].items()}
+    told = {e.about[0].name: (e.score, {t.tail.name for t in e.triples}) for e in run.evidence}
+    assert told == {d: (votes[d], apart) for d, apart in wanted.items() if apart}
+    assert [e.about[0].name for e in run.evidence] == ["croup", "bronchitis"]
+    assert "lung diseases (7 votes)" in " ".join(run.notes + run.failures)
+    assert "croup — has_symptom → stridor" in llm.asked[0][1]
+
+
+def test_without_categories_the_diseases_with_most_votes_are_told_apart_rarest_findings_first(tmp_path: Path) -> None:
+    rows = [row for row in OF_TIERS if not (isinstance(row, EdgeRow) and row.relation == "is_a")]
+    graph = small(tmp_path, [*rows, EdgeRow("croup", "has_symptom", "hoarseness")])
+    settings = MedRAGSettings(diseases=2, features=2)
+    run = medrag(tools(graph, Model(reader="Croup.")), settings=settings)("What is it, with stridor and cough?")
+    [croup, *_] = run.evidence
+    assert [t.tail.name for t in croup.triples] == ["stridor", "hoarseness"]  # the patient's first, then the rarest
+    assert croup.score == 2
+    with tasked(OWN_KNOWLEDGE):
+        made = medrag(tools(graph, Model()))
+        assert (
+            made.retrieve[0](Query(Question("Measles?")), made.link(made.recognize(Query(Question("Measles?"))))) == []
+        )
+
+
+def test_a_disease_with_no_finding_in_the_question_still_shows_what_the_graph_says_to_a_person(tmp_path: Path) -> None:
+    run = medrag(tools(small(tmp_path, OF_TIERS), Model(reader="So.")))("Is croup bad?")
+    assert any(e.is_safety for e in run.evidence)
+    assert any("no finding of the question" in line for line in run.failures)

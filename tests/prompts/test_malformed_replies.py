@@ -15,6 +15,7 @@ from kgmed.linking.by_model import ByModel, DrawnEntities, ReadByModel
 from kgmed.methods.agent import calls_in
 from kgmed.methods.baselines_closed import ZeroShot
 from kgmed.methods.hykge import ChosenByModel, SummedUp
+from kgmed.methods.kgarevion import triples_in
 from kgmed.methods.mindmap import MindMapReader
 from kgmed.methods.mkg_rank import LetterReader, fragments
 from kgmed.models.asking import Malformed, strings
@@ -212,6 +213,7 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "check/sentences": (labelled, SENTENCES),
     "question/frame": (read_by_model, FRAMES),
     "hykge/reader": (reader("hykge/reader"), EMPTY),
+    "medrag/reader": (reader("medrag/reader"), EMPTY),
     "kg_rank/reader": (reader("kg_rank/reader"), EMPTY),
     "kg_rank/short": (
         reader("kg_rank/short"),
@@ -411,6 +413,19 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
         lambda r: numbers_under(r, "facts", 3),
         [*NO_JSON, ('{"facts": [7]}', MALFORMED), ('{"facts": ["2"]}', MALFORMED), ('{"facts": [3, 9, 3]}', [3])],
     ),
+    **{
+        f"kgarevion/{step}": (
+            triples_in,
+            [
+                *NO_JSON,
+                ('{"triples": [["gout", "treats"]]}', MALFORMED),
+                ('{"triples": [("gout", "of", "toe")]}', MALFORMED),
+                ('```{"triples": [["gout", "of", "toe",], ["gout", "of"]]}```', [("gout", "of", "toe")]),
+                ('{"三元组": []}', []),
+            ],
+        )
+        for step in ("triples", "revise")
+    },
     "think_on_graph/relations": (
         lambda r: known_strings(r, "relations", ["has_symptom", "treats"]),
         [*NO_JSON, ('["cures"]', MALFORMED), ('["Has  symptom", "cures"]', ["has_symptom"])],
