@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgmed.evaluate.datasets import load, patients
+from kgmed.evaluate.datasets.diagnosis import counted_graph
+from kgmed.graph import library
 from kgmed.graph.base import EdgeRow, NodeRow
 from kgmed.graph.store.store import Store
 from kgmed.methods.hippo_rag import HippoRAGSettings, PageRanked, hippo_rag
@@ -319,3 +322,19 @@ def test_a_disease_with_no_finding_in_the_question_still_shows_what_the_graph_sa
     run = medrag(tools(small(tmp_path, OF_TIERS), Model(reader="So.")))("Is croup bad?")
     assert any(e.is_safety for e in run.evidence)
     assert any("no finding of the question" in line for line in run.failures)
+
+
+@pytest.mark.data
+def test_medrags_differences_on_ddxplus_begin_with_the_right_disease(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGMED_HOME", str(tmp_path))
+    graph = library.load(counted_graph(patients("ddxplus", data)))
+    asked = [item for item in load("ddxplus-questions", data) if item.part == "test"][::138][:50]
+    made = medrag(tools(graph, Model()))
+    assert len(asked) == 50
+    for item in asked:
+        query = Query(item.question)
+        found = [e for e in made.retrieve[0](query, made.link(made.recognize(query))) if e.kind == "neighbours"]
+        assert found[0].about[0].name == item.gold.entities[0]
+        assert len({frozenset(t.tail for t in e.triples) for e in found}) == len(found) == 10

@@ -15,7 +15,7 @@ questions without options (one request, as the code does for yes and no) and of 
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -30,7 +30,7 @@ from kgmed.methods.baselines_closed import aided, both, model, reader
 from kgmed.models.asking import Malformed, Structured, Tally, strings_schema, values
 from kgmed.models.base import LLM, Encoder
 from kgmed.pipeline import Fact, Linker, Pipeline, note
-from kgmed.prompts import ANSWER_TOKENS, prompt, task
+from kgmed.prompts import ANSWER_TOKENS, prompt, task, whole_question
 from kgmed.records import Entity, Evidence, Link, Mention, Query, Question, Role, Triple
 from kgmed.registry import About, Calls, methods
 from kgmed.steps.rank import Similarity
@@ -71,12 +71,17 @@ def _is_triple(row: object) -> bool:
 
 
 _ROW = {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3}
+_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"triples": {"type": "array", "items": _ROW}},
+    "required": ["triples"],
+    "additionalProperties": False,
+}
 
 
-def _schema(key: str) -> dict[str, object]:
-    """The JSON schema of a list of triples under a key."""
-    rows = {key: {"type": "array", "items": _ROW}}
-    return {"type": "object", "properties": rows, "required": [key], "additionalProperties": False}
+def _stem(question: Question) -> str:
+    """The question, after its history and without its options."""
+    return whole_question(replace(question, options=()))
 
 
 # --- What the graph says of it.
@@ -198,7 +203,8 @@ class Reviewed:
         """The triples of every option, or of the question where it has none, or too many to be asked one by one."""
         terms = ", ".join(self._terms(question)) or "-"
         single = 0 < len(question.options) <= self.options
-        asked = [(question.text, text) for _, text in question.options] if single else [(question.with_options, "-")]
+        stem, whole = _stem(question), whole_question(question)
+        asked = [(stem, text) for _, text in question.options] if single else [(whole, "-")]
         told = [
             self._triples("triples", question, question=stem, option=option, terms=terms, count=str(self.each))
             for stem, option in asked
@@ -207,24 +213,23 @@ class Reviewed:
 
     def _terms(self, question: Question) -> list[str]:
         """The medical terms of the question without its options; none where the reply cannot be read."""
-        language = prompt_language(question)
+        language, stem = prompt_language(question), _stem(question)
         asked = prompt("hykge/entities", language=language, folder=self.prompts)
-        parse = partial(of_question, key=KEY[language], question=question.text, asked=asked)
+        parse = partial(of_question, key=KEY[language], question=stem, asked=asked)
         shape, again = strings_schema(KEY[language]), AGAIN[language]
         ask = Structured(self.llm, parse, self.entity_tokens, again, self.tally, shape)
-        return self._read(lambda: ask(asked.messages(text=question.text)), "terms")
+        return self._read(lambda: ask(asked.messages(text=stem)), "terms")
 
     def _revised(self, question: Question, refused: Sequence[Said]) -> list[Said]:
         """The triples as the model puts them right."""
         listed = "\n".join(json.dumps(one, ensure_ascii=False) for one in refused)
-        return self._triples("revise", question, question=question.with_options, triples=listed)
+        return self._triples("revise", question, question=whole_question(question), triples=listed)
 
     def _triples(self, step: str, question: Question, /, **given: str) -> list[Said]:
         """The triples of a reply; none where it cannot be read."""
         language = prompt_language(question)
         asked = prompt(f"kgarevion/{step}", language=language, folder=self.prompts)
-        schema = _schema({"en": "triples", "zh": "三元组"}[language])
-        ask = Structured(self.llm, triples_in, self.triple_tokens, AGAIN[language], self.tally, schema)
+        ask = Structured(self.llm, triples_in, self.triple_tokens, AGAIN[language], self.tally, _SCHEMA)
         messages = asked.messages(**given, relations="\n".join(self.review.relations))
         return self._read(lambda: ask(messages), "triples")
 

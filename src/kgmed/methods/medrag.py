@@ -16,8 +16,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.methods.baselines_closed import aided, both, model
 from kgmed.pipeline import Fact, Pipeline, note
@@ -65,22 +63,21 @@ class Differences:
         )
 
     def _candidates(self, votes: Counter[int]) -> list[int]:
-        """The diseases of the categories with most votes; those with most votes themselves where there is no category.
+        """The diseases of the categories with most votes; those with most votes themselves where no category has two.
 
-        Of equal ones the first of the graph.
+        A disease for which nothing votes is none of them. Of equal ones the first of the graph.
         """
         order = sorted(votes, key=lambda disease: (-votes[disease], disease))
-        broader = ByRole(self.graph, Role.IS_A)
-        up = broader.objects(order)
-        polls: Counter[int] = Counter()
+        up = ByRole(self.graph, Role.IS_A).objects(order)
+        below: dict[int, list[int]] = {}
         for place, category in dict.fromkeys(zip(up.origin.tolist(), up.node.tolist(), strict=True)):
-            polls[category] += votes[order[place]]
+            below.setdefault(category, []).append(order[place])
+        polls = {c: sum(votes[d] for d in of) for c, of in below.items() if len(of) > 1}
         best = sorted(polls, key=lambda category: (-polls[category], category))[: self.categories]
         if not best:
             return order[: self.diseases]
         note(Fact(f"categories: {', '.join(f'{self.graph.at(c).name} ({polls[c]} votes)' for c in best)}"))
-        below = [int(node) for node in np.unique(broader.subjects(best).node)]
-        return sorted(below, key=lambda disease: (-votes[disease], disease))[: self.diseases]
+        return [d for d in order if any(d in below[c] for c in best)][: self.diseases]
 
     def _told(self, diseases: Sequence[int], votes: Counter[int], own: set[int]) -> list[Evidence]:
         """The findings that not all of the diseases have, disease by disease."""
@@ -125,7 +122,8 @@ class MedRAGSettings:
             "the graph is the one that is asked, not made of records by a model; there are no records of patients",
             "a finding is linked as everywhere here to one node, not to the five nearest with a cosine above .5",
             "findings that all diseases of the category have are left out; ten of a disease are told, the rarest first",
-            "without categories in the graph the ten diseases with most votes are told apart",
+            "diseases for which nothing votes are left out; the code tells them too",
+            "where no category has two diseases the ten diseases with most votes are told apart",
         ),
         needs=frozenset({"model", "local_graph"}),
         baseline=True,
