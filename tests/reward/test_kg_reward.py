@@ -239,5 +239,10 @@ def test_any_graph_rewards_answers_without_a_labelled_case(tmp_path: Path) -> No
     )
     assert told[0] > told[1] > 0
     assert told[2:] == [0.0, 0.0]
+    of_all = kgmed.reward_function(str(tmp_path / "g"))
+    asked = {"prompts": ["Podagra and fever?"] * 2, "completions": ["It is gout.", "Influenza."]}
+    assert of_all(**asked) == pytest.approx(reward(**asked))  # where every disease is near, as if all were named
+    nearest = kgmed.reward_function(str(tmp_path / "g"), most=1)
+    assert nearest(**asked) == [1.0, 0.0]
     with pytest.raises(kgmed.BadInput, match="no findings of the disease 'measles'"):
         kgmed.reward_function(str(tmp_path / "g"), diseases=["measles"])

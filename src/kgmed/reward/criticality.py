@@ -11,15 +11,16 @@ columns, weighted before and after by degrees.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, UnknownName
-from kgmed.graph.base import Adjacency
+from kgmed.graph.base import Adjacency, ByRole, Hops, LocalGraph
 from kgmed.graph.search.walk import Transition, closed_form, seeds, walk
-from kgmed.records import Triple
+from kgmed.records import Role, Triple
 from kgmed.reward.cases import Case, CauseGraph, Floats, PlacedSymptoms, Weights, softmax
 
 Aggregate = Literal["mean", "sum", "max", "product"]
@@ -206,3 +207,61 @@ def _kernel(weight: Floats, h: float) -> Floats:
             return np.asarray(np.exp(-(distance**2) / (2 * h * h)), np.float64)
         distance[(wider > 0) & np.isinf(distance)] = steps
         reached = wider
+
+
+@dataclass(frozen=True, eq=False)
+class NearestCriticality:
+    """R_p on a whole medical graph without a labelled case: of each patient among the `most` nearest diseases.
+
+    These are the ones that a first step from the findings reaches most, which leads from a finding to each of its
+    diseases alike; of equal ones those with fewer findings. The walk then goes over them and all their findings.
+    """
+
+    store: LocalGraph
+    most: int = 50  # ours; of all, thousands may share a finding
+    temperature: float = 0.05  # ours; 1 in the authors' code
+
+    @cached_property
+    def _edges(self) -> Hops:
+        """The edges from every disease to its findings; origin and node are numbers of the graph."""
+        every = self.store.of_kind("disease")
+        hops = ByRole(self.store, Role.FINDING).objects(every)
+        return Hops(every[hops.origin], hops.node, hops.edge)
+
+    @cached_property
+    def diseases(self) -> tuple[str, ...]:
+        """The diseases that have a finding, by name."""
+        return self._names(self._edges.origin)
+
+    @cached_property
+    def findings(self) -> tuple[str, ...]:
+        """The findings of diseases, by name."""
+        return self._names(self._edges.node)
+
+    def __call__(self, cases: Sequence[Case]) -> Floats:
+        """R_p (b, m); NaN for diseases that are not near."""
+        scores, place = np.full((len(cases), len(self.diseases)), np.nan), {d: i for i, d in enumerate(self.diseases)}
+        for row, case in zip(scores, cases, strict=True):
+            if near := self._near(case.positive):
+                local = Criticality(CauseGraph.of_graph(self.store, near), temperature=self.temperature)
+                row[[place[d] for d in local.diseases]] = local([case])[0]
+        return scores
+
+    def _near(self, findings: Sequence[str]) -> list[str]:
+        """The names of the nearest diseases."""
+        nodes = [self.store.number(m.entity.id) for name in findings for m in self.store.lookup(name)[:1]]
+        disease, finding, _ = self._edges
+        there = np.isin(finding, nodes)
+        if not there.any():
+            return []
+        reached = np.bincount(disease[there], 1 / np.bincount(finding)[finding[there]], minlength=len(self._size))
+        order = np.lexsort((self._size, -reached))[: self.most]
+        return list(dict.fromkeys(self.store.at(int(n)).name for n in order if reached[n] > 0))
+
+    @cached_property
+    def _size(self) -> NDArray[np.int64]:
+        """How many findings each node has."""
+        return np.bincount(self._edges.origin)
+
+    def _names(self, nodes: NDArray[np.int64]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.store.at(int(n)).name for n in np.unique(nodes)))

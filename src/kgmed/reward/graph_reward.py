@@ -237,31 +237,38 @@ def for_trl(reward: Reward, *, unjudged: float = 0.0) -> RewardFunction:
     return graph_reward
 
 
-def reward_function(graph: str, *, diseases: Sequence[str], temperature: float = 0.05) -> RewardFunction:
+def reward_function(
+    graph: str, *, diseases: Sequence[str] = (), temperature: float = 0.05, most: int = 50
+) -> RewardFunction:
     """What TRL's GRPO takes as `reward_funcs`, of any graph and without a labelled case.
 
     The score of a completion is R_p of RLKGF: a walk from the findings that the prompt names to the disease that the
-    completion names, among `diseases`, which are names in the graph. `graph` is a name or folder, as of `--graph`;
-    `temperature` is that of the scores' softmax (1 in the paper, where rewards are nearly alike). Raises `BadInput`.
+    completion names, among `diseases`, which are names in the graph; without them among the `most` of all diseases
+    that the findings lead to most. `graph` is a name or folder, as of `--graph`; `temperature` is that of the scores'
+    softmax (1 in the paper, where rewards are nearly alike). Raises `BadInput`.
 
     >>> import kgmed
-    >>> reward = kgmed.reward_function("hpo", diseases=["Marfan syndrome", "Cystic fibrosis"])  # doctest: +SKIP
+    >>> reward = kgmed.reward_function("hpo")  # doctest: +SKIP
     """
     from kgmed.graph.base import Scope
     from kgmed.graph.library import open_graph
     from kgmed.reward.cases import CauseGraph, case_in
-    from kgmed.reward.criticality import Criticality
+    from kgmed.reward.criticality import Criticality, NearestCriticality
 
     store = open_graph(graph)
-    causes = CauseGraph.of_graph(store, diseases)
+    scorer: Criticality | NearestCriticality
+    if diseases:
+        scorer = Criticality(CauseGraph.of_graph(store, diseases), temperature=temperature)
+        findings: Sequence[str] = scorer.graph.symptoms
+    else:
+        scorer = NearestCriticality(store, most, temperature)
+        findings = scorer.findings
 
     def named(names: Sequence[str]) -> NamesIn:
-        found = {name: store.lookup(name)[0].entity.id for name in names}
-        others = {name: store.aliases(store.number(one)) for name, one in found.items()}
-        return NamesIn({name: [a for a, scope in some if scope is not Scope.XREF] for name, some in others.items()})
+        found = ((name, store.number(store.lookup(name)[0].entity.id)) for name in names)
+        return NamesIn({name: [a for a, scope in store.aliases(n) if scope is not Scope.XREF] for name, n in found})
 
-    scorer = Criticality(causes, temperature=temperature)
-    return for_trl(KGReward(scorer, named(causes.diseases), case_in(named(causes.symptoms))))
+    return for_trl(KGReward(scorer, named(scorer.diseases), case_in(named(findings))))
 
 
 def _patients(columns: Mapping[str, Sequence[Sequence[str]]]) -> list[Case]:
