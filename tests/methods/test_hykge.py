@@ -1,8 +1,10 @@
 """HyKGE from question to answer with a model that says what it is told."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from kgmed.graph.search.chains import SHAPES
 from kgmed.graph.store.store import Store
 from kgmed.language.text import one_line
 from kgmed.linking.by_model import Tagger
-from kgmed.methods.hykge import PAPER, PRESETS, ChainRetriever, HyKGESettings, TopChains, hykge
+from kgmed.methods.hykge import PAPER, PRESETS, ChainRetriever, HyKGESettings, OptionFacts, TopChains, hykge
 from kgmed.models.encoders import NgramEncoder
 from kgmed.models.fakes import Scripted
 from kgmed.models.w2ner import FoundEntity
@@ -57,7 +59,7 @@ def test_two_calls_a_hypothesis_that_finds_and_an_answer_that_cites(graph: Store
     assert len(parts.llm.asked) == 2
     assert {link.entity.name for link in run.links} == {"red toe", "gout", "colchicine", "remedy 3"}
     assert run.answer.choices == ("B",)
-    assert run.answer.citations == (1,)
+    assert run.answer.citations == (1, 2)  # the piece that the model names, and the one that bears it out
     assert len(run.evidence) == 10
     assert (run.method, run.failures) == ("hykge", ())
 
@@ -284,3 +286,41 @@ def test_rivals_find_terms_by_the_same_tagger(graph: Store) -> None:
     for name in ("hykge", "kgrag", "qe", "chain-of-note", "chain-of-knowledge", "kalmv", "kg-gpt", "sure"):
         made = methods.get(name).build(parts)
         assert [m.name for m in made.recognize(Query(Question("gout?")))] == ["gout"], name
+
+
+# --- Which option of an exam question the evidence names.
+
+OF_OPTIONS: tuple[Row, ...] = (
+    *(NodeRow(name, kind="drug") for name in ("salbutamol", "warfarin", "insulin")),
+    *(NodeRow(name, kind="disease") for name in ("asthma", "thrombosis", "diabetes")),
+    EdgeRow("salbutamol", "treats", "asthma"),
+    EdgeRow("salbutamol", "treats", "wheezing at night"),
+    EdgeRow("salbutamol", "department", "night clinic of wheezing"),
+    EdgeRow("warfarin", "treats", "thrombosis"),
+    EdgeRow("warfarin", "has_side_effect", "bleeding at night"),
+    EdgeRow("insulin", "treats", "diabetes"),
+)
+EXAM = Question("What treats wheezing at night in asthma?",
+                (("A", "warfarin"), ("B", "salbutamol"), ("C", "insulin")))  # fmt: skip
+
+
+def test_the_evidence_of_an_exam_question_names_the_option_most_that_the_graph_bears_out(tmp_path: Path) -> None:
+    graph = small(tmp_path, OF_OPTIONS)
+    run = hykge(toolkit(graph))(EXAM)
+    named = Counter(t.head.name for e in run.evidence for t in e.triples)
+    assert named == {"salbutamol": 2, "warfarin": 1}  # that of insulin shares no word with the question
+    assert all("clinic" not in e.text for e in run.evidence)  # a department, which is not asked for
+
+
+def test_as_published_and_without_options_nothing_of_the_options_facts_is_there(tmp_path: Path) -> None:
+    graph = small(tmp_path, OF_OPTIONS)
+    for preset in ("paper", "code"):
+        made = hykge(toolkit(graph), preset=preset)
+        assert not any(isinstance(one, OptionFacts) for one in made.retrieve)
+    [found] = hykge(toolkit(graph)).retrieve
+    assert isinstance(found, OptionFacts)
+    links = hykge(toolkit(graph)).link(toolkit(graph).recognize(Query(Question(EXAM.text))))
+    plain = [e for one in found.otherwise for e in one(Query(Question(EXAM.text)), links)]
+    assert found(Query(Question(EXAM.text)), links) == plain
+    strange = Query(replace(EXAM, text="Which is best?"))
+    assert found(strange, links) == [e for one in found.otherwise for e in one(strange, links)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgmed.train.stages import Watch
     from kgmed.train.task import Task
 
-_HEAT = 0.05  # ours: the temperature of a scorer that rewards; at 1 all rewards are nearly alike
+_HEAT = 0.05  # ours: the temperature of a scorer that rewards; at 1, the authors', all rewards are nearly alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,9 @@ _LOOP = "How it learns"
 class LoopOptions:
     """The numbers of reinforcement; what is not given is the preset's."""
 
-    preset: Annotated[str, typer.Option(help="ours, or paper (RLKGF's Table 7).", rich_help_panel=_LOOP)] = "ours"
+    preset: Annotated[
+        str, typer.Option(help="ours, or paper (RLKGF's Table 7, its temperature and floor).", rich_help_panel=_LOOP)
+    ] = "ours"
     steps: Annotated[int | None, typer.Option(help="Rounds of answering and learning.", rich_help_panel=_LOOP)] = None
     rate: Annotated[float | None, typer.Option(help="Rate of learning.", rich_help_panel=_LOOP)] = None
     prompts: Annotated[int | None, typer.Option(help="Questions a round.", min=1, rich_help_panel=_LOOP)] = None
@@ -159,14 +161,14 @@ class ScorerOptions:
     normalize: Normalize = None
     aggregate: Aggregate = None
     temperature: Annotated[
-        float | None, typer.Option(help="Of the scorer's softmax: 0.05 if not given, 1 in the authors' code.")
+        float | None, typer.Option(help="Of the scorer's softmax: 0.05 if not given, 1 with --preset paper.")
     ] = None
 
-    def choice(self, seed: int) -> "ScorerChoice":
-        """The scorer, checked."""
+    def choice(self, seed: int, usual: float = _HEAT) -> "ScorerChoice":
+        """The scorer, checked, with the `usual` temperature unless another is given."""
         from kgmed.reward.rlkgf import BEST
 
-        heat = self.temperature if self.temperature or self.scorer == BEST else _HEAT
+        heat = self.temperature if self.temperature or self.scorer == BEST else usual
         return scorer_choice(self.scorer, self.mu, self.restart, self.normalize, self.aggregate, heat, seed)
 
 
@@ -268,19 +270,19 @@ def rlkgf(
 ) -> None:  # fmt: skip
     """Train by our PPO against the graph: the reward of an answer is the score of the disease that it names."""
     settings = replace(loop.settings(), baseline=baseline)
-    _by_graph("ppo", cases, run, tuning, settings, reward)
+    _by_graph("ppo", cases, run, tuning, settings, reward, loop.preset)
 
 
 @as_options
 def grpo(cases: Labelled, run: RunOptions, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions) -> None:
     """Train by GRPO against the graph: by TRL; over a closed list by our loop with GRPO's advantages."""
-    _by_graph("grpo", cases, run, tuning, loop.settings(), reward)
+    _by_graph("grpo", cases, run, tuning, loop.settings(), reward, loop.preset)
 
 
 @as_options
 def rloo(cases: Labelled, run: RunOptions, tuning: TuningOptions, loop: LoopOptions, reward: ScorerOptions) -> None:
     """Train by RLOO of TRL against the graph."""
-    _by_graph("rloo", cases, run, tuning, loop.settings(), reward)
+    _by_graph("rloo", cases, run, tuning, loop.settings(), reward, loop.preset)
 
 
 @as_options
@@ -309,17 +311,18 @@ def _known(way: str) -> None:
 
 
 def _by_graph(
-    way: str, cases: str, run: RunOptions, tuning: TuningOptions, settings: Any, reward: ScorerOptions
+    way: str, cases: str, run: RunOptions, tuning: TuningOptions, settings: Any, reward: ScorerOptions, preset: str
 ) -> None:
-    """Train against the score of the graph."""
+    """Train against the score of the graph, as published at temperature 1 and with nothing below 0."""
     from kgmed.train import stages
-    from kgmed.train.task import graph_reward, scorer_for
+    from kgmed.train.task import FLOOR, graph_reward, scorer_for
 
-    choice = reward.choice(run.seed)
+    heat, floor = (1.0, 0.0) if preset == "paper" else (_HEAT, FLOOR)
+    choice = reward.choice(run.seed, heat)
 
     def go(policy: "Policy", task: "Task", watch: "Watch") -> "list[Row]":
         scorer: Explaining = scorer_for(task, lambda train, held: fitted_on(choice, train, held))
-        paid = graph_reward(task, scorer, task.train)
+        paid = graph_reward(task, scorer, task.train, floor=floor)
         return stages.reinforced(way, policy, task, paid, settings, watch, scored=choice.told())  # type: ignore[arg-type]
 
     _train(cases, run, tuning, go)

@@ -6,11 +6,12 @@ answer.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import log, sqrt
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kgmed.errors import BadInput, ModelFailed, PromptTooLong
 from kgmed.facts.view import OFFERED, asked_or, few
@@ -25,14 +26,16 @@ from kgmed.models.base import LLM, PairScorer, Sampling, is_model
 from kgmed.models.scorers import LexicalPairs
 from kgmed.pipeline import Fact, Phraser, Pipeline, Ranker, Recognizer, Retriever, note
 from kgmed.prompts import ANSWER_TOKENS, of_preset, prompt, task
-from kgmed.records import Context, Evidence, Link, Mention, Query, Role
+from kgmed.records import Context, Entity, Evidence, Link, Mention, Query, Role, Triple
 from kgmed.registry import About, Calls, methods
+from kgmed.steps.citations import terms
 from kgmed.steps.expand import Guess
 from kgmed.steps.facts import facts
+from kgmed.steps.family import Family
 from kgmed.steps.phrase import Arrows
 from kgmed.steps.rank import BM25, Aggregate, Cut, Fragments, Unit
 from kgmed.steps.read import LLMReader, ask, context_lines, expected_language, fault, fewer
-from kgmed.steps.retrieve import First, Neighbours, anchors, arrows
+from kgmed.steps.retrieve import First, Neighbours, anchors, arrows, triple_evidence
 from kgmed.toolkit import Toolkit
 
 # --- Retriever: HyKGE's chains between every two linked entities.
@@ -92,11 +95,6 @@ def _note_cut(found: search.Chains) -> None:
     if found.truncated:
         cut, seen = ", ".join(found.cut), int(found.total.sum())
         note(f"chains: the search stopped at its budget ({cut}); at least {seen} chains, more unseen")
-
-
-# --- HyKGE (Jiang et al. 2025, arXiv 2312.15883): chains between the entities of question and hypothesis, reranked.
-# Two calls of the model: the hypothesis, which serves to search and to rank and is never shown to the reader, and the
-# answer.
 
 
 ENCODER = "damo/nlp_gte_sentence-embedding"  # A.2.3; `similar` is a similarity of its vectors
@@ -214,6 +212,72 @@ class WithSingles:
         return [*chains, *self.around(query, single)]
 
 
+class OptionFact(NamedTuple):
+    """What the graph says of an option: the triple, the option, the words that its other end shares with a question."""
+
+    triple: Triple
+    about: Entity
+    shared: frozenset[str]
+    words: int
+
+    def weight(self, worth: Mapping[str, float]) -> float:
+        """How much it has to do with the question."""
+        return sum(worth[word] for word in self.shared) / sqrt(self.words) if self.shared else 0.0
+
+
+@dataclass(frozen=True)
+class OptionFacts:
+    """Retriever for exam questions: what the graph says of each option in words of the question; ours, for `safe`.
+
+    A fact weighs by the words (pairs of Chinese characters) that its other end shares with question and hypothesis,
+    those of few options most, by the root of its length. An option is borne out by its three best facts, by the
+    logarithm of how many it has; one that is borne out less has fewer pieces. Departments and foods are left out
+    unless asked for. For other questions, or where no fact of an option fits, `otherwise`.
+    """
+
+    graph: LocalGraph
+    link: Callable[[str], Sequence[Link]]
+    otherwise: Sequence[Retriever]
+    keep: int = 10
+    each: int = 4
+    entries: int = 16
+    looked: int = 400
+
+    def __call__(self, query: Query, links: Sequence[Link]) -> list[Evidence]:
+        """The pieces, those of the option that is borne out best first; score = how well it is."""
+        of = {letter: self._facts(query, text) for letter, text in query.question.options}
+        many = Counter(word for facts in of.values() for word in frozenset[str]().union(*(f.shared for f in facts)))
+        worth = {word: log((len(of) + 1) / options) for word, options in many.items()}
+        ranked = {letter: sorted(facts, key=lambda f: -f.weight(worth)) for letter, facts in of.items()}
+        fits = {letter: [f for f in facts if f.shared] for letter, facts in ranked.items()}
+        borne = {letter: sum(f.weight(worth) for f in fits[letter][:3]) / log(5 + len(of[letter])) for letter in of}
+        found: list[Evidence] = []
+        most = self.each
+        for letter in sorted((one for one in of if fits[one]), key=lambda one: -borne[one]):
+            shown = fits[letter][:most]
+            found += [triple_evidence(f.triple, (f.about,), borne[letter]) for f in shown]
+            most = len(shown) - 1
+        return found[: self.keep] or [e for retrieve in self.otherwise for e in retrieve(query, links)]
+
+    def _facts(self, query: Query, option: str) -> list[OptionFact]:
+        """What the graph says of an option under any of its entries."""
+        graph, family = self.graph, Family(self.graph)
+        links = self.link(option)
+        nodes = dict.fromkeys(graph.number(m.entity.id) for m in graph.lookup(option)[:3])
+        nodes |= dict.fromkeys(node for link in links for node in list(family.of(link, narrower=False))[: self.entries])
+        stem = replace(query.question, options=()).with_options
+        asked, own = terms(f"{stem}\n{query.hypothesis}"), terms(option)
+        found: dict[tuple[str, str], OptionFact] = {}
+        for entity in map(graph.at, nodes):
+            for t in (*graph.neighbours(entity.id, limit=self.looked), *graph.attributes(entity.id)):
+                if t.relation.role not in (Role.CARE, Role.FOOD) or t.relation.role in query.frame.roles:
+                    other = t.tail if t.head == entity else t.head
+                    words = terms(other.name)
+                    fact = OptionFact(t, entity, asked & (words - own), len(words))
+                    found.setdefault((str(t.relation), other.name), fact)
+        return list(found.values())
+
+
 @methods.register(
     "hykge",
     about=About(
@@ -227,6 +291,7 @@ class WithSingles:
             "without a trained tagger names and phrases of the graph stand in, without a reranker words and vectors",
             "by preset safe 50 chains of a pair are looked at, 200 ranked, 3 of a pattern or of a pair kept",
             "by preset safe chains have two steps, beside them is what is asked of each entity; linked words agree",
+            "by preset safe an exam question has facts of its options in the question's words in place of chains",
             "the similarity of linking is the paper's for its own encoder, and calibrated on the graph for another",
         ),
         needs=frozenset({"local_graph", "pairs", "tagger"}),
@@ -314,7 +379,8 @@ def _retrievers(toolkit: Toolkit, s: HyKGESettings) -> tuple[Retriever, ...]:
         "alone": (WithSingles(chains, around),),
         "always": (chains, around),
     }
-    return ways[s.alone] if s.chains else (around,)
+    chosen = ways[s.alone] if s.chains else (around,)
+    return (OptionFacts(toolkit.graph, toolkit.linked, chosen, s.asked),) if s.asked else chosen
 
 
 def _rankers(toolkit: Toolkit, s: HyKGESettings, pairs: PairScorer) -> Sequence[Ranker]:

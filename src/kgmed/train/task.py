@@ -163,7 +163,9 @@ class _Once:
         return np.array([self._known[case] for case in cases]).reshape(len(cases), len(self.diseases))
 
 
-def graph_reward(task: Task, scorer: Scorer, cases: Sequence[Case], *, shaping: Shaping = "flat") -> KGReward:
+def graph_reward(
+    task: Task, scorer: Scorer, cases: Sequence[Case], *, shaping: Shaping = "flat", floor: float = FLOOR
+) -> KGReward:
     """The reward of the graph for the questions of given cases, which are worded as a model reads them."""
     known = dict(zip(task.questions(cases), cases, strict=True))
-    return KGReward(_Once(scorer), task.find, known.get, shaping, FLOOR)
+    return KGReward(_Once(scorer), task.find, known.get, shaping, floor)
