@@ -60,7 +60,7 @@ def test_two_calls_a_hypothesis_that_finds_and_an_answer_that_cites(graph: Store
     assert {link.entity.name for link in run.links} == {"red toe", "gout", "colchicine", "remedy 3"}
     assert run.answer.choices == ("B",)
     assert run.answer.citations == (1, 2)  # the piece that the model names, and the one that bears it out
-    assert len(run.evidence) == 10
+    assert {e.kind for e in run.evidence} == {"triple"}  # facts of the options
     assert (run.method, run.failures) == ("hykge", ())
 
 
