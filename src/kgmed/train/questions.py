@@ -48,6 +48,7 @@ from kgmed.train.pooling import (
     Weights,
     asking_words,
     bags,
+    coupled,
     fit_beside,
     fit_factor,
     fit_pooled,
@@ -136,6 +137,8 @@ def fit_emergencies(rows: Sequence[Row], others: Sequence[MarkedQuestion]) -> di
 
 __all__ = ["Figures", "asking_words", "fit", "named_by", "parse", "read", "read_meqsum", "rows_of", "save", "table"]
 _AS_MARKED, _AS_WRITTEN = 0.5, 0.35  # ours: weights of a question with its marks, and without, beside the one as in use
+_FIRST = 0.6  # ours: share of the first of two intents; both are asked, and one has to be answered first
+_COUPLED = 0.06  # ours: pairs that are made of rows, as a share of them
 _C = 20.0  # ours, chosen on folds: the inverse of the penalty
 FOLDS = 3
 _FEWEST = 100  # rows
@@ -151,6 +154,7 @@ class Example(NamedTuple):
     spans: tuple[Span, ...]
     weight: float
     in_use: bool  # as the understander sees questions; figures are of these
+    part: int  # the fold, of one row the same
 
 
 @dataclass(frozen=True)
@@ -198,14 +202,14 @@ def fit(
     at("learning intents")
     examples = list(_examples(rows, names if find else None))
     seen = [features(e.row.text, e.spans) for e in examples]
-    data = _Data(bags(seen), _targets(examples), np.array([e.weight for e in examples], np.float32), _parts(examples))
+    data = _Data(bags(seen), _targets(examples), *_weighed(examples))
     scores, whole = _fit_intents(data)
     places = whole.asking(data.bags)
     asked = [asked_of_encoder(e.row.text, e.spans, int(p)) for e, p in zip(examples, places, strict=True)]
     at("making vectors")
     vectors = _vectors(asked, encode)
     at("learning beside vectors")
-    joined, beside_ = _fit_vectors(data, scores, vectors)
+    both, beside_ = _fit_vectors(data, scores, vectors)
     small = matrix([beside(s, int(p)) for s, p in zip(seen, places, strict=True)], SMALL_BUCKETS)
     heads, guessed = _fit_forms(examples, small, data)
     alone = fit_factor(scores, data.targets, data.weight)
@@ -213,7 +217,7 @@ def fit(
     kept |= packed("whole", CLASSES, whole.whole.T, whole.bias[0]) | heads
     kept |= {name: getattr(beside_, name).astype(np.float16) for name in NETWORK}
     kept |= {"encoder": np.array(encoder), "share": np.array([alone, beside_.factor[0]])}
-    return kept, _figures(examples, data, scores, joined, guessed, slots)
+    return kept, _figures(examples, data, scores, both, guessed, slots)
 
 
 class Guessed(NamedTuple):
@@ -290,9 +294,9 @@ class _Data(NamedTuple):
     part: NDArray[np.int64]
 
 
-def _parts(examples: Sequence[Example]) -> NDArray[np.int64]:
-    """The fold of each example, of one row the same."""
-    return np.array([_part(e.row) for e in examples])
+def _weighed(examples: Sequence[Example]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The weight and the fold of each example."""
+    return np.array([e.weight * e.row.weight for e in examples], np.float32), np.array([e.part for e in examples])
 
 
 def _part(row: MarkedQuestion) -> int:
@@ -301,23 +305,36 @@ def _part(row: MarkedQuestion) -> int:
 
 
 def _examples(rows: Sequence[MarkedQuestion], names: Sequence[tuple[Span, ...]] | None) -> Iterator[Example]:
-    """Each row with its marks, and with the names that a graph finds, or as written where there is no graph."""
-    for at, row in enumerate(rows):
-        spans = tuple(span for span, _ in row.names)
+    """Each row with its marks, and with the names that a graph finds, or as written where there is no graph.
+
+    Of each fold also pairs of its rows as one question.
+    """
+    parts = [_part(row) for row in rows]
+    for at, (row, part) in enumerate(zip(rows, parts, strict=True)):
+        spans = _marks(row)
         if spans:
-            yield Example(row, spans, 1.0 if names is None else _AS_MARKED, names is None)
+            yield Example(row, spans, 1.0 if names is None else _AS_MARKED, names is None, part)
         if names is not None:
-            yield Example(row, names[at], 1.0, in_use=True)
+            yield Example(row, names[at], 1.0, in_use=True, part=part)
         else:
-            yield Example(row, (), _AS_WRITTEN if spans else 1.0, not spans)
+            yield Example(row, (), _AS_WRITTEN if spans else 1.0, not spans, part)
+    for fold in range(FOLDS):
+        mine = [row for row, part in zip(rows, parts, strict=True) if part == fold]
+        for row in coupled(mine, int(_COUPLED * len(mine))):
+            yield Example(row, _marks(row), _AS_MARKED, in_use=False, part=fold)
+
+
+def _marks(row: MarkedQuestion) -> tuple[Span, ...]:
+    return tuple(span for span, _ in row.names)
 
 
 def _targets(examples: Sequence[Example]) -> NDArray[np.float32]:
-    """What is asked by each (n, k), the shares of two intents alike."""
+    """What is asked by each (n, k); of two intents the one that is named first has the larger share."""
     found = np.zeros((len(examples), len(CLASSES)), np.float32)
     for at, example in enumerate(examples):
-        for name in _classes_of(example.row):
-            found[at, CLASSES.index(name)] = 1 / len(example.row.intents)
+        names = _classes_of(example.row)
+        for name, share in zip(names, (_FIRST, 1 - _FIRST) if len(names) > 1 else (1.0,), strict=True):
+            found[at, CLASSES.index(name)] += share
     return found
 
 
