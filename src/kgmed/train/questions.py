@@ -41,6 +41,7 @@ from kgmed.question.model import (
     packed,
     slot_features,
 )
+from kgmed.question.understand import SECOND, TWO
 from kgmed.train.pooling import (
     Bags,
     Beside,
@@ -382,7 +383,8 @@ def _fit_forms(examples: Sequence[Example], x: Any, data: _Data) -> tuple[dict[s
     guessed: dict[str, Guessed] = {}
     for name, classes, label in _FORM_HEADS:
         y = np.array([label(e.row) for e in examples])
-        guessed[name] = Guessed(y, _left_out(x, y, data.weight, data.part))
+        sooner = np.log(1 / TWO - 1) if name == "two" else 0.0
+        guessed[name] = Guessed(y, _left_out(x, y, data.weight, data.part, sooner))
         kept |= _fitted(x, y, data.weight, classes, name)
     return kept, guessed
 
@@ -459,9 +461,12 @@ def _figures(
     used = np.array([e.in_use for e in examples])
     alone, both = _right(scores, data.targets)[used], _right(joined, data.targets)[used]
     refusing = Guessed(_refuse(data.targets), _refuse(joined)).only(used)
+    shares = np.exp(joined - joined.max(1, keepdims=True))
+    likely = np.sort(shares / shares.sum(1, keepdims=True))[:, -2] >= SECOND
+    two = guessed["two"]._replace(said=np.where(likely, guessed["two"].said, "False"))
     return Figures(
         int(used.sum()), float(alone.mean()), float(both.mean()), _calibration(joined[used], both),
-        refusing.found(label=True), guessed["two"].only(used).found("True"),
+        refusing.found(label=True), two.only(used).found("True"),
         guessed["form"].only(used).share, slots[0].share, slots[1].share,
     )  # fmt: skip
 
@@ -490,14 +495,18 @@ def _calibration(scores: NDArray[np.float32], right: NDArray[np.bool_]) -> float
     )
 
 
-def _left_out(x: Any, y: NDArray[Any], weight: NDArray[np.float32], part: NDArray[np.int64]) -> NDArray[Any]:
-    """The label of each row by a head that was fitted to the other folds."""
+def _left_out(
+    x: Any, y: NDArray[Any], weight: NDArray[np.float32], part: NDArray[np.int64], sooner: float = 0.0
+) -> NDArray[Any]:
+    """The label of each row by a head that was fitted to the other folds; `sooner` = added to the score of the last."""
     said = np.empty_like(y)
     for fold in range(FOLDS):
         inside, outside = part != fold, part == fold
         if outside.any():
             labels, weights, bias = _regression(x[inside], y[inside], weight[inside])
-            said[outside] = labels[(x[outside] @ weights.T + bias).argmax(axis=1)]
+            scores = x[outside] @ weights.T + bias
+            scores[:, -1] += sooner
+            said[outside] = labels[scores.argmax(axis=1)]
     return said
 
 
