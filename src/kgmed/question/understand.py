@@ -167,8 +167,8 @@ def _begin(text: str, start: int, known: Known) -> int:
 
 _INTENTS = tuple(Intent)
 SURE = 0.9  # ours, chosen on folds: above it the n-grams decide alone and the encoder is not asked
-# Ours, chosen on rows left out: from which probability two things are asked, and the least one of the second of them.
-TWO, SECOND = 0.2, 0.03
+_TWO = 0.5
+SECOND = 0.03  # ours, chosen on rows left out: the least probability of the second of two intents
 # Ours, chosen on dev: the share from which a name of a graph, a phrase, or a word that nobody uses, is no name.
 _NO_NAME_LINKED, _NO_NAME, _NO_NAME_STRANGE = 0.95, 0.4, 0.99
 _STRANGE = 6  # ours: letters of a word from which one that no graph uses is a name
@@ -284,7 +284,7 @@ class Trained:
 
     def _count(self, seen: Features, shares: NDArray[np.float32], order: NDArray[Any]) -> int:
         """How many things are asked: one or two."""
-        two = self.model.heads["two"](seen)[0] > TWO and shares[order[1]] >= SECOND
+        two = self.model.heads["two"](seen)[0] > _TWO and shares[order[1]] >= SECOND
         return 2 if two else 1
 
     def _slots(self, text: str, named: Sequence[Named], intent: str = "") -> list[str]:

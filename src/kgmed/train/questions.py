@@ -41,7 +41,7 @@ from kgmed.question.model import (
     packed,
     slot_features,
 )
-from kgmed.question.understand import SECOND, TWO
+from kgmed.question.understand import SECOND
 from kgmed.train.pooling import (
     Bags,
     Beside,
@@ -383,8 +383,7 @@ def _fit_forms(examples: Sequence[Example], x: Any, data: _Data) -> tuple[dict[s
     guessed: dict[str, Guessed] = {}
     for name, classes, label in _FORM_HEADS:
         y = np.array([label(e.row) for e in examples])
-        sooner = np.log(1 / TWO - 1) if name == "two" else 0.0
-        guessed[name] = Guessed(y, _left_out(x, y, data.weight, data.part, sooner))
+        guessed[name] = Guessed(y, _left_out(x, y, data.weight, data.part))
         kept |= _fitted(x, y, data.weight, classes, name)
     return kept, guessed
 
@@ -495,18 +494,14 @@ def _calibration(scores: NDArray[np.float32], right: NDArray[np.bool_]) -> float
     )
 
 
-def _left_out(
-    x: Any, y: NDArray[Any], weight: NDArray[np.float32], part: NDArray[np.int64], sooner: float = 0.0
-) -> NDArray[Any]:
-    """The label of each row by a head that was fitted to the other folds; `sooner` = added to the score of the last."""
+def _left_out(x: Any, y: NDArray[Any], weight: NDArray[np.float32], part: NDArray[np.int64]) -> NDArray[Any]:
+    """The label of each row by a head that was fitted to the other folds."""
     said = np.empty_like(y)
     for fold in range(FOLDS):
         inside, outside = part != fold, part == fold
         if outside.any():
             labels, weights, bias = _regression(x[inside], y[inside], weight[inside])
-            scores = x[outside] @ weights.T + bias
-            scores[:, -1] += sooner
-            said[outside] = labels[scores.argmax(axis=1)]
+            said[outside] = labels[(x[outside] @ weights.T + bias).argmax(axis=1)]
     return said
 
 
