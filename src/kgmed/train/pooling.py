@@ -125,7 +125,7 @@ def coupled(rows: Sequence[MarkedQuestion], number: int) -> Iterator[MarkedQuest
         if len(row.text) < _SHORT and len(row.names) == len(row.intents) == 1 and "neg" not in row.flags:
             alike.setdefault((row.names[0][0].kind, has_cjk(row.text)), []).append(row)
     pairs = [key for key, mine in alike.items() if len({row.intents for row in mine}) > 1]
-    chance = random.Random(7)
+    chance = random.Random(7)  # noqa: S311
     made = 0
     while pairs and made < number:
         key = chance.choice(pairs)
