@@ -451,7 +451,7 @@ class Run:
 
     def __repr__(self) -> str:
         """One line: the question, the answer's beginning, how much evidence there is, and where it is from."""
-        question, answer = (shorten(text, _SHORT, placeholder="…") for text in (self.question.text, self.answer.text))
+        question, answer = (shorten(one.text, _SHORT, placeholder="…") for one in (self.question, self.answer))
         pieces = len(self.context.cited or self.evidence)
         return f"<Run {question!r} → {answer!r}, evidence: {pieces}, {self.method}, {self.graph}, {self.id}>"
 

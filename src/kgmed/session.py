@@ -587,7 +587,9 @@ def _with_values(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit, asked: Qu
 
     As `kgmed diagnose` does; a method that is asked as its authors have it (no citations) reads the question itself.
     """
-    from kgmed.diagnose.findings import measured
+    if not any(map(str.isdigit, asked.text)):
+        return pipeline
+    from kgmed.diagnose.findings import measured  # needed for a value alone
 
     values = measured(toolkit.graph, asked.text) if isinstance(toolkit, Toolkit) and pipeline.task.cites else []
     if not values:

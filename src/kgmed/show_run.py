@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from kgmed.errors import Unavailable
 from kgmed.language.relations import in_english, spoken
-from kgmed.language.text import has_cjk, language_of, lazily
+from kgmed.language.text import has_cjk, language_of
 from kgmed.records import Answer, Entity, Evidence, Relation, Role, Run, Triple, Verdict
 from kgmed.sentences import catalogue
 
@@ -89,8 +89,8 @@ def _xml(text: str) -> str:
 # --- Names in the language of who reads them.
 
 T = TypeVar("T")
-_CLAUSES = lazily(r"[。；;]")
-_DENIED = lazily(r"^not (?:in|for) (?!.*\bnot\b)")
+_CLAUSES = "[\u3002\uff1b;]"
+_DENIED = r"^not (?:in|for) (?!.*\bnot\b)"
 
 
 def translated_run(run: Run) -> Run:
@@ -104,11 +104,8 @@ def translated(record: T, language: str) -> T:
     A Chinese name that has no English one is shown in brackets behind the kind of the entity. The graph's own name is
     then the entity's description; ids stay. What is in Chinese or Japanese stays as it is.
 
-    >>> for name, kind in (("皮肤科", "department"), ("清化热痰", "treatment"), ("清化热痰", "")):
-    ...     print(translated(Entity("", name, kind), "en"))
-    Entity(id='', name='dermatology', kind='department', description='皮肤科')
-    Entity(id='', name='treatment (清化热痰)', kind='treatment', description='清化热痰')
-    Entity(id='', name='(清化热痰)', kind='', description='清化热痰')
+    >>> translated(Entity("", "皮肤科", "department"), "en").name
+    'dermatology'
     """
     return record if catalogue(language).han else _translated(record)
 
@@ -128,7 +125,7 @@ def _translated(value: Any) -> Any:
     found = {f.name: _translated(held) for f in fields(value) if not isinstance(held := getattr(value, f.name), str)}
     changed = {name: held for name, held in found.items() if held is not getattr(value, name)}
     if isinstance(value, Triple) and value.relation.role is Role.CONTRAINDICATED and "tail" in changed:
-        text = _DENIED.sub("", changed["tail"].name)  # "must not be used in" says it already
+        text = re.sub(_DENIED, "", changed["tail"].name)  # "must not be used in" says it already
         changed["tail"] = replace(changed["tail"], name=text)
     if isinstance(value, Evidence) and has_cjk(value.text):
         changed["text"] = named_in(value.text, entities_of([value]), name_of)
@@ -140,7 +137,7 @@ def _translated(value: Any) -> Any:
 
 def name_of(entity: Entity) -> str:
     """A Chinese name or text in English, clause by clause; what is not known in brackets, behind its kind."""
-    clauses = [c.strip() for c in _CLAUSES.split(" ".join(entity.name.split())) if c.strip()]
+    clauses = [c.strip() for c in re.split(_CLAUSES, " ".join(entity.name.split())) if c.strip()]
     known = [in_english(c) if has_cjk(c) else c for c in clauses]
     if entity.id and not all(known):
         return bracketed(entity)
