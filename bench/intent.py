@@ -16,10 +16,10 @@ relation of ours; "department" asks where to go, so it holds providers; "definit
 called; "other" is all that no other label names. KUAKE-QIC: the labels say what is spoken of and not how, so whether
 two things are tied is 病情诊断 (is it that?), 病因分析 (is it from that?), 疾病表述 or 后果表述 (does it lead to
 that?). MedicationQA: Information is anything general about a medicine (what it is, its class, uses, names,
-ingredients, way of working), Usage any circumstance of its use, also what else may be taken or done beside it, Dose
-how much there is to take or in a tablet, Side effects also whether it does one and whether it is safe, Action also
-which medicines act so, Indication also what is given for an illness.
-A question that the sheet has under two types is right by either.
+ingredients, way of working), Usage any circumstance of its use, also what else may be taken or done beside it, Dose how
+much there is to take or in a tablet, Side effects also whether it does one and whether it is safe, Action also which
+medicines act so, Indication also what is given for an illness. A question that the sheet has under two types is right
+by either.
 """
 
 import argparse

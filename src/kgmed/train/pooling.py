@@ -4,7 +4,6 @@ Maximum likelihood with an L2 penalty; the slope through the pooling is written 
 """
 
 import csv
-import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -117,21 +116,22 @@ def coupled(rows: Sequence[MarkedQuestion], number: int) -> Iterator[MarkedQuest
     """Pairs of short questions of one thing each, of the same kind of thing, as one that asks both; always the same.
 
     >>> one, other = parse("CAUSES\\tcauses of [S.d|gout]"), parse("TREATMENT\\tcure for [S.d|mange]")
-    >>> sorted(row.text for row in coupled([one, other], 4))[0], next(coupled([one, other], 1)).intents
-    ('causes of gout cure for gout', ('causes', 'treatment'))
+    >>> both = {row.text: row.intents for row in coupled([one, other], 20)}
+    >>> both["causes of gout, cure for gout"]
+    ('causes', 'treatment')
     """
     alike: dict[tuple[str, bool], list[MarkedQuestion]] = {}
     for row in rows:
         if len(row.text) < _SHORT and len(row.names) == len(row.intents) == 1 and "neg" not in row.flags:
             alike.setdefault((row.names[0][0].kind, has_cjk(row.text)), []).append(row)
     pairs = [key for key, mine in alike.items() if len({row.intents for row in mine}) > 1]
-    chance = random.Random(7)  # noqa: S311
+    chance = np.random.default_rng(7)
     made = 0
     while pairs and made < number:
-        key = chance.choice(pairs)
-        one, other = chance.sample(alike[key], 2)
+        mine = alike[pairs[chance.integers(len(pairs))]]
+        one, other = (mine[at] for at in chance.integers(len(mine), size=2))
         if one.intents != other.intents:
-            yield _both(one, other, chance.choice(_BETWEEN))
+            yield _both(one, other, _BETWEEN[chance.integers(len(_BETWEEN))])
             made += 1
 
 
