@@ -401,7 +401,7 @@ def _kept() -> Iterator[Target]:
     read = lambda p: log.read_manifest(p.parent)  # noqa: E731
     yield Target("kept files", "an evaluation's manifest", (told,), _file("manifest.json", read))
     said = b'{"what": "add", "head": "a", "relation": "r", "tail": "b", "weight": 0.5, "note": "n"}\n'
-    journal = _file(edits.FILE, lambda p: edits.read_journal(p.parent))
+    journal = _file(folder.JOURNAL, lambda p: edits.read_journal(p.parent))
     yield Target("kept files", "edits", (said * 2,), journal)
     stored = json.dumps({"format": folder.FORMAT, "check": "", "name": "x", "relations": [], "files": {}}).encode()
     manifest = _file("manifest.json", lambda p: folder.read_manifest(p.parent))

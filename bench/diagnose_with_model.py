@@ -25,11 +25,10 @@ from kgmed.disk import data_folder
 from kgmed.evaluate.datasets.cases import Packet, packets
 from kgmed.evaluate.diagnosing import Cohort
 from kgmed.graph import library
-from kgmed.graph.base import LocalGraph
+from kgmed.graph.base import LocalGraph, names_of
 from kgmed.models.asking import strings
 from kgmed.models.base import LLM, Message
 from kgmed.models.named import llm_from
-from kgmed.steps.family import names_of
 
 KS = (1, 3, 5, 10)
 _ASKED = (

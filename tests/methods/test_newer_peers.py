@@ -10,7 +10,7 @@ import pytest
 from kgmed.evaluate.datasets import load, patients
 from kgmed.evaluate.datasets.diagnosis import counted_graph
 from kgmed.graph import library
-from kgmed.graph.base import EdgeRow, NodeRow
+from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.store.store import Store
 from kgmed.methods.hippo_rag import HippoRAGSettings, PageRanked, hippo_rag
 from kgmed.methods.kgarevion import KGARevionSettings, Review, Said, kgarevion
@@ -277,7 +277,7 @@ TIERS = {  # category -> disease -> findings
     "lung diseases": {"croup": "stridor, cough, fever", "bronchitis": "cough, fever, sputum", "asthma": "cough, fever"},
     "skin diseases": {"measles": "rash, fever, cough", "scabies": "itch, rash"},
 }
-OF_TIERS = (
+OF_TIERS: tuple[Row, ...] = (
     *(NodeRow(d, kind="disease") for of in TIERS.values() for d in of),
     *(EdgeRow(d, "is_a", category) for category, of in TIERS.items() for d in of),
     *(EdgeRow(d, "has_symptom", f) for of in TIERS.values() for d, fs in of.items() for f in fs.split(", ")),
@@ -304,8 +304,8 @@ def test_medrag_tells_the_diseases_of_the_category_apart_that_most_findings_vote
 
 
 def test_without_categories_the_diseases_with_most_votes_are_told_apart_rarest_findings_first(tmp_path: Path) -> None:
-    rows = [row for row in OF_TIERS if not (isinstance(row, EdgeRow) and row.relation == "is_a")]
-    graph = small(tmp_path, [*rows, EdgeRow("croup", "has_symptom", "hoarseness")])
+    rows = (row for row in OF_TIERS if not (isinstance(row, EdgeRow) and row.relation == "is_a"))
+    graph = small(tmp_path, (*rows, EdgeRow("croup", "has_symptom", "hoarseness")))
     settings = MedRAGSettings(diseases=2, features=2)
     run = medrag(tools(graph, Model(reader="Croup.")), settings=settings)("What is it, with stridor and cough?")
     [croup, *_] = run.evidence

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 from typer.testing import CliRunner
 
+from kgmed import registry
 from kgmed.cli import app
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph import formats
@@ -362,7 +363,7 @@ def test_every_format_has_a_test_of_what_it_denies_or_no_way_to_deny(tmp_path: P
     folders = [put(tmp_path / f"{i}", files) for i, files in enumerate(DENYING.values())]
     tried = {formats.detect(folder if len(files) > 1 else folder / next(iter(files)))
              for folder, files in zip(folders, DENYING.values(), strict=True)}  # fmt: skip
-    assert tried | DENY_ELSEWHERE | DENY_NOTHING == set(formats.formats.names())
+    assert tried | DENY_ELSEWHERE | DENY_NOTHING == set(registry.formats.names())
 
 
 @pytest.mark.parametrize("files", DENYING.values(), ids=DENYING)
