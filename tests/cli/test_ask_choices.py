@@ -15,13 +15,13 @@ from kgmed.errors import KgmedError
 pytest.importorskip("openai")
 
 ROWS = "head\trelation\ttail\ncolchicine\ttreats\tgout\nibuprofen\ttreats\tgout\ngout\thas_symptom\ttoe pain\n"
-PROMPTS = ["kg_rank/terms.en", "question/frame.en", "kg_rank/reader.en", "check/sentences.en"]
+PROMPTS = ["kg_rank/terms.en", "question/frame.en", "baselines/facts.en", "kg_rank/reader.en", "check/sentences.en"]
 ASKED = ("ask", "Which drug treats gout?", "-g", "toe", "-m", "kg-rank", "--encoder", "ngrams")
 
 
 def replies(asked: Any) -> Any:
     """What the server says: the terms to the prompt that asks for them, else the answer."""
-    text = '{"terms": ["gout"]}' if "JSON" in json.dumps(asked["messages"]) else "Colchicine treats gout [1]."
+    text = '{"terms": ["gout"], "facts": [1]}' if "JSON" in json.dumps(asked["messages"]) else "Colchicine treats gout [1]."
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
@@ -76,10 +76,10 @@ def test_the_run_tells_settings_models_prompts_calls_and_cost(server: JsonServer
     assert dict(run_["models"])["encoder"].startswith("ngram")
     assert [p.split()[0] for p in run_["prompts"]] == PROMPTS
     spent = run_["spent"]
-    assert (spent["calls"], spent["cached"], spent["tokens_in"], spent["tokens_out"]) == (4, 0, 400, 40)
-    assert spent["cost"] == pytest.approx((400 + 2 * 40) / 1e6)
+    assert (spent["calls"], spent["cached"], spent["tokens_in"], spent["tokens_out"]) == (5, 0, 500, 50)
+    assert spent["cost"] == pytest.approx((500 + 2 * 50) / 1e6)
     assert {s["name"]: s["calls"] for s in run_["stages"]}["read"] == 1
-    assert "400 in, 40 out, 0.00048 USD" in run(home, *ASKED, *model(server), "--evidence").stdout
+    assert "500 in, 50 out, 0.0006 USD" in run(home, *ASKED, *model(server), "--evidence").stdout
 
 
 def test_a_recorded_run_is_replayed_with_no_server_and_no_model(server: JsonServer, home: Path, tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_a_recorded_run_is_replayed_with_no_server_and_no_model(server: JsonServ
     first = told(run(home, *ASKED, *model(server), *cache, "--json"))
     calls = len(server.asked)
     again = told(run(home, *ASKED, *model(server), *cache, "--json"))
-    assert len(server.asked) == calls == 4
-    assert (again["spent"]["cached"], again["spent"]["tokens_in"]) == (4, 0)
+    assert len(server.asked) == calls == 5
+    assert (again["spent"]["cached"], again["spent"]["tokens_in"]) == (5, 0)
     alone = told(run(home, *ASKED, *cache, "--cache-mode", "replay", "--json"))
     assert len(server.asked) == calls
     assert alone["answer"]["text"] == first["answer"]["text"] == "Colchicine treats gout [1]."
@@ -146,7 +146,7 @@ def test_a_prompt_of_ones_own_is_asked_with_and_its_hash_changes(
     changed = told(run(home, *ASKED, *model(server), "--prompts", str(tmp_path), "--json"))
     assert "My own way." in json.dumps(server.asked[-2])
     assert plain["prompts"][0] == changed["prompts"][0]
-    assert plain["prompts"][2] != changed["prompts"][2]
+    assert plain["prompts"][3] != changed["prompts"][3]
 
 
 def test_a_configuration_file_stands_for_the_options(server: JsonServer, home: Path, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_choice_that_cannot_be_made_is_one_line(home: Path, words: tuple[str, 
 
 def test_short_answers_are_a_setting(server: JsonServer, home: Path) -> None:
     run_ = told(run(home, *ASKED, *model(server), "--set", "short=true", "--json"))
-    assert run_["prompts"][2].startswith("kg_rank/short.en ")
+    assert run_["prompts"][3].startswith("kg_rank/short.en ")
 
 
 def test_definitions_are_a_setting_on_which_the_paper_is_silent(home: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_server_that_is_away_leaves_the_facts_and_the_run_says_so(home: Path) 
     run_ = told(result)
     assert run_["answer"]["reader"] == "facts"
     assert run_["failures"]
-    assert run_["spent"]["failed"] == 2  # to read the question, and to answer it
+    assert run_["spent"]["failed"] == 3  # to read the question, to choose the evidence, and to answer
     assert run_["answer"]["text"].startswith("The language model could not answer (")
 
 
@@ -227,11 +227,11 @@ def streamed(*words: str) -> Said:
 def test_the_words_of_the_answer_are_shown_as_they_come_where_that_is_asked_for(home: Path, server: JsonServer) -> None:
     server.answers = None
     as_data = Said(replies({"messages": "JSON"}))
-    server.says = [as_data, as_data, streamed("Colchicine ", "treats \x1b[2Jgout [1]."), as_data]
+    server.says = [as_data, as_data, as_data, streamed("Colchicine ", "treats \x1b[2Jgout [1]."), as_data]
     found = run(home, *ASKED, *model(server), "--stream")
     assert found.exit_code == 0, found.output
     assert found.stderr == "Colchicine treats ⟨U+001B⟩[2Jgout [1].\n\n"
-    assert [asked.get("stream", False) for asked in server.asked] == [False, False, True, False]
+    assert [asked.get("stream", False) for asked in server.asked] == [False, False, False, True, False]
     assert found.stdout.count("Colchicine treats") == 1
 
 

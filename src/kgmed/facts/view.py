@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
-from kgmed.errors import ModelFailed
+from kgmed.errors import Unavailable
 from kgmed.facts.answer import fitting_warnings
 from kgmed.facts.lists import NOT_FOR, WARNS
 from kgmed.facts.operators import Lists
@@ -416,7 +416,7 @@ class OnlyHelpful:
             return [e for e in evidence if e not in offered[self.helpful.keep :]]
         try:
             chosen = self.helpful(query, offered)
-        except ModelFailed as problem:
+        except Unavailable as problem:
             note(f"the first {self.helpful.keep} pieces kept: {problem}")
             chosen = offered[: self.helpful.keep]
         if len(chosen) < len(offered):
