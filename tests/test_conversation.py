@@ -92,7 +92,8 @@ def test_a_talk_stays_with_its_graph_until_another_knows_more(stores: dict[str, 
 
 
 def test_the_model_is_told_of_the_turns_before_and_of_the_whole_question(stores: dict[str, Store]) -> None:
-    llm = Scripted(["Gout has the symptom toe pain [1].", "Colchicine treats gout [1]."])
+    chosen = '{"facts": [1]}'
+    llm = Scripted([chosen, "Gout has the symptom toe pain [1].", chosen, "Colchicine treats gout [1]."])
     told = talk(stores, llm)
     told.ask("What are the symptoms of gout?")
     told.ask("Which drug treats it?")
@@ -132,7 +133,7 @@ def test_two_talks_with_one_asker_know_nothing_of_each_other(stores: dict[str, S
 def test_what_the_model_says_of_itself_is_marked_or_where_one_is_strict_left_out(
     stores: dict[str, Store], *, strict: bool
 ) -> None:
-    llm = Scripted(["Colchicine treats gout [1]. Bananas prevent baldness."])
+    llm = Scripted(['{"facts": [1]}', "Colchicine treats gout [1]. Bananas prevent baldness."])
     session = Session(("en",), stores.__getitem__, config=Config(strict=strict), llm=llm, encoder=NgramEncoder())
     said = session.ask("Which drug treats gout?").answer.text
     assert "Colchicine treats gout [1]." in said

@@ -109,6 +109,7 @@ def test_it_is_asked_once_for_one_question_and_not_for_options(graph: Store) -> 
 
 
 TERMS = {
+    "baselines/facts": '{"facts": [1]}',
     "kg_rank/terms": '{"terms": ["warfarin", "ibuprofen"]}',
     "mkg_rank/question_terms": '{"medical entities": ["Coumadin", "Nurofen"]}',
     "mkg_rank/translate": '["warfarin", "ibuprofen"]',

@@ -41,6 +41,8 @@ ZH: tuple[Row, ...] = (
     EdgeRow("秋水仙碱", "treats", "gout"),
 )
 
+CHOSEN = '{"facts": [1]}'  # which pieces of evidence help
+
 
 @pytest.fixture
 def stores(tmp_path: Path) -> dict[str, Store]:
@@ -105,7 +107,7 @@ def test_an_empty_question_and_no_graph_are_refused(stores: dict[str, Store]) ->
 
 def test_auto_reads_with_the_model_only_where_one_is_given(stores: dict[str, Store]) -> None:
     assert session(stores).ask("symptoms of gout").method == "facts"
-    said = session(stores, llm=Scripted(["Gout has the symptom toe pain [1]."])).ask("symptoms of gout")
+    said = session(stores, llm=Scripted([CHOSEN, "Gout has the symptom toe pain [1]."])).ask("symptoms of gout")
     assert said.method == "llm"
     assert said.answer.text == "Gout has the symptom toe pain [1]."
 
@@ -203,7 +205,7 @@ def test_a_deadline_ends_an_ask_and_a_token_beside_it_counts_too(stores: dict[st
 
 
 def test_a_stream_tells_stages_findings_and_words_and_ends_with_the_run(stores: dict[str, Store]) -> None:
-    llm = Scripted(["Gout has the symptom toe pain [1]."])
+    llm = Scripted([CHOSEN, "Gout has the symptom toe pain [1]."])
     events = list(session(stores, llm=llm).stream("What are the symptoms of gout?"))
     kinds = [e.kind for e in events]
     assert kinds[:4] == ["stage", "stage", "stage", "found"]

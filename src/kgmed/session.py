@@ -18,8 +18,7 @@ from kgmed.graph import library
 from kgmed.graph.base import KnowledgeGraph, LocalGraph
 from kgmed.graph.names import Glossary
 from kgmed.graph.store.store import Store
-from kgmed.language.follow import asked_about, put_in
-from kgmed.language.text import language_of, length_of, prompt_language
+from kgmed.language.text import asked_about, language_of, length_of, prompt_language, put_in
 from kgmed.models.base import GREEDY, LLM, Encoder, PairScorer, Sampling, is_model, is_small
 from kgmed.models.encoders import NgramEncoder
 from kgmed.pipeline import Observer, Pipeline, Recognizer, as_is, unread
@@ -573,8 +572,9 @@ _NOTHING = _Nothing()
 
 
 def _unread(pipeline: Pipeline, toolkit: Toolkit | RemoteToolkit) -> Pipeline:
-    """A pipeline whose evidence no reader is shown."""
-    return replace(pipeline, read=_no_reader, check=as_is, otherwise=None)
+    """A pipeline whose evidence no reader is shown, nor a model that would choose from it."""
+    task = replace(pipeline.task, own_knowledge=pipeline.task.published)
+    return replace(pipeline, read=_no_reader, check=as_is, otherwise=None, task=task)
 
 
 def _no_reader(query: Query, context: Context) -> Answer:

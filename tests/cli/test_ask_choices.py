@@ -21,7 +21,11 @@ ASKED = ("ask", "Which drug treats gout?", "-g", "toe", "-m", "kg-rank", "--enco
 
 def replies(asked: Any) -> Any:
     """What the server says: the terms to the prompt that asks for them, else the answer."""
-    text = '{"terms": ["gout"], "facts": [1]}' if "JSON" in json.dumps(asked["messages"]) else "Colchicine treats gout [1]."
+    text = (
+        '{"terms": ["gout"], "facts": [1]}'
+        if "JSON" in json.dumps(asked["messages"])
+        else "Colchicine treats gout [1]."
+    )
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}

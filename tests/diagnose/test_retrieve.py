@@ -8,7 +8,7 @@ import pytest
 from kgmed.diagnose.engine import weights
 from kgmed.diagnose.findings import findings_of
 from kgmed.diagnose.retrieve import EMERGENCY, Consult, Diagnosis, told_of
-from kgmed.facts.gate import OnlyRare
+from kgmed.facts.plan import OnlyRare
 from kgmed.frame import Frame
 from kgmed.pipeline import notes
 from kgmed.question.patient import patient_of

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from kgmed.facts.gate import PatientGate
 from kgmed.facts.lists import NOT_FOR
+from kgmed.facts.plan import PatientGate
 from kgmed.facts.safety import NamedAgainst, NotForThisPatient
 from kgmed.facts.warnings import Warned
 from kgmed.frame import Ask, Constraint, Frame, Intent, Named, Patient

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgmed.language.follow import asked_about, put_in
+from kgmed.language.text import asked_about, put_in
 
 
 @pytest.mark.parametrize(

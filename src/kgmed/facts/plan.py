@@ -16,6 +16,7 @@ import numpy as np
 from kgmed import vocabulary
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.base import ByRole, LocalGraph
+from kgmed.pipeline import note
 from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import called, name_of
@@ -351,3 +352,46 @@ def _says_not(which: str, frame: Frame, name: str = "") -> Evidence:
     say = catalogue(frame.language)
     text = say("note.nothing") if which == "nothing" else say(f"verdict.{which}", one=name)
     return Evidence(text, VERDICT, (), (), 1.0, "unknown" if which == "unknown" else "lacking")
+
+
+# --- The rankers of the model-free answer; what they need is read in where the evidence names medicines or diseases.
+
+
+_HELPS = (Role.TREATS, Role.FOOD, Role.DOSAGE)
+
+
+@dataclass(frozen=True)
+class PatientGate:
+    """The evidence without what must not be given to this patient (`kgmed.facts.safety`), and what labels warn of."""
+
+    graph: LocalGraph
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """The pieces in their order, then warnings; as they are where they name no medicine and nothing is refused."""
+        named = any(
+            t.relation.role in _HELPS or t.subject.kind in MEDICINES or t.object.kind in MEDICINES
+            for e in evidence
+            for t in e.triples
+        ) or any(n.kind in MEDICINES or not n.links for ask in query.frame.asks for n in ask.things)
+        if not named and not any(ask.negative for ask in query.frame.asks):
+            return list(evidence)
+        from kgmed.facts.safety import NotForThisPatient
+        from kgmed.facts.warnings import Warned
+
+        return Warned(self.graph)(query, NotForThisPatient(self.graph)(query, evidence))
+
+
+@dataclass(frozen=True)
+class OnlyRare:
+    """The evidence as it is, with a note where it proposes diseases and the graph treats none."""
+
+    graph: LocalGraph
+
+    def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """All of the evidence."""
+        if any(e.kind == "candidate" and e.about and e.about[0].kind == "disease" for e in evidence):
+            from kgmed.diagnose.engine import engine
+
+            if not engine(self.graph).world.knows_common:
+                note(f"common diseases are not in {self.graph.name}; the rare ones that it describes are listed")
+        return list(evidence)

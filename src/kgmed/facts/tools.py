@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from kgmed.errors import BadInput, UnknownName
 from kgmed.facts.answer import answer
-from kgmed.facts.gate import PatientGate
-from kgmed.facts.plan import FromFrame
+from kgmed.facts.plan import FromFrame, PatientGate
 from kgmed.facts.view import PIECES, ForReader, Ties
 from kgmed.frame import Ask, Form, Frame, Intent, Named
 from kgmed.graph.search.paths import paths_between

@@ -506,3 +506,41 @@ def _one_slip(one: str, other: str) -> bool:
     end = next((i for i in range(left) if one[-1 - i] != other[-1 - i]), left)
     a, b = one[begin : len(one) - end], other[begin : len(other) - end]
     return max(len(a), len(b)) <= 1 or (len(a) == len(b) == 2 and a == b[::-1])
+
+
+# --- A question that says only what is new in it: "what about gout?" after "what treats migraine?".
+
+
+_ASKS = "what|which|who|why|when|where|how|can|could|should|is|are|do|does|did|will|would|may|if|not|then"
+_ASKS_CJK = "怎|什么|哪|如何|为什么|为何|多少|是否|有没有|能不能|可以|应该"  # a question of its own
+_ONE_MORE = lazily(
+    r"^\W*(?:and |but |so |ok,? |then )*(?:what|how) about (?P<en>.+?)\W*$"
+    rf"|^\W*and (?!(?:{_ASKS})\b)(?:for |with |in )?(?P<and>(?:\w[\w'-]*\s*){1, 4}?)\s*\?\s*$"
+    rf"|^\W*(?:那么?|那要是|如果是|换成)(?P<zh>(?:(?!{_ASKS_CJK})[^，。？?吗呢]){{1,20}}?)(?:呢|的话|怎么样|又如何|如何)\W*$"
+    rf"|^\W*(?P<short>(?:(?!{_ASKS_CJK})[^，。？?吗呢那\s]){{1,20}}?)呢\W*$",
+    re.IGNORECASE,
+)
+_BACK = lazily(r"\b(?:it|this|that|they|them|these|those)\b|它们?|这个?病|该病|这种药|该药", re.IGNORECASE)
+
+
+def asked_about(text: str) -> str:
+    """What a question names that asks about one more thing; "" where it is a question of its own.
+
+    >>> asked_about("And what about acute gout?"), asked_about("那痛风呢？"), asked_about("And what treats it?")
+    ('acute gout', '痛风', '')
+    """
+    found = _ONE_MORE.match(text.strip())
+    return next((part.strip() for part in found.groups() if part), "") if found else ""
+
+
+def put_in(question: str, old: str, new: str) -> str:
+    """The question with another thing in the place of the one that it names, or of "it"; "" where it has neither.
+
+    >>> put_in("What treats migraine?", "migraine", "gout"), put_in("Which drug treats it?", "migraine", "gout")
+    ('What treats gout?', 'Which drug treats gout?')
+    """
+    at = question.casefold().find(old.casefold()) if old else -1
+    if at >= 0:
+        return question[:at] + new + question[at + len(old) :]
+    back = _BACK.search(question)
+    return question[: back.start()] + new + question[back.end() :] if back else ""

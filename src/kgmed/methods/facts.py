@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 from kgmed.errors import BadInput
 from kgmed.facts.answer import answer
-from kgmed.facts.gate import OnlyRare, PatientGate
-from kgmed.facts.plan import FromFrame
+from kgmed.facts.plan import FromFrame, OnlyRare, PatientGate
 from kgmed.linking.merge import MentionMerger, SpellingCorrector, WithoutVerb
 from kgmed.linking.recognise import ordinary_words
 from kgmed.models.base import is_small
