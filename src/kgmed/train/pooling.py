@@ -32,7 +32,7 @@ KINDS = {
     "o": "",
 }  # fmt: skip
 _FLAGS = {"neg", *FORMS}
-_REAL = 3.0  # ours, chosen on folds: weight of a message that somebody sent beside one that was made up
+_REAL = 3.0  # ours: weight of a message that somebody sent beside one that was made up
 
 
 @dataclass(frozen=True)
