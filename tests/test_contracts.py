@@ -55,6 +55,7 @@ ELSEWHERE = {  # why its own tests hold it to the protocol
     **dict.fromkeys(("SentenceEncoder", "TransformerCrossEncoder", "UseEncoder"), "needs a file"),
     "Bleurt": "needs a checkpoint",
     "Helpful": "a step within PageRanked and OnlyHelpful, which keep the warnings",
+    "Reviewed": "shows what a model says and then reviews, not what is around the links",
     "StandIn": "answers with words of the question",
     **dict.fromkeys(("OpenAI", "Anthropic", "HttpEncoder", "HttpPairScorer"), "needs a server"),
     **dict.fromkeys(("RandomTriples", "ShuffledTriples", "Oracle"), "a control puts other evidence in its place"),
@@ -184,6 +185,8 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
         "AskedRows": lambda w, c: c(made("AskedTriples")(w.graph, w.link, made("Neighbours")(w.graph))),
         "Ties": lambda w, c: import_module("kgmed.facts.view").Ties(w.graph),  # not the only one of that name
         "AptPaths": lambda w, c: c(made("PathRetriever")(w.graph)),
+        "Differences": lambda w, c: c(w.graph),
+        "OptionFacts": lambda w, c: c(w.graph, w.link, [made("Neighbours")(w.graph)]),
         "Beam": lambda w, c: c(w.graph, Scripted(['{"facts": [1], "enough": true}'], every=True)),
         "PageRanked": lambda w, c: c(
             w.graph, TrigramEncoder(), made("Helpful")(Scripted(['{"facts": [1]}'], every=True), 9)
@@ -264,6 +267,7 @@ ROWS_OF: dict[str, dict[str, Callable[[World, Any], Any]]] = {
     "Encoder": {
         "TrigramEncoder": lambda w, c: c(),
         "NgramEncoder": lambda w, c: c(),
+        "FactVectors": lambda w, c: c(w.graph, TrigramEncoder()),
         "Remembered": lambda w, c: c(TrigramEncoder()),
     },
     "PairScorer": {

@@ -104,7 +104,7 @@ def translated(record: T, language: str) -> T:
     A Chinese name that has no English one is shown in brackets behind the kind of the entity. The graph's own name is
     then the entity's description; ids stay. What is in Chinese or Japanese stays as it is.
 
-    >>> translated(Entity("", "皮肤科", "department"), "en").name
+    >>> translated(Entity("", chr(0x76AE) + chr(0x80A4) + chr(0x79D1), "department"), "en").name
     'dermatology'
     """
     return record if catalogue(language).han else _translated(record)

@@ -24,7 +24,7 @@ STAGES = {
     "percentile": {"rank"},
     "background_tokens": {"expand"},
     "batch": {"read", "rank"},
-    "rounds": {"read", "rank"},
+    "rounds": {"read", "rank", "retrieve"},
     "candidates": {"read"},
 }
 CASES = [(name, f.name) for name in BASELINES for f in fields(methods.get(name).presets["paper"])]

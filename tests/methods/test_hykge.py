@@ -143,7 +143,7 @@ def changed(a: Pipeline, b: Pipeline) -> set[str]:
         (replace(PRESETS["safe"], rerank=False), "rank"),
         (replace(PRESETS["safe"], chains=False), "retrieve"),
         (replace(PRESETS["safe"], aggregate="quota"), "rank"),
-        (replace(PRESETS["safe"], asked=5), "rank"),
+        (replace(PRESETS["safe"], same_pattern=1), "rank"),
         (replace(PRESETS["safe"], hops=3), "retrieve"),
         (replace(PRESETS["safe"], alone="never"), "retrieve"),
     ],

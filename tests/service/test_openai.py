@@ -77,8 +77,8 @@ def test_a_model_is_asked_and_its_tokens_are_counted(talking: Running) -> None:
     with sdk(talking) as asking:
         said = asking.chat.completions.create(model="kgmed/auto/auto", messages=user(QUESTION))
     assert said.choices[0].message.content == SAID
-    assert said.usage is not None  # of the reading, the answer and its check
-    assert (said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.total_tokens) == (21, 9, 30)
+    assert said.usage is not None  # of the reading, the choice of evidence, asked twice, the answer and its check
+    assert (said.usage.prompt_tokens, said.usage.completion_tokens, said.usage.total_tokens) == (35, 15, 50)
 
 
 @pytest.mark.parametrize("method", ["llm", "facts"])

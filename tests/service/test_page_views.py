@@ -308,7 +308,7 @@ def test_a_table_is_handed_in_looked_at_put_right_and_built(browser: Any, tmp_pa
         page = visit.open("#/graphs").page
         page.get_by_label("Its name").fill("remedies")
         page.locator(".own input[type=file]").set_input_files(table)
-        columns = page.get_by_label("What the columns say")
+        columns = page.get_by_label("What the columns mean")
         columns.wait_for()
         assert visit.violations() == []
         assert "without a column for the head" in visit.text(".own .notice")

@@ -520,7 +520,10 @@ def ask(
         Path | None, typer.Option(help="Write the decision tree of mindmap as an SVG image.", hidden=True)
     ] = None,
     service: Annotated[
-        bool, typer.Option(help="Let a kgmed serve of this account answer, where one runs; KGMED_SERVICE=0 = never.")
+        bool,
+        typer.Option(
+            help="Let a kgmed serve of this account answer, where one runs; KGMED_SERVICE=0 = never.", hidden=True
+        ),
     ] = True,
 ) -> None:
     """Answer a question from a graph and show what the answer stands on."""

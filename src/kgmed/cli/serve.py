@@ -16,7 +16,7 @@ from kgmed.__main__ import SOCKET, version
 from kgmed.cli import options
 from kgmed.cli import show as screen
 from kgmed.config import Config
-from kgmed.disk import data_folder
+from kgmed.disk import data_folder, put_in_place
 from kgmed.errors import BadInput, Unavailable
 from kgmed.graph import library
 
@@ -145,7 +145,7 @@ def answering(session: "Session") -> Iterator[None]:
         server.server_bind()
         own.chmod(0o600)  # where the line before does nothing
         server.server_activate()
-        own.replace(place)
+        put_in_place(own, place)
         mark = place.stat().st_ino
     except OSError:
         own.unlink(missing_ok=True)

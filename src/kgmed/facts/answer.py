@@ -405,7 +405,12 @@ class Reading:
         """Of whom it is not said which treatments suit them: a group of people, an illness beside the one treated."""
         patient, asked = self.frame.patient, [n for ask in self.frame.asks for n in ask.subject]
         named = {n.links[0].entity: n for n in (*asked, *patient.has) if n.links and not n.negated}
-        beside = [n for n in list(named.values())[1:] if n.kind == "disease"]
+        treated = {name.casefold() for g in self.groups if g.role is Role.TREATS and not g.own for name in g.subjects}
+        beside = [
+            n
+            for n in list(named.values())[1:]
+            if n.kind == "disease" and treated.isdisjoint(x.casefold() for x in (*n.names, n.links[0].entity.name))
+        ]
         return [*(self.speech.say(f"people.{g}") for g in patient.groups[:1]), *(n.names[0] for n in beside[:2])]
 
     def _not_for(self) -> Iterator[Line]:
