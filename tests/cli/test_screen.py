@@ -236,7 +236,7 @@ def test_a_model_that_cannot_be_reached_is_said_first(home: Path) -> None:
         app, ["ask", "What treats gout?", "-g", "toe", *words],
         env={"KGMED_HOME": str(home), "COLUMNS": "80", "KGMED_API_KEY": "x"},
     )  # fmt: skip
-    assert done.stdout.startswith("Failed on the way: ")
+    assert done.stdout.startswith("The language model could not answer (cannot reach 127.0.0.1:9;")
     assert "colchicine" in done.stdout
 
 
