@@ -252,6 +252,7 @@ class Verdict:
         citations: The numbers of the evidence that it was held against, from 1.
         label: supported, unsupported or contradicted; by `supported` where it is not given.
         claims: What the sentence says, claim by claim, each with its own label; none where no two things are named.
+        offers: False where a model says that the sentence only warns of the medicines that are not for the patient.
 
     >>> Verdict("Gout hurts.", True, "it is in [1]").label
     'supported'
@@ -263,6 +264,7 @@ class Verdict:
     citations: tuple[int, ...] = ()
     label: str = ""
     claims: tuple[Claim, ...] = ()
+    offers: bool = True
 
     def __post_init__(self) -> None:
         """Name what `supported` says."""

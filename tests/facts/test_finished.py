@@ -7,9 +7,8 @@ import pytest
 
 from frames import asked
 from kgmed.facts.finished import finished
-from kgmed.facts.lists import NOT_FOR
 from kgmed.frame import Ask, Frame, Intent, Patient
-from kgmed.records import Answer, Candidate, Entity, Evidence, Relation, Run, Triple
+from kgmed.records import Answer, Candidate, Entity, Evidence, Relation, Run, Triple, Verdict
 from kgmed.steps.phrase import Numbered
 
 
@@ -73,9 +72,11 @@ def test_what_a_model_names_and_is_not_for_the_patient_is_said_below_it(groups: 
     assert done.endswith("pregnancy: lisinopril, enalapril.") is said
 
 
-def test_what_the_gate_took_out_of_the_evidence_is_said_below_a_text_that_names_it() -> None:
-    warning = Evidence("Not for this patient: aloe.", "warning", (), (Entity("aloe", "aloe"),), 1.0, NOT_FOR)
-    for text, below in (("Aloe helps.", "\nNot for this patient: aloe."), ("Rest helps.", "")):
-        told = run("gout?", Answer(text, reader="a-model"))
-        context = replace(told.context, cited=(*told.context.cited, warning))
-        assert finished(replace(told, context=context)).answer.text == f"{text}{below}"
+def test_what_only_warns_of_a_medicine_by_the_word_of_the_model_is_not_warned_of_again() -> None:
+    frame = Frame(patient=Patient(groups=("pregnancy",)), source="given")
+    for text, below in (("Never take lisinopril [1].", False), ("Never take lisinopril [1]. Enalapril is good.", True)):
+        verdicts = (Verdict("Never take lisinopril.", True, "", offers=False), Verdict("Enalapril is good.", False, ""))
+        told = run("gout?", Answer(text, verdicts=verdicts, reader="a-model"))
+        done = finished(replace(told, query=replace(told.query, frame=frame))).answer.text
+        assert done.endswith("pregnancy: Enalapril.") is below
+        assert "pregnancy: lisinopril" not in done

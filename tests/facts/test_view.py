@@ -6,9 +6,12 @@ import pytest
 
 from kgmed.facts.answer import fitting_warnings
 from kgmed.facts.lists import NOT_FOR
-from kgmed.facts.view import AskedTriples, ForPatient, ForReader, Ties, TiesFirst, is_apt
+from kgmed.facts.view import AskedTriples, ForPatient, ForReader, OnlyHelpful, Ties, TiesFirst, is_apt
 from kgmed.frame import Ask, Frame, Intent, Named, Patient
+from kgmed.models.fakes import Scripted
+from kgmed.prompts import ASSISTED, tasked
 from kgmed.records import Entity, Evidence, Link, Query, Relation, Role, Triple
+from kgmed.steps.rank import Helpful
 from role_graph import RoleGraph, query
 
 TREATS, ADVERSE, FINDING = (
@@ -185,3 +188,35 @@ def test_only_what_the_question_names_brings_its_warnings_along() -> None:
         [e.kind for e in VIEW(replace(asking, hypothesis=guess), links)].count("warning") for guess in ("", "Warfarin!")
     ]
     assert told[0] > told[1] == 0
+
+
+def chosen(evidence: list[Evidence], *numbers: int, things: tuple[str, ...], intent: Intent) -> list[str]:
+    """The texts that stay where a model names some of what it is offered."""
+    reply = f'{{"facts": {list(numbers)}}}'
+    with tasked(ASSISTED):
+        rank = OnlyHelpful(GRAPH, Helpful(Scripted([reply], every=True), 12))
+        return [e.text for e in rank(asked(*things, intent=intent)[0], evidence)]
+
+
+def test_a_warning_stays_of_a_medicine_that_is_named_or_kept_and_that_of_an_illness_where_it_helps() -> None:
+    gout, heparin, aspirin = (GRAPH.link(n).entity for n in ("gout", "heparin", "aspirin"))
+    forbids = Triple(heparin, FORBIDDEN, gout)
+    own = Evidence("heparin must not be used in gout", "warning", (forbids,), (heparin,))
+    listed = Evidence("not in gout: heparin", "warning", (forbids,), (gout,), id=NOT_FOR)
+    treats = Evidence("aspirin treats fever", "triple", (Triple(aspirin, TREATS, GRAPH.link("fever").entity),))
+    rest = [treats, own, listed]
+    assert chosen(rest, things=("heparin",), intent=Intent.USES) == [own.text, listed.text]
+    assert chosen(rest, 1, things=("gout",), intent=Intent.TREATMENT) == [treats.text]
+    assert chosen(rest, 2, things=("gout",), intent=Intent.TREATMENT) == [own.text, listed.text]
+    assert chosen(rest, things=("gout",), intent=Intent.CONTRAINDICATIONS) == [own.text, listed.text]
+
+
+def test_what_is_not_for_the_patient_is_named_of_the_medicines_that_matter() -> None:
+    lisinopril, aspirin = (GRAPH.link(n).entity for n in ("lisinopril", "aspirin"))
+    both = Evidence("not for the patient: lisinopril, aspirin", "warning", (), (lisinopril, aspirin), id=NOT_FOR)
+    query_, _ = asked("lisinopril", intent=Intent.SAFETY)
+    query_ = replace(query_, frame=replace(query_.frame, patient=Patient(groups=("pregnancy",))))
+    with tasked(ASSISTED):
+        (kept,) = OnlyHelpful(GRAPH, Helpful(Scripted([], every=True), 12))(query_, [both])
+    assert "lisinopril" in kept.text
+    assert "aspirin" not in kept.text

@@ -122,6 +122,12 @@ def labelled(reply: str) -> Any:
     return found.get(0, ("rules",))[0]
 
 
+def offered(reply: str) -> Any:
+    """What a sentence does with a medicine that is not for the patient; {} where the reply cannot be read."""
+    judge = ModelJudge(Scripted([reply], every=True))
+    return judge.offers(Question("What helps?"), {1: ("Take aloe.", "Not for this patient: aloe.")})
+
+
 def read_by_model(reply: str) -> Any:
     """Who read a question: the model, or the classifier where it cannot be read."""
     read = ReadByModel(Scripted([reply], every=True), Trained(), MemoryGraph([("gout", "shows", "pain")]), lambda _: [])
@@ -211,6 +217,17 @@ CASES: dict[str, tuple[Read, list[tuple[str, Any]]]] = {
     "ask/detailed": (reader("ask/detailed"), EMPTY),
     "baselines/reader": (reader("baselines/reader"), EMPTY),
     "check/sentences": (labelled, SENTENCES),
+    "check/offers": (
+        offered,
+        [
+            ("", {}),
+            ("It warns.", {}),
+            ('{"sentences": [{"sentence": 1, "says": "sells"}]}', {}),
+            ('{"sentences": [{"sentence": "1", "says": "warns"}, 7]}', {}),
+            ('{"sentences": [{"sentence": 9, "says": "warns"}', {}),
+            ('Sure: {"sentences": [{"sentence": 1, "says": "warns",}]}', {1: "warns"}),
+        ],
+    ),
     "question/frame": (read_by_model, FRAMES),
     "hykge/reader": (reader("hykge/reader"), EMPTY),
     "medrag/reader": (reader("medrag/reader"), EMPTY),

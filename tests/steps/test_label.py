@@ -141,3 +141,25 @@ def test_a_heading_is_neither_judged_nor_marked_whatever_its_words() -> None:
         f"- Drink much. Sleep. {own}",
     ]
     assert answer.verdicts[0].label == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("act", "label", "offers"),
+    [("offers", "contradicted", True), ("mentions", "unsupported", True), ("warns", "unsupported", False)],
+)
+def test_the_model_says_whether_a_sentence_offers_what_is_not_for_the_patient(
+    act: str, label: str, *, offers: bool
+) -> None:
+    said = '{"verdicts": [{"sentence": 1, "verdict": "says nothing", "facts": []}]}'
+    judge = ModelJudge(Scripted([said, f'{{"sentences": [{{"sentence": 1, "says": "{act}"}}]}}'], every=True))
+    check = Labelled(ByTriples(Citations()), judge, against=lambda frame, text: "Not for this patient: aloe.")
+    with tasked(ASSISTED):
+        answer = check(QUERY, CONTEXT, Answer("Aloe is what many take.", reader="llm fake"))
+    assert (answer.verdicts[0].label, answer.verdicts[0].offers) == (label, offers)
+    assert ("Warning: " in answer.text) is (act == "offers")
+
+
+def test_a_sentence_that_objects_to_a_fact_is_disputed_and_not_warned_of() -> None:
+    answer = labelled("Aspirin is not for fever here [1].", "objects")
+    assert answer.verdicts[0].label == "contradicted"
+    assert "Warning: " not in answer.text

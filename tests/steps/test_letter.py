@@ -80,3 +80,8 @@ def test_the_model_sees_options_and_evidence_and_an_open_question_is_refused() -
     assert "[1] flu has fever" in llm.asked[0][-1].text
     with pytest.raises(ModelFailed, match="options"):
         LetterReader(llm)(Query(Question("Why?")), Context(""))
+
+
+def test_the_statement_of_the_answer_outranks_verdicts_on_single_options() -> None:
+    assert letter("A正确：常见。B正确：也常见。C错误：相反。\n答案：C", ABCD) == "C"
+    assert letter("A正确：常见。B正确：也常见。", ABCD) == ""

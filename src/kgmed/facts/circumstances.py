@@ -1,7 +1,7 @@
 """What a frame tells of a patient that labels may forbid a medicine for, in the form in which labels are searched."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ from kgmed.frame import Frame, Named, Patient
 from kgmed.graph.base import LocalGraph, Scope, names_of
 from kgmed.graph.contradictions import WARNS, Warning, warnings_of
 from kgmed.language.labels import GROUPS, GROWN, OLD, Level, is_local, level_of, readings, route
-from kgmed.language.particulars import circumstances_of
+from kgmed.language.particulars import circumstances_of, people_of
 from kgmed.language.text import has_cjk
 from kgmed.records import Link, Mention, Triple
 from kgmed.steps.family import MEDICINES, Family, medicines_of, stem_classes, substance
@@ -161,12 +161,16 @@ class Circumstances:
 
 
 def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
-    """What a frame tells of its patient; the things asked about are among the illnesses, each for all but itself."""
+    """What a frame tells of its patient; the things asked about are among the illnesses, each for all but itself.
+
+    What only says of what group the patient is ("27 weeks pregnant") is no illness beside it.
+    """
     subjects = [n for ask in frame.asks for n in ask.things if not _is_medicine(n)]
     ill = [*frame.patient.has, *frame.findings, *(subjects if len(subjects) > 1 else ())]
+    groups = groups_of(frame.patient)
     return Circumstances(
-        groups_of(frame.patient),
-        tuple(_things(graph, [n for n in ill if not _is_medicine(n)])),
+        groups,
+        tuple(_things(graph, [n for n in ill if not _is_medicine(n) and not _is_group(n, groups)])),
         tuple(_things(graph, [*frame.patient.takes, *(n for n in frame.patient.has if _is_medicine(n))])),
         tuple(_things(graph, frame.patient.allergic_to)),
     )
@@ -174,6 +178,12 @@ def circumstances(graph: LocalGraph, frame: Frame) -> Circumstances:
 
 def _is_medicine(named: Named) -> bool:
     return named.kind in MEDICINES
+
+
+def _is_group(named: Named, groups: Collection[int]) -> bool:
+    """Whether something that is no disease says that the patient is of one of some groups."""
+    said = {p.name[0] for name in named.names[:1] for p in people_of(name)} if named.kind != "disease" else set()
+    return bool(said & {GROUPS[g] for g in groups})
 
 
 def _things(graph: LocalGraph, named: Iterable[Named]) -> Iterator[Told]:

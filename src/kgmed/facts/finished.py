@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgmed.frame import Intent
 from kgmed.language.text import language_of, lazily
+from kgmed.models.replies import without_marks
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped
 from kgmed.records import Role, Run
 from kgmed.sentences import catalogue
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from kgmed.toolkit import RemoteToolkit, Toolkit
 
 _MARK = lazily(r"\[(\d+)\]")
+_END = ".!?;。！？； "
 
 
 def finished(run: Run, toolkit: "Toolkit | RemoteToolkit | None" = None) -> Run:
     """The run with the call for help where the question tells an emergency, marks in order, and its limits.
 
     Below what a model wrote stands which of the medicines in its text are not for who is asked about, by the graph of
-    `toolkit` or by the vocabulary alone. What the gate took out of its evidence is said there only of medicines that
-    the text names; what labels forbid in an illness is in the evidence.
+    `toolkit` or by the vocabulary alone; not of sentences that only warn of them.
     """
     return _with_limits(_help_first(_not_for_patient(_in_order(run), toolkit)))
 
@@ -32,19 +33,16 @@ def _not_for_patient(run: Run, toolkit: "Toolkit | RemoteToolkit | None") -> Run
     answer, frame = run.answer, run.query.frame
     if answer.reader in ("facts", "none") or run.question.options or not answer.text:
         return run
-    from kgmed.facts.lists import NOT_FOR  # these are read in where a model tells of medicines
-    from kgmed.facts.safety import NamedAgainst
+    from kgmed.facts.safety import NamedAgainst  # read in where a model tells of medicines
     from kgmed.toolkit import Toolkit
 
     against = NamedAgainst(toolkit.graph, toolkit.linked) if isinstance(toolkit, Toolkit) else NamedAgainst()
-    held = {e.name for piece in run.context.cited for t in piece.triples for e in (t.head, t.tail)}
-    text = answer.text.casefold()
-    gated = (e for e in run.context.cited if e.id == NOT_FOR and not any(x.kind == "disease" for x in e.about))
-    of = {e: {t.subject for t in e.triples} or {*e.about} for e in gated}
-    said = [e.text for e, medicines in of.items() if any(x.name.casefold() in text for x in medicines)]
-    said.append(against(frame, answer.text, *sorted(held)))
-    below = [text for text in dict.fromkeys(said) if text and text not in answer.text]
-    return replace(run, answer=replace(answer, text="\n".join([answer.text, *below]))) if below else run
+    text = answer.text
+    for verdict in (v for v in answer.verdicts if not v.offers):
+        text = without_marks(text).replace(without_marks(verdict.sentence).strip().rstrip(_END), " ")
+    held = {e for piece in run.context.cited for t in piece.triples for e in (t.head, t.tail)}
+    below = against(frame, text, *sorted(held, key=lambda e: e.name))
+    return replace(run, answer=replace(answer, text=f"{answer.text}\n{below}")) if below else run
 
 
 def _with_limits(run: Run) -> Run:

@@ -403,25 +403,34 @@ class NamedAgainst:
     graph: LocalGraph | None = None
     link: Callable[[str], Sequence[Link]] = lambda text: ()
 
-    def __call__(self, frame: Frame, text: str, *names: str) -> str:
-        """The sentence; `names` = what else the text may be looked through for."""
-        known, said = self._by_graph(self.graph, frame, text) if self.graph else ((), [])
-        held = (n for n in names if n in text and (has_cjk(n) or re.search(rf"\b{re.escape(n)}\b", text)))
-        others = {name for name in (*held, *re.findall(_WORD, text)) if name.casefold() not in known}
+    def __call__(self, frame: Frame, text: str, *held: Entity) -> str:
+        """The sentence; `held` = what else the text may be looked through for, by its name."""
+        there = [e for e in held if e.name and e.name.casefold() in text.casefold()]
+        named = [e for e in there if has_cjk(e.name) or re.search(rf"\b{re.escape(e.name)}\b", text, re.IGNORECASE)]
+        known, said = self._by_graph(self.graph, frame, text, named) if self.graph else ((), [])
+        others = {name for name in (*(e.name for e in named), *re.findall(_WORD, text)) if name.casefold() not in known}
         return "\n".join(filter(None, [*said, _by_vocabulary(sorted(others), frame)]))
 
-    def _by_graph(self, graph: LocalGraph, frame: Frame, text: str) -> tuple[Collection[str], list[str]]:
+    def _by_graph(
+        self, graph: LocalGraph, frame: Frame, text: str, named: Sequence[Entity]
+    ) -> tuple[Collection[str], list[str]]:
         """The words of the names that the graph has, and what it says of them."""
         links = [link for link in self.link(text) if link.entity.kind in MEDICINES]
-        asked = [n.links[0].entity for ask in frame.asks for n in ask.things if n.links and n.kind not in MEDICINES]
-        against = asked[0] if asked else Entity("", "")
-        rows = [Triple(link.entity, _GIVEN, _given_for(graph, link.entity, frame) or against) for link in links]
-        pieces = [Evidence(t.subject.name, "triple", (t,), tuple(asked[:1])) for t in rows]
-        positive = replace(frame, asks=())  # whatever is asked, what a text names may be taken
-        found = NotForThisPatient(graph)(Query(Question("", language=frame.language), frame=positive), pieces)
+        medicines = dict.fromkeys([*(link.entity for link in links), *filter(_is_medicine, named)])
         called = [name for link in links for name in (link.mention.surface, link.entity.name)]
         words = {word.casefold() for name in called for word in (name, *re.findall(_WORD, name))}
-        return words, [e.text for e in found if e.id == NOT_FOR]
+        return words, [e.text for e in barred(graph, frame, list(medicines))]
+
+
+def barred(graph: LocalGraph, frame: Frame, medicines: Sequence[Entity]) -> list[Evidence]:
+    """The piece that says which of some medicines are not for the patient of a frame, whatever is asked; [] = none."""
+    asked = [n.links[0].entity for ask in frame.asks for n in ask.things if n.links and n.kind not in MEDICINES]
+    against = asked[0] if asked else Entity("", "")
+    rows = [Triple(drug, _GIVEN, _given_for(graph, drug, frame) or against) for drug in medicines]
+    pieces = [Evidence(t.subject.name, "triple", (t,), tuple(asked[:1])) for t in rows]
+    positive = replace(frame, asks=())  # whatever is asked, what is named may be taken
+    found = NotForThisPatient(graph)(Query(Question("", language=frame.language), frame=positive), pieces)
+    return [e for e in found if e.id == NOT_FOR]
 
 
 def _given_for(graph: LocalGraph, drug: Entity, frame: Frame) -> Entity | None:

@@ -108,9 +108,11 @@ class AskedTriples:
 
     def _warnings(self, links: Sequence[Link], found: Mapping[Fact, Evidence]) -> Iterator[Evidence]:
         """What must not be taken with a medicine that is named, a piece each: no ranking may lose it."""
+        told = {*found}
         for link in links:
             pieces = Lists(self.graph).of(link, Role.CONTRAINDICATED) if link.entity.kind in MEDICINES else []
-            new = [e for e in pieces if not all(said(self.graph, t) in found for t in e.triples)]
+            new = [e for e in pieces if not told.issuperset(said(self.graph, t) for t in e.triples)]
+            told |= {said(self.graph, t) for e in new for t in e.triples}
             yield from (replace(e, about=(link.entity,)) for e in _joined(new))
 
     def _forbidden(self, query: Query, links: Sequence[Link]) -> Iterator[Evidence]:
@@ -398,10 +400,11 @@ def only_helpful(toolkit: Toolkit | RemoteToolkit, keep: int) -> tuple[Ranker, .
 class OnlyHelpful:
     """Ranker: the pieces that a model says help with the question, in their order.
 
-    Verdicts stay, and what warns of something that the question names; what warns of something else only where a piece
-    that stays names it, or where the question was not understood. Where an answer may stand on the evidence alone
-    nothing is left out: what the graph knows beside what is asked is better than nothing. Where the reply cannot be
-    used, the first pieces stay, and a note says so.
+    Verdicts stay, and what warns of a medicine that the question names or of two things that it names; what warns of
+    another medicine only where a piece that stays names it, and which medicines labels forbid in an illness where the
+    model says that it helps. All warnings stay where the question was not understood or asks what must not be taken.
+    Where an answer may stand on the evidence alone nothing is left out: what the graph knows beside what is asked is
+    better than nothing. Where the reply cannot be used, the first pieces stay, and a note says so.
     """
 
     graph: LocalGraph | None
@@ -409,9 +412,11 @@ class OnlyHelpful:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The pieces kept."""
-        asked = set(map(self._key, _of_the_question(query.frame)))
-        stays = {e for e in evidence if is_verdict(e) or (e.is_safety and self._names(e, asked, query.frame))}
-        offered = [e for e in evidence if e not in stays and e.kind != "warning"]
+        frame = query.frame
+        every = not frame.asks or any(a.negative or a.intent is Intent.CONTRAINDICATIONS for a in frame.asks)
+        asked = set(map(self._key, _of_the_question(frame)))
+        stays = {e for e in evidence if is_verdict(e) or (e.is_safety and (every or self._warns_of(e, asked)))}
+        offered = [e for e in evidence if e not in stays and (e.kind != "warning" or not self._medicines(e))]
         if not task().own_knowledge:
             return [e for e in evidence if e not in offered[self.helpful.keep :]]
         try:
@@ -423,11 +428,26 @@ class OnlyHelpful:
             note(f"evidence: {len(chosen)} of {len(offered)} pieces help, by {self.helpful.llm.name}")
         kept = {*stays, *chosen}
         named = asked | {self._key(x) for e in kept for t in e.triples for x in (t.head, t.tail)}
-        return [e for e in evidence if e in kept or (e.kind == "warning" and self._names(e, named, query.frame))]
+        left = [e for e in evidence if e in kept or (e.kind == "warning" and self._warns_of(e, named))]
+        return [piece for e in left for piece in ([e] if every else self._narrowed(e, frame, named))]
 
-    def _names(self, piece: Evidence, keys: Collection[str], frame: Frame) -> bool:
-        """Whether a piece is about one of some things; of a question that was not understood it may be."""
-        return not frame.asks or any(self._key(x) in keys for x in piece.about)
+    def _warns_of(self, piece: Evidence, keys: Collection[str]) -> bool:
+        """Whether a piece warns of a medicine of some keys, or is about two things of them."""
+        medicines = self._medicines(piece) or {x for t in piece.triples for x in (t.subject,) if x.kind in MEDICINES}
+        about = {self._key(x) for x in piece.about}
+        return any(self._key(x) in keys for x in medicines) or (len(about) > 1 and about <= {*keys})
+
+    def _medicines(self, piece: Evidence) -> list[Entity]:
+        return [x for x in piece.about if x.kind in MEDICINES]
+
+    def _narrowed(self, piece: Evidence, frame: Frame, keys: Collection[str]) -> list[Evidence]:
+        """A piece, one that says what is not for the patient of the medicines of some keys alone."""
+        mine = [x for x in piece.about if self._key(x) in keys]
+        if piece.id != NOT_FOR or self.graph is None or len(mine) == len(piece.about) or not self._medicines(piece):
+            return [piece]
+        from kgmed.facts.safety import barred  # read in where a method is asked
+
+        return barred(self.graph, frame, mine) or [piece]
 
     def _key(self, thing: Entity) -> str:
         return substance_of(self.graph, thing) if self.graph is not None and thing.id else thing.id or thing.name

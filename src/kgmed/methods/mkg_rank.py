@@ -284,14 +284,20 @@ def _final(pieces: Sequence[str]) -> set[str] | None:
 
 
 def _stated(pieces: Sequence[str]) -> set[str] | None:
-    """The letters of all statements; two where one of them names several or hedges; None where there is none."""
-    found: set[str] = set()
-    for piece in pieces:
-        said = [m for m in (*_STATED.finditer(piece), *_AFTER.finditer(piece)) if m["letter"].isupper()]
-        found |= {m["letter"] for m in said}
-        if said and (_HEDGES.search(piece) or any(_JOINED.match(piece, m.end("letter")) for m in said)):
-            found.add("?")
-    return found or None
+    """The letters of all statements of the answer, else of all verdicts on one option ("A is correct").
+
+    Two where one of them names several or hedges; None where there is none.
+    """
+    for pattern in (_STATED, _AFTER):
+        found: set[str] = set()
+        for piece in pieces:
+            said = [m for m in pattern.finditer(piece) if m["letter"].isupper()]
+            found |= {m["letter"] for m in said}
+            if said and (_HEDGES.search(piece) or any(_JOINED.match(piece, m.end("letter")) for m in said)):
+                found.add("?")
+        if found:
+            return found
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +369,7 @@ class MKGRankSettings:
 
 
 PAPER = MKGRankSettings()
-SAFE = replace(PAPER, pseudo_query=True, min_score=0.1, english=False, warnings=True, asked=PIECES)
+SAFE = replace(PAPER, pseudo_query=True, min_score=0.1, english=False, warnings=True, asked=PIECES, helpful=True)
 PRESETS: dict[MKGRankPreset, MKGRankSettings] = {"safe": SAFE, "paper": PAPER, "code": PAPER}  # no code was published
 
 

@@ -35,7 +35,7 @@ class Scripted:
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The next reply; raises `ModelFailed` when there is none left."""
         if not self._every and getattr(messages, "prompt", "").startswith(_BESIDE):
-            return _reply(messages, '{"asks": [], "verdicts": []}', self.name)
+            return _reply(messages, '{"asks": [], "verdicts": [], "sentences": []}', self.name)
         self.asked.append(tuple(messages))
         reply = next(self._replies, ModelFailed("the scripted model has no reply left; give it one more"))
         if isinstance(reply, Exception):

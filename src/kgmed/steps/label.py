@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kgmed import vocabulary
 from kgmed.errors import Unavailable
 from kgmed.frame import Frame
 from kgmed.language.quantities import quantities
@@ -30,7 +29,8 @@ from kgmed.steps.claims import cues, says_something
 from kgmed.steps.read import FENCE, fence_for
 
 NEUTRAL, OWN, DISPUTED, SUPPORTED = "neutral", "unsupported", "contradicted", "supported"
-_SAYS = {"supports": SUPPORTED, "contradicts": DISPUTED, "says nothing": OWN}
+OBJECTS = "objects"  # of a sentence that says itself that a fact is wrong
+_SAYS = {"supports": SUPPORTED, "contradicts": DISPUTED, "objects": OBJECTS, "says nothing": OWN}
 _VERDICT = {
     "type": "object",
     "properties": {
@@ -45,6 +45,22 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"verdicts": {"type": "array", "items": _VERDICT}},
     "required": ["verdicts"],
+    "additionalProperties": False,
+}
+_ACTS = ("offers", "warns", "mentions")
+_OFFER = {
+    "type": "object",
+    "properties": {
+        "sentence": {"type": "integer"},
+        "says": {"type": "string", "enum": list(_ACTS)},
+    },
+    "required": ["sentence", "says"],
+    "additionalProperties": False,
+}
+OFFERS: dict[str, Any] = {
+    "type": "object",
+    "properties": {"sentences": {"type": "array", "items": _OFFER}},
+    "required": ["sentences"],
     "additionalProperties": False,
 }
 
@@ -99,6 +115,25 @@ class ModelJudge:
             if numbers or held[i] or label == OWN  # of silence there is no number
         }
 
+    def offers(self, question: Question, sentences: Mapping[int, tuple[str, str]]) -> dict[int, str]:
+        """Whether each sentence "offers", "warns" of or "mentions" medicines that are not for the patient.
+
+        `sentences` = by number the sentence and which medicines are not for the patient; {} where the model cannot
+        judge, with a note.
+        """
+        if not sentences:
+            return {}
+        listed = "\n".join(f"{i}. {one_line(said)} ({one_line(why)})" for i, (said, why) in sentences.items())
+        fence = FENCE + fence_for(f"{question.words}\n{listed}")
+        asked = prompt("check/offers", language=prompt_language(question), folder=self.prompts)
+        messages = asked.messages(fence=fence, question=question.words, sentences=listed)
+        try:
+            found = _offered(ask_with_schema(self.llm, messages, OFFERS, max_tokens=self.max_tokens).text)
+        except (Unavailable, BudgetSpent) as problem:
+            note(f"checked by rules alone: {problem}")
+            return {}
+        return {i: found[i] for i in sentences if i in found}
+
     def _held(self, verdict: Verdict, cited: Sequence[Evidence]) -> tuple[int, ...]:
         """The numbers of the evidence that a sentence is held against."""
         named = [*marks(verdict.sentence), *verdict.citations]
@@ -112,11 +147,26 @@ def _judged(reply: str) -> dict[int, tuple[str, tuple[int, ...]]]:
     >>> _judged('{"verdicts": [{"sentence": 1, "verdict": "supports", "facts": [2]}]}')
     {1: ('supported', (2,))}
     """
+    rows = _rows(reply, "verdicts")
+    return dict(_row(row) for row in rows if row.get("verdict") in _SAYS)
+
+
+def _offered(reply: str) -> dict[int, str]:
+    """What each sentence does, by its number; raises `Malformed`.
+
+    >>> _offered('{"sentences": [{"sentence": 1, "says": "warns"}, {"sentence": 2, "says": "sells"}]}')
+    {1: 'warns'}
+    """
+    return {row["sentence"]: row["says"] for row in _rows(reply, "sentences") if row.get("says") in _ACTS}
+
+
+def _rows(reply: str, key: str) -> list[dict[str, Any]]:
+    """The objects of the list under a key that tell the number of a sentence; raises `Malformed`."""
     for value in values(reply):
-        rows = value.get("verdicts") if isinstance(value, dict) else value
+        rows = value.get(key) if isinstance(value, dict) else value
         if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
-            return dict(_row(row) for row in rows if row.get("verdict") in _SAYS and _number(row.get("sentence")))
-    raise Malformed('it must be an object with the key "verdicts" and a list of objects')
+            return [row for row in rows if _number(row.get("sentence"))]
+    raise Malformed(f'it must be an object with the key "{key}" and a list of objects')
 
 
 def _row(row: Mapping[str, Any]) -> tuple[int, tuple[str, tuple[int, ...]]]:
@@ -162,8 +212,8 @@ class Labelled:
             for i, v in enumerate(checked.verdicts)
         ]
         verdicts = [replace(v, label=NEUTRAL) if v.label == OWN and _is_heading(v.sentence) else v for v in verdicts]
-        verdicts = [v if _tells_warning(v, context) else self._for_patient(query, v) for v in verdicts]
-        by_model = {id(verdicts[i]) for i in judged}
+        verdicts = self._for_patient(query, context, verdicts)
+        objecting = {id(verdicts[i]) for i, (label, _) in judged.items() if label == OBJECTS}
         said = [v for v in verdicts if v.sentence in own]
         if not said:
             return replace(checked, verdicts=tuple(verdicts))
@@ -175,21 +225,34 @@ class Labelled:
             text = "\n".join(filter(None, [catalogue(language)("label.none_left"), text]))
         return replace(
             checked,
-            text=with_warnings(text, [v for v in kept if warns(v, judged=id(v) in by_model)], language),
+            text=with_warnings(text, [v for v in kept if warns(v) and id(v) not in objecting], language),
             verdicts=tuple(verdicts),
             citations=tuple(dict.fromkeys(n for v in kept if v.label in (SUPPORTED, DISPUTED) for n in v.citations)),
             limits="; ".join([*filter(None, [answer.limits]), *_counted(said, kept)]),
         )
 
-    def _for_patient(self, query: Query, verdict: Verdict) -> Verdict:
-        """A verdict, disputed where the sentence recommends what is not for the patient."""
-        said = without_marks(verdict.sentence)
-        told = any(cue.roles & _TOLD for _, _, cue in cues(said))  # that two interact offers neither
-        if self.against is None or query.question.options or told or _warns_itself(said):
-            return verdict
-        why = self.against(query.frame, said)
-        reason = f"the graph says {one_line(why).rstrip('.。')}"
-        return replace(verdict, supported=False, label=DISPUTED, reason=reason, claims=()) if why else verdict
+    def _for_patient(self, query: Query, context: Context, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """The verdicts, disputed where a sentence offers what is not for the patient: by the model, else by the rules.
+
+        Of a sentence that the model says only warns of it `offers` is false.
+        """
+        if self.against is None or query.question.options:
+            return list(verdicts)
+        plain = [without_marks(v.sentence) for v in verdicts]
+        whys = {i: why for i, said in enumerate(plain) if (why := self.against(query.frame, said))}
+        asked = {i + 1: (plain[i], why) for i, why in whys.items()}
+        says = self.judge.offers(query.question, asked) if self.judge else {}
+        made = list(verdicts)
+        for i, why in whys.items():
+            told = any(cue.roles & _TOLD for _, _, cue in cues(plain[i]))  # that two interact offers neither
+            silent = told or denies(plain[i]) or _tells_warning(verdicts[i], context)
+            act = says.get(i + 1, "mentions" if silent else "offers")
+            if act == "offers":
+                reason = f"the graph says {one_line(why).rstrip('.。')}"
+                made[i] = replace(verdicts[i], supported=False, label=DISPUTED, reason=reason, claims=())
+            elif act == "warns":
+                made[i] = replace(verdicts[i], offers=False)
+        return made
 
 
 def _tells_warning(verdict: Verdict, context: Context) -> bool:
@@ -199,6 +262,9 @@ def _tells_warning(verdict: Verdict, context: Context) -> bool:
 
 def _both(rules: Verdict, label: str, numbers: tuple[int, ...], known: Sequence[str]) -> Verdict:
     """The verdict of the rules and that of the model as one; `known` = the texts whose numbers may be said."""
+    if label == OBJECTS:
+        reason = f"{_MODEL}it objects to evidence {_listed(numbers)}"
+        return replace(rules, supported=False, label=DISPUTED, reason=reason, citations=numbers, claims=())
     if label == DISPUTED and rules.label != DISPUTED:
         reason = f"{_MODEL}evidence {_listed(numbers)} speaks against it"
         return replace(rules, supported=False, label=DISPUTED, reason=reason, citations=numbers, claims=())
@@ -247,25 +313,20 @@ def _other_number(verdict: Verdict) -> bool:
     return odd or any(quantities(text) and strange_number(said, text) for text in against)
 
 
-def warns(verdict: Verdict, *, judged: bool = False) -> bool:
+def warns(verdict: Verdict) -> bool:
     """Whether a warning follows the answer: a sentence that is disputed by the rules, with their claim or fact.
 
-    One that warns of a medicine which the graph gives is none, nor one that `judged` the graph to be wrong.
+    One that warns of a medicine which the graph gives is none.
     """
     if verdict.label != DISPUTED or verdict.reason.startswith(_MODEL):
         return False
     against = [c.triple for c in verdict.claims if c.label == DISPUTED and c.triple is not None]
     given = any(t.relation.role in _GIVEN for t in against)
-    return not ((judged or given) and _warns_itself(without_marks(verdict.sentence)))
+    return not (given and denies(without_marks(verdict.sentence)))
 
 
 _TOLD = frozenset({Role.INTERACTS, Role.ADVERSE, Role.CAUSE, Role.INGREDIENT, Role.CONTRAINDICATED, Role.PRECAUTION})
 _GIVEN = (Role.TREATS, Role.DOSAGE, Role.PREVENTION)
-
-
-def _warns_itself(said: str) -> bool:
-    """Whether a sentence says what is not so, or what must not be done."""
-    return denies(said) or vocabulary.listed("corrections in an answer").search(said) is not None
 
 
 def _listed(numbers: Iterable[int]) -> str:
