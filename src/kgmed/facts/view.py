@@ -111,8 +111,9 @@ class AskedTriples:
         told = {*found}
         for link in links:
             pieces = Lists(self.graph).of(link, Role.CONTRAINDICATED) if link.entity.kind in MEDICINES else []
-            new = [e for e in pieces if not told.issuperset(said(self.graph, t) for t in e.triples)]
-            told |= {said(self.graph, t) for e in new for t in e.triples}
+            facts = {e: {said(self.graph, t) for t in e.triples if t.relation.role not in _BRIDGES} for e in pieces}
+            new = [e for e, says in facts.items() if not says <= told]
+            told.update(*(facts[e] for e in new))
             yield from (replace(e, about=(link.entity,)) for e in _joined(new))
 
     def _forbidden(self, query: Query, links: Sequence[Link]) -> Iterator[Evidence]:
