@@ -16,6 +16,7 @@ from kgmed.methods.mkg_rank import PAPER as MKG
 from kgmed.methods.mkg_rank import mkg_rank
 from kgmed.models.fakes import Scripted, TrigramEncoder
 from kgmed.models.replies import outputs, tree
+from kgmed.prompts import ASSISTED
 from kgmed.records import Question, Role, Run
 from kgmed.registry import methods
 from kgmed.toolkit import Toolkit
@@ -186,6 +187,13 @@ def test_without_a_triple_the_model_is_asked_for_what_it_knows(stores: dict[str,
     assert [e.kind for e in run.evidence] == ["passage", "passage"]
     assert run.evidence[0].text == "流感常见发热。 (the model's own words)"
     assert run.answer.choices == ("B",)
+
+
+def test_a_model_that_answers_from_what_it_knows_is_not_asked_for_it_before(stores: dict[str, Store]) -> None:
+    replies = ('["水痘"]', "[null, null]", "[null]", "[B]")
+    made = replace(mkg_rank(toolkit(stores["en"], *replies), glossary=WORDS), task=ASSISTED)
+    run = made(replace(ASKED, text="水痘患者发热，最可能的是？"))
+    assert (run.evidence, run.answer.choices) == ((), ("B",))
 
 
 def test_the_rule_for_useless_evidence_can_be_set(stores: dict[str, Store]) -> None:

@@ -163,3 +163,14 @@ def test_a_sentence_that_objects_to_a_fact_is_disputed_and_not_warned_of() -> No
     answer = labelled("Aspirin is not for fever here [1].", "objects")
     assert answer.verdicts[0].label == "contradicted"
     assert "Warning: " not in answer.text
+
+
+def test_what_only_the_model_said_before_bears_nothing_out() -> None:
+    judge = ModelJudge(Scripted(['{"verdicts": [{"sentence": 1, "verdict": "supports", "facts": [1]}]}'], every=True))
+    recalled = Context("", (Evidence("Flu brings fever.", "passage"),))
+    with tasked(ASSISTED):
+        answer = Labelled(ByTriples(Citations()), judge)(
+            QUERY, recalled, Answer("Flu brings fever [1].", reader="llm x")
+        )
+    assert answer.text == "Flu brings fever. [the model's own]"
+    assert (answer.verdicts[0].label, answer.citations) == ("unsupported", ())

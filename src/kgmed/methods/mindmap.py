@@ -435,7 +435,7 @@ class MindMapReader:
         frame = query.frame
         if Intent.DIET in frame.intents:
             return "food"
-        return "diagnosis" if Intent.DIAGNOSIS in frame.intents else "open"
+        return "diagnosis" if Intent.DIAGNOSIS in frame.intents[:1] else "open"
 
     def _part(self, step: str, query: Query) -> str:
         """The words of one part of the prompt."""

@@ -489,7 +489,8 @@ class WhenIneffective:
     """What the model knows itself, in place of evidence that is of no use; `warnings` stay.
 
     Evidence is of no use where there is none (no entity was linked, or none has a triple), or where its best score is
-    below `min_score`, if any. A `recall` that finds nothing leaves the evidence as it is.
+    below `min_score`, if any. A `recall` that finds nothing leaves the evidence as it is, and so does a model that
+    answers from what it knows anyway: its own words are no evidence for it.
     """
 
     recall: Retriever
@@ -498,7 +499,8 @@ class WhenIneffective:
 
     def __call__(self, query: Query, evidence: Sequence[Evidence], /) -> list[Evidence]:
         """The evidence, or the model's own words."""
-        if evidence and (not self.min_score or max(e.score for e in evidence) >= self.min_score):
+        useful = evidence and (not self.min_score or max(e.score for e in evidence) >= self.min_score)
+        if useful or (task().own_knowledge and task().cites):
             return list(evidence)
         recalled = self.recall(query, ())
         stay = [e for e in evidence if e.is_safety and self.warnings]

@@ -211,6 +211,7 @@ class Labelled:
             _both(v, *judged[i], [full_text(context.cited[n - 1]) for n in judged[i][1]] + [told]) if i in judged else v
             for i, v in enumerate(checked.verdicts)
         ]
+        verdicts = [_by_itself(v, context.cited) for v in verdicts]
         verdicts = [replace(v, label=NEUTRAL) if v.label == OWN and _is_heading(v.sentence) else v for v in verdicts]
         verdicts = self._for_patient(query, context, verdicts)
         objecting = {id(verdicts[i]) for i, (label, _) in judged.items() if label == OBJECTS}
@@ -253,6 +254,14 @@ class Labelled:
             elif act == "warns":
                 made[i] = replace(verdicts[i], offers=False)
         return made
+
+
+def _by_itself(verdict: Verdict, cited: Sequence[Evidence]) -> Verdict:
+    """A verdict, the model's own where the sentence is borne out by nothing but what the model said before."""
+    stands = [cited[n - 1] for n in verdict.citations if 1 <= n <= len(cited)]
+    if verdict.label != SUPPORTED or not stands or any(e.triples or e.kind != "passage" for e in stands):
+        return verdict
+    return replace(verdict, supported=False, label=OWN, reason="only the model itself says so", claims=())
 
 
 def _tells_warning(verdict: Verdict, context: Context) -> bool:
