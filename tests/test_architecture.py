@@ -195,3 +195,18 @@ c = query.text + self.run.question.text + evidence.text
         "raw_question_reads": 4,  # in steps and formats
         "chinese_lines": 2,  # in steps and linking
     }
+
+
+def test_no_f_string_reads_the_braces_of_a_pattern_as_a_value() -> None:
+    """In rf"a{1, 4}" a tuple is put where a repetition is meant, and the pattern then looks for the tuple."""
+    found = [
+        f"{path}:{value.lineno}"
+        for path in sorted([*ROOT.rglob("*.py"), *Path(__file__).parents[1].glob("bench/*.py")])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.JoinedStr)
+        for value in node.values
+        if isinstance(value, ast.FormattedValue) and value.format_spec is None
+        if isinstance(value.value, ast.Tuple)
+        or (isinstance(value.value, ast.Constant) and type(value.value.value) is int)
+    ]
+    assert not found

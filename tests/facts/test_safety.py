@@ -302,3 +302,25 @@ def test_on_cmekg_no_listed_medicine_is_forbidden_by_its_own_label(bench: Module
     checks.doses(bench.substances(cmekg, 20))
     assert checks.counts["forbidden", "without"] > 0
     assert {kind: n for (kind, part), n in checks.counts.items() if part == "with" and n} == {}
+
+
+def test_what_a_label_says_of_an_effect_or_of_a_shop_forbids_nothing_to_those_who_have_it() -> None:
+    """WHO's remark on two strengths that "would cause confusion" is none on people who are confused."""
+    said = "Two strengths on the same market would cause confusion in prescribing and should be avoided."
+    rows = [*ROWS, *((name, "treats", "pain") for name in ("tonic", "draught", "rub"))]
+    texts = [
+        ("tonic", "care with", said),
+        ("draught", "must not", "可引起低血压，应避免"),
+        ("rub", "must not", "低血压禁用"),
+    ]
+    kinds = {"drug": ["tonic", "draught", "rub"], "disease": ["pain", "confusion", "低血压"]}
+    graph = RoleGraph(rows, RELATIONS, kinds, texts=texts, isolated=["confusion", "低血压"])
+    ill = [Named((n,), "disease", links=(graph.link(n),)) for n in ("confusion", "低血压")]
+    names = {"tonic", "draught", "rub"}
+    triples = tuple(Triple(graph.entity(n), RELATIONS[0], graph.entity("pain")) for n in sorted(names))
+    ask = Ask(Intent.TREATMENT, (Named(("pain",), "disease", links=(graph.link("pain"),)),))
+    found = NotForThisPatient(graph)(
+        Query(Question(""), frame=Frame((ask,), patient=Patient(has=tuple(ill)))),
+        [Evidence("", "neighbours", triples, (graph.entity("pain"),))],
+    )
+    assert {x.name for e in found if e.id == NOT_FOR for x in e.about} == {"rub"}

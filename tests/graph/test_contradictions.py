@@ -1,6 +1,6 @@
 """Treatments that a graph itself speaks against are found, and are never first in a list."""
 
-from kgmed.graph.contradictions import contradictions, counts
+from kgmed.graph.contradictions import contradictions, counts, warnings_of
 from kgmed.records import Relation, Role
 from kgmed.steps.family import Family
 from role_graph import RoleGraph
@@ -33,7 +33,12 @@ ROWS = [
 ]
 DRUGS = sorted({head for head, relation, _ in ROWS if relation != "shows"})
 ILL = ["favism", "colitis", "重症肌无力", "流感", "流感嗜血杆菌", "gout", "headache"]
-TEXTS = [("curare", "must not", "禁用于重症肌无力"), ("neostigmine", "must not", "对本品过敏者禁用")]
+TEXTS = [
+    ("curare", "must not", "禁用于重症肌无力"),
+    ("neostigmine", "must not", "对本品过敏者禁用"),
+    ("oseltamivir", "must not", "尚不明确"),
+    ("cefixime", "must not", "Not yet known."),
+]
 G = RoleGraph(ROWS, RELATIONS, {"drug": DRUGS, "disease": ILL}, texts=TEXTS)
 
 
@@ -68,3 +73,8 @@ def test_it_is_last_in_the_list_of_treatments_and_of_indications() -> None:
     of = [t.subject.name for t in Family(G).ordered(G.entity("colitis"), Role.TREATS, own=False)]
     assert (sorted(of[:2]), of[2]) == (["metronidazole", "vancomycin"], "lincomycin")
     assert [t.object.name for t in Family(G).ordered(G.entity("cefixime"), Role.TREATS, own=True)][-1] == "流感"
+
+
+def test_that_no_contraindication_is_known_is_none() -> None:
+    told = {name: warnings_of(G).of(G.number(G.entity(name).id)) for name in ("curare", "oseltamivir", "cefixime")}
+    assert [name for name, said in told.items() if said] == ["curare"]

@@ -130,3 +130,17 @@ def test_an_allergy_is_told_of_the_medicine_that_it_is_to_and_not_asked_about() 
     assert "allergy" not in [n.names[0] for ask in frame.asks for n in ask.things]
     alone = understand(Query(Question("青霉素过敏怎么办")), [], [])
     assert alone.patient.allergic_to == ()
+
+
+def test_a_brand_with_its_ingredient_in_brackets_is_one_medicine() -> None:
+    understand = Trained()
+    for text in ("我对依木兰(硫唑嘌呤)过敏，痛风吃什么", "I am allergic to Imuran (azathioprine). What helps gout?"):
+        one, other = ("依木兰", "硫唑嘌呤") if "依" in text else ("Imuran", "azathioprine")
+        rows = [(one, "drug"), (other, "ingredient"), ("痛风" if "痛" in text else "gout", "disease")]
+        links = [
+            Link(Mention(n, n, text.index(n), text.index(n) + len(n)), Entity(n, n, kind), 1.0, "exact")
+            for n, kind in rows
+        ]
+        frame = understand(Query(Question(text)), [link.mention for link in links], links)
+        assert [n.names for n in frame.patient.allergic_to] == [(one, other)]
+        assert [n.names[0] for ask in frame.asks for n in ask.things] == [rows[2][0]]

@@ -55,6 +55,7 @@ def _content(report: GraphReport) -> Iterator[str]:
     for kind, finding in report.contradictions.items():
         yield from _finding(f"treatments that the graph itself speaks against ({kind})", finding)
     yield from _finding("treatments that are headings or fragments of sentences, left out of lists", report.headings)
+    yield from _finding("triples that say that nothing is known, left out of lists and no warnings", report.unknown)
     if report.joins:
         records = sum(len(join.ids) for join in report.joins)
         yield f"records of one thing that were joined: {records:,} to {len(report.joins):,}"

@@ -24,6 +24,7 @@ from kgmed.facts.lists import (
     without_shared,
 )
 from kgmed.frame import Ask, Form, Frame, Intent
+from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import PEOPLE, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, lazily
 from kgmed.question.emergency import is_emergency, is_malignant
@@ -51,7 +52,7 @@ _PARTS = {  # of what a thing is in one sentence: how many names of each role
     Role.IS_A: 3, Role.CARE: 2, Role.CAUSE: 5, Role.FINDING: 10, Role.INHERITANCE: 2, Role.COMPLICATION: 5,
 }  # fmt: skip
 _LABEL = lazily(  # what warns of nothing; what stands on every label; that an allergy to a medicine forbids it
-    r"(?i)(?P<nothing>^(?:尚?[不未]明确?|尚不清楚|不详|无|无毒|暂无|未知|none|unknown)\W*$)"
+    r"(?i)(?P<nothing>^无毒\W*$)"
     r"|(?P<itself>^[^。；;，,]*对(?:本[品药]|该药|其|药物|任何|此药|活性)[^。；;，,]{0,24}(?:过敏|超敏)[^。；;，,]*。?$"
     r"|\b(?:hypersensitiv\w+|allerg\w+) to (?:it|this|the (?:drug|medicine|product)|any)\b)"
     r"|(?P<allergy>^对[^，,；;]*过敏(?:者|的患者|患者)?(?:禁用|忌用)?。?$|^(?:not for people )?allergic to [^;,]*$)"
@@ -482,6 +483,8 @@ def _answers(ask: Ask, e: Evidence) -> bool:
 
 def _is_label(t: Triple, *kinds: str) -> bool:
     """Whether the text of a warning is of a kind that tells nothing of the medicine."""
+    if says_unknown(t.object.name):
+        return "nothing" in kinds
     found: re.Match[str] | None = _LABEL.search(t.object.name.strip())
     if found and found.lastgroup == "allergy":  # to another medicine tells much
         return "itself" in kinds and substance(t.subject.name) in t.object.name.casefold()

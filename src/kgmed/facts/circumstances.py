@@ -20,7 +20,7 @@ from kgmed.steps.family import MEDICINES, Family, medicines_of, stem_classes, su
 from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
-VERSION = 2  # goes up when the columns kept beside a graph change
+VERSION = 3  # goes up when the columns kept beside a graph change
 _NOT_FOR, _ANYHOW = "people whom classes are not for", " anyhow"
 _COLUMNS = ("node", "group", "below", "witness")
 _SHARE = 4  # ours: a medicine is forbidden by its siblings where at least a fourth of them say so, and two

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kgmed import vocabulary
 from kgmed.language import lay
+from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import forbids
 from kgmed.language.text import fold, has_cjk, lazily, one_line
 from kgmed.records import Entity, Evidence, Role, Triple
@@ -260,14 +261,13 @@ def _alike(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
 
 
 def readable(names: Iterable[str]) -> list[str]:
-    """Names without fragments of sentences and headings; all where nothing else is there.
+    """Names without fragments of sentences, headings and what says that nothing is known; all where there is no other.
 
-    >>> readable(["发热", "亦可发生"]), readable(["亦可发生"])
+    >>> readable(["发热", "亦可发生", "病因不明"]), readable(["亦可发生"])
     (['发热'], ['亦可发生'])
     """
-    kept = [
-        name for name in names if not vocabulary.listed("fragments of sentences").search(name) and not is_vague(name)
-    ]
+    cut = vocabulary.listed("fragments of sentences")
+    kept = [name for name in names if not (cut.search(name) or is_vague(name) or says_unknown(name))]
     return kept or list(names)
 
 

@@ -13,6 +13,7 @@ from kgmed.frame import Ask, Frame, Named
 from kgmed.graph.base import LocalGraph, Scope, names_of, unique_numbers
 from kgmed.graph.contradictions import contradictions
 from kgmed.language import lay
+from kgmed.language.labels import is_effect
 from kgmed.language.particulars import DRINKS, PEOPLE, People, circumstances_of, clauses_about, forbids, worsened_by
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import Entity, Link, Mention, Role, Status, Triple
@@ -67,6 +68,7 @@ class Tie:
         cost: The smaller the nearer.
         said: Of a text about one, the part that names the other.
         of_kinds: Whether it is said of a kind of one of the two, and not of that itself.
+        effect: Whether a text names the other only as what the medicine may do.
         slip: Whether the graph itself speaks against it (`kgmed.graph.contradictions`).
     """
 
@@ -77,6 +79,7 @@ class Tie:
     said: str = ""
     of_kinds: bool = False
     slip: bool = False
+    effect: bool = False
 
     @property
     def role(self) -> Role:
@@ -91,6 +94,8 @@ class Tie:
     @property
     def grade(self) -> str:
         """How grave a warning it is: no, interacts, caution; "" for what is none."""
+        if self.effect and self.role in (Role.CONTRAINDICATED, Role.PRECAUTION):
+            return "caution"
         if self.role in (Role.CONTRAINDICATED, Role.AVOID):
             careful = any(word in self.text for word in rules()["names"]["care"])
             return "caution" if careful and not forbids(self.text) else "no"
@@ -258,8 +263,10 @@ class Ties:
             for t in self.graph.attributes(self.graph.at(node).id):
                 text = t.tail.name if of_allergy or other.allergy else clause.sub("", t.tail.name)
                 if clauses_about(text, pattern) and (said := clauses_about(t.tail.name, pattern)):
-                    within = not any(self._is_itself(said, m, own) for m in pattern.finditer(said))
-                    yield Tie(t, why, along, 10 * len(why) + float(np.log1p(place)) + 1, said, within)
+                    places = list(pattern.finditer(said))
+                    within = not any(self._is_itself(said, m, own) for m in places)
+                    cost = 10 * len(why) + float(np.log1p(place)) + 1
+                    yield Tie(t, why, along, cost, said, within, effect=all(is_effect(said, m.start()) for m in places))
 
     def _is_itself(self, text: str, match: re.Match[str], own: Container[int]) -> bool:
         """Whether a name in a text is not but the end of the longer name of another thing."""

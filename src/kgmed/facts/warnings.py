@@ -11,6 +11,7 @@ from kgmed.frame import Intent
 from kgmed.graph.base import ByRole, KnowledgeGraph, LocalGraph, Scope, kept_with_graph
 from kgmed.graph.contradictions import warnings_of
 from kgmed.graph.store.store import Store
+from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import People, circumstances_of, clauses_about, forbids, populations
 from kgmed.language.text import has_cjk, lazily
 from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role, Triple
@@ -144,13 +145,14 @@ class Warned:
 
 @kept_with_graph(1 << 10)
 def _warnings_on(graph: KnowledgeGraph, drug: Entity, role: Role) -> list[Triple]:
-    """All that a graph has of a role about a drug."""
+    """All that a graph has of a role about a drug, but that nothing is known."""
     if isinstance(graph, Store) and not any(
         w.contraindication is (role is Role.CONTRAINDICATED) for w in warnings_of(graph).of(graph.number(drug.id))
     ):
         return []  # as of most; its other texts need not be read
     around = graph.neighbours(drug.id, limit=_MANY, roles=(role,))
-    return [t for t in (*around, *graph.attributes(drug.id)) if t.relation.role is role and t.subject == drug]
+    own = [t for t in (*around, *graph.attributes(drug.id)) if t.relation.role is role and t.subject == drug]
+    return [t for t in own if not says_unknown(t.object.name)]
 
 
 def _is_about(evidence: Evidence, triple: Triple, *, listed: bool) -> bool:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import LocalGraph, Scope
 from kgmed.graph.joining import substance
-from kgmed.language.labels import Level, cuts, is_whole, level_at, sentences
+from kgmed.language.labels import Level, cuts, is_whole, level_at, says_unknown, sentences
 from kgmed.triples import Role
 
 # --- What a graph warns of a medicine: the texts and the other ends of its contraindications and precautions, by node.
@@ -78,11 +78,12 @@ class Warnings:
         return sorted({*self._edges, *self._nodes.tolist()})
 
     def of(self, node: int) -> tuple[Warning, ...]:
-        """The warnings on a node."""
+        """The warnings on a node; that none is known is none."""
         if node not in self._seen:
             if len(self._seen) >= _KEPT:
                 self._seen.clear()
-            self._seen[node] = (*map(self._edge, self._edges.get(node, ())), *self._texts(node))
+            said = (*map(self._edge, self._edges.get(node, ())), *self._texts(node))
+            self._seen[node] = tuple(w for w in said if not says_unknown(w.text))
         return self._seen[node]
 
     def _edge(self, edge: int) -> Warning:
@@ -116,7 +117,7 @@ def warnings_of(graph: LocalGraph) -> Warnings:
 
 TREATMENTS = ("own label", "side effect", "prefix")  # kinds of edges of role TREATS
 KINDS = (*TREATMENTS, "indication", "medicine")
-VERSION = 6  # goes up when what is kept beside a graph changes
+VERSION = 7  # goes up when what is kept beside a graph changes
 _COLUMNS = ("edge", "kind")
 _FEW = 3  # ours: what more medicines of a substance are given for is no slip
 _RATHER = 2  # ours: how much more often an illness must be caused than treated for half as many labels to count

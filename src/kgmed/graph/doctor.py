@@ -21,6 +21,7 @@ from kgmed.graph.joining import Joiner
 from kgmed.graph.store.folder import Manifest
 from kgmed.graph.store.shards import Shards
 from kgmed.graph.store.store import Store
+from kgmed.language.labels import says_unknown
 from kgmed.records import Relation, Role
 from kgmed.vocabulary import File, files
 
@@ -201,6 +202,7 @@ class GraphReport:
     vocabulary: tuple[File, ...] = field(default_factory=files)  # by which questions are read
     contradictions: Mapping[str, Finding] = field(default_factory=dict)  # kind -> treatments the graph speaks against
     headings: Finding = Finding(0)  # treatments that are headings or fragments of sentences, left out of lists
+    unknown: Finding = Finding(0)  # triples and texts that say that nothing is known: no warnings, left out of lists
 
 
 def examine(store: Store, *, notes: tuple[str, ...] = (), parts: Sequence[Store] = ()) -> GraphReport:
@@ -227,6 +229,7 @@ def examine(store: Store, *, notes: tuple[str, ...] = (), parts: Sequence[Store]
         joins=tuple(_joins(store, parts)) if parts else (),
         contradictions={kind: _against(store, edges) for kind, edges in counts(store).items()},
         headings=_headings(store),
+        unknown=_unknown(store),
     )
 
 
@@ -308,6 +311,16 @@ def _headings(store: Store) -> Finding:
     loose = [e for e in given if e.kind not in ("drug", "ingredient") and any(p.search(e.name) for p in patterns)]
     none = [store.number(e.id) for e in loose]
     return _against(store, treats.number[np.isin(treats.subject, none)].tolist())
+
+
+def _unknown(store: Store) -> Finding:
+    """The edges whose tail, and the texts, that say that nothing is known."""
+    nothing = [n for n in range(len(store)) if says_unknown(store.tables.name[n])]
+    edges = np.flatnonzero(np.isin(store.adjacency.out.neighbour, nothing))
+    texts = [n for n in range(len(store.tables.text)) if says_unknown(store.tables.text[n])]
+    said = (store.text(n) for n in texts[: max(0, _SHOWN - len(edges))])
+    shown = (*_shown(store, edges), *(f"{t.head.name} | {t.relation} | {t.tail.name}" for t in said))
+    return Finding(len(edges) + len(texts), shown)
 
 
 def _isolated(store: Store) -> Finding:

@@ -55,6 +55,22 @@ def _sentences() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
+def _unknown() -> re.Pattern[str]:
+    return re.compile(_table()["unknown"].replace("\n", ""), re.IGNORECASE)
+
+
+def says_unknown(text: str) -> bool:
+    """Whether a whole text, or a name cut out of one, says no more than that nothing is known.
+
+    >>> [says_unknown(t) for t in ("尚不明确", "尚无可靠参考文献", "Not yet known.", "病因不明", "None")]
+    [True, True, True, True, True]
+    >>> [says_unknown(t) for t in ("尚不明确。孕妇禁用", "不明原因的头痛", "意识不清", "无力", "Unknown primary")]
+    [False, False, False, False, False]
+    """
+    return _unknown().search(text) is not None
+
+
+@lru_cache(maxsize=1)
 def _predicates() -> re.Pattern[str]:
     rows = _table()["predicates"]
     kinds = (f"(?P<{name}>{rows[name]})".replace("\n", "") for name in ("silent", "care", "forbids"))
@@ -82,13 +98,19 @@ def level_at(sentence: str, start: int, end: int, *, contraindication: bool) -> 
     (<Level.FORBIDS: 2>, <Level.FORBIDS: 2>)
     """
     said = _predicates().search(sentence, end) or _last(sentence[:start])
-    if said is None:
-        return Level.FORBIDS if contraindication else Level.CARE
-    if said["silent"]:
+    if said and said["silent"]:
         return Level.SILENT
-    if said["care"] or _partly(sentence[:start]):
-        return Level.CARE
-    return Level.FORBIDS
+    mild = is_effect(sentence, start) or (said and (said["care"] or _partly(sentence[:start])))
+    return Level.CARE if mild or not (said or contraindication) else Level.FORBIDS
+
+
+def is_effect(sentence: str, start: int) -> bool:
+    """Whether what stands there is what a sentence says that a medicine may do, and not what people may have.
+
+    >>> is_effect("可引起低血压，应避免", 3), is_effect("由低血压引起的休克者禁用", 1)
+    (True, False)
+    """
+    return _pattern("predicates", "effect").search(sentence, 0, start) is not None
 
 
 def _last(before: str) -> re.Match[str] | None:

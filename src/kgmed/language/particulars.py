@@ -220,9 +220,11 @@ def clauses_about(text: str, found: re.Pattern[str]) -> str:
     return "; ".join(part.strip() for part in parts if found.search(part) and not _STORED.search(part))
 
 
-# Where a medicine is kept, and who looks after a child that takes it, is no warning.
+# Where a medicine is kept, who looks after a child that takes it, and how it is sold is no warning.
 _STORED = lazily(
-    r"本品[是为系]|触及|不能接触|接触不到|触摸不到|取不到|监护|out of (?:the )?(?:reach|sight)", re.IGNORECASE
+    r"本品[是为系]|触及|不能接触|接触不到|触摸不到|取不到|监护|out of (?:the )?(?:reach|sight)"
+    r"|\b(?:prescrib|dispens)ing\b|on the \w* ?market",
+    re.IGNORECASE,
 )
 
 

@@ -515,7 +515,7 @@ _ASKS = "what|which|who|why|when|where|how|can|could|should|is|are|do|does|did|w
 _ASKS_CJK = "怎|什么|哪|如何|为什么|为何|多少|是否|有没有|能不能|可以|应该"  # a question of its own
 _ONE_MORE = lazily(
     r"^\W*(?:and |but |so |ok,? |then )*(?:what|how) about (?P<en>.+?)\W*$"
-    rf"|^\W*and (?!(?:{_ASKS})\b)(?:for |with |in )?(?P<and>(?:\w[\w'-]*\s*){1, 4}?)\s*\?\s*$"
+    rf"|^\W*and (?!(?:{_ASKS})\b)(?:for |with |in )?(?P<and>(?:\w[\w'-]*\s*){{1,4}}?)\s*\?\s*$"
     rf"|^\W*(?:那么?|那要是|如果是|换成)(?P<zh>(?:(?!{_ASKS_CJK})[^，。？?吗呢]){{1,20}}?)(?:呢|的话|怎么样|又如何|如何)\W*$"
     rf"|^\W*(?P<short>(?:(?!{_ASKS_CJK})[^，。？?吗呢那\s]){{1,20}}?)呢\W*$",
     re.IGNORECASE,

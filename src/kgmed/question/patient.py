@@ -215,13 +215,28 @@ def _placed(text: str, named: Sequence[Named]) -> Iterator[tuple[Named, str, str
     there = sorted((n for n in named if n.spans), key=lambda n: n.spans[0])
     lists: list[list[Named]] = []
     for thing in there:
-        if lists and _LIST.fullmatch(text[lists[-1][-1].spans[0][1] : thing.spans[0][0]]):
+        if lists and _LIST.fullmatch(text[end_of(text, lists[-1][-1]) : thing.spans[0][0]]):
             lists[-1].append(thing)
         else:
             lists.append([thing])
     for mine in lists:
-        start, end = mine[0].spans[0][0], mine[-1].spans[0][1]
+        start, end = mine[0].spans[0][0], end_of(text, mine[-1])
         yield from ((thing, text[max(0, start - _NEAR) : start], text[end : end + _NEAR // 2]) for thing in mine)
+
+
+def in_brackets(text: str, before: int, start: int, end: int) -> bool:
+    """Whether a name stands alone in brackets right behind another, that ends at `before`.
+
+    >>> in_brackets("Imuran (azathioprine 50 mg)", 6, 8, 20), in_brackets("gout (and ibuprofen)", 4, 10, 19)
+    (True, False)
+    """
+    return text[before:start].strip() in ("(", "（") and re.match(r"(?: ?\d[^()（）]*)?[)）]", text[end:]) is not None
+
+
+def end_of(text: str, thing: Named) -> int:
+    """Where the first name of a thing ends, or the other one that stands behind it in brackets."""
+    (_, end), other = thing.spans[0], thing.spans[1] if len(thing.spans) > 1 else (0, 0)
+    return other[1] + 1 if in_brackets(text, end, *other) else end
 
 
 # --- What was measured.

@@ -34,7 +34,7 @@ from kgmed.question.model import (
     open_model,
     slot_features,
 )
-from kgmed.question.patient import allergen, is_allergy, is_of_people, patient_of, values
+from kgmed.question.patient import allergen, end_of, in_brackets, is_allergy, is_of_people, patient_of, values
 from kgmed.records import Link, Mention, Query
 from kgmed.triples import CHOSEN
 from kgmed.vocabulary import Predicate
@@ -197,11 +197,11 @@ class Trained:
         text, language = query.text, language_of(query.question)
         named = self._allergens(text, self._named(text, mentions, links))
         slots = self._slots(text, named)
-        named = _once([n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME])
+        named = _once(text, [n for n, slot in zip(named, slots, strict=True) if slot != NO_NAME])
         narrowed = tuple(constraints(text, [Span(*n.spans[0], n.kind) for n in named if n.links]))
         modes = [c.span for c in narrowed if c.kind == "mode"]
         named = [n for n in named if not any(a < n.spans[0][1] and n.spans[0][0] < b for a, b in modes)]
-        spans = [Span(*n.spans[0], n.kind) for n in named]
+        spans = [Span(n.spans[0][0], end_of(text, n), n.kind) for n in named]
         classes, seen = self._intents(text, spans, language)
         shares, refusing = by_intent(classes)
         if language not in LANGUAGES:
@@ -293,7 +293,7 @@ class Trained:
         What a graph has under a name is seldom no name; a phrase that it has not is one only where that is likely.
         """
         head, none = self.model.heads["slot"], SLOTS.index(NO_NAME)
-        spans = [Span(*n.spans[0], n.kind) for n in named]
+        spans = [Span(n.spans[0][0], end_of(text, n), n.kind) for n in named]
         found = []
         for one, seen in zip(named, slot_features(text, spans, intent), strict=True):
             shares = head(seen)
@@ -351,11 +351,15 @@ def of_what_was_said(ask: Ask, before: tuple[Named, ...]) -> Ask:
     return ask if any(n.links for n in ask.things) else replace(ask, subject=mine + ask.subject)
 
 
-def _once(named: Sequence[Named]) -> list[Named]:
-    """The things, each once: "NF1 (neurofibromatosis type 1)" is one by two names."""
+def _once(text: str, named: Sequence[Named]) -> list[Named]:
+    """The things, each once: "NF1 (neurofibromatosis type 1)" is one by two names, as "Imuran (azathioprine)"."""
     found: dict[object, Named] = {}
-    for one in named:
-        key = (one.links[0].entity, one.negated) if one.links else one.spans
+    keys: dict[tuple[int, int], object] = {}
+    for before, one in zip([None, *named], named, strict=False):
+        key: object = (one.links[0].entity, one.negated) if one.links else one.spans
+        if before and {before.kind, one.kind} <= _TAKEN and in_brackets(text, before.spans[0][1], *one.spans[0]):
+            key = keys[before.spans[0]]
+        keys[one.spans[0]] = key
         first = found.get(key)
         both = one if first is None else replace(first, names=first.names + one.names, spans=first.spans + one.spans)
         found[key] = both
