@@ -21,14 +21,17 @@ from kgmed import vocabulary
 from kgmed.disk import data_folder
 from kgmed.language.lay import SIGNS, said
 from kgmed.language.negation import negated
+from kgmed.language.particulars import particulars
 from kgmed.language.text import has_cjk
 from kgmed.question.model import BUCKETS, Features, Head, hashed, ngrams_of, sentences, shares_of, stored, unpacked
 from kgmed.vocabulary import Predicate
 
 WEIGHTS = "emergencies.npz"
 NONE = "none"  # the class of what is no emergency
-NO_MEDICINES = ("bite", "venom", "bowel")  # where what is listed against a finding is not what helps
-ALONE = ("self-harm", "poison", "arrest", "stroke")  # where nothing else is answered
+SELF_HARM = "self-harm"
+VALUE = "value"  # a measured value that is critical
+NO_MEDICINES = ("bite", "venom", "bowel", VALUE)  # where what is listed against a finding is not what helps
+ALONE = (SELF_HARM, "poison", "arrest", "stroke")  # where nothing else is answered
 _LIKELY = 0.4  # ours, chosen on the uneven rows of bench/emergencies.tsv: the probability from which it is believed
 _SURE = 0.9  # ours: from it on it is believed beside signs of something else
 _FEW = 4  # ours: as much is taken of a medicine that is taken as it should be
@@ -61,16 +64,25 @@ class Emergency(NamedTuple):
 def emergency(text: str) -> Emergency | None:
     """The first kind of emergency that a text tells of someone, the wish to die before any; None where there is none.
 
-    What is denied does not count, nor a textbook's question.
+    What is denied does not count, nor a textbook's question, nor, but for a wish to die, what was long ago.
 
     >>> [e.kind if (e := emergency(t)) else "" for t in ("I want to die", "What are the risk factors of suicide?")]
     ['self-harm', '']
+    >>> [e.kind if (e := emergency(t)) else "" for t in ("He swallowed bleach", "He swallowed bleach 30 years ago")]
+    ['poison', '']
     >>> [e.kind if (e := emergency(t)) else "" for t in ("孩子喝了漂白水", "他没有自杀想法", "No chest pain, sweating")]
     ['poison', '', '']
     """
+    found = _told(text)
+    past = found is not None and found.kind != SELF_HARM and (now := without_past(text)) != text
+    return (_told(now) if now.strip() else None) if past else found
+
+
+def _told(text: str) -> Emergency | None:
+    """The first kind of emergency that a text tells, whenever it was."""
     told: dict[str, set[str]] = {}
     denied = set()
-    for kind, sign, no in _signs(text):
+    for kind, sign, no in (*_signs(text), *((VALUE, name, False) for name in critical_values(text))):
         if no:
             denied.add(kind)
         else:
@@ -146,6 +158,100 @@ def _in_both(texts: Sequence[str]) -> tuple[str, str]:
     """The English and the Chinese one of some texts, where there is one of each."""
     english = next((text for text in texts if not has_cjk(text)), texts[0])
     return english, next((text for text in texts if has_cjk(text)), english)
+
+
+# --- what was long ago
+
+_CLAUSES = (  # a new one begins behind a sign, and where what is now is told
+    r"(?i)(?<=[!?;,。！？；，\n])|(?<=\.)(?!\d)"
+    r"|(?=\b(?:now|today|tonight|currently|just|yesterday|recently|since|and still)\b"
+    r"|现在|如今|今[天晚早]|刚才?|昨[天晚]|最近|目前)"
+)
+_LONG_AGO = (
+    r"(?i)(?:\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|some|several"
+    r"|many|(?:a )?few|(?:a )?couple of)\W+(?:long )?(?:years?|months|decades?)|\b(?:decades|years|long)) (?:ago|back)"
+    r"|\bin (?:19|20)\d\d\b|\bin (?:(?:my |his |her )?(?:childhood|youth|teens|twenties)|the (?:19|20)?\d0s)\b"
+    r"|\b(?:as|when (?:i|he|she) was) (?:still )?(?:a (?:child|kid|boy|girl|baby|teenager)|young|\d+)\b"
+    r"|(?:\d+|[一二两三四五六七八九十几多数好]+)(?:多?年|个?多?月)(?:之?前|以前)|小时候|童年|年轻时|(?:19|20)\d\d年"
+)
+_NO_MORE = 4  # characters of a clause that says no more than when it was
+
+
+def without_past(text: str) -> str:
+    """A text with blanks for the clauses that tell what was months or years ago.
+
+    >>> without_past("35 years ago I was poisoned, what now?").split(), without_past("2年前中风过，今天又说不出话")
+    (['what', 'now?'], '       今天又说不出话')
+    >>> without_past("Since I fell 2 years ago my arm is weak")
+    'Since I fell 2 years ago my arm is weak'
+    """
+    kept, begun = [], False
+    for clause in re.split(_CLAUSES, text):
+        when = None if re.match(r"(?i)\W*since\b", clause) else re.search(_LONG_AGO, clause)
+        past = when is not None or begun
+        kept.append(" " * len(clause) if past else clause)
+        begun = when is not None and len((clause[: when.start()] + clause[when.end() :]).strip()) < _NO_MORE
+    return "".join(kept)
+
+
+# --- measured values
+
+_SAID_OF_IT = (  # between what is measured and its value
+    r"(?:\W|levels?|readings?|results?|tests?|values?|counts?|came|come|comes|back|is|was|at|are|only|just|now|today|as|low"
+    r"|high|dropped|fell|rose|went|gone|has|have|been|up|down|to|of|about|around|showing|shows|showed|very|really|so"
+    r"|为|是|只有|仅|才|到|降|升|达|高|低|至|结果|值|化验|检查|测|查|了|出来|有|偏|太|都|的|今天|刚|掉)*?"
+)
+_COUNTED = r"(?!\s*(?:[-~–]|to |至|到|次|倍|%|times|天|日|周|月|年|岁|型|级))"  # no value: times, ages, ends of a range
+_NUMBER_SAID = r"(?<![-~\d.])(?P<n>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![\d.]*\d)"
+
+
+class _Limits(NamedTuple):
+    """What is critical of something measured: a pattern of it and its value, limits in one unit, factors of others."""
+
+    pattern: re.Pattern[str]
+    possible: tuple[float, float]
+    critical: tuple[float, float]
+    units: dict[str, float]
+
+    def is_critical(self, number: float, unit: str) -> bool:
+        """Whether a number is; one without a unit where it is in every unit in which it is possible."""
+        factors = [self.units[unit]] if unit in self.units else self.units.values()
+        values = [v for f in factors if self.possible[0] <= (v := number * f) <= self.possible[1]]
+        return bool(values) and not any(self.critical[0] <= v <= self.critical[1] for v in values)
+
+
+@vocabulary.kept()
+def _limits() -> tuple[_Limits, ...]:
+    found = []
+    for limits, names in vocabulary.others(SIGNS, Predicate.CRITICAL, of_object=True).items():
+        least, low, high, most, *rest = limits.split()
+        units = {name: float(factor) for name, _, factor in (unit.rpartition("=") for unit in rest)}
+        called, written = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) for some in (names, units))
+        number = f"{_SAID_OF_IT}{_NUMBER_SAID}{_COUNTED} *(?P<unit>{written})?"
+        pattern = re.compile(rf"(?i)(?<![a-z\d])(?P<name>{called})(?![a-z]){number}")
+        found.append(_Limits(pattern, (float(least), float(most)), (float(low), float(high)), units))
+    return tuple(found)
+
+
+def critical_values(text: str) -> list[str]:
+    """What a text tells as measured that is critical, by published limits (`kgmed:criticalValue`).
+
+    >>> critical_values("potassium 2.0 in my blood test"), critical_values("血钾2.0"), critical_values("血小板 2万")
+    (['potassium'], ['血钾'], ['血小板'])
+    >>> critical_values("my potassium is 4.1, calcium 9.8"), critical_values("blood sugar 110, potassium 20 mg daily")
+    ([], [])
+    """
+    if not any(map(str.isdigit, text)):
+        return []
+    found = [(limits, m) for limits in _limits() for m in limits.pattern.finditer(text)]
+    other = [p for p in particulars(text) if p.kind in ("age", "dose", "duration")] if found else []
+    names = {m.end(): m.start() for _, m in sorted(found, key=lambda row: -row[1].start())}  # the longest name
+    return [
+        m["name"]
+        for limits, m in found
+        if names[m.end()] == m.start() and not any(p.start <= m.start("n") < p.end for p in other)
+        if limits.is_critical(float(m["n"].replace(",", "")), (m["unit"] or "").lower())
+    ]
 
 
 # --- the classifier

@@ -45,6 +45,7 @@ class Predicate(StrEnum):
     SIGN_OF = "kgmed:signOf"  # who says the subject has the signs (kind/sign; ...) that are the object
     SIGNS_NEEDED = "kgmed:signsNeeded"  # how many signs make an emergency of a kind
     FIRST_AID = "kgmed:firstAid"  # what is answered first to an emergency of a kind
+    CRITICAL = "kgmed:criticalValue"  # what is measured: least possible, critical below and above, most, units=factors
     MEANS_DISEASE = "kgmed:meansDisease"  # names that hold the object are of what an emergency may be
     TYPED_FOR = "kgmed:typedFor"  # a character that is typed for another
     ENDING_FORM = "kgmed:endingForm"  # two endings of words with one meaning
@@ -92,7 +93,9 @@ KNOWLEDGE = {  # tables that can be left out, and the predicates by which rows o
     "name_patterns": (Predicate.IN_NAME, Predicate.WORSENS),
 }
 ALWAYS = {  # tables of language, and of what must not be missed: they can be replaced, and not left out
-    "urgent_signs": (Predicate.SIGN_OF, Predicate.SIGNS_NEEDED, Predicate.FIRST_AID, Predicate.MEANS_DISEASE),
+    "urgent_signs": (
+        *(Predicate.SIGN_OF, Predicate.SIGNS_NEEDED, Predicate.FIRST_AID, Predicate.CRITICAL, Predicate.MEANS_DISEASE),
+    ),
     "spelling": (Predicate.TYPED_FOR, Predicate.ENDING_FORM),
     "word_lists": (),
 }
@@ -156,6 +159,10 @@ def _wrong_value(row: Row, predicate: Predicate) -> tuple[str, str] | None:
         return f"{row.object} is no number", f"the object of {predicate} is one"
     if predicate == Predicate.SIGN_OF and not re.fullmatch(r"[^/;]+/[^/;]+(?:; [^/;]+/[^/;]+)*", row.object):
         return f"{row.object} is no sign", "the object is kind/sign, several with a semicolon and a space between them"
+    if predicate == Predicate.CRITICAL and not re.fullmatch(
+        r"(?:[\d.]+ ){4}[^\s=]+=[\d.]+(?: [^\s=]+=[\d.]+)*", row.object
+    ):
+        return f"{row.object} is no critical value", "write four numbers, ascending, and units as mmol/l=1 mg/dl=0.25"
     if predicate in _GAPPED and row.subject.count("{}") != 1:
         return f"{row.subject} has no gap, or several", f"the subject of {predicate} has one {{}}"
     if predicate in PATTERNS:
