@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kgmed.errors import BadInput, SourceError
 from kgmed.frame import Intent
 from kgmed.graph.base import Match
+from kgmed.question.emergency import emergency
 from kgmed.question.model import open_model
 from kgmed.question.understand import Trained
 from kgmed.records import Entity, Link, Mention, Query, Question
@@ -144,3 +145,25 @@ def test_a_brand_with_its_ingredient_in_brackets_is_one_medicine() -> None:
         frame = understand(Query(Question(text)), [link.mention for link in links], links)
         assert [n.names for n in frame.patient.allergic_to] == [(one, other)]
         assert [n.names[0] for ask in frame.asks for n in ask.things] == [rows[2][0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("potassium 2.0 in my blood test", "value"),
+        ("今天化验血钾7.6", "value"),
+        ("血小板 1.5万", "value"),
+        ("my blood sugar is 180", ""),  # in mg/dl, and impossible in mmol/l
+        ("calcium 600 mg tablets", ""),
+        ("ionized calcium 1.2", ""),
+        ("3 months ago my potassium was 2.0", ""),
+        ("I was poisoned by carbon monoxide 35 years ago", ""),
+        ("我妈10年前得过脑梗，今天突然半边身子没力气", "stroke"),
+        ("I tried to kill myself 10 years ago", "self-harm"),
+        ("grandpa put three fentanyl patches on at once", "poison"),
+        ("how do I apply a fentanyl patch", ""),
+    ],
+)
+def test_what_is_an_emergency_now(text: str, kind: str) -> None:
+    found = emergency(text)
+    assert (found.kind if found else "") == kind

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import wraps
-from itertools import islice, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -416,7 +416,7 @@ def kept_with_graph(most: int) -> Callable[[_Function[_G, _P, _T]], _Function[_G
             if result is _NOTHING:
                 result = make(graph, *key)  # type: ignore[call-arg]
                 if len(kept) >= most:
-                    for old in list(islice(kept, most // 8 + 1)):  # one by one would take longer
+                    for old in list(kept)[: most // 8 + 1]:  # copied in one step: another thread may put some there
                         kept.pop(old, None)
                 kept[key] = result
             return result

@@ -79,12 +79,13 @@ class Warnings:
 
     def of(self, node: int) -> tuple[Warning, ...]:
         """The warnings on a node; that none is known is none."""
-        if node not in self._seen:
+        found = self._seen.get(node)
+        if found is None:
             if len(self._seen) >= _KEPT:
                 self._seen.clear()
             said = (*map(self._edge, self._edges.get(node, ())), *self._texts(node))
-            self._seen[node] = tuple(w for w in said if not says_unknown(w.text))
-        return self._seen[node]
+            found = self._seen[node] = tuple(w for w in said if not says_unknown(w.text))
+        return found
 
     def _edge(self, edge: int) -> Warning:
         triple = self._graph.triple(edge)

@@ -197,9 +197,9 @@ def without_past(text: str) -> str:
 # --- measured values
 
 _SAID_OF_IT = (  # between what is measured and its value
-    r"(?:\W|levels?|readings?|results?|tests?|values?|counts?|came|come|comes|back|is|was|at|are|only|just|now|today|as|low"
+    r"(?:\W|levels?|meter|monitor|machine|says|reads|readings?|results?|tests?|values?|counts?|came|come|comes|back|is|was|at|are|only|just|now|today|as|low"
     r"|high|dropped|fell|rose|went|gone|has|have|been|up|down|to|of|about|around|showing|shows|showed|very|really|so"
-    r"|为|是|只有|仅|才|到|降|升|达|高|低|至|结果|值|化验|检查|测|查|了|出来|有|偏|太|都|的|今天|刚|掉)*?"
+    r"|为|是|只有|仅|才|到|降|升|达|高|低|至|结果|值|化验|检查|测|查|了|出来|有|偏|太|都|的|今天|刚|掉|仪|显示|计|报告)*?"
 )
 _COUNTED = r"(?!\s*(?:[-~–]|to |至|到|次|倍|%|times|天|日|周|月|年|岁|型|级))"  # no value: times, ages, ends of a range
 _NUMBER_SAID = r"(?<![-~\d.])(?P<n>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)(?![\d.]*\d)"

@@ -461,8 +461,8 @@ class RecordCache(Generic[R]):
         return found
 
     def _let_go(self) -> None:
-        """Let go of the oldest records where there are too many; another thread may do so too."""
-        for number in list(islice(self._kept, len(self._kept) - _MOST + _AT_ONCE)):
+        """Let go of the oldest records where there are too many; another thread may do so too, or put some there."""
+        for number in list(self._kept)[: max(0, len(self._kept) - _MOST) + _AT_ONCE]:
             self._kept.pop(number, None)
 
     def __call__(self, numbers: list[int], make: Callable[[list[int]], list[R]]) -> list[R]:
