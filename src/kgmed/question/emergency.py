@@ -73,9 +73,12 @@ def emergency(text: str) -> Emergency | None:
     >>> [e.kind if (e := emergency(t)) else "" for t in ("孩子喝了漂白水", "他没有自杀想法", "No chest pain, sweating")]
     ['poison', '', '']
     """
-    found = _told(text)
-    past = found is not None and found.kind != SELF_HARM and (now := without_past(text)) != text
-    return (_told(now) if now.strip() else None) if past else found
+    now = without_past(text)
+    found = _told(now) if now.strip() else None
+    if now == text or found is not None:
+        return found
+    before = _told(text)
+    return before if before is not None and before.kind == SELF_HARM else None
 
 
 def _told(text: str) -> Emergency | None:
