@@ -2,8 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,8 @@ from kgmed.derived import Arrays, cached_arrays
 from kgmed.diagnose.patient import ONSETS
 from kgmed.diagnose.sparse import Floats, Groups, Ints, SparseColumns, closure, columns, groups, total
 from kgmed.diagnose.table import DiseaseTable, Pooled, read
-from kgmed.graph.base import ByRole, Hops, LocalGraph, Scope, unique_numbers
+from kgmed.graph.base import ByRole, Hops, LocalGraph, NodeName, Scope, unique_numbers
+from kgmed.graph.grown import by_name, owners
 from kgmed.language import lay
 from kgmed.language.particulars import CONDITIONS, conditions, odds
 from kgmed.language.text import has_cjk, lazily
@@ -232,18 +233,25 @@ def _prevalence(graph: LocalGraph, nodes: int) -> Floats:
 
 def _bound(graph: LocalGraph, diseases: Ints, nodes: int) -> Ints:
     """What a disease's name, or most of its names, say of whom it befalls, and whether one tells an emergency."""
-    names: dict[int, list[int]] = {node: [] for node in diseases.tolist()}
-    urgent = np.zeros(nodes, bool)
-    for name in graph.names(scopes=NAMED):
-        if name.node in names:
-            names[name.node].append(conditions(name.text))
-            urgent[name.node] |= is_emergency(name.text)
-    found = np.where(urgent, _URGENT, 0)
-    for node, said in names.items():
-        found[node] |= conditions(graph.at(node).name)
-        most = (i for i in range(len(CONDITIONS)) if 2 * sum(bits >> i & 1 for bits in said) > len(said))
-        found[node] |= sum(1 << i for i in most)
+    known, changed = frozenset(diseases.tolist()), vocabulary.changed("name_patterns", "urgent_signs")
+    rows = by_name(
+        graph, "diagnosis-names", lambda label: f"{VERSION} {label}{changed}", ("bits",), partial(_said_by_names, known)
+    )
+    node, bits = owners(graph)[0][rows["of"]], rows["bits"]
+    many, found = np.bincount(node, minlength=nodes), np.zeros(nodes, np.int64)
+    np.bitwise_or.at(found, node, bits & _URGENT)
+    for i in range(len(CONDITIONS)):  # what most of the names say, or the one that it is called by
+        found |= (2 * np.bincount(node, bits >> i & 1, nodes) > many).astype(np.int64) << i
+    for disease in diseases.tolist():
+        found[disease] |= conditions(graph.at(disease).name)
     return found
+
+
+def _said_by_names(diseases: Container[int], names: Iterable[tuple[int, NodeName]]) -> Arrays:
+    """What each name of a disease says of whom it befalls, and whether it tells an emergency."""
+    told = [(i, name.text) for i, name in names if name.scope in NAMED and name.node in diseases]
+    bits = [conditions(text) | (_URGENT if is_emergency(text) else 0) for _, text in told]
+    return {"of": np.array([i for i, _ in told], np.int32), "bits": np.array(bits, np.int64)}
 
 
 def _different(hops: Hops, nodes: Ints, size: int) -> Floats:

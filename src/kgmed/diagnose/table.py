@@ -4,8 +4,10 @@ The rows are those of the graph's support, so that whatever rests on one publica
 again. A row that names several references stands here once for each of them, and its count with it.
 """
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +17,14 @@ from kgmed.derived import Arrays, cached_arrays
 from kgmed.diagnose.sparse import Floats, Ints, total
 from kgmed.graph.base import ByRole, LocalGraph, triples_at
 from kgmed.graph.formats.obo import COUNT, FREQUENCIES, PERCENT, UNSTATED
-from kgmed.records import Role, Triple
+from kgmed.graph.store.store import Store
+from kgmed.records import Role
 
 VERSION = 2  # goes up when the columns kept beside a graph change
 ROLES = (Role.FINDING, Role.EXCLUDES, Role.ONSET)
 PSEUDO = 1.0  # patients added to every count, half of them with the finding: 1/1 is not "always"
 _COLUMNS = ("disease", "node", "role", "reference", "counted", "patients", "stated", "references")
+_AT_ONCE = 1 << 12  # triples read at a time
 _CLASSES = dict(FREQUENCIES.values())
 
 
@@ -121,27 +125,42 @@ def _columns(graph: LocalGraph) -> Arrays:
     """The columns, read from the graph's triples."""
     diseases = np.sort(graph.of_kind("disease"))
     references: dict[str, int] = {"": 0}
-    rows = [row for role in ROLES for row in _rows(graph, diseases, role, references)]
-    whole = np.array([row[:4] for row in rows], np.int64).reshape(-1, 4).T
-    parts = np.array([row[4:] for row in rows], np.float64).reshape(-1, 3).T
+    whole, parts = array("q"), array("d")
+    for role in ROLES:
+        _read(graph, diseases, role, references, whole, parts)
     names = np.array(list(references), np.str_)
-    return dict(zip(_COLUMNS, (*whole.copy(), *parts.copy(), names), strict=True))
+    told = (*np.array(whole, np.int64).reshape(-1, 4).T.copy(), *np.array(parts).reshape(-1, 3).T.copy())
+    return dict(zip(_COLUMNS, (*told, names), strict=True))
 
 
-def _rows(
-    graph: LocalGraph, diseases: Ints, role: Role, references: dict[str, int]
-) -> Iterator[tuple[int, int, int, int, float, float, float]]:
-    """The rows of one role: disease, node, role, reference, n, m, share."""
-    hops, weighted = ByRole(graph, role).objects(diseases), _weighted(graph)
-    tells = weighted[graph.adjacency.out.relation[hops.edge]]
-    triples = (t for at in range(0, len(hops.edge), _AT_ONCE) for t in triples_at(graph, hops.edge[at : at + _AT_ONCE]))
-    for disease, node, triple, tell in zip(hops.origin.tolist(), hops.node.tolist(), triples, tells, strict=True):
-        for reference, said in _said(triple, weighted=bool(tell)):
-            number = references.setdefault(reference, len(references))
-            yield (disease, node, ROLES.index(role), number, *frequency(said))
+def _read(
+    graph: LocalGraph,
+    diseases: Ints,
+    role: Role,
+    references: dict[str, int],
+    whole: "array[int]",
+    parts: "array[float]",
+) -> None:
+    """Append the rows of one role: disease, node, role, reference to `whole`, and n, m, share to `parts`."""
+    hops, which = ByRole(graph, role).objects(diseases), ROLES.index(role)
+    weighted = _weighted(graph)[graph.adjacency.out.relation[hops.edge]].tolist()
+    weights = np.ones(len(hops.edge)) if graph.weight is None else np.round(graph.weight[hops.edge].astype(float), 6)
+    ends, said = (hops.origin.tolist(), hops.node.tolist()), _said(graph, hops.edge)
+    for disease, node, supports, tells, weight in zip(*ends, said, weighted, weights.tolist(), strict=True):
+        alone = [("frequency", f"{100 * weight:.6f}%")] if tells else []  # where a triple has no support, its weight
+        for reference, what in supports or [("", alone)]:
+            whole.extend((disease, node, which, references.setdefault(reference, len(references))))
+            parts.extend(frequency(dict(what).get("frequency", "")))
 
 
-_AT_ONCE = 1 << 14  # edges whose triples are made together
+def _said(graph: LocalGraph, edges: Ints) -> Iterator[Sequence[tuple[str, Iterable[tuple[str, str]]]]]:
+    """What supports each triple: a reference and what it says."""
+    for at in range(0, len(edges), _AT_ONCE):
+        some = edges[at : at + _AT_ONCE]
+        if isinstance(graph, Store):
+            yield from graph.supports(some)
+        else:
+            yield from ([(s.reference, s.qualifiers) for s in triple.support] for triple in triples_at(graph, some))
 
 
 def _weighted(graph: LocalGraph) -> NDArray[np.bool_]:
@@ -152,14 +171,7 @@ def _weighted(graph: LocalGraph) -> NDArray[np.bool_]:
     return np.bincount(relation, minlength=len(graph.relations)) > 0
 
 
-def _said(triple: Triple, *, weighted: bool) -> Iterator[tuple[str, str]]:
-    """Each reference of a triple with the frequency it states; the triple's weight where it has no support."""
-    if not triple.support:
-        yield "", f"{100 * triple.weight:.6f}%" if weighted else ""
-    for support in triple.support:
-        yield support.reference, dict(support.qualifiers).get("frequency", "")
-
-
+@lru_cache(maxsize=1 << 12)
 def frequency(text: str) -> tuple[float, float, float]:
     """The count and the share that a frequency states: (n, m, NaN) or (0, 0, share), NaN where it states none.
 

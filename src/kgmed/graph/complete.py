@@ -8,9 +8,8 @@ others, then the shorter, then the more trusted name. The whole name comes first
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.errors import UnknownName
 from kgmed.graph.base import Scope
+from kgmed.graph.grown import kept
 from kgmed.graph.store.store import Store, written_in
 from kgmed.language.text import has_cjk, normalise, normalise_all
 from kgmed.records import Entity
@@ -54,7 +54,7 @@ class Completions:
         self.graph = graph
         names = ("key", "row", *(f"cost_{language}" for language in _LANGUAGES))
         label = f"{_VERSION} {graph.label}"
-        made = cached_arrays(graph.folder, "complete", label, names, lambda: _build(graph))
+        made = cached_arrays(graph.folder, "complete", label, names, lambda: _grown(graph, names) or _build(graph))
         self._key, self._row = np.asarray(made["key"]), np.asarray(made["row"])
         self._costs = {language: np.asarray(made[f"cost_{language}"]) for language in _LANGUAGES}
 
@@ -175,14 +175,37 @@ def _after(begin: bytes) -> bytes:
     return cut[:-1] + bytes([cut[-1] + 1]) if cut else b""
 
 
-def _build(graph: Store) -> Arrays:
-    """The arrays: `key`, sorted; the name number, and the cost of each to those who ask in a language."""
-    names = list(graph.names())
-    texts = normalise_all([name.text for name in names])
+def _grown(graph: Store, columns: tuple[str, ...]) -> Arrays | None:
+    """The arrays, from those of an earlier union where there are some: its entries, and those of names it lacks."""
+    known = kept(graph, "complete", lambda label: f"{_VERSION} {label}", columns)
+    if known is None:
+        return None
+    grown, old = known
+    new, row = _build(graph, grown.fresh.tolist()), grown.names[old["row"]]
+    same = np.cumsum(np.append(0, old["key"][1:] != old["key"][:-1]))  # entries of one key stand in the order of names
+    order = np.argsort(same.astype(np.uint64) << np.uint64(32) | (row & 0xFFFFFFFF).astype(np.uint64), kind="stable")
+    order = order[row[order] >= 0]
+    key, row = old["key"][order], row[order]
+    ends = zip(key.searchsorted(new["key"]).tolist(), key.searchsorted(new["key"], "right").tolist(), strict=True)
+    at = [a + int(row[a:b].searchsorted(of)) for (a, b), of in zip(ends, new["row"], strict=True)]
+    rest = {column: np.insert(old[column][order], at, new[column]) for column in columns[2:]}
+    return {"key": np.insert(key, at, new["key"]), "row": np.insert(row, at, new["row"]).astype(np.int32), **rest}
+
+
+def _build(graph: Store, numbers: Sequence[int] | None = None) -> Arrays:
+    """The arrays: `key`, sorted; the name number, and the cost of each to those who ask in a language.
+
+    Of all names, or of those of some numbers.
+    """
+    names = list(graph.names()) if numbers is None else list(map(graph.name_row, numbers))
+    numbers = range(len(names)) if numbers is None else numbers
+    texts, tags = normalise_all([name.text for name in names]), _tags(graph)[numbers].tolist()
     keys: list[bytes] = []
     rows: list[int] = []
     costs: dict[str, list[int]] = {language: [] for language in _LANGUAGES}
-    for row, (text, name, tag) in enumerate(zip(texts, names, _tags(graph), strict=True)):
+    for row, text, name, tag in zip(
+        numbers, texts, names, map((graph.manifest.languages or ("",)).__getitem__, tags), strict=True
+    ):
         if name.scope == Scope.XREF:
             continue
         cost = min(len(text), _LONGEST) * _TRUST + min(name.scope, _TRUST - 1)
@@ -201,8 +224,9 @@ def _build(graph: Store) -> Arrays:
     }
 
 
-def _tags(graph: Store) -> Iterator[str]:
-    """The language that each name is said to be of, in the order of the names; "" = its script tells."""
-    spoken, languages = graph.tables.alias_language, graph.manifest.languages
-    others = repeat("", len(graph.tables.alias)) if spoken is None else map(languages.__getitem__, spoken.tolist())
-    return chain(repeat("", len(graph)), others)
+def _tags(graph: Store) -> NDArray[np.uint8]:
+    """The number of the language that each name is said to be of, in the order of the names; 0 = its script tells."""
+    spoken = graph.tables.alias_language
+    return np.append(
+        np.zeros(len(graph), np.uint8), np.zeros(len(graph.tables.alias), np.uint8) if spoken is None else spoken
+    )

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.graph.base import LocalGraph, Match, Scope
+from kgmed.graph.base import LocalGraph, Match, NodeName, Scope
+from kgmed.graph.grown import by_name, kept, owners
+from kgmed.graph.store.arrays import key_hash
+from kgmed.graph.store.store import Store
 from kgmed.language.affixes import changed
 from kgmed.language.lay import porter2
 from kgmed.language.text import FUNCTION_WORDS, fold_word, has_cjk, lazily, normalise
@@ -60,12 +63,14 @@ def _hash_of(stem: str) -> np.uint64:
 # ranked by edit similarity: 1 - edits / length, two swapped letters being one edit (optimal string alignment).
 
 
-_VERSION = "fuzzy 3"
+_VERSION = "fuzzy 4"
 _SCOPES = tuple(s for s in Scope if s is not Scope.XREF)
+_COLUMNS = ("text", "ends", "hash", "size", "gram", "start", "row", "word", "often", "nodes", "node", "names", "name")
 _SHORTLIST = 64  # names ranked by edit distance
 _READ = 400_000  # postings read a query at most, those of the rarest grams first
 _LONGEST = 120  # characters; longer names are sentences
 _BITS = np.uint64(21)  # of a code point
+_ROW = np.uint64(0xFFFFFFFF)  # the bits of the number of a name beside that of a gram
 
 
 class Near(NamedTuple):
@@ -90,9 +95,7 @@ class Fuzzy:
 
     def name(self, row: int) -> str:
         """The name of that number, as the graph writes it."""
-        arrays = self._arrays()
-        start = int(arrays["ends"][row - 1]) if row else 0
-        return bytes(arrays["text"][start : int(arrays["ends"][row])]).decode("utf-8")
+        return _name_of(self._arrays(), row)
 
     def nodes(self, row: int) -> list[int]:
         """The entities of the name of that number, in the order of trust."""
@@ -150,10 +153,15 @@ class Fuzzy:
     def _arrays(self) -> Arrays:
         """What `_build` gives, made once and kept beside the graph."""
         if self._made is None:
-            names = ("text", "ends", "size", "gram", "start", "row", "word", "often", "nodes", "node", "names", "name")
-            key = f"{_VERSION} {self.graph.label}"
-            self._made = cached_arrays(self.graph.folder, "fuzzy", key, names, lambda: _build(self.graph))
+            graph, key = self.graph, f"{_VERSION} {self.graph.label}"
+            self._made = cached_arrays(graph.folder, "fuzzy", key, _COLUMNS, lambda: _grown(graph) or _build(graph))
         return self._made
+
+
+def _name_of(arrays: Arrays, row: int) -> str:
+    """The name of a row."""
+    start = int(arrays["ends"][row - 1]) if row else 0
+    return bytes(arrays["text"][start : int(arrays["ends"][row])]).decode("utf-8")
 
 
 def _postings(arrays: Arrays, wanted: NDArray[np.uint64]) -> list[NDArray[np.int32]]:
@@ -169,45 +177,109 @@ def _postings(arrays: Arrays, wanted: NDArray[np.uint64]) -> list[NDArray[np.int
 def _build(graph: LocalGraph) -> Arrays:
     """The arrays of all distinct names.
 
-    `text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings; `word`, `often`: the words
-    and in how many names each is; `nodes`, `node`: the entities of each name; `names`, `name`: the names of each.
+    `hash`: of their keys; `text`, `ends`: the names; `size`: grams of each; `gram`, `start`, `row`: the postings;
+    `word`, `often`: the words and in how many names each is; `nodes`, `node`: the entities of each name; `names`,
+    `name`: the names of each.
     """
     distinct: dict[str, str] = {}
-    owners: dict[tuple[int, int], int] = {}
+    owned: dict[tuple[int, int], int] = {}
     numbers: dict[str, int] = {}
     for named in graph.names(scopes=_SCOPES):
         key = normalise(named.text)
         if key and len(key) <= _LONGEST:
             distinct.setdefault(key, named.text)
             pair = numbers.setdefault(key, len(numbers)), named.node
-            owners[pair] = min(named.scope, owners.get(pair, named.scope))
-    words = Counter(_word(w) for key in distinct for w in {fold_word(w) for w in key.split()})
-    encoded = [text.encode("utf-8") for text in distinct.values()]
-    grams, of = _grams(list(distinct))
+            owned[pair] = min(named.scope, owned.get(pair, named.scope))
+    hashes = np.array(list(map(key_hash, distinct)), np.uint64)
+    pairs = np.array([(row, node, scope) for (row, node), scope in owned.items()], np.int64).reshape(-1, 3)
+    words, (grams, of) = _words_of(distinct), _grams(list(distinct))
     gram, number = np.unique(grams, return_inverse=True)
-    pairs = np.sort((number.astype(np.uint64) << np.uint64(32)) | of.astype(np.uint64))
-    pairs = pairs[np.diff(pairs, prepend=pairs[:1] + np.uint64(1)) != 0]  # `unique` without order is many times slower
-    row = (pairs & np.uint64(0xFFFFFFFF)).astype(np.int32)
-    start = np.searchsorted(pairs >> np.uint64(32), np.arange(len(gram) + 1, dtype=np.uint64))
     return {
-        "text": np.frombuffer(b"".join(encoded), np.uint8),
-        "ends": np.cumsum([len(e) for e in encoded], dtype=np.int64),
-        "size": np.bincount(row, minlength=len(encoded)).astype(np.uint16),
-        "gram": gram,
-        "start": start.astype(np.int64),
-        "row": row,
-        "word": np.array(sorted(words), np.uint64),
-        "often": np.array([words[w] for w in sorted(words)], np.int32),
-        **_owned(owners, len(distinct), graph.adjacency.nodes),
+        "hash": hashes,
+        **_postings_of(gram, (number.astype(np.uint64) << np.uint64(32)) | of.astype(np.uint64), len(distinct)),
+        **_counts_of(words, np.ones(len(words), np.int32)),
+        **_owned(list(distinct.values()), pairs, graph.adjacency.nodes),
     }
 
 
-def _owned(owners: Mapping[tuple[int, int], int], names: int, nodes: int) -> Arrays:
-    """The entities of each name, those it is closest to first, and the names of each entity."""
-    pairs = np.array([(row, node, scope) for (row, node), scope in owners.items()], np.int64).reshape(-1, 3)
+def _grown(graph: LocalGraph) -> Arrays | None:
+    """The same arrays from those of an earlier union: its names are told by the hash of their keys."""
+    known = kept(graph, "fuzzy", lambda label: f"{_VERSION} {label}", _COLUMNS)
+    if known is None or not isinstance(graph, Store):
+        return None
+    old, t = known[1], graph.tables
+    node, scope = owners(graph)
+    hash_of = np.empty(len(node), np.uint64)
+    hash_of[t.normalised.numbers] = t.normalised.hashes
+    named = np.flatnonzero(scope != Scope.XREF)
+    hashes, first, of = np.unique(hash_of[named], return_index=True, return_inverse=True)
+    order = np.argsort(old["hash"])
+    at = np.minimum(old["hash"][order].searchsorted(hashes), len(order) - 1)
+    before = np.where(old["hash"][order][at] == hashes, order[at], -1)  # the row there
+    keys = {i: normalise(graph.name_row(int(named[first[i]])).text) for i in np.flatnonzero(before < 0).tolist()}
+    left_out = [i for i, key in keys.items() if not key or len(key) > _LONGEST]
+    first[left_out] = len(named)
+    order = np.argsort(first)[: len(first) - len(left_out)]
+    row = np.full(len(first), -1)  # of each hash
+    row[order] = np.arange(len(order))
+    moved = np.full(len(old["hash"]), -1)
+    moved[before[before >= 0]] = row[before >= 0]
+    gone = [normalise(_name_of(old, i)) for i in np.flatnonzero(moved < 0).tolist()]
+    fresh = {int(row[i]): key for i, key in keys.items() if row[i] >= 0}
+    grams, rows = _grams(list(fresh.values()))
+    gram = np.union1d(old["gram"], grams)
+    held = moved[old["row"]].astype(np.uint64) & _ROW  # 2^32 - 1 = not here
+    held |= np.repeat(gram.searchsorted(old["gram"]).astype(np.uint64) << np.uint64(32), np.diff(old["start"]))
+    held = held[held & _ROW != _ROW]
+    new = np.array(list(fresh), np.uint64)[rows] | gram.searchsorted(grams).astype(np.uint64) << np.uint64(32)
+    come, less = _words_of(fresh.values()), _words_of(gone)
+    pairs = np.stack([row[of], node[named], scope[named]], axis=1).astype(np.int64)
+    pairs = pairs[pairs[:, 0] >= 0]
+    pairs = pairs[np.lexsort((pairs[:, 2], pairs[:, 1], pairs[:, 0]))]  # of a name and an entity the closest scope
+    pairs = pairs[np.append(True, (np.diff(pairs[:, :2], axis=0) != 0).any(axis=1))[: len(pairs)]]
+    texts = [graph.name_row(i).text for i in named[first[order]].tolist()]
+    return {
+        "hash": hashes[order],
+        **_postings_of(gram, np.concatenate([held, new]), len(order)),
+        **_counts_of(
+            np.concatenate([old["word"], come, less]),
+            np.concatenate([old["often"], np.ones(len(come), np.int32), np.full(len(less), -1, np.int32)]),
+        ),
+        **_owned(texts, pairs, len(graph)),
+    }
+
+
+def _postings_of(gram: NDArray[np.uint64], pairs: NDArray[np.uint64], names: int) -> Arrays:
+    """The names of each gram, and how many grams each name has, from pairs of the number of a gram and a name."""
+    pairs.sort()
+    pairs = pairs[np.diff(pairs, prepend=pairs[:1] + np.uint64(1)) != 0]  # `unique` without order is many times slower
+    row = (pairs & _ROW).astype(np.int32)
+    start = np.searchsorted(pairs, np.arange(len(gram) + 1, dtype=np.uint64) << np.uint64(32))
+    used = np.flatnonzero(np.diff(start))  # a gram of no name that is left is none
+    size = np.bincount(row, minlength=names).astype(np.uint16)
+    return {"size": size, "gram": gram[used], "start": np.append(start[used], len(row)), "row": row}
+
+
+def _words_of(keys: Iterable[str]) -> NDArray[np.uint64]:
+    """The words of each name, once for each name."""
+    return np.array([_word(w) for key in keys for w in {fold_word(w) for w in key.split()}], np.uint64)
+
+
+def _counts_of(words: NDArray[np.uint64], counts: NDArray[np.int32]) -> Arrays:
+    """The words, and in how many names each is."""
+    word, of = np.unique(words, return_inverse=True)
+    often = np.bincount(of, counts, len(word)).astype(np.int32)
+    return {"word": word[often > 0], "often": often[often > 0]}
+
+
+def _owned(texts: Sequence[str], pairs: NDArray[np.int64], nodes: int) -> Arrays:
+    """The names, the entities of each, those it is closest to first, and the names of each entity."""
+    encoded, names = [text.encode("utf-8") for text in texts], len(texts)
     by_name = pairs[np.lexsort((pairs[:, 1], pairs[:, 2], pairs[:, 0]))]
     by_node = pairs[np.lexsort((pairs[:, 0], pairs[:, 2], pairs[:, 1]))]
     return {
+        "text": np.frombuffer(b"".join(encoded), np.uint8),
+        "ends": np.cumsum([len(e) for e in encoded], dtype=np.int64),
         "nodes": np.searchsorted(by_name[:, 0], np.arange(names + 1)),
         "node": by_name[:, 1].astype(np.int32),
         "names": np.searchsorted(by_node[:, 1], np.arange(nodes + 1)),
@@ -333,17 +405,18 @@ class Rewordings:
 
 def _build_rewordings(graph: LocalGraph) -> Arrays:
     """The index of all names."""
-    rows = np.array(list(_rows(graph)), np.uint64).reshape(-1, 3)
-    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
-    return {"hash": np.ascontiguousarray(rows[:, 0]), "node": rows[:, 2].astype(np.int32)}
+    key = vocabulary.changed("spelling")
+    rows = by_name(graph, "wording-names", lambda label: f"{_REWORDINGS_VERSION} {label}{key}", ("hash",), _worded)
+    node, scope = (column[rows["of"]] for column in owners(graph))
+    order = np.lexsort((node, scope, rows["hash"]))
+    return {"hash": rows["hash"][order], "node": node[order].astype(np.int32)}
 
 
-def _rows(graph: LocalGraph) -> Iterator[tuple[int, int, int]]:
-    """Hash, scope and node of every name that has more than one word."""
-    for name in graph.names(scopes=_REWORDED_SCOPES):
-        key = canonical(name.text)
-        if key:
-            yield _hash(key), name.scope, name.node
+def _worded(names: Iterable[tuple[int, NodeName]]) -> Arrays:
+    """The number and the hash of every name that has more than one word."""
+    keys = ((i, canonical(name.text)) for i, name in names if name.scope in _REWORDED_SCOPES)
+    rows = np.array([(i, _hash(key)) for i, key in keys if key], np.uint64).reshape(-1, 2)
+    return {"of": rows[:, 0].astype(np.int32), "hash": rows[:, 1].copy()}
 
 
 def _hash(key: tuple[str, ...]) -> int:

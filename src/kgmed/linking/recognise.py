@@ -7,7 +7,8 @@ because it says nothing else.
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.base import LocalGraph, NodeName, Scope
+from kgmed.graph.grown import by_name, owners
 from kgmed.graph.joining import short_form
 from kgmed.language.affixes import (
     beyond,
@@ -242,32 +244,45 @@ class Lexicon:
 
 def _index(graph: LocalGraph, without: frozenset[str]) -> Arrays:
     """The arrays: `exact` and `bag` (sorted uint64 hashes), `shout` (names as written and in capitals), `longest`."""
-    exact: set[int] = set()
-    shout: set[int] = set()
-    bag: set[int] = set()
-    longest = 1
-    left_out = {int(node) for kind in without for node in graph.of_kind(kind)}
-    for name in graph.names(scopes=_SCOPES):
-        if name.node in left_out:
-            continue
-        words = tokens(name.text)
-        if not words or len(words) > _LONGEST:
-            continue
-        if len(words) == 1 and _shouts(name.text):
-            shout |= {_hash(name.text), _hash(name.text.upper())}
-            shout |= {_hash(name.text.lower())} if _is_said_small(name.text) else set[int]()
-            continue
-        longest = max(longest, len(words))
-        exact.add(_sequence(_inner(name.text, words)))
-        if any(c in _SIGNS for c in name.text) and any(w.is_cjk for w in words):
-            exact.add(_sequence([_hash(w.text) for w in words]))  # written without its brackets
-        if not any(w.is_cjk for w in words):
-            content = _content([w.text for w in words])
-            if 2 <= len(content) <= _BAG:
-                bag.add(sum(map(_hash, content)) & 0xFFFFFFFFFFFFFFFF)
-    made = {"exact": exact, "shout": shout, "bag": bag}
-    sets = {k: np.sort(np.fromiter(v, np.uint64, len(v))) for k, v in made.items()}
-    return {**sets, "longest": np.array([longest], np.int64)}
+    rows = by_name(graph, "lexicon-names", lambda label: f"{_VERSION} {label}", ("sort", "value"), _told)
+    node, scope = (column[rows["of"]] for column in owners(graph))
+    left_out = np.concatenate([np.empty(0, np.int64), *(graph.of_kind(kind) for kind in sorted(without))])
+    kept = np.isin(scope, [int(s) for s in _SCOPES]) & ~np.isin(node, left_out)
+    value, sort = rows["value"][kept], rows["sort"][kept]
+    sets = {name: np.unique(value[sort == i]) for i, name in enumerate(("exact", "shout", "bag"))}
+    return {**sets, "longest": np.array([max(value[sort == _WORDS].tolist(), default=1)], np.int64)}
+
+
+_WORDS = 3  # the sort of the rows that tell how many words a name has
+
+
+def _told(names: Iterable[tuple[int, NodeName]]) -> Arrays:
+    """What is known of each name: its number, which array it goes into, and the value."""
+    of, sort, value = array("i"), array("B"), array("Q")
+    for number, name in names:
+        for which, said in _entries(name.text) if name.scope in _SCOPES else ():
+            of.append(number)
+            sort.append(which)
+            value.append(said)
+    return {"of": np.array(of, np.int32), "sort": np.array(sort, np.uint8), "value": np.array(value, np.uint64)}
+
+
+def _entries(name: str) -> Iterator[tuple[int, int]]:
+    """What goes into the arrays for a name, and into which."""
+    words = tokens(name)
+    if not words or len(words) > _LONGEST:
+        return
+    if len(words) == 1 and _shouts(name):
+        small = [name.lower()] if _is_said_small(name) else []
+        yield from ((1, _hash(text)) for text in (name, name.upper(), *small))
+        return
+    yield _WORDS, len(words)
+    yield 0, _sequence(_inner(name, words))
+    if any(w.is_cjk for w in words):
+        if any(c in _SIGNS for c in name):
+            yield 0, _sequence([_hash(w.text) for w in words])  # written without its brackets
+    elif 2 <= len(content := _content([w.text for w in words])) <= _BAG:
+        yield 2, sum(map(_hash, content)) & 0xFFFFFFFFFFFFFFFF
 
 
 def _shouts(name: str) -> bool:

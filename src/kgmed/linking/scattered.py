@@ -7,8 +7,9 @@ otherwise it is left to the lexicon.
 """
 
 import re
+from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import zip_longest
@@ -18,7 +19,8 @@ import xxhash
 
 from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
-from kgmed.graph.base import LocalGraph, Scope
+from kgmed.graph.base import LocalGraph, NodeName, Scope
+from kgmed.graph.grown import by_name, owners
 from kgmed.graph.joining import in_context, is_abbreviation
 from kgmed.graph.names import TURNING, canonical_words
 from kgmed.language import lay as lay
@@ -172,26 +174,47 @@ class Scattered:
 
 def _build(graph: LocalGraph) -> Arrays:
     """The index of all names of one word, or of two to six content words."""
-    names: dict[tuple[int, ...], int] = {}
-    rows = [(name.text, name.node) for name in graph.names(scopes=_SCOPES) if name.text.isascii()]
-    halves = [(half, node) for text, node in rows if " or " in text for half in _halves(text)]
-    whole = {int(node) for kind in SUBSTANCES for node in graph.of_kind(kind)}  # Thyroid Tablets: no "tablets for ..."
-    for text, node in [*rows, *halves]:
-        if (keys := _keys(text)) and (node not in whole or len(keys) == 1):
-            names.setdefault(tuple(sorted(map(_hash, keys))), node)
-    counts: dict[int, int] = {}
-    for words in names:
-        for w in words:
-            counts[w] = counts.get(w, 0) + 1
-    rare = np.array([min(words, key=lambda w: (counts[w], w)) for words in names], np.uint64)
+    changed, columns = vocabulary.changed("spelling"), ("half", "word")
+    rows = by_name(graph, "scattered-names", lambda label: f"{_VERSION} {label}{changed}", columns, _told)
+    node = owners(graph)[0][rows["of"]]
+    half, word = rows["half"], rows["word"]
+    starts = np.flatnonzero(np.append(True, (np.diff(rows["of"]) != 0) | (np.diff(half) != 0)))[: len(word)]
+    size = np.diff(np.append(starts, len(word)))
+    substances = [graph.of_kind(kind) for kind in SUBSTANCES]  # Thyroid Tablets: no "tablets for ..."
+    spoken = ~np.isin(node[starts], np.concatenate([np.empty(0, np.int64), *substances])) | (size == 1)
+    told = np.flatnonzero(spoken)
+    told = told[np.argsort(half[starts[told]] > 0, kind="stable")]  # whole names before halves
+    names: dict[bytes, int] = {}
+    for i, at, many in zip(told.tolist(), starts[told].tolist(), size[told].tolist(), strict=True):
+        names.setdefault(word[at : at + many].tobytes(), i)
+    kept = np.fromiter(names.values(), np.int64, len(names))
+    starts, size = starts[kept], size[kept]
+    ends = np.cumsum(size)
+    words = word[np.repeat(starts - (ends - size), size) + np.arange(ends[-1] if len(ends) else 0)]
+    _, place, count = np.unique(words, return_inverse=True, return_counts=True)
+    rarest = np.lexsort((words, count[place], np.repeat(np.arange(len(kept)), size)))
+    rare = words[rarest[ends - size]]
     order = np.argsort(rare, kind="stable")
     return {
         "rare": rare[order],
         "name": order.astype(np.int32),
-        "start": np.cumsum([0, *map(len, names)]),
-        "words": np.array([w for words in names for w in words], np.uint64),
-        "node": np.array(list(names.values()), np.int32),
+        "start": np.append(0, ends),
+        "words": words,
+        "node": node[starts].astype(np.int32),
     }
+
+
+def _told(names: Iterable[tuple[int, NodeName]]) -> Arrays:
+    """The words that must stand in a clause for each name, in order, and for each half of a name of alternatives."""
+    of, half, word = array("i"), array("i"), array("Q")
+    for number, (text, _, scope) in names:
+        if scope in _SCOPES and text.isascii():
+            for i, said in enumerate((text, *(_halves(text) if " or " in text else ()))):
+                hashes = sorted(map(_hash, _keys(said)))
+                of.extend([number] * len(hashes))
+                half.extend([i] * len(hashes))
+                word.extend(hashes)
+    return {"of": np.array(of, np.int32), "half": np.array(half, np.int32), "word": np.array(word, np.uint64)}
 
 
 def _keys(name: str) -> frozenset[str]:

@@ -59,6 +59,13 @@ class Arena:
         texts = b"\0".join(parts).decode().split("\0")  # decoded at once, in half the time
         return texts if len(texts) == len(parts) else [str(part, "utf-8") for part in parts]
 
+    def stretch(self, first: int, last: int) -> tuple[bytes, bytes]:
+        """The sizes and the bytes of the texts from `first` to before `last`."""
+        begin, size = self._start[first:last], self._length[first:last]
+        if last > first and (begin[1:] == begin[:-1] + size[:-1]).all():
+            return size.tobytes(), bytes(self._blob[begin[0] : begin[-1] + size[-1]])
+        return size.tobytes(), "".join(self.many(np.arange(first, last))).encode()
+
     def __iter__(self) -> Iterator[str]:
         """All texts in order, read in blocks."""
         for first in range(0, len(self), 1 << 16):

@@ -311,8 +311,17 @@ class Store:
         """The support of a support number."""
         return self._supports([number], self._make_supports)[0]
 
+    def supports(self, edges: NDArray[np.integer[Any]]) -> list[list[tuple[str, list[tuple[str, str]]]]]:
+        """What supports each of some edges: references, each with its qualifiers, as they are stored."""
+        numbers = self.tables.edge_support
+        return [[] for _ in edges] if numbers is None else self._stored(numbers[edges])
+
+    def _stored(self, numbers: NDArray[np.integer[Any]]) -> list[Any]:
+        found: list[Any] = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(numbers))}]")
+        return found
+
     def _make_supports(self, numbers: list[int]) -> list[tuple[Support, ...]]:
-        rows = json.loads(f"[{','.join(text or '[]' for text in self.tables.support.many(np.array(numbers)))}]")
+        rows = self._stored(np.array(numbers))
         return [tuple([Support(ref, tuple([(k, v) for k, v in said])) for ref, said in row]) for row in rows]
 
     def incident(self, node: int, *, limit: int = 64, roles: Sequence[Role] = ()) -> list[int]:
