@@ -334,6 +334,19 @@ def in_gb18030(place: Path, size: float) -> Path:
     return path
 
 
+def in_gml() -> Iterator[str]:
+    """The nodes in GML, whose ids are numbers."""
+    begin = {"D": 0, "S": 100_000, "M": 200_000}
+    told = ((begin[i[0]] + int(i[2:]), name, kind) for i, name, kind in nodes())
+    return (f'node [\n id {i}\n label "{name}"\n kind "{kind}"\n]\n' for i, name, kind in told)
+
+
+def in_yaml() -> Iterator[str]:
+    """The nodes of a YAML document, and the begin of its edges."""
+    yield from (f'- {{id: {i.replace(":", "")}, name: "{name}", kind: {kind}}}\n' for i, name, kind in nodes())
+    yield "edges:\n"
+
+
 GAF = "X\tP{d}\t{disease}\tinvolved_in\tGO:{s:07d}\tPMID:1\tIDA\t\tP\t\t\tprotein\ttaxon:9606\t20200101\tX\t\t\n"
 LAYOUTS |= {
     "JSON with nodes and links": one(
@@ -352,6 +365,12 @@ LAYOUTS |= {
     "a disease a row": by_disease,
     "texts with their triples": in_texts,
     "GB18030": in_gb18030,
+    "GML": one("x.gml", 'edge [\n source {d}\n target 1{s:05d}\n label "has_symptom"\n]\n', head="graph [\n",
+               end="]\n", first=in_gml),
+    "DOT": one("x.dot", '"D:{d}" -> "S:{s}" [label=has_symptom];\n', head="digraph {\n", end="}\n",
+               first=lambda: (f'"{i}" [label="{name}", kind={kind}];\n' for i, name, kind in nodes())),
+    "SIF": one("x.sif", "{disease}\thas_symptom\t{symptom}\n"),
+    "YAML": one("x.yaml", "- {{source: D{d}, relation: has_symptom, target: S{s}}}\n", head="nodes:\n", first=in_yaml),
 }  # fmt: skip
 
 

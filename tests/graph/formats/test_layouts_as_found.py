@@ -331,6 +331,22 @@ def denied_sql() -> str:
     return f"CREATE TABLE kg (head text, relation text, tail text, negated text);\nINSERT INTO kg VALUES {rows};\n"
 
 
+def denied_gml() -> str:
+    names = dict.fromkeys(name for h, _, t, _, _ in DENIED_ROWS for name in (h, t))
+    nodes = "".join(f'node [ id {i} label "{name}" ]\n' for i, name in enumerate(names))
+    at = list(names).index
+    return f"graph [\n{nodes}" + "".join(
+        f'edge [ source {at(h)} target {at(t)} relation "{r}" negated "{n or "false"}" ]\n'
+        for h, r, t, n, _ in DENIED_ROWS
+    ) + "]\n"  # fmt: skip
+
+
+def denied_dot() -> str:
+    return "digraph {\n" + "".join(
+        f'"{h}" -> "{t}" [label="{r}" negated="{n or "false"}"]\n' for h, r, t, n, _ in DENIED_ROWS
+    ) + "}\n"  # fmt: skip
+
+
 DENYING: dict[str, Mapping[str, str]] = {
     "triples, CSV": {"x.csv": denied_table(",", "negated")},
     "triples, TSV": {"x.tsv": denied_table("\t", "excluded")},
@@ -347,6 +363,9 @@ DENYING: dict[str, Mapping[str, str]] = {
     "KGX, JSON": {"x.json": json.dumps(KGX_DENIED)},
     "APOC, JSON": {"x.json": json_lines(DENIED_APOC)},
     "GraphML": {"x.graphml": denied_graphml()},
+    "GML": {"x.gml": denied_gml()},
+    "DOT": {"x.dot": denied_dot()},
+    "YAML": {"x.yaml": json.dumps(KGX_DENIED)},
     "OBO": {"x.obo": denied_obo()},
     "OBO Graphs": {"x.json": denied_obographs()},
     "Cypher": {"x.cypher": denied_cypher()},
@@ -354,8 +373,8 @@ DENYING: dict[str, Mapping[str, str]] = {
 }  # fmt: skip
 DENY_ELSEWHERE = {"hpo", "parquet", "pharmacotherapydb", "rdf"}  # tests/graph/formats/test_source_*.py
 DENY_NOTHING = {  # whose rows have no field that could
-    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "pubtator", "rf2", "umls",
-    "who-eml",
+    "babelon", "cmekg", "disease_json", "disease_table", "drugcentral", "icd10", "medrt", "pubtator", "rf2", "sif",
+    "umls", "who-eml",
 }  # fmt: skip
 
 

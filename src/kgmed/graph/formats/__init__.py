@@ -127,6 +127,7 @@ def _of_folder(path: Path) -> str:
 def _of_file(path: Path) -> str:
     """The format of a file; "" where neither suffix nor first lines tell."""
     from kgmed.graph.formats.base import check_file, empty, first_lines, header_of, remark
+    from kgmed.graph.formats.json_stream import is_yaml
 
     check_file(path)
     known = formats.all()
@@ -136,7 +137,7 @@ def _of_file(path: Path) -> str:
     first = [line for line in first_lines(path, 20) if line.strip()]
     if not first:
         raise empty(path)
-    if first[0].lstrip().startswith(("[", "{")):
+    if first[0].lstrip().startswith(("[", "{")) or is_yaml(path):
         from kgmed.graph.formats.diseases import ENTRIES
         from kgmed.graph.formats.json_records import format_of
 

@@ -115,11 +115,11 @@ class _Elements:
                 self.open[self.key] = text
             self.said = None
         elif tag in ("node", "edge") and self.open is not None:
-            self.found.append(_record(self.parser.CurrentLineNumber, self.open, is_edge=tag == "edge"))
+            self.found.append(record_of(self.parser.CurrentLineNumber, self.open, is_edge=tag == "edge"))
             self.open = None
 
 
-def _record(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
+def record_of(line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord:
     """A node or an edge by what its attributes say."""
     if is_edge:
         ends = {"head": given.pop("source"), "tail": given.pop("target")}

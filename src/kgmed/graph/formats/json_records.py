@@ -13,7 +13,7 @@ from typing import Any
 from kgmed.errors import SourceError
 from kgmed.graph.base import DroppedRow
 from kgmed.graph.formats.base import columns_of, first_lines, json_object, lines
-from kgmed.graph.formats.json_stream import JsonStream, streamed
+from kgmed.graph.formats.json_stream import JsonStream, is_yaml, streamed
 
 Entry = Mapping[str, Any]
 Entries = Iterator[tuple[int, Entry | DroppedRow]]  # the line, the object, or why it is left out
@@ -114,6 +114,8 @@ def _aspect(entry: Entry) -> bool:
 def is_document(path: Path) -> bool:
     """Whether a file is one JSON value, not an object a line; raises `SourceError`."""
     first = [line for line in first_lines(path, 20) if line.strip()]
+    if is_yaml(path):
+        return True
     if not first or first[0].lstrip()[:1] != "{":
         return True
     if len(first) == 1 or not first[1].lstrip().startswith("{"):

@@ -1,4 +1,4 @@
-"""JSON files that are larger than memory: their lists and objects are walked, and one element is held at a time."""
+"""JSON and YAML files that are larger than memory: lists and objects are walked, and one element is held at a time."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from kgmed.errors import SourceError
+from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.formats.base import open_bytes, reading
 
 LONGEST = 1 << 26  # characters of one element that is held; more is no list of entities or edges (ours)
@@ -123,8 +123,99 @@ class JsonStream:
             self.value()
 
 
+class YamlStream(JsonStream):
+    """A place in a YAML file, from which values are taken as from a JSON file; what is written as text stays text."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        """Begin at the start of an opened file; raises `Unavailable`."""
+        try:
+            import yaml
+        except ImportError:
+            raise Unavailable('YAML is read by PyYAML, which is not installed; pip install "kgmed[yaml]"') from None
+        self.path, self._error = path, yaml.YAMLError
+        self._events: Iterator[Any] = yaml.parse(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self._next: Any = None
+        self._line = 1
+
+    @property
+    def line(self) -> int:
+        """The number of the line of this place."""
+        return self._line
+
+    def _event(self) -> tuple[str, Any]:
+        """What is next, and its sort; "" at the end."""
+        while self._next is None:
+            try:
+                self._next = next(self._events, False)
+            except (self._error, ValueError) as error:
+                self._line = getattr(getattr(error, "problem_mark", None), "line", self._line - 1) + 1
+                said = getattr(error, "problem", None) or str(error).splitlines()[0]
+                raise self.fault(f"is no YAML: {said}") from None
+            if self._next and type(self._next).__name__.startswith(("Stream", "Document")):
+                self._next = None
+        if not self._next:
+            return "", None
+        self._line = self._next.start_mark.line + 1
+        sort = type(self._next).__name__.removesuffix("Event")
+        if sort == "Alias":
+            raise self.fault("holds an alias (*name)", mend="write out what it stands for")
+        return sort, self._next
+
+    def _took(self) -> Any:
+        event, self._next = self._next, None
+        return event
+
+    def peek(self) -> str:
+        """How the next value begins as in JSON; "" at the end."""
+        return {"": "", "SequenceStart": "[", "MappingStart": "{"}.get(self._event()[0], '"')
+
+    def value(self) -> Any:
+        """The next value, whole; raises `SourceError`."""
+        try:
+            return self._whole_value()
+        except RecursionError:
+            raise self.fault("is nested too deeply or holds a number too long") from None
+
+    def _whole_value(self) -> Any:
+        sort, event = self._event()
+        if sort == "SequenceStart":
+            return [self._whole_value() for _ in self.items()]
+        if sort == "MappingStart":
+            return {key: self._whole_value() for key in self.members()}
+        self._took()
+        return None if event.style is None and event.value in ("", "~", "null", "Null", "NULL") else event.value
+
+    def members(self) -> Iterator[str]:
+        """The keys of the object that is next; the value of each must be taken before the following."""
+        self._took()
+        while self._event()[0] != "MappingEnd":
+            if self._event()[0] != "Scalar":
+                raise self.fault("is no table: a key must be a text")
+            yield str(self._took().value)
+        self._took()
+
+    def items(self) -> Iterator[None]:
+        """Once for each element of the list that is next; it must be taken before the following."""
+        self._took()
+        while self._event()[0] != "SequenceEnd":
+            yield
+        self._took()
+
+
+YAML = frozenset({".yaml", ".yml"})
+
+
+def is_yaml(path: Path) -> bool:
+    """Whether a file is YAML by its name, packed or not.
+
+    >>> is_yaml(Path("x.yaml.gz")), is_yaml(Path("x.json"))
+    (True, False)
+    """
+    return not YAML.isdisjoint(map(str.casefold, path.suffixes))
+
+
 @contextmanager
 def streamed(path: Path) -> Iterator[JsonStream]:
-    """A JSON file, unpacked where it is packed, in a block that closes it."""
+    """A JSON or YAML file, unpacked where it is packed, in a block that closes it."""
     with reading(path), open_bytes(path) as file:
-        yield JsonStream(path, file)
+        yield YamlStream(path, file) if is_yaml(path) else JsonStream(path, file)

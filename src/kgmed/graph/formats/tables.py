@@ -50,6 +50,7 @@ from kgmed.graph.formats.base import (
     weight_of,
 )
 from kgmed.graph.formats.json_records import is_document, objects, what_it_is
+from kgmed.graph.formats.json_stream import is_yaml
 from kgmed.graph.formats.triples import MISSING
 from kgmed.records import Relation, Role, Support
 from kgmed.registry import formats
@@ -200,7 +201,7 @@ def _records(
     holders = sorted(files, key=lambda file: _is_edges(first[file], own))
     for file in holders:
         line = first[file]
-        if line.startswith(("{", "[")):
+        if line.startswith(("{", "[")) or is_yaml(file):
             yield file, _of_json(file)
         else:
             yield file, _delimited(file, headers.get(file), line, own)

@@ -1,0 +1,258 @@
+"""Graphs as programs that draw them write them: GML, DOT (Graphviz) and SIF (Cytoscape).
+
+All three are nodes and edges with attributes, as GraphML's are; each is read a statement at a time.
+"""
+
+import html
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import pairwise, product
+from pathlib import Path
+
+from kgmed.errors import SourceError
+from kgmed.graph.base import DroppedRow, Source
+from kgmed.graph.formats.base import columns_of, first_lines, lines, name_of, need_file
+from kgmed.graph.formats.graphml import record_of
+from kgmed.graph.formats.tables import TIED, RecordReader, TableRecord, read_tables
+from kgmed.language.text import one_line
+from kgmed.registry import formats
+
+Records = Iterator[TableRecord | DroppedRow]
+Inside = Generator[TableRecord | DroppedRow, None, list[str]]  # with the nodes of what was read
+
+_LONGEST = 1 << 16  # characters of a quoted text that spans lines; a longer one is a quote that was forgotten (ours)
+_DEEPEST = 60  # lists or subgraphs in one another (ours)
+_MEND = "mend that line, or export it again"
+
+
+def _source(path: Path | None, what: str, name: str, release: str, read: Callable[[Path], Records]) -> Source:
+    """The graph of the records of a file."""
+    file = need_file(path, what)
+    reader = RecordReader(name or name_of(file), {}, {})
+    return Source(
+        name=reader.name,
+        rows=lambda: reader.again().rows([(file, read(file))]),
+        release=release,
+        relations=reader.relations,
+        inputs=(file,),
+    )
+
+
+def _begins_gml(first: Sequence[str]) -> int:
+    """How sure the first two lines are of GML."""
+    return 4 * bool(re.match(r"graph\s*\[", " ".join(first)))
+
+
+@formats.register("gml", suffixes=(".gml",), starts=("graph [", 'Creator "'), looks=_begins_gml)
+def read_gml(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of a GML file; raises `SourceError`, for damage when its turn comes."""
+    return _source(path, "gml", name, release, _gml)
+
+
+@formats.register("dot", suffixes=(".dot", ".gv"), starts=("digraph", "strict ", "graph {"))
+def read_dot(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of a DOT file; raises `SourceError`, for damage when its turn comes."""
+    return _source(path, "dot", name, release, lambda file: _Dot(file).records())
+
+
+@formats.register("sif", suffixes=(".sif",))
+def read_sif(path: Path | None, *, name: str = "", release: str = "") -> Source:
+    """The graph of a SIF file: node, relation and one node or several; raises `SourceError`.
+
+    One whose first line names its columns, as Hetionet's does, is a table.
+    """
+    first = next(iter(first_lines(need_file(path, "sif"), 1)), "")
+    if columns_of(tuple(first.split("\t"))).edges:
+        return read_tables(path, name=name, release=release)
+    return _source(path, "sif", name, release, _sif)
+
+
+def _sif(path: Path) -> Records:
+    """The ties; cells are apart by tabs, in a file without any by blanks."""
+    tabs = any("\t" in line for line in first_lines(path, 20))
+    for number, line in lines(path):
+        cells = [cell.strip() for cell in (line.split("\t") if tabs else line.split())]
+        if len(cells) == 2:
+            yield DroppedRow("a line of SIF with two cells", number, path)
+        for end in cells[2:]:
+            yield TableRecord(number, {"head": cells[0], "relation": cells[1] or TIED, "tail": end}, is_edge=True)
+
+
+# --- Tokens: what the grammar of each holds, over lines.
+
+_GML = re.compile(
+    r'(?P<space>\s+|\#[^\n]*)|(?P<sign>[\[\]])|"(?P<text>[^"]*)"|(?P<open>")|(?P<word>[^\s\[\]"]+)',
+)
+_DOT = re.compile(
+    r'(?P<space>\s+|//[^\n]*|^\#[^\n]*|/\*.*?\*/)|(?P<sign>->|--|[{}\[\];=,:+])|"(?P<text>(?:[^"\\]|\\.)*+)"'
+    r'|<(?P<html>(?:[^<>]|<[^<>]*>)*+)>|(?P<open>"|/\*|<)|(?P<word>(?:(?!->|--)[^\s{}\[\];=,:+"<>])+)',
+    re.DOTALL,
+)
+
+
+def _tokens(path: Path, grammar: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
+    """The line, the sort (sign, word, text, html) and the text of each token; raises `SourceError`."""
+    held, number = "", 0
+    for number, line in lines(path):
+        text, at, held = f"{held}{line}\n", 0, ""
+        while at < len(text):
+            found = grammar.match(text, at)
+            if found is None:
+                raise SourceError(path, number, f"holds {text[at]!r} where nothing of the kind may stand", _MEND)
+            if found.lastgroup == "open":  # it goes on in the next line
+                held = text[at:]
+                break
+            if found.lastgroup != "space":
+                yield number, str(found.lastgroup), found[str(found.lastgroup)]
+            at = found.end()
+        if len(held) > _LONGEST:
+            raise SourceError(path, number, "holds a quoted text that does not end", _MEND)
+    if held:
+        raise SourceError(path, number, "ends inside a quoted text", _MEND)
+
+
+def _gml(path: Path) -> Records:
+    """The nodes and edges of the lists of those names."""
+    lists: list[str] = []
+    key, given, begun, line = "", dict[str, str](), 0, 0
+    for line, sort, said in _tokens(path, _GML):
+        if sort == "sign" and said == "[" and key and len(lists) < _DEEPEST:
+            lists.append(key)
+            key = ""
+            if lists[-2:] in (["graph", "node"], ["graph", "edge"]):
+                given, begun = {}, line
+        elif sort == "sign" and said == "]" and lists and not key:
+            what, inside = lists.pop(), lists[-1:] == ["graph"]
+            if inside and what in ("node", "edge"):
+                yield _record(path, begun, given, is_edge=what == "edge")
+        elif not key and sort == "word" and said[0].isalpha():
+            key = said.casefold()
+        elif key and sort != "sign":
+            if lists[-2:-1] == ["graph"]:
+                given[key] = one_line(html.unescape(said))
+            key = ""
+        else:
+            raise SourceError(path, line, f"is no GML: {said[:40]!r} may not stand there", _MEND)
+    if lists or key:
+        raise SourceError(path, line, f"ends inside {(lists or [key])[-1]!r}", _MEND)
+
+
+def _record(path: Path, line: int, given: dict[str, str], *, is_edge: bool) -> TableRecord | DroppedRow:
+    """A node or an edge by its attributes; one without its ends or its id is left out."""
+    if missing := next((end for end in (("source", "target") if is_edge else ("id",)) if not given.get(end)), ""):
+        return DroppedRow(f"{'an edge' if is_edge else 'a node'} without its {missing}", line, path)
+    return record_of(line, given, is_edge=is_edge)
+
+
+class _Dot:
+    """The statements of a DOT file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._tokens = path, _tokens(path, _DOT)
+        self._line = 0
+        self._next = self._read()
+
+    def _read(self) -> tuple[int, str, str]:
+        return next(self._tokens, (self._line, "end", ""))
+
+    def _is(self, *signs: str) -> bool:
+        """Whether one of some signs is next."""
+        return self._next[1] == "sign" and self._next[2] in signs
+
+    def _take(self) -> tuple[str, str]:
+        """The sort and the text of the next token."""
+        self._line, sort, said = self._next
+        self._next = self._read()
+        return sort, said
+
+    def _fault(self, problem: str) -> SourceError:
+        return SourceError(self._path, self._line, problem, _MEND)
+
+    def _name(self) -> str:
+        """The next token, which must be a name; quoted ones may be joined by +."""
+        sort, name = self._take()
+        if sort in ("sign", "end"):
+            raise self._fault(f"is no DOT: {name!r} may not stand there" if name else "ends too early")
+        if sort == "html":
+            return one_line(html.unescape(re.sub("<[^<>]*>", " ", name)))
+        if sort == "text":
+            name = one_line(re.sub(r"\\[nlr]", " ", name.replace("\\\n", "")).replace('\\"', '"'))
+            while self._is("+"):
+                self._take()
+                name += self._name()
+        return name
+
+    def records(self) -> Records:
+        """The nodes and edges of every graph of the file; raises `SourceError`."""
+        while self._next[1] != "end":
+            while not self._is("{"):
+                self._name()
+            self._take()
+            yield from self._block({}, {}, 0)
+
+    def _block(self, node: dict[str, str], edge: dict[str, str], depth: int) -> "Inside":
+        """The statements up to the end of a block, whose nodes it gives; with what holds for all nodes and edges."""
+        node, edge, met = dict(node), dict(edge), dict[str, None]()
+        if depth > _DEEPEST:
+            raise self._fault("is nested too deeply")
+        while not self._is("}"):
+            if self._is(";", ","):
+                self._take()
+                continue
+            names = yield from self._statement(node, edge, depth)
+            met |= dict.fromkeys(names if depth else ())
+        self._take()
+        return list(met)
+
+    def _statement(self, node: dict[str, str], edge: dict[str, str], depth: int) -> "Inside":
+        """One statement, whose nodes it gives."""
+        line, sort, begun = self._next
+        ends = [(yield from self._end(node, edge, depth))]
+        if self._is("="):
+            self._take()
+            self._name()
+            return []
+        while self._is("->", "--"):
+            self._take()
+            ends.append((yield from self._end(node, edge, depth)))
+        said, word = self._attributes(), begun.casefold() if sort == "word" else ""
+        if len(ends) == 1 and word in ("node", "edge", "graph"):
+            {"node": node, "edge": edge}.get(word, {}).update(said)
+            return []
+        if len(ends) == 1 and sort != "sign" and word != "subgraph":
+            yield _record(self._path, line, node | said | {"id": ends[0][0]}, is_edge=False)
+        for one, other in pairwise(ends):
+            for head, tail in product(one, other):
+                yield _record(self._path, line, edge | said | {"source": head, "target": tail}, is_edge=True)
+        return [name for end in ends for name in end]
+
+    def _end(self, node: dict[str, str], edge: dict[str, str], depth: int) -> "Inside":
+        """The nodes at an end: one, or all of a block."""
+        if not self._is("{"):
+            name = self._name()
+            if name.casefold() != "subgraph":
+                while self._is(":"):  # where a line meets its box
+                    self._take()
+                    self._name()
+                return [name]
+            if not self._is("{"):
+                self._name()
+        if not self._is("{"):
+            raise self._fault("is no DOT: a subgraph without a block")
+        self._take()
+        return (yield from self._block(node, edge, depth + 1))
+
+    def _attributes(self) -> dict[str, str]:
+        """The attributes in the brackets that are next."""
+        said: dict[str, str] = {}
+        while self._is("["):
+            self._take()
+            while not self._is("]"):
+                key = self._name().casefold()
+                if self._is("="):
+                    self._take()
+                    said[key] = self._name()
+                if self._is(",", ";"):
+                    self._take()
+            self._take()
+        return {key: text for key, text in said.items() if text not in ("", "\\N")}
