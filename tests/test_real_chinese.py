@@ -16,7 +16,7 @@ def chinese(hpo: Store, cmekg: Store) -> Session:
 SAID = [  # question, what is said, what is not
     # a medicine is no finding, and no list of diseases answers a question about it
     ("青光眼能用阿托品不", ["不能", "阿托品", "青光眼"], ["相符的疾病"]),
-    ("异烟肼 肝损害 周围神经炎 对吗", ["是：", "异烟肼"], ["相符的疾病"]),
+    ("异烟肼 肝损害 周围神经炎 对吗", ["会：", "异烟肼"], ["相符的疾病"]),
     ("既然胰岛素会上瘾，糖尿病人怎么戒掉它", ["没有胰岛素"], ["相符的疾病"]),
     ("青霉素可以治病毒性感冒是吧，那我该吃几天", ["青霉素", "病毒性感冒"], ["相符的疾病"]),
     ("痛风急性发作首选什么药", ["首选", "秋水仙碱"], ["相符的疾病"]),
@@ -83,7 +83,7 @@ SAID = [  # question, what is said, what is not
     ("胆囊结石一定要开刀吗", ["是否需要手术图谱未说明", "胆囊结石病的治疗"], ["尿路"]),
     # what the graph does not say is declined in a sentence with what it has
     ("唐氏综合征是哪条染色体异常", ["图谱中没有", "唐氏综合征的染色体"], ["相符的疾病"]),
-    ("感冒要注意什么", ["没有感冒的禁忌", "图谱有其"], ["感冒见于"]),
+    ("感冒要注意什么", ["没有感冒的日常注意事项", "图谱有其"], ["感冒见于"]),
     # of a named illness of which nothing is said no other is told in its place; to need is not to be allowed
     ("孩子发烧抽搐（热性惊厥）怎么处理", ["没有热性惊厥的治疗"], ["相符的疾病"]),
     ("备孕要吃叶酸吗", ["叶酸"], ["禁忌或相互作用"]),

@@ -54,6 +54,26 @@ def test_a_refusing_ask_is_answered_with_what_to_avoid() -> None:
     assert names_in(refused) & {"colchicine", "lead"} == {"lead"}
 
 
+FINDINGS_ALONE = RoleGraph([r for r in ROWS if r[1] == "has"] + [("gout", "has", "cough")], RELATIONS[:1], KINDS)
+LISTED = [i for i, row in plan().items() if row.operator in ("objects", "subjects") and row.roles and not row.relations]
+
+
+@pytest.mark.parametrize("things", [("gout",), ("pain",), ("pain", "cough")], ids=" and ".join)
+@pytest.mark.parametrize("negative", [False, True], ids=["", "not"])
+@pytest.mark.parametrize("intent", [i for i in LISTED if i not in (Intent.SYMPTOMS, Intent.CAUSES)])
+def test_a_graph_that_has_nothing_of_what_is_asked_says_so(
+    intent: Intent, negative: bool, things: tuple[str, ...]
+) -> None:
+    of = named(FINDINGS_ALONE, *things)
+    other = (Ask(Intent.DIAGNOSIS, of, probability=0.4),)
+    frame = Frame((Ask(intent, of, negative=negative),), other, of)
+    found = answered(frame, FINDINGS_ALONE)
+    if intent in (Intent.GENES, Intent.INHERITANCE) and len(things) > 1:
+        return  # of findings these ask which illness it is
+    assert [e.id for e in found] == ["lacking"]
+    assert negative or "holds" in found[0].text or "What it has" in found[0].text
+
+
 @pytest.mark.parametrize("intent", [Intent.SYMPTOMS, Intent.CAUSES])
 def test_what_is_not_so_is_never_answered_with_what_is(intent: Intent) -> None:
     things = named(G, "gout" if intent is Intent.SYMPTOMS else "flu")

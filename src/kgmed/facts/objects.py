@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from kgmed.facts.operators import Lists, mode_pattern, wanted
+from kgmed import vocabulary
+from kgmed.facts.operators import Lists, Wanted, mode_pattern, wanted
 from kgmed.facts.plan import Asked, is_an_illness, is_case, links_of, operator_named, rules
 from kgmed.frame import Ask, Form, Frame, Intent
 from kgmed.graph.base import LocalGraph, Scope, names_of
@@ -15,7 +16,7 @@ from kgmed.records import VERDICT, Entity, Evidence, Link, Query, Role
 from kgmed.sentences import catalogue
 from kgmed.steps.facts import name_of, named
 from kgmed.steps.family import MEDICINES, Family
-from kgmed.steps.retrieve import Overview
+from kgmed.steps.retrieve import Overview, told
 
 # --- Operators that tell of a thing as a whole: overview, kinds, other names, texts, and two things compared.
 
@@ -228,7 +229,7 @@ def objects(asked: Asked) -> list[Evidence]:
     if not found and row.relations:
         found = operator_named("text")(asked)
     found = [*_read_as(asked, named, links), *found] if found else []
-    if ask.intent is Intent.TREATMENT and len(links) > 1 and is_case(graph, links):
+    if found and ask.intent is Intent.TREATMENT and len(links) > 1 and is_case(graph, links):
         return [*_one_each(found, links), *operator_named("explain")(asked)]
     if ask.intent is Intent.CAUSES and len(links) == 1 and not is_an_illness(graph, links[0]):
         return [*found, *_seen_in(asked, found)]
@@ -246,9 +247,24 @@ def _modes(asked: Asked, named: Sequence[Link]) -> Iterator[Entity]:
                 yield entity
 
 
-def prevention(asked: Asked) -> list[Evidence]:
-    """What prevents the subject."""
-    return objects(asked._replace(row=replace(asked.row, roles=(Role.PREVENTION,), relations="")))
+def foods(asked: Asked) -> list[Evidence]:
+    """What is eaten or drunk among what the subject comes from, what prevents it and, unless refused, what helps.
+
+    Of self-care all that prevents it is told.
+    """
+    pattern = vocabulary.listed("what is eaten")
+    lists = Lists(asked.graph, wanted=Wanted(only=pattern.pattern))
+    found = []
+    for role in (Role.RISK, Role.CAUSE, Role.PREVENTION) if asked.ask.negative else (Role.PREVENTION, Role.TREATS):
+        every = role is Role.PREVENTION and asked.ask.intent is Intent.SELF_CARE
+        for piece in (p for link in links_of(asked.ask.subject) for p in lists.of(link, role)):
+            of_it = (e for t in piece.triples for e in (t.subject, t.object) if e not in piece.about)
+            kept = {e for e in of_it if every or pattern.search(e.name)}
+            if triples := tuple(t for t in piece.triples if kept & {t.subject, t.object}):
+                found.append(
+                    replace(piece, text=f"{piece.about[0].name} {told(piece.about[0], triples)}", triples=triples)
+                )
+    return found
 
 
 def subjects(asked: Asked) -> list[Evidence]:

@@ -51,7 +51,7 @@ _OPERATORS = {  # module of kgmed.facts and function
     "objects": "objects:objects",
     "subjects": "objects:subjects",
     "warned": "objects:warned",
-    "prevention": "objects:prevention",
+    "foods": "objects:foods",
     "text": "objects:text",
     "compare": "objects:compare",
     "overview": "objects:whole",
@@ -237,7 +237,9 @@ class FromFrame:
             return found
         likely = (o for o in query.frame.alternatives if o.probability >= _ANOTHER and o.negative == ask.negative)
         others = (self._answer(query, other) for other in likely if not other.intent.out_of_scope)
-        return next(filter(better, others), found)
+        explains = self._may_explain(ask)
+        kept = (o for o in others if explains or not any(e.kind == "candidate" for e in o))
+        return next(filter(better, kept), found)
 
     def _answer(self, query: Query, ask: Ask) -> list[Evidence]:
         """What answers an ask by its row."""
@@ -259,7 +261,7 @@ class FromFrame:
         several = not (sure or of_a_medicine) and len(ask.things) > most
         if several and row.operator == "objects" and (named := self._illness(ask)):
             ask = replace(ask, subject=named, object=())
-        elif several and is_case(self.graph, links_of(ask.things)):
+        elif several and self._may_explain(ask) and is_case(self.graph, links_of(ask.things)):
             return self._of_findings(query, ask)
         refusing = ask.negative
         operator, roles = row.negative if refusing else (row.operator, row.roles)
@@ -269,7 +271,11 @@ class FromFrame:
         asked = Asked(self.graph, query, ask, replace(row, roles=roles or row.roles))
         both = row.two if row.two and len(links_of(ask.things)) > 1 else ""
         found = operator_named(both or operator)(asked)
-        if not found and row.also and not refusing and not (sure and row.also == "explain"):
+        explains = row.also == "explain"
+        tried = row.also and (
+            row.also == "foods" if refusing else not explains or (not sure and self._may_explain(ask))
+        )
+        if not found and tried:
             found = operator_named(row.also)(asked._replace(row=row)) or found
         return found or [self._missing(query, ask)]
 
@@ -283,8 +289,22 @@ class FromFrame:
     def _of_findings(self, query: Query, ask: Ask) -> list[Evidence]:
         """Of an ask without a subject: the diseases that fit what is told; that nothing is known of what is not."""
         asked = Asked(self.graph, query, ask, plan()[ask.intent])
-        found = operator_named("explain")(asked) if query.frame.findings else []
+        explains = query.frame.findings and self._may_explain(ask)
+        found = operator_named("explain")(asked) if explains else []
         return found or [_says_not("nothing", query.frame)]
+
+    def _may_explain(self, ask: Ask) -> bool:
+        """Whether diseases that fit may answer an ask: not where the graph holds nothing of what is asked at all.
+
+        What causes a finding they tell in any graph, what causes an illness that has a name they do not.
+        """
+        links = links_of(ask.things)
+        of_findings = ask.intent is Intent.CAUSES and not (links and is_an_illness(self.graph, links[0]))
+        return of_findings or self._holds(*_roles_of(ask))
+
+    def _holds(self, *roles: Role) -> bool:
+        """Whether the graph has edges or texts of a role at all; of none that are given nothing can be said."""
+        return not roles or any(relation.role in roles for relation in self.graph.relations)
 
     # --- what is not there
 
@@ -297,8 +317,12 @@ class FromFrame:
         entity = thing.links[0].entity
         known = "verdict.lacking" if not ask.negative or f"avoided.{ask.intent}" in say else "verdict.positive"
         said = say(known, one=name_of(entity, say), other=called(say, ask))
+        said += "" if self._holds(*_roles_of(ask)) else say("held.nowhere")
         if not ask.negative and (held := self._held(thing.links[0], say)):
             said += say("held.has", names=say.join(held))
+        elif not self._holds(*_roles_of(ask)):
+            all_of_it = [say(f"held.{role}") for role in Role if f"held.{role}" in say and self._holds(role)]
+            said += say("held.all", names=say.join(all_of_it)) if all_of_it else ""
         return Evidence(said, VERDICT, (), (entity,), 1.0, "lacking")
 
     def _held(self, link: Link, say: Any) -> list[str]:
@@ -316,6 +340,13 @@ class FromFrame:
         steps = ByRole(self.graph, role)
         behind = role in (Role.TREATS, Role.TESTS) and not medicine
         return bool(len((steps.subjects(nodes) if behind else steps.objects(nodes)).node))
+
+
+def _roles_of(ask: Ask) -> tuple[Role, ...]:
+    """The roles whose edges answer an ask; () where texts may."""
+    row = plan()[ask.intent]
+    roles = row.negative[1] if ask.negative else row.roles
+    return () if row.relations else roles
 
 
 def _by_other_links(ask: Ask) -> Iterator[Ask]:
