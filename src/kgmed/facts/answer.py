@@ -40,6 +40,7 @@ _LISTS = 6  # ours: lists of one answer
 _OVERVIEW = 3  # ours: lists where it is asked what a thing is
 _DISEASES = (5, 3)  # ours: diseases shown, alone and beside what is done about them
 _WARNINGS = 2  # ours
+_ONE = 2  # a disease and one finding
 _REFUSED = (Role.TREATS, Role.FOOD)  # what never answers a negative ask
 _AVOIDED = (*WARNS, Role.AVOID, Role.INTERACTS)
 _OF_TWO = (Intent.SAFETY, Intent.HELPS, Intent.RELATION, Intent.INTERACTIONS)
@@ -345,7 +346,8 @@ class Reading:
         told = any(trait.startswith("urgent ") for trait in self.frame.patient.traits)  # a verdict says so already
         above = [] if told else list(self._urgent(rows[:2]))
         yield from above
-        yield line(say("note.others" if self.decided else "note.fitting"))
+        alone = len(rows) == 1 and len(rows[0][1].about) <= _ONE
+        yield line(say("note.others" if self.decided else "note.one_alone" if alone else "note.fitting"))
         for i, e in rows[:most]:
             yield line(_ITEM + self.speech.headed(self.speech.name(e.about[0]), self._why(e)), [i])
         if len(rows) > most:

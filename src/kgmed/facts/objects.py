@@ -247,6 +247,9 @@ def _modes(asked: Asked, named: Sequence[Link]) -> Iterator[Entity]:
                 yield entity
 
 
+_PRODUCTS = frozenset({"drug", "ingredient", "medicine"})  # are no food, whatever is in them
+
+
 def foods(asked: Asked) -> list[Evidence]:
     """What is eaten or drunk among what the subject comes from, what prevents it and, unless refused, what helps.
 
@@ -259,7 +262,7 @@ def foods(asked: Asked) -> list[Evidence]:
         every = role is Role.PREVENTION and asked.ask.intent is Intent.SELF_CARE
         for piece in (p for link in links_of(asked.ask.subject) for p in lists.of(link, role)):
             of_it = (e for t in piece.triples for e in (t.subject, t.object) if e not in piece.about)
-            kept = {e for e in of_it if every or pattern.search(e.name)}
+            kept = {e for e in of_it if every or (e.kind not in _PRODUCTS and pattern.search(e.name))}
             if triples := tuple(t for t in piece.triples if kept & {t.subject, t.object}):
                 found.append(
                     replace(piece, text=f"{piece.about[0].name} {told(piece.about[0], triples)}", triples=triples)

@@ -273,7 +273,7 @@ class Lists:
             pieces.sort(key=lambda piece: piece.triples[0].subject not in piece.about)
         if role not in PATIENT or any(entity.kind == "disease" for entity in speaking):
             return pieces
-        if role is Role.TREATS and (pieces or len(stated) == 1):  # of one finding no disease is guessed and treated
+        if role is Role.TREATS:  # no disease is guessed and treated
             return pieces
         illness = len(stated) == 1 and stated[0].entity.kind == "disease"  # who sees it is not told by what shows it
         illness = illness and (role is Role.CARE or not Family(self.graph).is_symptom(stated[0].entity))

@@ -19,7 +19,7 @@ from kgmed.graph.base import ByRole, LocalGraph
 from kgmed.pipeline import note
 from kgmed.records import VERDICT, Evidence, Link, Query, Role, Triple, is_verdict
 from kgmed.sentences import catalogue
-from kgmed.steps.facts import called, name_of
+from kgmed.steps.facts import called, is_foreign, name_of
 from kgmed.steps.family import MEDICINES, Family
 from kgmed.toml import parse
 
@@ -182,6 +182,7 @@ class OptionPaths:
 
 
 _ANOTHER = 0.1  # ours: the least probability of another reading that is tried where the first has no facts
+_FEW = 3  # ours: diseases that show a complaint, at least
 _LINKS = 3  # ours: of a thing that are tried
 _MORE_THAN_TWO = 2  # things: of so many findings no intent of two things is asked
 _OF_AN_ILLNESS = frozenset(  # asked of several findings, these ask which illness it is
@@ -277,6 +278,9 @@ class FromFrame:
         )
         if not found and tried:
             found = operator_named(row.also)(asked._replace(row=row)) or found
+            if ask.intent is Intent.TREATMENT and found:  # what shows in few diseases tells of none of them
+                shown = found if len(found) >= _FEW else []
+                found = [replace(self._missing(query, ask), id="heads" if shown else "lacking"), *shown]
         return found or [self._missing(query, ask)]
 
     def _illness(self, ask: Ask) -> tuple[Named, ...]:
@@ -310,13 +314,18 @@ class FromFrame:
 
     def _missing(self, query: Query, ask: Ask) -> Evidence:
         """That the graph does not have what is asked of a thing, and what it has of it."""
-        thing = next((n for n in ask.things if n.links), None)
+        linked = [n for n in ask.things if n.links]
+        thing = next((n for n in linked if n in query.frame.findings), linked[0] if linked else None)
         if thing is None:
             return _says_not("nothing", query.frame)
         say = catalogue(query.frame.language)
         entity = thing.links[0].entity
         known = "verdict.lacking" if not ask.negative or f"avoided.{ask.intent}" in say else "verdict.positive"
-        said = say(known, one=name_of(entity, say), other=called(say, ask))
+        if plan()[ask.intent].operator == "between" and len(links_of(ask.things)) == 1:
+            known = "verdict.unsaid"  # what it is to be tied to is not named, or not found
+        name = name_of(entity, say)
+        name = thing.names[0] if is_foreign(name, say) else name
+        said = say(known, one=name, other=called(say, ask))
         said += "" if self._holds(*_roles_of(ask)) else say("held.nowhere")
         if not ask.negative and (held := self._held(thing.links[0], say)):
             said += say("held.has", names=say.join(held))

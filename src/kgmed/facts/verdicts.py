@@ -119,9 +119,17 @@ def explained(asked: Asked) -> list[Evidence]:
     """
     frame, roles = asked.query.frame, asked.row.roles
     by_model = tuple(r for r in frame.roles if r in CARE)
-    return Explain(asked.graph, by_model if frame.source == "model" else first([r for r in roles if r in CARE]))(
-        asked.query
-    )
+    care = by_model if frame.source == "model" else first([r for r in roles if r in CARE])
+    cards = Explain(asked.graph, care)(asked.query)
+    return [_without_care(c) for c in cards] if Role.TREATS in roles and frame.source != "model" else cards
+
+
+def _without_care(card: Evidence) -> Evidence:
+    """The card of a disease without what is done about it where it explains one finding alone."""
+    findings = {t for t in card.triples if t.relation.role is Role.FINDING}
+    if card.kind != "candidate" or len(findings) > 1:
+        return card
+    return replace(card, triples=tuple(t for t in card.triples if t in findings))
 
 
 GRAVE = ("no", "interacts", "caution", "class", "harm")
