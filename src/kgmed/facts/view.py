@@ -414,7 +414,7 @@ class OnlyHelpful:
     def __call__(self, query: Query, evidence: Sequence[Evidence]) -> list[Evidence]:
         """The pieces kept."""
         frame = query.frame
-        every = not frame.asks or any(a.negative or _lists_against(a) for a in frame.asks)
+        every = not frame.asks or any(map(_lists_against, frame.asks))
         asked = set(map(self._key, _of_the_question(frame)))
         stays = {e for e in evidence if is_verdict(e) or (e.is_safety and (every or self._warns_of(e, asked)))}
         offered = [e for e in evidence if e not in stays and (e.kind != "warning" or not self._medicines(e))]
@@ -455,8 +455,9 @@ class OnlyHelpful:
 
 
 def _lists_against(ask: Ask) -> bool:
-    """Whether an ask is for the medicines that must not be taken in something, and not for who must not take one."""
-    return ask.intent is Intent.CONTRAINDICATIONS and not any(n.kind in MEDICINES for n in ask.things)
+    """Whether an ask is for what must not be taken in something, and not for who must not take a medicine."""
+    against = ask.negative or ask.intent is Intent.CONTRAINDICATIONS
+    return against and not any(n.kind in MEDICINES for n in ask.things)
 
 
 def _of_the_question(frame: Frame) -> Iterator[Entity]:
