@@ -22,6 +22,7 @@ from kgmed.language.particulars import ALCOHOL
 from kgmed.language.text import has_cjk, lazily, one_line
 from kgmed.question.patient import patient_of
 from kgmed.records import Entity, Link, Mention, Role, Status
+from kgmed.stop import check_stop
 
 TAKEN = frozenset({"drug", "ingredient", "medicine"})  # what is taken is no finding of a disease
 _JOINS = lazily(r"[、，,和及或伴]")
@@ -40,6 +41,7 @@ def _findings_of(graph: LocalGraph, links: tuple[Link, ...]) -> Mapping[Nodes, L
     model = engine(graph)
     found: list[tuple[list[int], Link]] = []
     for link in sorted(links, key=lambda link: link.mention.negated):
+        check_stop()
         if (
             link.entity.name in ALCOHOL.names
             or link.entity.kind in TAKEN

@@ -27,6 +27,7 @@ from kgmed.steps.facts import is_diagnosis
 from kgmed.steps.family import MEDICINES, Family, is_itself, is_vague, substance
 from kgmed.steps.rank import Fact, Helpful, fact
 from kgmed.steps.retrieve import Overview
+from kgmed.stop import check_stop
 from kgmed.toolkit import RemoteToolkit, Toolkit
 
 PIECES = 12  # ours: pieces that a reader is shown; 8 to 15 are read, of 50 most are not
@@ -187,11 +188,14 @@ class Ties:
                 owners.setdefault(self.graph.at(node).id, []).append(thing)
         names = {thing: self._names(things[thing], nodes) for thing, nodes in entries.items()}
         for thing, nodes in entries.items():
+            others = [(o, called) for o, called in names.items() if o != thing]
             for entry in map(self.graph.at, nodes):
+                check_stop()
                 for triple in self.graph.neighbours(entry.id, limit=_LOOKED):
                     yield from self._tied(triple, entry, thing, owners)
-                for text in self.graph.attributes(entry.id):
-                    yield from ((text, (thing, o)) for o in names if o != thing and _names_one(text, names[o]))
+                for text in (t for t in self.graph.attributes(entry.id) if t.relation.role in _NAMING):
+                    told = text.tail.name.casefold()
+                    yield from ((text, (thing, o)) for o, called in others if any(name in told for name in called))
 
     def _tied(
         self, triple: Triple, entry: Entity, thing: Entity, owners: Mapping[str, Sequence[Entity]]
@@ -215,10 +219,7 @@ def of_the_subject(ties: Iterable[Tied], frame: Frame) -> Iterator[Tied]:
     yield from [row for row in rows if subjects & {*row[1]}] or rows
 
 
-def _names_one(text: Triple, names: frozenset[str]) -> bool:
-    """Whether a text that warns names a thing."""
-    told = text.tail.name.casefold()
-    return text.relation.role in (*WARNS, Role.INTERACTS) and any(name in told for name in names)
+_NAMING = (*WARNS, Role.INTERACTS)  # texts that warn of what they name
 
 
 @dataclass(frozen=True)

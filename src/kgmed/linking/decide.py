@@ -30,6 +30,7 @@ from kgmed.graph.vectors import Vectors
 from kgmed.language.text import fold_word, has_cjk, normalise
 from kgmed.linking.cascade import SUBSTANCES, is_one_slip, is_same_substance, is_symbol, links, says_enough
 from kgmed.records import Link, Mention
+from kgmed.stop import check_stop
 
 T = TypeVar("T")
 Rows = NDArray[np.float32]
@@ -83,6 +84,7 @@ class Finder:
     def without(self, mentions: Iterable[tuple[str, frozenset[int]]]) -> Iterator[list[LinkCandidate]]:
         """The candidates of each mention, as they were if the graph had not some nodes."""
         for part in _batched(mentions, _AT_ONCE):
+            check_stop()
             queries = self.vectors.encoder([mention for mention, _ in part])
             near = self.vectors.nearest(queries, limit=_NEAR)
             for (mention, lost), query, found in zip(part, queries, near, strict=True):

@@ -10,6 +10,7 @@ from kgmed.language.text import has_cjk, lazily
 from kgmed.pipeline import Recognizer
 from kgmed.question.model import asking_spans
 from kgmed.records import Entity, Mention, Query
+from kgmed.stop import check_stop
 from kgmed.vocabulary import Predicate
 
 # --- Mentions without the verb of the question: 阿托品, and not 用阿托品, in 能不能用阿托品.
@@ -207,6 +208,7 @@ class SpellingCorrector:
         taken = _Placed((m.start, m.end) for m in known)
         unknown = _Placed((m.start, m.end) for m in found if is_like_a_medicine(m.surface))
         for length in range(_LONGEST_NAME, 1, -1):
+            check_stop()
             for start in range(len(text) - length + 1):
                 end, said = start + length, text[start : start + length]
                 if not _only_cjk(said) or said in self.ordinary:

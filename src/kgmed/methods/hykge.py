@@ -36,6 +36,7 @@ from kgmed.steps.phrase import Arrows
 from kgmed.steps.rank import BM25, Aggregate, Cut, Fragments, Unit
 from kgmed.steps.read import LLMReader, ask, context_lines, expected_language, fault, fewer
 from kgmed.steps.retrieve import First, Neighbours, anchors, arrows, triple_evidence
+from kgmed.stop import check_stop
 from kgmed.toolkit import Toolkit
 
 # --- Retriever: HyKGE's chains between every two linked entities.
@@ -78,6 +79,7 @@ class ChainRetriever:
         columns = (found.length, found.edges, found.forward, found.pair, found.weight)
         pieces = []
         for i, (n, edges, forward, pair, weight) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
+            check_stop()
             along, triples, about = forward[:n], tuple(map(triple, edges[:n])), tuple(map(self.graph.at, ends[pair]))
             if turned[i]:
                 along, triples, about = [not x for x in along[::-1]], triples[::-1], about[::-1]

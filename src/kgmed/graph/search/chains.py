@@ -417,7 +417,7 @@ class Chains:
 
     def kind(self, row: int) -> str:
         """`path`, `co_ancestor` or `co_occurrence`."""
-        return shape((bool(self.forward[row, 0]), bool(self.forward[row, self.length[row] - 1])))
+        return shape((bool(self.forward[row, 0]), bool(self.forward[row, (self.edges[row] >= 0).sum() - 1])))
 
 
 def chains(
