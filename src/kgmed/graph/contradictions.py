@@ -277,7 +277,8 @@ def _either(treats: Edges, causes: Edges, names: _Names) -> tuple[NDArray[np.boo
 
 def _rows_in(edges: Edges, rows: Set[tuple[str, int]], names: _Names) -> NDArray[np.bool_]:
     """Which edges are of a substance and a thing among some."""
-    return np.array([(names.substance(subject), end) in rows for subject, end in edges.pairs], bool)
+    of = {subject: names.substance(subject) for subject in set(edges.subject.tolist())}
+    return np.array([(of[subject], end) in rows for subject, end in edges.pairs], bool)
 
 
 def _medicine(shown: Edges, treats: Edges, names: _Names) -> NDArray[np.bool_]:
@@ -299,8 +300,9 @@ def _medicine(shown: Edges, treats: Edges, names: _Names) -> NDArray[np.bool_]:
 def _medicines(edges: Edges, names: _Names) -> dict[tuple[str, int], set[int]]:
     """The medicines of each substance that are tied to each thing."""
     found: dict[tuple[str, int], set[int]] = {}
+    of = {subject: names.substance(subject) for subject in set(edges.subject.tolist())}
     for subject, end in edges.pairs:
-        found.setdefault((names.substance(subject), end), set()).add(subject)
+        found.setdefault((of[subject], end), set()).add(subject)
     return found
 
 
