@@ -15,7 +15,7 @@ from kgmed.graph.base import Adjacency, Batch, Batches, EdgeRow, Scope, Source
 from kgmed.graph.formats import cmekg
 from kgmed.graph.formats import triples as triples_file
 from kgmed.graph.search.chains import Chains, chains, mirror, start, step, words
-from kgmed.graph.search.paths import first_shortest, shortest
+from kgmed.graph.search.paths import shortest
 from kgmed.graph.search.scan import Subgraph, direction, subgraph
 from kgmed.graph.search.walk import Transition, seeds, walk
 from kgmed.graph.store.build import build
@@ -93,7 +93,6 @@ def ours(folder: Path, *, quick: bool) -> Measured:
         "one-hop triples": each(lambda i: store.neighbours(i, limit=64), ids, US),
         "one-hop again": each(lambda i: store.neighbours(i, limit=64), ids, US),
         "chains": _chains(adjacency, asked),
-        "shortest": each(lambda pair: first_shortest(adjacency, *pair), asked.pairs, MS),
         "all shortest": each(lambda pair: shortest(adjacency, *pair), asked.pairs, MS),
         "distances": [shortest(adjacency, a, b).distance for a, b in asked.pairs],
         "subgraph": each(lambda _: subgraph(adjacency, [asked.seed]), range(9), MS),
@@ -193,9 +192,6 @@ def in_networkx(folder: Path, *, quick: bool, budget: float) -> Measured:
     graph, disk, opening = _reopened(graph)
     result |= {"disk": disk, "open": opening / MS, **_nx_directed(graph, names, relations, asked, budget)}
     del graph
-    undirected = nx.Graph()
-    undirected.add_edges_from(zip(head, tail, strict=True))
-    result["shortest"] = each(lambda p: _nx_shortest(undirected, *p), asked.pairs, MS)
     local = subgraph(store.adjacency, [asked.seed])
     cut, at = nx.MultiGraph(), int(local.local([asked.seed])[0])
     cut.add_nodes_from(range(len(local.nodes)))
@@ -224,15 +220,6 @@ def _nx_directed(graph: Any, names: list[str], relations: list[str], asked: Quer
         "one-hop triples": each(said, [_copy(names[n]) for n in asked.around], US),
         "chains": _boxed(paths, [[names[n] for n in anchors] for anchors in asked.sets], budget),
     }
-
-
-def _nx_shortest(graph: Any, a: int, b: int) -> Any:
-    import networkx as nx
-
-    try:
-        return nx.bidirectional_shortest_path(graph, a, b)
-    except (nx.NetworkXNoPath, nx.NodeNotFound):
-        return None
 
 
 def _local_edges(local: Subgraph) -> list[tuple[int, int]]:
@@ -300,7 +287,6 @@ def in_igraph(folder: Path, *, quick: bool, budget: float) -> Measured:
         "one-hop": each(lambda node: graph.incident(node, mode="all")[:64], asked.around, US),
         "one-hop triples": each(said, [_copy(names[n]) for n in asked.around], US),
         "chains": _boxed(paths, sets, budget),
-        "shortest": each(lambda p: graph.get_shortest_path(*p, mode="all"), asked.pairs, MS),
         "walk": each(lambda _: pagerank(reset_vertices=at, damping=0.7, directed=False), range(49), MS),
         "scores": [at, *np.argsort(-scores)[:3].tolist(), float(scores.max())],
     }

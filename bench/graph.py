@@ -174,8 +174,6 @@ def _lines(figures: Measured) -> list[Line]:
     chains = ours["chains"]
     same = [_same_sets(chains["each"], peer) for peer in (nx, ig)]
     lines.append(Line("chains k=3, 25 anchors", "ms", chains["median"], same[0], same[1], floor["chains"], 100))
-    lines.append(line("shortest path <= 5", "ms", ours["shortest"]["median"], "shortest", "median"))
-    lines.append(line("shortest path, p99", "ms", ours["shortest"]["p99"], "shortest", "p99"))
     lines.append(line("all shortest, counted", "ms", ours["all shortest"]["median"]))
     lines.append(line("cut 2,000 nodes out", "ms", ours["subgraph"]["median"]))
     lines.append(line("walk on them, 1 seed", "ms", ours["walk"]["median"], "walk", "median", floor=floor["walk"]))

@@ -16,7 +16,6 @@ from kgmed.reward.criticality import Criticality
 from kgmed.reward.graph_reward import (
     KGReward,
     Outcome,
-    as_module,
     best_of,
     for_trl,
     preferences,
@@ -209,14 +208,6 @@ def test_columns_that_tell_the_patient_are_read_in_place_of_the_prompt() -> None
 def test_columns_of_another_length_are_refused() -> None:
     with pytest.raises(BadInput, match="1 questions do not go with 2 answers"):
         for_trl(REWARD)(["x", "y"], ["flu", "gout"], positive=[["fever"]])
-
-
-def test_as_a_module_of_torch_it_gives_a_tensor() -> None:
-    torch = pytest.importorskip("torch")
-    values = as_module(REWARD)([ASKED, "hello"], ["flu", "flu"])
-    assert values.shape == (2,)
-    assert float(values[0]) == pytest.approx(SCORES["flu"])
-    assert bool(torch.isnan(values[1]))
 
 
 ROWS = (

@@ -158,14 +158,6 @@ _WIDE = str.maketrans("｛｝［］【】：，、“”„＂", '{}[][]:,,""""'
 _PAIRS = {"{": "}", "[": "]"}
 
 
-class Shapes(Protocol):
-    """A language model whose reply can be held to a JSON schema."""
-
-    def as_json(self, messages: Sequence[Message], schema: Mapping[str, object], /, *, max_tokens: int = 256) -> Reply:
-        """The reply, JSON of that schema as far as it is not cut off; raises what a call raises."""
-        ...
-
-
 def ask_with_schema(
     llm: LLM, messages: Sequence[Message], schema: Mapping[str, object] | None, /, *, max_tokens: int = 256
 ) -> Reply:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from kgmed.errors import BadInput, Unavailable, UnknownName
+from kgmed.errors import BadInput, UnknownName
 from kgmed.pipeline import Reward
 from kgmed.records import Question
 from kgmed.reward.cases import Case, CaseOf, Floats, NamesIn, Scorer, text_of
@@ -281,24 +281,3 @@ def _patients(columns: Mapping[str, Sequence[Sequence[str]]]) -> list[Case]:
 def _last(turn: Any) -> str:
     """The text of a turn, or of the last message of a conversation."""
     return turn if isinstance(turn, str) else str(turn[-1]["content"])
-
-
-def as_module(reward: Reward) -> Any:
-    """The reward as a `torch.nn.Module` without parameters: forward(questions, answers) -> tensor (b,), NaN for None.
-
-    Raises `Unavailable` without PyTorch.
-    """
-    try:
-        import torch
-    except ImportError as error:
-        raise Unavailable('a reward module needs PyTorch: pip install "kgmed[local]"') from error
-
-    class GraphReward(torch.nn.Module):  # type: ignore[misc,unused-ignore]
-        """The reward of a graph."""
-
-        def forward(self, questions: Sequence[Question | str], answers: Sequence[str]) -> Any:
-            """One number an answer (b,)."""
-            scores = reward(questions, answers)
-            return torch.tensor([float("nan") if s is None else s for s in scores], dtype=torch.float32)
-
-    return GraphReward()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import Adjacency
-from kgmed.graph.search.scan import Direction, incident, induced, neighbourhood, subgraph
+from kgmed.graph.search.scan import Direction, incident, induced, subgraph
 from search_oracles import graphs, steps_of
 
 
@@ -46,17 +46,6 @@ def levels(adjacency: Adjacency, seeds: list[int], hops: int, per_node: int | No
         reached = {n for node in found[-1] for n in neighbours(adjacency, node, per_node)}
         found.append(sorted(reached - seen))
     return found
-
-
-@given(graphs(nodes=10), st.data(), st.integers(0, 3), st.sampled_from([None, 0, 1, 2, 5]))
-def test_a_neighbourhood_grows_level_by_level_through_the_neighbours_of_lowest_degree(
-    adjacency: Adjacency, data: st.DataObject, hops: int, per_node: int | None
-) -> None:
-    seeds = data.draw(st.lists(st.integers(0, adjacency.nodes - 1), max_size=3))
-    found = neighbourhood(adjacency, seeds, hops=hops, per_node=per_node)
-    expected = levels(adjacency, seeds, hops, per_node)
-    assert found.nodes.tolist() == [n for level in expected for n in level]
-    assert found.steps.tolist() == [i for i, level in enumerate(expected) for _ in level]
 
 
 @given(graphs(nodes=10, edges=40), st.data(), st.integers(1, 12))

@@ -1,4 +1,4 @@
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kgmed.errors import BadInput
 from kgmed.graph.base import Adjacency
-from kgmed.graph.search.paths import Direction, ShortestPaths, first_shortest, shortest
+from kgmed.graph.search.paths import Direction, ShortestPaths, shortest
 from search_oracles import Walked, graphs, order_of, simple_paths
 
 
@@ -44,41 +44,6 @@ def test_distance_count_and_paths_equal_those_of_brute_force(
     assert found.distance == (len(expected[0][1]) if expected else -1)
     assert found.total == len(expected)
     assert rows(found) == expected[:limit]
-
-
-@given(graphs(nodes=9, edges=20), st.data(), st.integers(0, 5), st.sampled_from(["out", "both"]))
-def test_the_first_path_is_one_of_the_shortest_and_the_next_search_finds_no_mark_of_it(
-    adjacency: Adjacency, data: st.DataObject, hops: int, direction: Direction
-) -> None:
-    node = st.integers(0, adjacency.nodes - 1)
-    source, target = data.draw(node), data.draw(node)
-    first = [first_shortest(adjacency, source, target, hops=hops, direction=direction) for _ in range(2)]
-    assert rows(first[0]) == rows(first[1])
-    if source == target:
-        assert (first[0].distance, first[0].nodes.tolist()) == (0, [[source]])
-        return
-    every = expected_paths(adjacency, source, target, hops, direction)
-    assert first[0].distance == (len(every[0][1]) if every else -1)
-    assert rows(first[0]) == [] if not every else rows(first[0])[0] in every
-
-
-def test_the_first_path_through_many_nodes_of_many_edges_is_a_shortest_one() -> None:
-    random = np.random.default_rng(3)
-    triples = np.column_stack([random.integers(0, 3000, 9000), np.zeros(9000, int), random.integers(0, 3000, 9000)])
-    adjacency = Adjacency.of(3000, triples)
-    for a, b in random.integers(0, 3000, (60, 2)).tolist():
-        first = first_shortest(adjacency, a, b, hops=12)
-        assert first.distance == shortest(adjacency, a, b, hops=12).distance
-        for path, edges, forward in rows_of(first):
-            for (start, end), edge, along in zip(path, edges, forward, strict=True):
-                head = int(adjacency.out.indptr.searchsorted(edge, side="right")) - 1
-                assert (head, int(adjacency.out.neighbour[edge])) == ((start, end) if along else (end, start))
-
-
-def rows_of(found: ShortestPaths) -> list[tuple[list[tuple[int, int]], list[int], list[bool]]]:
-    """The steps of each path as (start, end), with edges and directions."""
-    steps = [list(pairwise(nodes)) for nodes in found.nodes.tolist()]
-    return list(zip(steps, found.edges.tolist(), found.forward.tolist(), strict=True))
 
 
 @given(graphs(nodes=9, edges=20), st.data())

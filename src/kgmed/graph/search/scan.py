@@ -263,38 +263,6 @@ def _heaviest(edges: Nodes, weight: NDArray[np.floating[Any]], limit: int) -> No
     return edges[np.argsort(-weight, kind="stable")]
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """The nodes within some steps of the seeds, level by level, each level in ascending order."""
-
-    nodes: Nodes  # (n,)
-    steps: Nodes  # (n,) how far from the nearest seed; 0 = a seed
-
-
-def neighbourhood(
-    adjacency: Adjacency, seeds: Sequence[int] | Nodes, *, hops: int = 1, per_node: int | None = None
-) -> Reached:
-    """The nodes within `hops` steps of the seeds, edges taken in both directions.
-
-    A node leads on to its `per_node` neighbours of lowest degree (ties: lowest number), which keeps hubs out.
-
-    >>> star = Adjacency.of(4, np.array([[0, 0, 1], [0, 0, 2], [0, 0, 3], [3, 0, 2]]))
-    >>> neighbourhood(star, [1], hops=2).nodes.tolist(), neighbourhood(star, [0], per_node=2).nodes.tolist()
-    ([1, 0, 2, 3], [0, 1, 2])
-    """
-    level = np.unique(np.asarray(seeds, np.int32))
-    seen = np.zeros(adjacency.nodes, bool)
-    levels = [level]
-    seen[level] = True
-    for _ in range(hops):
-        reached = _lightest(adjacency, level, per_node)
-        level = distinct(reached[~seen[reached]])
-        seen[level] = True
-        levels.append(level)
-    sizes = [len(x) for x in levels]
-    return Reached(np.concatenate(levels), np.repeat(np.arange(len(levels), dtype=np.int32), sizes))
-
-
 def _lightest(adjacency: Adjacency, nodes: Nodes, per_node: int | None) -> Nodes:
     """Of each node the `per_node` neighbours of lowest degree, self loops left out."""
     rows = [(csr, *follow(csr, nodes)) for csr in adjacency]
@@ -337,8 +305,9 @@ def subgraph(
 ) -> Subgraph:
     """At most `size` nodes around the seeds with all edges between them.
 
-    Grows level by level as `neighbourhood` does; of the level that is too large the nodes of lowest degree are kept
-    (ties: lowest number). All seeds are kept, even where they are more than `size`.
+    Grows level by level, edges taken in both directions: a node leads on to its `per_node` neighbours of lowest degree,
+    which keeps hubs out, and of the level that is too large the nodes of lowest degree are kept (ties: lowest number).
+    All seeds are kept, even where they are more than `size`.
     """
     level = np.unique(np.asarray(seeds, np.int32))
     kept, seen = [level], np.zeros(adjacency.nodes, bool)
