@@ -140,6 +140,49 @@ class SdkCalls:
         return self.server.unusable(words)
 
 
+class Hosted:
+    """A model behind a server of one protocol; what is sent and how a reply is read is that protocol's."""
+
+    kind: ClassVar[str]
+    official: ClassVar[str]  # the URL of the company's own server
+    variable: ClassVar[str]  # of the environment, with the company's own key
+    keyless: ClassVar[str]  # what to do where the company's own server is asked without one
+    too_long: ClassVar[tuple[str, ...]]  # the marks of a refusal that is about the length of the prompt
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str = "",
+        *,
+        timeout: float = TIMEOUT,
+        retries: int = 3,
+        at_once: int = 8,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the model and its server; `timeout` in seconds for each try, `retries` with growing pauses.
+
+        Too many requests (429), server errors and lost connections are tried again; a server that says how long to
+        wait is obeyed. At most `at_once` calls run at the same time. No environment = that of the process.
+        """
+        self.model, url, self._is_official = model, base_url or self.official, not base_url
+        self.host = host_of(url)
+        key = key_from(environment, "" if base_url else self.variable)
+        if not (key or base_url):
+            raise Unavailable(f"no key for {self.host}: set {OWN_KEY}, or {self.keyless}")
+        self._server = ModelServer(self.host, key, kind=self.kind, model=model, too_long=self.too_long)
+        self._refused: frozenset[str] = frozenset()  # what the server does not take
+        self._calls = SdkCalls(self._server, url, timeout=timeout, retries=retries, at_once=at_once)
+
+    @property
+    def name(self) -> str:
+        """The model and the server's host."""
+        return self._server.name
+
+    def __repr__(self) -> str:
+        """The model and the host, never the key."""
+        return f"{type(self).__name__}({self.model!r} at {self.host})"
+
+
 def _sdk(kind: str) -> Any:
     """The module of that name."""
     try:
@@ -176,49 +219,24 @@ _NO_SYSTEM = r"(?i)\bsystem\b.*\brole\b|\brole\b.*\bsystem\b|\broles must altern
 
 
 @models.register("openai/NAME", takes=("base_url",))
-class OpenAI:
+class OpenAI(Hosted):
     """A model behind a server; drawn as `sampled` says (greedy without), as far as the server follows."""
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str = "",
-        *,
-        timeout: float = TIMEOUT,
-        retries: int = 3,
-        at_once: int = 8,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        """Name the model and its server; `timeout` in seconds for each try, `retries` with growing pauses.
+    kind, official, variable = "openai", OFFICIAL, "OPENAI_API_KEY"
+    keyless = "give --base-url for a server of your own"
+    too_long = _TOO_LONG
+    _told = True  # whether the server takes messages of the system
 
-        Too many requests (429), server errors and lost connections are tried again; a server that says how long to
-        wait is obeyed. At most `at_once` calls run at the same time. No environment = that of the process.
-        """
-        self.model = model
-        self.host = host_of(base_url or OFFICIAL)
-        key = key_from(environment, "" if base_url else "OPENAI_API_KEY")
-        if not (key or base_url):
-            mend = "set KGMED_API_KEY, or give --base-url for a server of your own"
-            raise Unavailable(f"no key for api.openai.com: {mend}")
-        self._server = ModelServer(self.host, key, kind="openai", model=model, too_long=_TOO_LONG)
-        self._refused: frozenset[str] = frozenset()  # what the server does not take
-        self._limits = ["max_tokens", "max_completion_tokens"] if base_url else ["max_completion_tokens", "max_tokens"]
-        self._told = True  # whether the server takes messages of the system
-        self._calls = SdkCalls(self._server, base_url or OFFICIAL, timeout=timeout, retries=retries, at_once=at_once)
+    @property
+    def _limits(self) -> list[str]:
+        """What the server may call the most tokens, the name to be tried first."""
+        names = ["max_completion_tokens", "max_tokens"]
+        return [name for name in (names if self._is_official else names[::-1]) if name not in self._refused]
 
     @property
     def settings(self) -> dict[str, object]:
         """What is asked of the server beside the messages, for the key of a cache."""
         return sampling().settings | _tools_key()
-
-    @property
-    def name(self) -> str:
-        """The model and the server's host."""
-        return self._server.name
-
-    def __repr__(self) -> str:
-        """The model and the host, never the key."""
-        return f"OpenAI({self.model!r} at {self.host})"
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The model's reply."""
@@ -279,7 +297,7 @@ class OpenAI:
         if found := [name for name in (*exact, *named) if name in _OPTIONAL]:
             self._refused |= {found[0]}
         elif limit:
-            self._limits = [name for name in self._limits if name != limit]
+            self._refused |= {limit}
         elif self._told and re.search(_NO_SYSTEM, told) and any(turn["role"] == "system" for turn in asked["messages"]):
             self._told = False
         else:
@@ -381,28 +399,12 @@ _ANTHROPIC_TOO_LONG = ("prompt is too long", "exceed context limit", "request_to
 
 
 @models.register("anthropic/NAME", takes=("base_url",))
-class Anthropic:
+class Anthropic(Hosted):
     """A model of Anthropic's; drawn as `sampled` says where the model takes a temperature (there is no seed)."""
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str = "",
-        *,
-        timeout: float = TIMEOUT,
-        retries: int = 3,
-        at_once: int = 8,
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        """Name the model and, where it is not Anthropic's own, its server; otherwise as `OpenAI`."""
-        self.model = model
-        self.host = host_of(base_url or ANTHROPIC)
-        key = key_from(environment, "" if base_url else "ANTHROPIC_API_KEY")
-        if not (key or base_url):
-            raise Unavailable("no key for api.anthropic.com: set KGMED_API_KEY, or ANTHROPIC_API_KEY")
-        self._server = ModelServer(self.host, key, kind="anthropic", model=model, too_long=_ANTHROPIC_TOO_LONG)
-        self._refused: frozenset[str] = frozenset()  # what the model does not take
-        self._calls = SdkCalls(self._server, base_url or ANTHROPIC, timeout=timeout, retries=retries, at_once=at_once)
+    kind, official, variable = "anthropic", ANTHROPIC, "ANTHROPIC_API_KEY"
+    keyless = "ANTHROPIC_API_KEY"
+    too_long = _ANTHROPIC_TOO_LONG
 
     @property
     def settings(self) -> dict[str, object]:
@@ -410,15 +412,6 @@ class Anthropic:
         if sampling().penalty != 1:
             raise BadInput("models of Anthropic take no repetition penalty; leave --penalty out")
         return {name: value for name, value in sampling().settings.items() if name != "seed"} | _tools_key()
-
-    @property
-    def name(self) -> str:
-        """The model and the server's host."""
-        return self._server.name
-
-    def __repr__(self) -> str:
-        """The model and the host, never the key."""
-        return f"Anthropic({self.model!r} at {self.host})"
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int = 256) -> Reply:
         """The model's reply; system messages are taken out of their place and put in front, as the API has it."""
