@@ -30,9 +30,14 @@ def often(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def together(turn: Callable[[int], object]) -> None:
     """Each thread takes its turns, from a place of its own; what goes wrong in any is raised."""
     with ThreadPoolExecutor(THREADS) as pool:
-        work = [pool.submit(lambda n=n: [turn(n * 7 + i) for i in range(TURNS)]) for n in range(THREADS)]
+        work = [pool.submit(_turns, turn, n) for n in range(THREADS)]
     for one in work:
         one.result()
+
+
+def _turns(turn: Callable[[int], object], n: int) -> None:
+    for i in range(TURNS):
+        turn(n * 7 + i)
 
 
 def test_records_go_while_others_come() -> None:
@@ -42,14 +47,11 @@ def test_records_go_while_others_come() -> None:
 
 
 def test_results_that_are_kept_with_a_graph_go_while_others_come() -> None:
-    class Graph:
-        folder = "somewhere"
-
     @kept_with_graph(16)
-    def double(graph: Graph, n: int) -> int:
+    def double(graph: RoleGraph, n: int) -> int:
         return 2 * n
 
-    graph = Graph()
+    graph = RoleGraph([("a", "must not", "b")], (Relation("must not", Role.CONTRAINDICATED),), {})
     together(lambda n: double(graph, n % 500))
 
 

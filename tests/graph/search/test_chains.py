@@ -1,7 +1,7 @@
 import math
 from dataclasses import replace
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -227,7 +227,7 @@ def test_searches_are_ended_by_a_stop_token() -> None:
 def test_the_kind_of_a_chain_is_told_by_its_own_row() -> None:
     """To tell it by the length of all rows took a minute for the chains of three hundred medicines."""
     found = chains(Adjacency.of(3, np.array([[0, 0, 2], [1, 0, 2], [0, 1, 1]])), [1, 0], hops=2)
-    other = replace(found, edges=_Rows(found.edges))
+    other = replace(found, edges=cast("Any", _Rows(found.edges)))
     assert [other.kind(i) for i in range(2)] == ["path", "co_ancestor"]
 
 
