@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from kgmed.frame import Intent
 from kgmed.language.text import language_of, lazily
-from kgmed.models.replies import without_marks
 from kgmed.question.emergency import ALONE, NO_MEDICINES, emergency, helped
 from kgmed.records import Role, Run
 from kgmed.sentences import catalogue
@@ -33,7 +32,8 @@ def _not_for_patient(run: Run, toolkit: "Toolkit | RemoteToolkit | None") -> Run
     answer, frame = run.answer, run.query.frame
     if answer.reader in ("facts", "none") or run.question.options or not answer.text:
         return run
-    from kgmed.facts.safety import NamedAgainst  # read in where a model tells of medicines
+    from kgmed.facts.safety import NamedAgainst  # these are read in where a model tells of medicines
+    from kgmed.models.replies import without_marks
     from kgmed.toolkit import Toolkit
 
     against = NamedAgainst(toolkit.graph, toolkit.linked) if isinstance(toolkit, Toolkit) else NamedAgainst()
