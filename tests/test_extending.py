@@ -70,8 +70,8 @@ from kgmed.graph.base import EdgeRow, Source
 from kgmed.registry import formats
 
 
-@formats.register("sif", suffixes=(".sif",))
-def read_sif(path: Path, *, name: str = "", release: str = "") -> Source:
+@formats.register("fan", suffixes=(".fan",))
+def read_fan(path: Path, *, name: str = "", release: str = "") -> Source:
     def rows() -> Iterator[EdgeRow]:
         for line in path.read_text("utf-8").splitlines():
             head, relation, *tails = line.split("\\t")
@@ -141,7 +141,7 @@ class Flat:
     def __call__(self, texts):
         return np.full((len(texts), self.dimensions), self.dimensions**-0.5, np.float32)
 '''
-SIF = "flu\thas_symptom\tfever\tcough\nflu\thas_symptom\tvery bad headache behind the eyes\n"
+FAN = "flu\thas_symptom\tfever\tcough\nflu\thas_symptom\tvery bad headache behind the eyes\n"
 ASK = "What are the signs of flu?"
 
 
@@ -209,9 +209,9 @@ def test_a_method_with_a_ranker_of_its_own_is_one_file(machine: Machine) -> None
 
 
 def test_a_format_is_one_file_and_its_files_are_recognised(machine: Machine) -> None:
-    installed(machine.site, {"sif": FORMAT}, {"kgmed.formats:sif": "other.sif:read_sif"})
-    (machine.folder / "other.sif").write_text(SIF, "utf-8")
-    built = machine.kgmed("graph", "build", "other", "other.sif")
+    installed(machine.site, {"fan": FORMAT}, {"kgmed.formats:fan": "other.fan:read_fan"})
+    (machine.folder / "other.fan").write_text(FAN, "utf-8")
+    built = machine.kgmed("graph", "build", "other", "other.fan")
     assert built.returncode == 0, built.stderr
     assert "4 entities, 3 triples" in built.stdout
     assert "fever" in machine.told("ask", "--graph", "other", ASK)["answer"]["text"]
@@ -314,8 +314,8 @@ import pathlib, sys
 from kgmed import registry
 from kgmed.graph import formats
 print(registry.methods.get("brief").settings_type.__module__, sorted(m for m in sys.modules if "kgmed.methods." in m))
-print("brief" in registry.methods.names(), formats.detect(pathlib.Path("a.sif")), registry.metrics.get("words").name)
+print("brief" in registry.methods.names(), formats.detect(pathlib.Path("a.fan")), registry.metrics.get("words").name)
 """
-    (tmp_path / "a.sif").write_text(SIF, "utf-8")
+    (tmp_path / "a.fan").write_text(FAN, "utf-8")
     done = Machine(tmp_path).python(code)
-    assert done.stdout.splitlines() == ["kgmed.methods.brief ['kgmed.methods.brief']", "True sif words"], done.stderr
+    assert done.stdout.splitlines() == ["kgmed.methods.brief ['kgmed.methods.brief']", "True fan words"], done.stderr
