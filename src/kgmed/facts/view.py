@@ -17,6 +17,7 @@ from kgmed.facts.plan import FromFrame, plan
 from kgmed.facts.warnings import Warned, WarnedOf
 from kgmed.frame import Ask, Frame, Intent
 from kgmed.graph.base import LocalGraph, names_of
+from kgmed.language.labels import says_unknown
 from kgmed.language.particulars import people_of
 from kgmed.language.text import has_cjk
 from kgmed.models.base import is_small
@@ -112,7 +113,7 @@ class AskedTriples:
         told = {*found}
         for link in links:
             pieces = Lists(self.graph).of(link, Role.CONTRAINDICATED) if link.entity.kind in MEDICINES else []
-            facts = {e: {said(self.graph, t) for t in e.triples if t.relation.role not in _BRIDGES} for e in pieces}
+            facts = {e: {said(self.graph, t) for t in e.triples if _tells(t)} for e in pieces}
             new = [e for e, says in facts.items() if not says <= told]
             told.update(*(facts[e] for e in new))
             yield from (replace(e, about=(link.entity,)) for e in _joined(new))
@@ -143,6 +144,11 @@ def said(graph: LocalGraph, triple: Triple) -> Fact:
 def substance_of(graph: LocalGraph, thing: Entity) -> str:
     """The name of what a medicine is made of; of anything else its id."""
     return Family(graph).substance(graph.number(thing.id)) if thing.kind in MEDICINES else thing.id
+
+
+def _tells(triple: Triple) -> bool:
+    """Whether a triple says something of its subject: it leads to no other entry, nor says that nothing is known."""
+    return triple.relation.role not in _BRIDGES and not says_unknown(triple.object.name)
 
 
 _TAKEN = frozenset({Role.TREATS, Role.DOSAGE, Role.CONTRAINDICATED})  # asked where something is to be taken
