@@ -213,7 +213,8 @@ def test_a_warning_stays_of_a_medicine_that_is_named_or_kept_and_that_of_an_illn
 
 def test_what_is_not_for_the_patient_is_named_of_the_medicines_that_matter() -> None:
     lisinopril, aspirin = (GRAPH.link(n).entity for n in ("lisinopril", "aspirin"))
-    both = Evidence("not for the patient: lisinopril, aspirin", "warning", (), (lisinopril, aspirin), id=NOT_FOR)
+    forbid = tuple(Triple(x, FORBIDDEN, GRAPH.link("gout").entity) for x in (lisinopril, aspirin))
+    both = Evidence("not for the patient: lisinopril, aspirin", "warning", forbid, (lisinopril, aspirin), id=NOT_FOR)
     query_, _ = asked("lisinopril", intent=Intent.SAFETY)
     query_ = replace(query_, frame=replace(query_.frame, patient=Patient(groups=("pregnancy",))))
     with tasked(ASSISTED):

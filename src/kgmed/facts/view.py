@@ -435,7 +435,8 @@ class OnlyHelpful:
         if len(chosen) < len(offered):
             note(f"evidence: {len(chosen)} of {len(offered)} pieces help, by {self.helpful.llm.name}")
         kept = {*stays, *chosen}
-        named = asked | {self._key(x) for e in kept for t in e.triples for x in (t.head, t.tail)}
+        told = (t for e in kept if e.id != NOT_FOR or not self._medicines(e) for t in e.triples)
+        named = asked | {self._key(x) for t in told for x in (t.head, t.tail)}
         left = [e for e in evidence if e in kept or (e.kind == "warning" and self._warns_of(e, named))]
         return [piece for e in left for piece in ([e] if every else self._narrowed(e, frame, named))]
 
