@@ -7,7 +7,7 @@ so, or where a number differs. That the evidence says nothing is neutral: it cla
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -213,7 +213,7 @@ class Labelled:
         ]
         verdicts = [_by_itself(v, context.cited) for v in verdicts]
         verdicts = [replace(v, label=NEUTRAL) if v.label == OWN and _is_heading(v.sentence) else v for v in verdicts]
-        verdicts = self._for_patient(query, context, verdicts)
+        verdicts = self._for_patient(query, context, verdicts, own)
         objecting = {id(verdicts[i]) for i, (label, _) in judged.items() if label == OBJECTS}
         said = [v for v in verdicts if v.sentence in own]
         if not said:
@@ -232,15 +232,18 @@ class Labelled:
             limits="; ".join([*filter(None, [answer.limits]), *_counted(said, kept)]),
         )
 
-    def _for_patient(self, query: Query, context: Context, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """The verdicts, disputed where a sentence offers what is not for the patient: by the model, else by the rules.
+    def _for_patient(
+        self, query: Query, context: Context, verdicts: Sequence[Verdict], own: Collection[str]
+    ) -> list[Verdict]:
+        """The verdicts, disputed where an `own` sentence offers what is not for the patient, by the model or the rules.
 
         Of a sentence that the model says only warns of it `offers` is false.
         """
         if self.against is None or query.question.options:
             return list(verdicts)
         plain = [without_marks(v.sentence) for v in verdicts]
-        whys = {i: why for i, said in enumerate(plain) if (why := self.against(query.frame, said))}
+        mine = ((i, said) for i, said in enumerate(plain) if verdicts[i].sentence in own)
+        whys = {i: why for i, said in mine if (why := self.against(query.frame, said))}
         asked = {i + 1: (plain[i], why) for i, why in whys.items()}
         says = self.judge.offers(query.question, asked) if self.judge else {}
         made = list(verdicts)
