@@ -29,7 +29,7 @@ SAID = [  # question, what is said, what is not
     # what a thing is, in Chinese, and no fragments of sentences
     ("系统性红斑狼疮是一种什么病", ["系统性红斑狼疮：", "主要表现"], ["原文为英文"]),
     ("水痘会引起哪些并发症", ["并发症"], ["亦可发生", "常有肺"]),
-    ("二型糖尿病首选什么药", ["没有说明何者为首选", "型糖尿病的治疗", "二甲双胍"], []),
+    ("二型糖尿病首选什么药", ["没有说明何者为首选", "2型糖尿病的治疗", "二甲双胍"], []),
     # what may be eaten is told under risks, prevention and treatment; of a food that has no tie that is said
     ("高血压平时饮食要注意啥", ["低盐饮食"], []),
     ("痛风不能吃什么？", ["海鲜"], []),
