@@ -307,7 +307,7 @@ def test_a_file_in_a_package_of_kgmed_is_found_by_being_there(tmp_path: Path) ->
     copy = tmp_path / "site" / "kgmed"
     shutil.copytree(Path(kgmed.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "methods" / "brief.py").write_text(METHOD, "utf-8")
-    (copy / "graph" / "formats" / "sif.py").write_text(FORMAT, "utf-8")
+    (copy / "graph" / "formats" / "fan.py").write_text(FORMAT, "utf-8")
     (copy / "evaluate" / "metrics" / "length.py").write_text(METRIC, "utf-8")
     code = """
 import pathlib, sys

@@ -2,8 +2,8 @@
 
 Two judges look at a sentence: a model, asked once for all of them, and the rules of `kgmed.steps.check`. Where both
 are there, a sentence is borne out if the model says so and no rule finds the opposite or another number; it is disputed
-where the model says that a piece of evidence speaks against it; and a warning follows the answer only where both say
-so, or where a number differs. That the evidence says nothing is neutral: it claims nothing, and is never marked.
+where the model says that a piece of evidence speaks against it or that it objects to one; a warning follows only where
+both say so, or where a number differs. That the evidence says nothing is neutral: it is never marked.
 """
 
 import re
@@ -31,38 +31,22 @@ from kgmed.steps.read import FENCE, fence_for
 NEUTRAL, OWN, DISPUTED, SUPPORTED = "neutral", "unsupported", "contradicted", "supported"
 OBJECTS = "objects"  # of a sentence that says itself that a fact is wrong
 _SAYS = {"supports": SUPPORTED, "contradicts": DISPUTED, "objects": OBJECTS, "says nothing": OWN}
-_VERDICT = {
-    "type": "object",
-    "properties": {
-        "sentence": {"type": "integer"},
-        "verdict": {"type": "string", "enum": list(_SAYS)},
-        "facts": {"type": "array", "items": {"type": "integer"}},
-    },
-    "required": ["sentence", "verdict", "facts"],
-    "additionalProperties": False,
-}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"verdicts": {"type": "array", "items": _VERDICT}},
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+
+
+def _rows_of(key: str, columns: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with a list under a key, an object for each sentence with those columns."""
+    row = {"sentence": {"type": "integer"}, **columns}
+    kind = {"type": "object", "additionalProperties": False}
+    item = {**kind, "properties": row, "required": list(row)}
+    return {**kind, "properties": {key: {"type": "array", "items": item}}, "required": [key]}
+
+
 _ACTS = ("offers", "warns", "mentions")
-_OFFER = {
-    "type": "object",
-    "properties": {
-        "sentence": {"type": "integer"},
-        "says": {"type": "string", "enum": list(_ACTS)},
-    },
-    "required": ["sentence", "says"],
-    "additionalProperties": False,
-}
-OFFERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {"sentences": {"type": "array", "items": _OFFER}},
-    "required": ["sentences"],
-    "additionalProperties": False,
-}
+SCHEMA = _rows_of(
+    "verdicts",
+    {"verdict": {"type": "string", "enum": list(_SAYS)}, "facts": {"type": "array", "items": {"type": "integer"}}},
+)
+OFFERS = _rows_of("sentences", {"says": {"type": "string", "enum": list(_ACTS)}})
 
 
 # --- The judgement of a model.
@@ -70,7 +54,9 @@ OFFERS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelJudge:
-    """Asks a model once what the evidence says of each sentence: supports, contradicts, or says nothing.
+    """Asks a model once what the evidence says of each sentence: supports it, contradicts it, or says nothing.
+
+    A sentence may also object to the evidence itself. `offers` asks what sentences do with barred medicines.
 
     It is shown the pieces that sentences cite or that the rules hold them against, where there are few all of them. Of
     what the model does not judge, or where its reply cannot be read, the rules decide alone, and a note says so.
