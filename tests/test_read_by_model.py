@@ -56,6 +56,21 @@ def test_brands_are_linked_by_what_they_contain(graph: Store) -> None:
     assert [n.names[0] for n in frame.patient.takes] == ["Coumadin"]
 
 
+def test_the_patient_is_whom_the_model_says_it_is_asked_for(graph: Store) -> None:
+    asked = "I'm 29, pregnant, with a 4 year old daughter. Can I take Nurofen?"
+    told = {**SAID, "patient": {"age": 29, "sex": "female", "groups": []}, "premise": "Nurofen is safe\nin pregnancy."}
+    patient = read(graph, json.dumps(told), asked).patient
+    assert (patient.age, patient.sex, patient.groups) == (29.0, "female", ("pregnancy",))
+    assert "child" not in patient.traits
+    assert read(graph, json.dumps(told), asked).premise == "Nurofen is safe in pregnancy."
+
+
+@pytest.mark.parametrize("said", [{}, {"age": None}, {"age": "29"}, {"age": True}, {"age": -1}, {"groups": "x"}, []])
+def test_an_age_that_the_model_leaves_out_is_the_youngest_told(graph: Store, said: object) -> None:
+    patient = read(graph, json.dumps({**SAID, "patient": said, "premise": 3}), "I'm 29, she is 4 years old").patient
+    assert patient.age == 4.0
+
+
 def test_a_likely_disease_is_asked_about_and_is_no_finding(graph: Store) -> None:
     said = {
         "things": [

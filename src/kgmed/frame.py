@@ -216,6 +216,7 @@ class Frame:
         language: Of the answer, ISO 639-1.
         source: Who read the question: "trained", "model" or "given".
         confidence: Of the first ask, 0 to 1.
+        premise: What the question takes for granted that a language model holds to be wrong; "" = nothing.
 
     >>> EMPTY_FRAME.asks, EMPTY_FRAME.intents
     ((), ())
@@ -229,6 +230,7 @@ class Frame:
     language: str = "en"
     source: str = ""
     confidence: float = 0.0
+    premise: str = ""
 
     @property
     def intents(self) -> tuple[Intent, ...]:

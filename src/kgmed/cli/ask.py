@@ -102,6 +102,8 @@ def _show_words(out: Page, run: Run, near: Near, shown: Detail) -> None:
         out((words("page.found"), "green"), *_some(listed, words))
     if shown is Detail.ALL and run.query.frame.asks:
         out(("Read as: ", "green"), one_line("; ".join(map(_ask_text, run.query.frame.asks))))
+        if run.query.frame.premise:
+            out(("Taken for granted, and doubted by the model: ", "yellow"), one_line(run.query.frame.premise))
     if shown is Detail.ALL and run.particulars:
         out(("Told: ", "green"), one_line("; ".join(map(_particular_text, run.particulars))))
     missed = list({m.name: m for m in run.missed}.values())

@@ -387,13 +387,23 @@ def about(text: str) -> frozenset[str]:
     for p in particulars(text):
         if p.kind == "age" and p.number is not None:
             years = p.number if "month" not in p.unit and "week" not in p.unit and "月" not in p.unit else p.number / 12
-            found -= {"child", "adult"}
-            found |= {"child"} if years < _GROWN else {"adult"}
-            found |= {"old"} if years >= _OLD else set()
+            found = (found - {"child", "adult"}) | of_age(years)
         if p.kind == "duration" and p.number is not None and p.unit in _DAYS:
             days = p.number * _DAYS[p.unit]
             found |= {"sudden"} if days <= _ACUTE else {"long"} if days >= _CHRONIC else set()
     return frozenset(found - {"female", "male"} if {"female", "male"} <= found else found)
+
+
+OF_AGE = frozenset({"child", "adult", "old", "newborn"})  # traits that go by age
+
+
+def of_age(years: float) -> set[str]:
+    """The traits of somebody of an age.
+
+    >>> sorted(of_age(4)), sorted(of_age(70))
+    (['child'], ['adult', 'old'])
+    """
+    return ({"child"} if years < _GROWN else {"adult"}) | ({"old"} if years >= _OLD else set())
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,7 @@ from kgmed.models.replies import without_example
 from kgmed.models.w2ner import FoundEntity
 from kgmed.pipeline import Recognizer, note
 from kgmed.prompts import Prompt, prompt, task, whole_question
-from kgmed.question.patient import patient_of
+from kgmed.question.patient import as_read, patient_of
 from kgmed.question.understand import ILL, MEDICINES, Trained, before_of, of_what_was_said
 from kgmed.records import Link, Mention, Query, Question, Status
 
@@ -53,7 +53,12 @@ _ASKS = _objects(
     negative={"type": "boolean"},
     form={"type": "string", "enum": [f.value for f in Form]},
 )
-SCHEMA: dict[str, Any] = _objects(things=_THINGS, asks=_ASKS)["items"]
+_PATIENT = _objects(
+    age={"type": ["number", "null"]},
+    sex={"type": "string", "enum": ["female", "male", ""]},
+    groups={"type": "array", "items": {"type": "string", "enum": ["pregnancy", "breastfeeding"]}},
+)["items"]
+SCHEMA: dict[str, Any] = _objects(things=_THINGS, asks=_ASKS, patient=_PATIENT, premise=_TEXT)["items"]
 
 
 @dataclass(frozen=True)
@@ -96,13 +101,14 @@ class ReadByModel:
 
         told = patient_of(query.text, [named for row, named in things if row["part"] != _ABOUT])
         patient = replace(
-            told,
+            as_read(told, said["patient"]),
             takes=_added(told.takes, of("takes")),
             has=_added(told.has, of("has")),
             allergic_to=_added(told.allergic_to, of("allergic")),
         )
         findings = of("finding", "denied") or tuple(n for n in of("asked", "has") if n.kind in ILL)
-        return Frame(asks, tuple(others), findings, of(_ABOUT), patient, trained.language, "model", 1.0)
+        likely, premise = of(_ABOUT), one_line(said["premise"])
+        return Frame(asks, tuple(others), findings, likely, patient, trained.language, "model", 1.0, premise)
 
     def _said(self, question: Question) -> Mapping[str, Any]:
         """What the model replies, as data; raises `Unavailable`."""
@@ -134,7 +140,7 @@ class ReadByModel:
 
 
 def _data(reply: str) -> Mapping[str, Any]:
-    """Things and asks of a reply, empty what is not of the form; raises `Malformed` where it holds no asks.
+    """What a reply holds, empty what is not of the form; raises `Malformed` where it holds no asks.
 
     >>> _data('{"things": [{"words": "gout"}], "asks": [{"intent": "treatment", "subject": [1]}]}')["things"]
     [{'words': 'gout', 'kind': '', 'part': '', 'names': []}]
@@ -143,7 +149,13 @@ def _data(reply: str) -> Mapping[str, Any]:
         if isinstance(value, dict) and isinstance(value.get("asks"), list):
             rows = value.get("things")
             things = [row if isinstance(row, dict) else {} for row in (rows if isinstance(rows, list) else ())]
-            return {"things": [_plain(row) for row in things], "asks": value["asks"]}
+            patient, premise = value.get("patient"), value.get("premise")
+            return {
+                "things": [_plain(row) for row in things],
+                "asks": value["asks"],
+                "patient": patient if isinstance(patient, dict) else {},
+                "premise": premise if isinstance(premise, str) else "",
+            }
     raise Malformed('it must be an object with the keys "things" and "asks"')
 
 

@@ -1,10 +1,12 @@
 """Who is asked about: age, sex, populations, medicines taken, illnesses had and allergies that a question tells."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kgmed.frame import Constraint, Named, Patient
-from kgmed.language.particulars import ALCOHOL, about, particulars, people_of, smokes
+from kgmed.language.labels import GROUPS
+from kgmed.language.particulars import ALCOHOL, OF_AGE, about, of_age, particulars, people_of, smokes
 from kgmed.language.text import lazily
 from kgmed.question.emergency import emergency
 
@@ -107,6 +109,8 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     ((), ('pregnancy',))
     >>> patient_of("三个月婴儿发烧").age, patient_of("怀孕6个月女性").age
     (0.25, None)
+    >>> patient_of("I am 35 years old and blind since I was 8 years old").age, patient_of("1岁3个月的宝宝拉肚子").age
+    (35.0, 1.25)
     >>> told = patient_of("Girl of 7 who cannot climb stairs. Her brother is well.")
     >>> told.sex, told.age
     ('female', 7.0)
@@ -132,6 +136,30 @@ def patient_of(text: str, named: Sequence[Named] = ()) -> Patient:
     return Patient(min(ages, default=None), _sex(text), groups, takes, has, allergic, traits)
 
 
+def as_read(told: Patient, said: Mapping[str, object]) -> Patient:
+    """The patient as the words tell it, with the age, sex and groups that a language model says are this person's.
+
+    What the model leaves out stays as told. An age makes the groups and traits that go by age; a group told stays.
+
+    >>> told = patient_of("I'm 29 with a 4 yr old daughter and pregnant. Can I take ibuprofen?")
+    >>> told.age, told.groups, as_read(told, {"age": 29, "sex": "female"}).groups
+    (4.0, ('pregnancy', 'children'), ('pregnancy',))
+    """
+    age, sex, more = said.get("age"), said.get("sex"), said.get("groups")
+    groups = (*told.groups, *(g for g in (more if isinstance(more, list) else ()) if g in GROUPS))
+    traits = told.traits
+    if isinstance(age, int | float) and not isinstance(age, bool) and 0 <= age < _LIVED:
+        groups = tuple(g for g in groups if g not in _BY_AGE)
+        traits = (*(t for t in traits if t not in OF_AGE or (t == "newborn" and age < 1)), *sorted(of_age(age)))
+        told = replace(told, age=float(age))
+    sex = sex if sex in ("female", "male") else told.sex
+    return replace(told, sex=str(sex), groups=tuple(dict.fromkeys(groups)), traits=traits)
+
+
+_LIVED = 130  # years that nobody reaches
+_BY_AGE = ("children", "older people")  # groups that `facts.circumstances.groups_of` makes of an age
+
+
 def is_allergy(name: str) -> bool:
     """Whether a name says no more than that there is an allergy, to what stands before it."""
     return _ALLERGY_BEHIND.fullmatch(name) is not None
@@ -148,23 +176,34 @@ def allergen(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _ages(text: str) -> tuple[list[float], bool]:
-    """The ages told, in years, and whether months of pregnancy look like one."""
-    found, unborn = [], False
+    """The ages told, in years, and whether months of pregnancy look like one.
+
+    The age at which something was is left out where an age of today is told; years and months that follow are one age.
+    """
+    found: list[tuple[int, int, float]] = []
+    unborn = False
     for p in particulars(text):
         if p.kind == "age" and p.number is not None:
             years = _years(p.number, p.unit)
-            if years < 1 and (_CARRYING.search(text[: p.start]) or _CARRIED.match(text, p.end)):
+            if years < 1 and found and _AND.fullmatch(text[found[-1][1] : p.start]):
+                found[-1] = (found[-1][0], p.end, found[-1][2] + years)
+            elif years < 1 and (_CARRYING.search(text[: p.start]) or _CARRIED.match(text, p.end)):
                 unborn = True
             else:
-                found.append(years)
-    if not found:
-        found = [float(m["n"]) for pattern in _AGES for m in pattern.finditer(text)][:1]
-        found = [int(m["n"] or m["k"]) / 12 for m in _MONTHS.finditer(text) if not _CARRIED.match(text, m.end())][
-            :1
-        ] or found
-    return found, unborn
+                found.append((p.start, p.end, years))
+    if found:
+        today = [age for a, b, age in found if not (_SINCE.search(text[:a]) or _AT_THE_TIME.match(text, b))]
+        return today or [age for _, _, age in found], unborn
+    months = [int(m["n"] or m["k"]) / 12 for m in _MONTHS.finditer(text) if not _CARRIED.match(text, m.end())]
+    return months[:1] or [float(m["n"]) for pattern in _AGES for m in pattern.finditer(text)][:1], unborn
 
 
+_AND = lazily(r"\s*(?:and|零|又|,)?\s*", re.IGNORECASE)  # between the years and the months of one age
+_SINCE = lazily(
+    r"\b(?:since|when|until|till|before|after|from)\s(?:[^\s,.;!?]+\s){0,4}$|\b(?:was|were|had)\b[^.;!?]{0,40}\bat\s$",
+    re.IGNORECASE,
+)
+_AT_THE_TIME = lazily(r"\s*(?:时|的时候|那年|起|开始|就(?!诊)|以前|之前)")
 _ABRUPT = lazily(  # what began at once, or cannot be borne: where an emergency is possible there is no time to wait
     r"(?i)\bsudden|\bright now\b|\bjust (?:now|started|began)\b|\b(?:minutes?|hours?) ago\b|\bthe worst\b|\bunbearabl"
     r"|突然|忽然|突发|刚才|刚刚|现在正|正在|剧烈|难以忍受|受不了"
