@@ -98,16 +98,17 @@ def _traps(toolkit: "Toolkit", each: int, seeds: int, *, as_json: bool) -> None:
 
 def _read_texts(name: str, data: Path, part: str, number: int) -> "tuple[list[Document], Names]":
     """The texts of a set, if it has any, and its names with their concepts, each name of a concept once."""
-    from kgmed.evaluate.datasets import annotated, known_other
+    from kgmed.evaluate.datasets import known_other
+    from kgmed.evaluate.datasets.described import BC5CDR, read_abstracts
 
     found = known_other(name, "linking", data)
     limit = number or None
-    if found is not annotated.BC5CDR:
+    if found.name != "bc5cdr":
         pairs: Iterator[tuple[str, str]] = islice(found.read(data), limit)
         return [], [(mention, (concept,)) for mention, concept in pairs]
-    if part not in annotated.FILES:
-        raise UnknownName("part", part, annotated.FILES)
-    documents = list(islice(annotated.read_bc5cdr(data, part=part), limit))
+    if part not in BC5CDR:
+        raise UnknownName("part", part, BC5CDR)
+    documents = list(islice(read_abstracts(data / BC5CDR[part]), limit))
     marked = dict.fromkeys((m.surface, m.ids) for d in documents for m in d.marked if len(m.ids) == 1)
     return documents, list(marked)
 

@@ -10,12 +10,12 @@ from kgmed.errors import BadInput, SourceError
 from kgmed.evaluate.datasets import load
 from kgmed.evaluate.datasets import patients as of_name
 from kgmed.evaluate.datasets.diagnosis import (
+    asked,
     counted_graph,
     dialogue_cases,
     english_of_dxy,
     option_letters,
     read_dialogues,
-    read_patients,
 )
 from kgmed.evaluate.items import Item
 from kgmed.evaluate.reproduce import _dropped
@@ -101,7 +101,7 @@ def mkdir_of_mddial(folder: Path, file: Path) -> Path:
 
 def patients(language: str, words: dict[str, str]) -> list[Item]:
     cases = {"test": [Case("1", ("发烧",), ("咳嗽",), ("皮疹",), "肺炎"), Case("2", ("咳嗽",), disease="上呼吸道感染")]}
-    return list(read_patients(Path(), cases=lambda _: cases, language=language, words=lambda: words))
+    return list(asked(cases, language, words))
 
 
 def test_a_patient_is_asked_about_in_chinese_or_in_english_words() -> None:

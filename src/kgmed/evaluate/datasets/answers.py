@@ -2,18 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kgmed.errors import SourceError, Unavailable
 from kgmed.evaluate.datasets.files import FETCH, field, json_lines, sheets, texts_of, whole_json
 from kgmed.evaluate.datasets.files import text as read_text
-from kgmed.evaluate.items import DataSet, Gold, Item
+from kgmed.evaluate.items import Gold, Item
 from kgmed.records import Question
-from kgmed.registry import datasets
 
 # --- GenMedGPT-5k as MindMap prepared it: patients' questions, and the entities in the doctor's answers.
 # The file holds one JSON object a line with `qustion_output` (sic) and `answer_output`, each
@@ -57,76 +55,35 @@ def _row(path: Path, line: int, text: str) -> tuple[str, str]:
 # --- GenMedGPT-5k (ChatDoctor), as MindMap prepared it: patients' questions and a model's answers, with entities.
 
 
-GENMEDGPT_FILE = "genmedgpt5k/NER_chatgpt_first4000.json"
 DEV = 1000  # lines of the file that settings may be chosen on
 
 
-def read_genmedgpt(data: Path) -> Iterator[Item]:
+def read_genmedgpt(path: Path) -> Iterator[Item]:
     """The readable rows (29 of 4,000 lack a part); a language model wrote the answers. Id = line."""
-    for row in consultations(data / GENMEDGPT_FILE):
+    for row in consultations(path):
         part = "dev" if row.line <= DEV else "test"
         gold = Gold(texts=(row.answer,), entities=row.answer_entities)
         yield Item(Question(row.question, (), "en", str(row.line)), gold, part)
 
 
-datasets.add(
-    DataSet(
-        name="genmedgpt",
-        title="GenMedGPT-5k with MindMap's entities, first 4,000",
-        task="entities",
-        languages=("en",),
-        licence="Apache-2.0 (ChatDoctor), for academic research; none stated for MindMap's part",
-        citation="Li et al. 2023, ChatDoctor, arXiv 2303.14070; Wen et al. 2024, MindMap",
-        source="https://github.com/wyl-willing/MindMap",
-        revision="0411a54",
-        files=(GENMEDGPT_FILE,),
-        items=3971,
-        read=read_genmedgpt,
-    )
-)
-
-
 # --- CMCQA, the 500 Chinese dialogues that MindMap took, with what the doctor said and the words of the question.
 
 
-CMCQA_FILE = "cmcqa/Chinese_doctor_qa_ner.json"
-
-
-def read_cmcqa(data: Path) -> Iterator[Item]:
+def read_cmcqa(path: Path) -> Iterator[Item]:
     """One dialogue a line: the patient's part is the question, the doctor's the reference. Id = line of the file."""
-    path = data / CMCQA_FILE
     for line, row in json_lines(path):
         asked, said = field(path, line, row, "question"), field(path, line, row, "answer")
         yield Item(Question(asked, (), "zh", str(line)), Gold(texts=(said,)))
 
 
-datasets.add(
-    DataSet(
-        name="cmcqa",
-        title="CMCQA, MindMap's sample",
-        task="text",
-        languages=("zh",),
-        licence="none stated",
-        citation="Xia et al. 2022, CMCQA; Wen et al. 2024, MindMap",
-        source="https://github.com/wyl-willing/MindMap",
-        revision="0411a54",
-        files=(CMCQA_FILE,),
-        items=500,
-        read=read_cmcqa,
-    )
-)
-
-
 # --- CMB-Clin (Wang et al. 2023): 208 questions about 74 patients, with what the textbook says; HyKGE's Table 3.
 
 
-CMB_CLIN_FILE = "cmb_exam/CMB-Clin/CMB-Clin-qa.json"
 _CASE = "{description}\n\n{question}"
 
 
-def read_cmb_clin(data: Path) -> Iterator[Item]:
+def read_cmb_clin(path: Path) -> Iterator[Item]:
     """Patient by patient, each question behind the whole case; its turns are asked one by one. Id = case:question."""
-    path = data / CMB_CLIN_FILE
     for number, row in enumerate(whole_json(path, list)):
         try:
             case, pairs = str(row["description"]).strip(), list(row["QA_pairs"])
@@ -141,37 +98,14 @@ def read_cmb_clin(data: Path) -> Iterator[Item]:
             yield Item(Question(text, (), "zh", f"{name}:{place}"), Gold(texts=(said,)), subject=title)
 
 
-datasets.add(
-    DataSet(
-        name="cmb-clin",
-        title="CMB-Clin, 208 questions about 74 patients",
-        task="text",
-        languages=("zh",),
-        licence="Apache-2.0",
-        citation="Wang et al. 2023, CMB, arXiv 2308.08833",
-        source="https://github.com/FreedomIntelligence/CMB (data/CMB.zip)",
-        revision="6c8ece4",
-        files=(CMB_CLIN_FILE,),
-        items=208,
-        read=read_cmb_clin,
-        hub="FreedomIntelligence/CMB",
-    )
-)
-
-
 # --- ExpertQA (Malaviya et al. 2024): experts' questions with answers that they revised; KG-Rank took two fields, and
 # four more for its open domain (Table 5), each whole: `--part all`.
 
 
-EXPERTQA_PARTS = {"train": "rand_lfqa_train.json", "dev": "rand_lfqa_val.json", "test": "rand_lfqa_test.json"}
-FIELDS = "expertqa/r1_data_anon.jsonl"
-
-
-def read_expertqa(data: Path, *, fields: tuple[str, ...]) -> Iterator[Item]:
+def read_expertqa(train: Path, dev: Path, test: Path, whole: Path, *, fields: Sequence[str]) -> Iterator[Item]:
     """The questions of some fields (() = all), part by part; the field is the subject. Id = part:line of the file."""
-    known = {field(data / FIELDS, n, row, "question"): _field(row) for n, row in json_lines(data / FIELDS)}
-    for part, name in EXPERTQA_PARTS.items():
-        path = data / "expertqa" / name
+    known = {field(whole, n, row, "question"): _field(row) for n, row in json_lines(whole)}
+    for part, path in {"train": train, "dev": dev, "test": test}.items():
         for line, row in json_lines(path):
             asked = field(path, line, row, "question")
             if not fields or known.get(asked) in fields:
@@ -184,44 +118,14 @@ def _field(row: dict[str, object]) -> str:
     return str(metadata.get("field")) if isinstance(metadata, dict) else ""
 
 
-for _name, _title, _fields, _items in (
-    ("expertqa-med", "ExpertQA, medicine", ("Healthcare / Medicine", "Medicine"), 497),
-    ("expertqa-bio", "ExpertQA, biology", ("Biology",), 93),
-    ("expertqa-law", "ExpertQA, law", ("Law",), 100),
-    ("expertqa-business", "ExpertQA, business", ("Business",), 96),
-    ("expertqa-music", "ExpertQA, music", ("Music",), 52),
-    ("expertqa-history", "ExpertQA, history", ("History",), 61),
-    ("expertqa", "ExpertQA, all fields", (), 2169),
-):
-    datasets.add(
-        DataSet(
-            name=_name,
-            title=_title,
-            task="text",
-            languages=("en",),
-            licence="MIT",
-            citation="Malaviya et al. 2024, ExpertQA, arXiv 2309.07852",
-            source="https://github.com/chaitanyamalaviya/ExpertQA",
-            revision="1aa7ba8",
-            files=(*(f"expertqa/{file}" for file in EXPERTQA_PARTS.values()), FIELDS),
-            items=_items,
-            read=partial(read_expertqa, fields=_fields),
-        )
-    )
-
-
 # --- LiveQA-Medical (TREC 2017): consumers' questions with reference answers of librarians, as KG-Rank took it.
 
 
-LIVEQA_FILE = "liveqa_medical/TREC-2017-LiveQA-Medical-Test.xml"
-
-
-def read_liveqa(data: Path) -> Iterator[Item]:
+def read_liveqa(path: Path) -> Iterator[Item]:
     """NIST's paraphrase, or the message where that is empty (one is); all its reference answers. Id = qid.
 
     Table 1 of KG-Rank fits the paraphrase and the first answer.
     """
-    path = data / LIVEQA_FILE
     for node in _tree(path).iter("NLM-QUESTION"):
         asked = _line(node.findtext("NIST-PARAPHRASE")) or _line(node.findtext(".//MESSAGE"))
         answers = [_line("".join(a.itertext())) for a in node.iter("ANSWER")]
@@ -250,32 +154,11 @@ def _tree(path: Path) -> Any:
         raise SourceError(path, 0, "declares entities, which are not read", FETCH) from None
 
 
-datasets.add(
-    DataSet(
-        name="liveqa",
-        title="TREC 2017 LiveQA, medical task, test questions",
-        task="text",
-        languages=("en",),
-        licence="none stated (NLM asks to be cited)",
-        citation="Ben Abacha et al. 2017, Overview of the medical question answering task at TREC 2017 LiveQA",
-        source="https://github.com/abachaa/LiveQA_MedicalTask_TREC2017",
-        revision="3f5a42c",
-        files=(LIVEQA_FILE,),
-        items=104,
-        read=read_liveqa,
-    )
-)
-
-
 # --- MedicationQA (Ben Abacha et al. 2019): consumers' questions about drugs; KG-Rank's tables call it MedQA.
 
 
-MEDICATIONQA_FILE = "medicationqa/MedInfo2019-QA-Medications.xlsx"
-
-
-def read_medicationqa(data: Path) -> Iterator[Item]:
+def read_medicationqa(path: Path) -> Iterator[Item]:
     """Row by row; the drug that is asked about is the gold entity. Id = row."""
-    path = data / MEDICATIONQA_FILE
     for _, rows in sheets(path):
         for number, row in enumerate(rows[1:], start=2):
             asked, drug, _, answer = (" ".join(str(cell or "").split()) for cell in (*row, *[None] * 4)[:4])
@@ -289,33 +172,12 @@ def read_medicationqa(data: Path) -> Iterator[Item]:
             )
 
 
-datasets.add(
-    DataSet(
-        name="medicationqa",
-        title="MedicationQA",
-        task="text",
-        languages=("en",),
-        licence="none stated (NLM asks to be cited)",
-        citation="Ben Abacha et al. 2019, Bridging the gap between consumers' medication questions and trusted answers",
-        source="https://github.com/abachaa/Medication_QA_MedInfo2019",
-        revision="8756adc",
-        files=(MEDICATIONQA_FILE,),
-        items=690,
-        read=read_medicationqa,
-    )
-)
-
-
 # --- Mintaka (Sen et al. 2022): general questions with short answers; KG-Rank's open domain.
 
 
-FILES = {"dev": "mintaka/mintaka_dev.json", "test": "mintaka/mintaka_test_en_subset.json"}
-
-
-def read_mintaka(data: Path) -> Iterator[Item]:
+def read_mintaka(dev: Path, test: Path) -> Iterator[Item]:
     """Dev, then test; the answer as a person would write it. Id = id of the file."""
-    for part, file in FILES.items():
-        path = data / file
+    for part, path in {"dev": dev, "test": test}.items():
         for number, row in enumerate(whole_json(path, list)):
             asked, name = texts_of(path, f"item {number}", row, "question", "id")
             said = _said(row.get("answer"))
@@ -343,21 +205,3 @@ def _label(value: Any) -> str:
         label = value.get("label")
         return str((label.get("en") if isinstance(label, dict) else label) or value.get("name") or "")
     return _said(value)
-
-
-datasets.add(
-    DataSet(
-        name="mintaka",
-        title="Mintaka: dev, and 2,912 of the 4,000 test questions",
-        task="text",
-        languages=("en",),
-        licence="CC BY 4.0",
-        citation="Sen et al. 2022, Mintaka, COLING",
-        source="https://github.com/amazon-science/mintaka",
-        revision="e538daf (dev), b6146ff",
-        files=tuple(FILES.values()),
-        items=4912,
-        read=read_mintaka,
-        hub="AmazonScience/mintaka",
-    )
-)
