@@ -20,7 +20,7 @@ import numpy as np
 from kgmed import toml
 from kgmed.errors import SourceError, Unavailable
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.formats.base import check_file, empty, open_bytes, reading
+from kgmed.graph.formats.base import check_file, empty, open_bytes, published, reading
 from kgmed.records import Relation, Role
 from kgmed.registry import formats
 
@@ -227,14 +227,9 @@ def read_cmekg(path: Path | None = None, *, name: str = "cmekg", release: str = 
         name=name,
         rows=lambda: _cmekg_rows(file),
         release=release,
-        licence="MIT (PyCMeKG)",
-        citation="Byambasuren O et al. Preliminary study on the construction of Chinese medical knowledge graph. "
-        "Journal of Chinese Information Processing 2019;33(10):1-9; packaged by Yang Y as PyCMeKG",
-        language="zh",
         prefix=name,
-        relations=RELATIONS,
-        kinds=ENDS,
         inputs=(file,),
+        **{**published("cmekg"), "relations": RELATIONS, "kinds": ENDS},
     )
 
 

