@@ -17,7 +17,9 @@ from kgmed.errors import BadInput, UnknownName
 # `kgmed eval linking`: how many names, and what in texts, is linked to the right entity of a graph.
 
 if TYPE_CHECKING:
+    from kgmed.evaluate.checking import CheckCase, Checking, Share
     from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
+    from kgmed.evaluate.sheets import Filled
     from kgmed.graph.formats.pubtator import Document
     from kgmed.toolkit import Toolkit
 
@@ -131,8 +133,6 @@ def _shown(value: object) -> object:
 
 # `kgmed eval check`: how often the check of an answer's sentences is right, on sentences made from a graph.
 
-if TYPE_CHECKING:
-    from kgmed.evaluate.checking import CheckCase, Checking, Share
 
 _BARS = {"true": 0.85, "number": 0.98, "unit": 0.98}  # the others: .95
 
@@ -302,8 +302,6 @@ def ratings(
 
 # `kgmed eval sheets` and `show`: sheets of retrieved knowledge for raters, and a data set before it is asked.
 
-if TYPE_CHECKING:
-    from kgmed.evaluate.sheets import Filled
 
 SheetsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SHOWN = 200  # characters of a question

@@ -33,9 +33,6 @@ class Once:
         return last[1]
 
 
-# --- Two ways from the same evidence to an answer: the facts themselves, or a language model that reads them.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """The numbers of `facts`."""

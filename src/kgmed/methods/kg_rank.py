@@ -107,9 +107,6 @@ class PerEntity:
         return kept
 
 
-# --- KG-Rank (Yang et al. 2024, arXiv 2403.05881): one-hop triples of the question's terms, ranked, read by a model.
-
-
 KGRankPreset = Literal["safe", "paper", "code"]
 Ranking = Literal["similarity", "expansion", "mmr", "rerank", "random"]
 

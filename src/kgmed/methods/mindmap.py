@@ -556,9 +556,6 @@ def _invented(text: str, tree: str, numbers: dict[str, int]) -> Iterator[Verdict
                 yield Verdict(f"{where}: {label}", supported=False, reason=reason)
 
 
-# --- MindMap (Wen et al. 2024): paths and neighbours of the question's entities, reasoned over by a model.
-
-
 MindMapPreset = Literal["safe", "paper", "code"]
 Strategy = Literal["asked", "all", "types", "cosine", "llm"]
 

@@ -339,9 +339,6 @@ class LetterReader:
         )
 
 
-# --- MKG-Rank (arXiv 2503.16131): exams in any language, answered from an English graph, ranked twice.
-
-
 MKGRankPreset = Literal["safe", "paper", "code"]
 
 

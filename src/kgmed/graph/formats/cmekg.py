@@ -201,13 +201,6 @@ UNLESS: Mapping[tuple[str, str], str] = {
 }
 
 
-# --- CMeKG, the Chinese medical knowledge graph, from the pickle inside the package `PyCMeKG`.
-# It is read without importing the package and without letting the pickle name a class, see `cmekg_pickle`.
-#
-# Every value becomes one thing: an edge, another name of its subject, a text about it, or a dropped row.
-# `cmekg_table` says which. The line of a `DroppedRow` is the number of the triple, from 1.
-
-
 _ETC = re.compile(r"(?<=[^中高同不相平均对一二三])等$")
 _EDGE_MARKS = " \t\r\n\xa0\u3000，。、；：,;:"
 _NOTHING = frozenset(["尚不明确", "不明确", "无", "不详", "未知", "尚无", "暂无", "本品为复方制剂"])  # no things

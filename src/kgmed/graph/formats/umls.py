@@ -217,13 +217,6 @@ def definition_rank(source: str) -> int:
     return DEFINED_BY.index(source) if source in DEFINED_BY else len(DEFINED_BY)
 
 
-# --- The UMLS Metathesaurus from its RRF files: concepts, their names, definitions, semantic types and relations.
-# A folder with MRCONSO.RRF and MRREL.RRF, and MRDEF.RRF and MRSTY.RRF where they are (each may be packed with gzip),
-# as MetamorphoSys writes it. MRREL says what the second concept is to the first; a triple is read in that order:
-# (CUI2, RELA, CUI1), with REL where there is no RELA. Left out are suppressed rows, relations of a concept to itself,
-# those that deny a relation (XR) and those of a concept of which no name is kept.
-
-
 _FIELDS = {"MRCONSO": 18, "MRREL": 16, "MRDEF": 8, "MRSTY": 6}
 _NEEDED = ("MRCONSO", "MRREL")
 _MEND = "name a folder into which MetamorphoSys has written a subset of the UMLS"

@@ -376,8 +376,6 @@ def _read_triple(head: Any, relation: Any, tail: Any, weight: float, source: str
     return Triple(Entity(*head), Relation(name, Role(role), reverse), Entity(*tail), weight, source, said)
 
 
-# Remote graphs by the names that a person types, each behind its persistent cache.
-
 FORMS = (
     "umls-rest",
     "umls-rest+URL",

@@ -51,12 +51,6 @@ def _dialect(name: str) -> Dialect:
 DBPEDIA, WIKIDATA = _dialect("dbpedia"), _dialect("wikidata")
 
 
-# --- DBpedia and Wikidata over SPARQL: fixed queries with bound values, none written by a model.
-# A value is bound as an IRI, a literal or a number, checked or escaped for what it is, all in one pass, so that nothing
-# in a name can become part of a query. What is asked is in `dialects`; another endpoint with the same vocabulary needs
-# only its URL.
-
-
 RESULTS = "application/sparql-results+json"
 _MOST = 1000  # rows of one answer
 _FOUND = 10  # entities of one name
