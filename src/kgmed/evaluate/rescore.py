@@ -10,8 +10,8 @@ from typing import Any
 from rapidfuzz.distance import LCSseq
 
 from kgmed.errors import SourceError, Unavailable
-from kgmed.evaluate.datasets.exams import options_within
 from kgmed.evaluate.datasets.files import FETCH, csv_rows, field
+from kgmed.evaluate.datasets.questions import options_within
 from kgmed.evaluate.metrics.text import rouge_l, words
 from kgmed.evaluate.scores import Difference, Mean, mean, paired_bootstrap
 from kgmed.steps.options import ParsedChoice, parse_choice

@@ -14,7 +14,7 @@ from kgmed.graph import formats
 from kgmed.graph.base import EdgeRow, NodeRow, Row
 from kgmed.graph.doctor import preview
 from kgmed.graph.export import export
-from kgmed.graph.formats import base
+from kgmed.graph.formats import base, json_records
 from kgmed.graph.library import build_graph, load, source_of
 from kgmed.records import Role
 
