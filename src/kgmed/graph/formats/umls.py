@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgmed import toml
 from kgmed.errors import BadInput, SourceError
 from kgmed.graph.base import Alias, Batch, Batches, DroppedRow, NodeRow, Scope, Source, TextRow, Told
 from kgmed.graph.formats.base import byte_blocks, check_file, published
@@ -147,23 +148,9 @@ def _checked(path: Path, data: NDArray[np.uint8], bars: Ints, stop: Ints, fields
 
 PREFIX = "umls"  # of a concept's id, as in umls:C0004096
 
-# kind -> its semantic types; of two types of one concept the kind that stands first here decides
-_KINDS: Mapping[str, str] = {
-    "disease": "T047 T048 T191 T019 T020 T037 T046 T190 T049 T050",
-    "symptom": "T184",
-    "finding": "T033 T034",
-    "drug": "T200 T195 T121",
-    "test": "T059 T060",
-    "procedure": "T061 T058 T063 T065 T062",
-    "gene": "T028",
-    "protein": "T116 T126 T192",
-    "body part": "T023 T017 T018 T021 T022 T024 T025 T026 T029 T030 T031",
-    "ingredient": "T109 T123 T125 T127 T129 T130 T131 T103 T104 T114 T120 T122 T196 T197 T087 T088",
-    "device": "T074 T075 T203",
-    "organism": "T001 T002 T004 T005 T007 T008 T010 T011 T012 T013 T014 T015 T016 T194 T204",
-    "food": "T168",
-    "phenomenon": "T032 T038 T039 T040 T041 T042 T043 T044 T045 T067 T068 T069 T070 T201 T085 T086",
-}
+_CODES = toml.read(Path(__file__).with_name("sources.toml"))
+_KINDS: Mapping[str, str] = _CODES["umls_kinds"]
+LANGUAGES: Mapping[str, str] = _CODES["umls_languages"]
 _RANK: Mapping[str, tuple[int, str]] = {
     tui: (rank, kind) for rank, (kind, types) in enumerate(_KINDS.items()) for tui in types.split()
 }
@@ -180,12 +167,6 @@ SCOPES: Mapping[str, Scope] = {  # TTY -> how close the name is to the concept
 LAY_SOURCES = frozenset({"CHV", "MEDLINEPLUS"})
 DEFINED_BY = ("MSH", "NCI", "ICF", "CSP", "HPO")  # whose definition comes first
 
-LANGUAGES: Mapping[str, str] = {  # LAT -> ISO 639-1
-    "ENG": "en", "ARA": "ar", "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "EST": "et",
-    "FIN": "fi", "FRE": "fr", "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja",
-    "KOR": "ko", "LAV": "lv", "NOR": "no", "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es",
-    "SWE": "sv", "TUR": "tr", "UKR": "uk",
-}  # fmt: skip
 _TRANSLATION = re.compile(rf"[A-Z0-9]{{3,}}?({'|'.join(LANGUAGES)})$")
 _LOINC = re.compile(r"LNC-([A-Z]{2})-[A-Z]{2}$")
 _NAMED = {"KCD5": "KOR", "TKMT": "KOR", "SCTSPA": "SPA"}
