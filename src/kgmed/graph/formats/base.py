@@ -558,35 +558,8 @@ def xml_parser(
 
 Kinds = tuple[str, str]  # of the head, of the tail
 
-# the kinds at the two ends of a role in its canonical direction; "" = it does not say
-ENDS: Mapping[Role, Kinds] = {
-    Role.FINDING: ("disease", "symptom"),
-    Role.EXCLUDES: ("disease", "symptom"),
-    Role.TREATS: ("drug", "disease"),
-    Role.CONTRAINDICATED: ("drug", "disease"),
-    Role.ADVERSE: ("drug", "symptom"),
-    Role.INTERACTS: ("drug", "drug"),
-    Role.PRECAUTION: ("drug", ""),
-    Role.DOSAGE: ("drug", ""),
-    Role.INGREDIENT: ("drug", "ingredient"),
-    Role.TESTS: ("test", "disease"),
-    Role.CAUSE: ("disease", "cause"),
-    Role.RISK: ("disease", "risk factor"),
-    Role.COMPLICATION: ("disease", "disease"),
-    Role.PREVENTION: ("disease", "prevention"),
-    Role.LOCATION: ("disease", "body part"),
-    Role.GENE: ("disease", "gene"),
-    Role.INHERITANCE: ("disease", "inheritance"),
-    Role.ONSET: ("disease", "onset"),
-    Role.CARE: ("disease", "department"),
-    Role.FOOD: ("disease", "food"),
-    Role.AVOID: ("disease", "food"),
-    Role.DIFFERENTIAL: ("disease", "disease"),
-    Role.ASSOCIATED: ("disease", "disease"),
-    Role.IS_A: ("", ""),
-    Role.SAME_AS: ("", ""),
-    Role.OTHER: ("", ""),
-}
+# of a role in its canonical direction; "" = it does not say
+ENDS: Mapping[Role, Kinds] = {Role(role): (head, tail) for role, (head, tail) in _WORDS["ends"].items()}
 
 _NOT = re.compile(r"\b(?:not|neg(?:ated)?|non?|without|absen(?:t|ce)|lacks?)\b|^(?:不(?!良)|无|非|没有|未(?!病))")
 _NEGATED = {Role.FINDING: Role.EXCLUDES, Role.FOOD: Role.AVOID, Role.EXCLUDES: Role.EXCLUDES, Role.AVOID: Role.AVOID}

@@ -42,9 +42,12 @@ class Dialect:
     relations: Mapping[str, Relation] = field(default_factory=dict)  # by label; the others are inferred
 
 
+_DIALECTS = Path(__file__).with_name("dialects.toml")
+
+
 def _dialect(name: str) -> Dialect:
     """What `dialects.toml` says of one."""
-    said = toml.read(Path(__file__).with_name("dialects.toml"))[name]
+    said = toml.read(_DIALECTS)[name]
     return Dialect(name, **{**said, "relations": declared(said.get("relations", {}))["relations"]})
 
 
@@ -296,7 +299,10 @@ class SparqlDatabase:
         # Virtuoso takes a search for what a small graph says of itself to last for days, unless told where that stands
         about = " ".join(f"<{_VOCABULARY}{self.graph}:graph:{layout}>" for layout in range(1, LAYOUT + 2))
         place = f"<{_VOCABULARY}graph:{self.graph}>"
-        self._queries = {k: q.replace("%graph%", place).replace("%self%", about) for k, q in _QUERIES.items()}
+        self._queries = {
+            what: f"PREFIX k: <{_VOCABULARY}>\n{query}".replace("%graph%", place).replace("%self%", about)
+            for what, query in toml.read(_DIALECTS)["kgmed"].items()
+        }
 
     def close(self) -> None:
         """Nothing: connections are kept by the client."""
@@ -426,97 +432,6 @@ def _resource(graph: str, table: str, number: int, found: dict[str, Any]) -> str
             )
             said.append(f"<{_VOCABULARY}{table}_{field_}> {text}")
     return f"<{_VOCABULARY}{graph}:{table}:{number}> {' ; '.join(said)} ."
-
-
-# The queries of a graph that was written here, in the order of the fields of `Database`; %marks% are bound.
-
-
-def _of(table: str, what: str, fields: str) -> str:
-    """The pattern of a resource of a table with its fields, each as the variable of that name, or of field=variable."""
-    return f"{what} " + " ; ".join(f"k:{table}_{f} ?{v}" for f, _, v in (x.partition("=") for x in fields.split()))
-
-
-def _of_graph(names: str, body: str, after: str = "") -> str:
-    """A query of the variables of a body, from the graph that is marked."""
-    columns = " ".join(f"?{name}" for name in names.split())
-    return f"PREFIX k: <{_VOCABULARY}>\nSELECT {columns} FROM %graph% WHERE {{ {body} }} {after}"
-
-
-_STEP = _of("edge", "?r", "edge=edge head=h relation=relation tail=t weight=weight")
-_SOURCE = "OPTIONAL { ?r k:edge_source ?source } OPTIONAL { ?r k:edge_support ?support }"
-_FACT, _FACT_FIELDS = f"{_STEP} . {_SOURCE}", "h relation t weight source support"
-_NAMED = _of(
-    "name",
-    "?n",
-    "text=text scope=scope normal=normal folded=folded id=id name=called kind=kind degree=degree node=node "
-    "number=number",
-)
-_WANTED = "VALUES ?asked { %ids% } ?c k:entity_id ?asked . "
-_NAME_FIELDS = "id called kind text scope normal folded degree node"
-_HERE = "{ ?r k:edge_head ?c . BIND(0 AS ?side) } UNION { ?r k:edge_tail ?c . BIND(1 AS ?side) } "
-_SAID = _of("attribute", "?a", "id=id name=called kind=kind relation=relation text=text number=number node=node")
-_MORE = "OPTIONAL { ?a k:attribute_source ?source } OPTIONAL { ?a k:attribute_support ?support }"
-_NODES = "VALUES ?c { %nodes% } "
-_QUERIES = {
-    "counted": "SELECT (COUNT(*) AS ?n) FROM %graph% WHERE { %pattern% }",
-    "about": _of_graph(
-        "layout name label language none nodes",
-        "VALUES ?g { %self% } "
-        + _of("graph", "?g", "layout=layout name=name label=label language=language nodes=nodes")
-        + " BIND(0 AS ?none)",
-    ),
-    "relations": _of_graph(
-        "name role reverse origin",
-        _of("relation", "?r", "number=number name=name role=role reverse=reverse origin=origin"),
-        "ORDER BY ?number",
-    ),
-    "entity": _of_graph(
-        "id called kind description",
-        "VALUES ?id { %id% } " + _of("entity", "?e", "id=id name=called kind=kind description=description"),
-    ),
-    "names": _of_graph(_NAME_FIELDS, "VALUES ?normal { %keys% } " + _NAMED, "ORDER BY ?number"),
-    "folded": _of_graph(_NAME_FIELDS, "VALUES ?folded { %keys% } " + _NAMED, "ORDER BY ?number"),
-    "around": _of_graph(
-        f"asked side edge {_FACT_FIELDS}",
-        f"{_WANTED}{_HERE}{_FACT} FILTER(?side = 0 || ?h != ?c) %relations%",
-        "ORDER BY DESC(?weight) ?side ?edge %limit%",
-    ),
-    "texts": _of_graph(
-        "id called kind relation text source support", f"VALUES ?id {{ %id% }} {_SAID} {_MORE}", "ORDER BY ?number"
-    ),
-    "numbers": _of_graph("id node", "VALUES ?id { %ids% } " + _of("entity", "?e", "id=id node=node")),
-    "entities": _of_graph(
-        "c id called kind degree", _NODES + _of("entity", "?c", "id=id name=called kind=kind degree=degree")
-    ),
-    "level": _of_graph(
-        "edge h relation t weight",
-        f"{_NODES}{{ ?r k:edge_head ?c }} UNION {{ ?r k:edge_tail ?c }} {_STEP} %relations%",
-        "%limit%",
-    ),
-    "across": _of_graph("edge h relation t weight", f"VALUES ?h {{ %heads% }} {_STEP}", "%limit%"),
-    "facts": _of_graph(f"edge {_FACT_FIELDS}", f"VALUES ?r {{ %edges% }} {_FACT}"),
-    "nodes": _of_graph(
-        "node id called kind description",
-        _of("entity", "?e", "node=node id=id name=called kind=kind description=description")
-        + " FILTER(?node > %after%)",
-        "ORDER BY ?node %limit%",
-    ),
-    "aliases": _of_graph(
-        "c text scope",
-        f"{_NODES}?c k:entity_node ?node . "
-        + _of("name", "?n", "node=node text=text scope=scope number=number")
-        + " FILTER(?scope > 0)",
-        "ORDER BY ?number",
-    ),
-    "said": _of_graph(
-        "c relation text support", f"{_NODES}?c k:entity_node ?node . {_SAID} {_MORE}", "ORDER BY ?number"
-    ),
-    "edges": _of_graph(
-        "h hid relation tid weight support",
-        f"VALUES ?h {{ %nodes% }} {_FACT} ?h k:entity_id ?hid . ?t k:entity_id ?tid .",
-        "ORDER BY ?edge",
-    ),
-}
 
 
 # --- A snapshot: what the user's own fixed query selects from any endpoint, as rows of a graph.
