@@ -79,16 +79,6 @@ def _slots(path: Path, line: int, slots: object) -> dict[str, str]:
 _DXFORMER_MEND = "give a JSON list of objects with pid, exp_sxs, imp_sxs and label"
 
 
-def read_dxformer(
-    train: Path, test: Path, *, validation: Path | None = None, name: str = "", language: str = "zh", seed: int = 0
-) -> Split:
-    """The split of the files; train gives a validation part where there is no file of it. Raises `SourceError`."""
-    dropped: list[str] = []
-    held_out, tried, closed = (part(path, dropped) if path else [] for path in (validation, train, test))
-    made = {"validation": held_out, "language": language, "seed": seed, "dropped": dropped}
-    return split(name or train.stem, tried, closed, **made)  # type: ignore[arg-type]
-
-
 def part(path: Path, dropped: list[str]) -> list[Case]:
     """The cases of one file, as `sound` gives them; raises `SourceError`."""
     check_file(path)
@@ -119,24 +109,6 @@ _DDXPLUS_MEND = "give a release_*_patients.csv of DDXPlus with PATHOLOGY, EVIDEN
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _LIST = re.compile(r"""\s*\[\s*(?:(?:'[^']*'|"[^"]*")\s*(?:,\s*|(?=\])))*\]\s*""")
 Name = Callable[[str], str]
-
-
-def read_ddxplus(
-    train: Path,
-    test: Path,
-    conditions: Path | None = None,
-    evidences: Path | None = None,
-    *,
-    validation: Path | None = None,
-    name: str = "ddxplus",
-    seed: int = 0,
-) -> Split:
-    """The split of the patients' files; raises `SourceError`. Train gives a validation part where there is no file."""
-    disease, finding = diseases(conditions), findings(evidences)
-    dropped: list[str] = []
-    held_out = patients(validation, disease, finding, dropped) if validation else []
-    parts = [patients(path, disease, finding, dropped) for path in (train, test)]
-    return split(name, *parts, validation=held_out, language="en", seed=seed, dropped=dropped)
 
 
 def patients(path: Path, disease: Name, finding: Name, dropped: list[str]) -> list[Case]:

@@ -31,8 +31,16 @@ def read_patients(*paths: Path, form: str, english: bool = False, language: str 
     Raises `SourceError`.
     """
     if english:
-        return asked(FORMS[form](*paths), "en", english_of_dxy())
-    return asked(FORMS[form](*paths), language, {})
+        return asked(FORMS[form]([], *paths), "en", english_of_dxy())
+    return asked(FORMS[form]([], *paths), language, {})
+
+
+def read_split(*paths: Path, form: str, name: str, language: str = "zh") -> Split:
+    """The split of the same; train gives a validation part where the files have none. Raises `SourceError`."""
+    dropped: list[str] = []
+    parts = FORMS[form](dropped, *paths)
+    chosen_on = parts.get("dev", ())
+    return split(name, parts["train"], parts["test"], validation=chosen_on, language=language, dropped=dropped)
 
 
 def asked(parts: Mapping[str, Sequence[Case]], language: str, said: Mapping[str, str]) -> Iterator[Item]:
@@ -99,13 +107,6 @@ class Dialogue:
     asked: tuple[str, ...]
 
 
-def read_dialogues(train: Path, test: Path, *, name: str = "MDDial", seed: int = 0) -> Split:
-    """The split of two files of dialogues; train gives a validation part. Raises `SourceError`."""
-    dropped: list[str] = []
-    parts = dialogue_cases({"train": train, "test": test}, dropped)
-    return split(name, parts["train"], parts["test"], language="en", seed=seed, dropped=dropped)
-
-
 def dialogue_cases(files: Mapping[str, Path], dropped: list[str]) -> dict[str, list[Case]]:
     """The cases of each file of dialogues by part, as `sound` gives them; the names are all files'."""
     read = {part: sound(_rows(path), lambda row: _dialogue(*row), dropped) for part, path in files.items()}
@@ -165,28 +166,28 @@ def _dialogue_case(path: Path, part: str, told: Dialogue, diseases: NamesIn, sym
     return case(path, told.number, f"{part}-{told.number}", disease, first, asked)
 
 
-# --- The patients of each part of a set, by the form of its files.
+# --- The patients of each part of a set, by the form of its files; what is left out of them is told in `dropped`.
 
 
-def _goals(path: Path) -> Mapping[str, Sequence[Case]]:
-    return goal_cases(path, [])
+def _goals(dropped: list[str], path: Path) -> dict[str, list[Case]]:
+    return goal_cases(path, dropped)
 
 
-def _dxformer(train: Path, test: Path) -> Mapping[str, Sequence[Case]]:
-    return {part: dxformer_part(path, []) for part, path in (("train", train), ("test", test))}
+def _dxformer(dropped: list[str], train: Path, test: Path) -> dict[str, list[Case]]:
+    return {part: dxformer_part(path, dropped) for part, path in (("train", train), ("test", test))}
 
 
-def _ddxplus(train: Path, test: Path, conditions: Path, evidences: Path) -> Mapping[str, Sequence[Case]]:
-    """The patients of the validation file are fitted on, as in `ddxplus`."""
-    disease, finding = diseases(conditions), findings(evidences)
-    return {part: ddxplus_part(path, disease, finding, []) for part, path in (("train", train), ("test", test))}
+def _ddxplus(dropped: list[str], train: Path, test: Path, conditions: Path, evidences: Path) -> dict[str, list[Case]]:
+    """The subset has no train patients: those of the validation file are fitted on."""
+    names = diseases(conditions), findings(evidences)
+    return {part: ddxplus_part(path, *names, dropped) for part, path in (("train", train), ("test", test))}
 
 
-def _dialogues(train: Path, test: Path) -> Mapping[str, Sequence[Case]]:
-    return dialogue_cases({"train": train, "test": test}, [])
+def _dialogues(dropped: list[str], train: Path, test: Path) -> dict[str, list[Case]]:
+    return dialogue_cases({"train": train, "test": test}, dropped)
 
 
-FORMS: Mapping[str, Callable[..., Mapping[str, Sequence[Case]]]] = {
+FORMS: Mapping[str, Callable[..., dict[str, list[Case]]]] = {
     "goals": _goals,
     "dxformer": _dxformer,
     "ddxplus": _ddxplus,
