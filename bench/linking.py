@@ -37,7 +37,7 @@ from kgmed.evaluate.datasets.described import BC5CDR
 from kgmed.evaluate.linking import Concepts, LinkingCase, mention, names_of
 from kgmed.graph.base import Alias, Match, NodeRow, Scope, Source
 from kgmed.graph.formats import cmekg, obo
-from kgmed.graph.formats.pubtator import documents, read_pubtator
+from kgmed.graph.formats.releases import documents, read_pubtator
 from kgmed.graph.library import load as load_graph
 from kgmed.graph.store.build import build
 from kgmed.graph.store.store import Store, open_store

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgmed.evaluate.checking import CheckCase, Checking, Share
     from kgmed.evaluate.linking import Concepts, LinkingCase, LinkingPlace
     from kgmed.evaluate.sheets import Filled
-    from kgmed.graph.formats.pubtator import Document
+    from kgmed.graph.formats.releases import Document
     from kgmed.toolkit import Toolkit
 
 # --- `kgmed eval linking` and `kgmed eval check`: how often names are linked, and sentences judged, as they should be.

@@ -335,9 +335,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
 NAME_WORDS = toml.read(Path(__file__).with_name("name_words.toml"))
 OPPOSITES: tuple[tuple[str, str], ...] = tuple((one, other) for one, other in NAME_WORDS["opposites"])
 OPPOSITES_CJK: tuple[str, ...] = tuple(NAME_WORDS["opposites_cjk"])
-TURNING = frozenset(word for pair in OPPOSITES for word in pair) - {
-    *NAME_WORDS["sides"]
-}  # between a name's words these make another
+# between a name's words these make another
+TURNING = frozenset(word for pair in OPPOSITES for word in pair) - frozenset(NAME_WORDS["sides"])
 
 
 class Rewordings:

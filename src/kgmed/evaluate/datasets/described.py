@@ -14,7 +14,7 @@ from kgmed.evaluate.datasets.files import FETCH, text
 from kgmed.evaluate.items import DataSet, DataSetInfo, Task
 from kgmed.evaluate.linking import Sample
 from kgmed.evaluate.linking import read as samples
-from kgmed.graph.formats.pubtator import Document, documents
+from kgmed.graph.formats.releases import Document, documents
 from kgmed.registry import datasets
 
 # --- Data sets as they are described.
