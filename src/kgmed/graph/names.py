@@ -1,6 +1,7 @@
 """Finding a graph's names by their form: spelled alike, in other words, or in another language."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from kgmed import toml, vocabulary
+from kgmed import vocabulary
 from kgmed.derived import Arrays, cached_arrays
 from kgmed.graph.base import LocalGraph, Match, NodeName, Scope
 from kgmed.graph.grown import by_name, kept, owners
@@ -332,7 +333,7 @@ _PAIRS = (
 )
 _ACRONYM = re.compile(r"(?<![A-Za-z])[A-Z][A-Z0-9]{1,5}(?![A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\b(?:i{1,3}|iv|vi{0,3}|ix|x)\b")
-NAME_WORDS = toml.read(Path(__file__).with_name("name_words.toml"))
+NAME_WORDS = tomllib.loads(Path(__file__).with_name("name_words.toml").read_text(encoding="utf-8"))
 OPPOSITES: tuple[tuple[str, str], ...] = tuple((one, other) for one, other in NAME_WORDS["opposites"])
 OPPOSITES_CJK: tuple[str, ...] = tuple(NAME_WORDS["opposites_cjk"])
 # between a name's words these make another
